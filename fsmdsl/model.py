@@ -100,7 +100,7 @@ ERROR = ErrorType()
 
 
 @dataclass(frozen=True, slots=True)
-class Literal_:
+class Constant:
     """A constant: a bool, an int (also a duration's milliseconds), an enum member's name, or None."""
 
     value: bool | int | str | None
@@ -233,12 +233,16 @@ class Collection:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-Function = Literal["size", "min", "max", "first", "rest", "subsets"]
+Function = Literal["size", "min", "max", "first", "rest", "subsets", "present"]
 
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A built-in function. `subsets(set, n)` is for binders only; `size` also takes a `ChannelRef`."""
+    """A built-in function. `subsets(set, n)` is for binders only; `size` also takes a `ChannelRef`.
+
+    `present` is put where an optional value is used as what it holds (`user.preempted` with `user: AffinityGroup?`): it
+    is its argument, and a fault `none` where that is none.
+    """
 
     function: Function
     arguments: tuple[Expr, ...]
@@ -301,7 +305,7 @@ class Temporal:
 
 
 Expr = (
-    Literal_ | Self | Wait | Local | Read | Derived | InState | Not | Negative | Logic | Binary | Conditional | Quantified
+    Constant | Self | Wait | Local | Read | Derived | InState | Not | Negative | Logic | Binary | Conditional | Quantified
     | Collection | Apply | ChannelRef | InstanceRef | Instances | AllOf | Ordinal | Temporal
 )  # fmt: skip
 

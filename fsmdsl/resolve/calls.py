@@ -1,0 +1,125 @@
+"""Names with arguments: the built-in functions, and derived values with parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.resolve import rules
+from fsmdsl.resolve.lets import derived, let_of
+from fsmdsl.resolve.names import Typed, dotted
+from fsmdsl.resolve.scope import Scope, unknown
+from fsmdsl.resolve.states import machine_of
+from fsmdsl.resolve.types import bare, join_all
+
+FUNCTIONS = {"size": 1, "min": 2, "max": 2, "first": 1, "rest": 1, "subsets": 2}
+"""How many arguments each takes; `min` and `max` also take more."""
+
+OfType = Callable[[Scope, s.Expr, m.Type], m.Expr]
+
+
+def applied(scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None, typed: Callable[..., m.Expr]) -> m.Expr:
+    """`size(cells)` and the like."""
+    name = function.text
+    if name not in FUNCTIONS:
+        scope.report(unknown("function", name, function.span, (*FUNCTIONS, *scope.values())))
+        return m.Constant(None, m.ERROR, e.span)
+    wanted, given = FUNCTIONS[name], len(e.arguments)
+    if given < wanted or (given > wanted and name not in ("min", "max")):
+        found = rules.ARGUMENTS.at(e.span, f"`{name}` takes {wanted} argument{'s' * (wanted != 1)}, not {given}")
+        scope.report(found)
+        return m.Constant(None, m.ERROR, e.span)
+    arguments = [_opened(typed(scope, a, expected)) for a in e.arguments]
+    result = _result(name, arguments)
+    if result is None:
+        scope.report(rules.MISMATCH.at(e.span, f"`{name}` does not take these").help(_WANTS[name]))
+        return m.Constant(None, m.ERROR, e.span)
+    return m.Apply(name, tuple(arguments), result, e.span)  # type: ignore[arg-type]
+
+
+_WANTS = {
+    "size": "it takes a set, a list or a channel",
+    "min": "it takes numbers, or members of one ordered enum",
+    "max": "it takes numbers, or members of one ordered enum",
+    "first": "it takes a list",
+    "rest": "it takes a list",
+    "subsets": "it takes a set and how many of it",
+}
+
+
+def _opened(e: m.Expr) -> m.Expr:
+    return m.Apply("present", (e,), e.type.of, e.span) if isinstance(e.type, m.OptionalType) else e
+
+
+def _result(name: str, arguments: list[m.Expr]) -> m.Type | None:
+    types = [a.type for a in arguments]
+    if any(isinstance(a.type, m.ErrorType) and not isinstance(a, m.ChannelRef) for a in arguments):
+        return m.ERROR
+    match name, types:
+        case "size", [m.SetType() | m.ErrorType()]:
+            return m.RangeType(0, 1 << 16)
+        case "size", [m.ListType(bound=bound)]:
+            return m.RangeType(0, bound)
+        case "first", [m.ListType(of=of)]:
+            return of
+        case "rest", [m.ListType()]:
+            return types[0]
+        case "subsets", [m.SetType(), m.RangeType()]:
+            return m.SetType(types[0])
+        case "min" | "max", _:
+            return _extreme(name, types)
+        case _:
+            return None
+
+
+def _extreme(name: str, types: list[m.Type]) -> m.Type | None:
+    both = join_all(types)
+    if isinstance(both, m.EnumType) and both.ordered:
+        return both
+    if not all(isinstance(t, m.RangeType) for t in types):
+        return None
+    pick = min if name == "min" else max
+    ranges = [t for t in types if isinstance(t, m.RangeType)]
+    return m.RangeType(pick(r.low for r in ranges), pick(r.high for r in ranges))
+
+
+def call_let(scope: Scope, e: s.Call, typed: Typed, of_type: OfType) -> m.Expr:
+    """`outranks(g, c)`, `g.fits(c)`, `module.pred(x)`."""
+    located = _locate(scope, e.target, typed)
+    if located is None:
+        scope.report(rules.MISMATCH.at(e.target.span, "this is nothing that takes arguments"))
+        return m.Constant(None, m.ERROR, e.span)
+    owner, name, target = located
+    let = let_of(scope, owner, name, e.span)
+    if let is None:
+        return m.Constant(None, m.ERROR, e.span)
+    if len(let.parameters) != len(e.arguments):
+        return derived(scope, owner, name, target, tuple(typed(scope, a) for a in e.arguments), e.span)
+    pairs = zip(e.arguments, let.parameters, strict=True)
+    return derived(scope, owner, name, target, tuple(of_type(scope, a, p.type) for a, p in pairs), e.span)
+
+
+def _locate(scope: Scope, target: s.Expr, typed: Typed) -> tuple[str, str, m.Expr | None] | None:
+    """The owner and name of the `let` that is called, and the instance it is asked of."""
+    if isinstance(target, s.Name):
+        name, machine, system = target.text, scope.machine, scope.system
+        if name in scope.locals:
+            return None
+        if machine is not None and name in machine.lets:
+            return machine.qualified, name, None
+        if system is not None and name in system.lets:
+            return system.qualified, name, None
+        home = scope.module.home(name)
+        return (home.name, name, None) if name in home.lets else None
+    if not isinstance(target, s.Member):
+        return None
+    path = dotted(target.target)
+    home_module = scope.module.imports.get(".".join(path)) if path is not None else None
+    if home_module is not None and target.name.text in home_module.lets:
+        return home_module.name, target.name.text, None
+    instance = typed(scope, target.target)
+    machine = machine_of(scope, bare(instance.type))
+    if machine is None or target.name.text not in machine.lets:
+        return None
+    return machine.qualified, target.name.text, _opened(instance)

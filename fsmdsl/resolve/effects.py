@@ -1,0 +1,219 @@
+"""Effects: assignments to own fields, events sent, actions called, messages posted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.resolve import rules
+from fsmdsl.resolve.expressions import condition, element, of_type, opened, typed
+from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, machine_at, unknown
+from fsmdsl.resolve.states import machine_of
+from fsmdsl.resolve.types import bare
+
+Where = Literal["transition", "hook", "crash", "recover"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where effects stand, and so what they may do."""
+
+    scope: Scope
+    where: Where
+    last: bool = True
+    """Nothing follows the block: an action with outcomes may end it."""
+
+
+def effects(place: Place, listed: Sequence[s.Effect]) -> tuple[m.Effect, ...]:
+    """Effects with their names bound; what is wrong is reported and left out."""
+    out: list[m.Effect] = []
+    for i, e in enumerate(listed):
+        inner = Place(place.scope, place.where, place.last and i == len(listed) - 1)
+        found = _effect(inner, e)
+        if found is not None:
+            out.append(found)
+    return tuple(out)
+
+
+def _effect(place: Place, e: s.Effect) -> m.Effect | None:
+    scope = place.scope
+    match e:
+        case s.Assign():
+            return _assign(place, e)
+        case s.Change():
+            return _change(place, e)
+        case s.Perform():
+            return _perform(place, e)
+        case s.Post():
+            return _post(place, e)
+        case s.ForEach(binder, body, span):
+            over = opened(typed(scope, binder.over))
+            inner = Place(scope.bind(binder.name.text, element(scope, over)), place.where, False)
+            return m.ForEach(binder.name.text, over, effects(inner, body), span)
+        case s.If(test, then, otherwise, span):
+            return m.If(condition(scope, test), effects(place, then), effects(place, otherwise), span)
+        case _:
+            assert_never(e)
+
+
+def _field(place: Place, target: s.Expr) -> tuple[str, m.Expr | None, m.Type] | None:
+    """The field that an assignment goes to, and whose it is (None: the machine's own)."""
+    scope = place.scope
+    if isinstance(target, s.Name):
+        return _own_field(scope, target)
+    if isinstance(target, s.Member) and isinstance(target.target, s.Word) and target.target.text == "self":
+        return _own_field(scope, target.name)
+    if isinstance(target, s.Member) and place.where == "recover":
+        owner = opened(typed(scope, target.target))
+        machine = machine_of(scope, owner.type)
+        if machine is not None and target.name.text in machine.fields:
+            return target.name.text, owner, machine.fields[target.name.text]
+    found = rules.MISPLACED.at(target.span, "effects assign to the machine's own fields")
+    scope.report(found.help("send an event to the other machine, and let it assign"))
+    return None
+
+
+def _own_field(scope: Scope, name: s.Name) -> tuple[str, m.Expr | None, m.Type] | None:
+    machine = scope.machine
+    if machine is not None and name.text in machine.fields:
+        return name.text, None, machine.fields[name.text]
+    if machine is not None and name.text in machine.params:
+        found = rules.MISPLACED.at(name.span, f"`{name.text}` is a parameter, fixed when the instance is made")
+        scope.report(found.help("make it a field: leave out `param`"))
+    else:
+        scope.report(unknown("field", name.text, name.span, () if machine is None else tuple(machine.fields)))
+    return None
+
+
+def _assign(place: Place, e: s.Assign) -> m.Effect | None:
+    found = _field(place, e.target)
+    if found is None:
+        return None
+    name, owner, type_ = found
+    return m.Assign(name, owner, of_type(place.scope, e.value, type_), type_, e.span)
+
+
+def _change(place: Place, e: s.Change) -> m.Effect | None:
+    found = _field(place, e.target)
+    if found is None:
+        return None
+    name, owner, type_ = found
+    if not isinstance(type_, m.SetType | m.ListType):
+        place.scope.report(rules.MISMATCH.at(e.target.span, f"`{name}` is neither a set nor a list"))
+        return None
+    return m.Change(e.kind, name, owner, of_type(place.scope, e.item, type_.of), type_, e.span)
+
+
+def _perform(place: Place, e: s.Perform) -> m.Effect | None:
+    call = e.call
+    target, arguments = (call.target, call.arguments) if isinstance(call, s.Call) else (call, ())
+    if isinstance(target, s.Name):
+        return _request(place, target, arguments, e)
+    if isinstance(target, s.Member):
+        return _send(place, target, arguments, e)
+    place.scope.report(rules.MISPLACED.at(e.span, "this does nothing").help("send an event or call an action"))
+    return None
+
+
+def _request(place: Place, name: s.Name, arguments: tuple[s.Expr, ...], e: s.Perform) -> m.Effect | None:
+    scope, machine = place.scope, place.scope.machine
+    action = machine.actions.get(name.text) if machine is not None else None
+    if action is None:
+        known = () if machine is None else tuple(machine.actions)
+        found = unknown("action", name.text, name.span, known)
+        if machine is not None and name.text in machine.events:
+            found = rules.MISPLACED.at(name.span, f"`{name.text}` is an event, and an event is always sent to someone")
+            found = found.help(f"write `self.{name.text}`")
+        scope.report(found)
+        return None
+    if place.where in ("crash", "recover"):
+        scope.report(rules.MISPLACED.at(e.span, "no action can be called while the system is down"))
+    if action.outcomes and not place.last:
+        found = rules.MISPLACED.at(e.span, f"`{name.text}` has outcomes, so it ends the step: nothing can follow it")
+        scope.report(found.help(f"go on in a transition `on {name.text}.{action.outcomes[0]}`"))
+    return m.Request(name.text, _arguments(scope, name, arguments, action.parameters), e.span)
+
+
+def _arguments(
+    scope: Scope, name: s.Name, given: tuple[s.Expr, ...], wanted: tuple[m.Variable, ...]
+) -> tuple[m.Expr, ...]:
+    if len(given) != len(wanted):
+        message = f"`{name.text}` takes {len(wanted)} argument{'s' * (len(wanted) != 1)}, not {len(given)}"
+        found = rules.ARGUMENTS.at(name.span, message)
+        if wanted:
+            listed = ", ".join(v.name for v in wanted)
+            found = found.help(f"write `{name.text}({listed})`")
+        scope.report(found)
+        return ()
+    return tuple(of_type(scope, g, w.type) for g, w in zip(given, wanted, strict=True))
+
+
+def _send(place: Place, target: s.Member, arguments: tuple[s.Expr, ...], e: s.Perform) -> m.Effect | None:
+    scope = place.scope
+    if place.where == "crash":
+        scope.report(rules.MISPLACED.at(e.span, "all machines crash at once: none can send to another"))
+    owner = opened(typed(scope, target.target))
+    machine = machine_of(scope, bare(owner.type))
+    if machine is None:
+        if not isinstance(owner.type, m.ErrorType):
+            message = f"`{target.target.span.text}` is no instance: nothing can be sent to it"
+            scope.report(rules.MISMATCH.at(target.target.span, message))
+        return None
+    event = event_of(scope, machine, target.name)
+    if event is None:
+        return None
+    if scope.machine is not None and not may_send(event, scope.machine):
+        _not_a_sender(scope, machine, event, target.name)
+    sent = _arguments(scope, target.name, arguments, event.parameters)
+    return m.Send(owner, machine.qualified, event.name, sent, e.span)
+
+
+def event_of(scope: Scope, machine: MachineNames, name: s.Name) -> m.Event | None:
+    """An event of a machine; reports when it has none of that name."""
+    event = machine.events.get(name.text)
+    if event is None:
+        scope.report(unknown(f"event of {machine.decl.name.text}", name.text, name.span, tuple(machine.events)))
+    return event
+
+
+def may_send(event: m.Event, sender: MachineNames) -> bool:
+    """Does the event's declaration name the sender?"""
+    return not event.senders or sender.qualified in event.senders
+
+
+def _not_a_sender(scope: Scope, machine: MachineNames, event: m.Event, at: s.Name) -> None:
+    assert scope.machine is not None
+    sender = scope.machine.decl.name.text
+    found = rules.SENDER.at(at.span, f"`{event.name}` does not come from {sender}")
+    found = found.label(event.span, f"declared in {machine.decl.name.text} without {sender} as a sender")
+    scope.report(found.help(f"add `{sender}` to its `from`"))
+
+
+def _post(place: Place, e: s.Post) -> m.Effect | None:
+    scope, call = place.scope, e.call
+    target, arguments = (call.target, call.arguments) if isinstance(call, s.Call) else (call, ())
+    if not isinstance(target, s.Member):
+        scope.report(rules.MISPLACED.at(e.span, "a message goes into a channel").help("write `send channel.event`"))
+        return None
+    channel = typed(scope, target.target)
+    if not isinstance(channel, m.ChannelRef):
+        scope.report(rules.MISMATCH.at(target.target.span, f"`{target.target.span.text}` is not a channel"))
+        return None
+    module, _, name = channel.name.rpartition(".")
+    home = next(x for x in _in_sight(scope) if x.name == module)
+    machine = machine_at(home, home.channels[name].receiver)
+    event = None if machine is None else event_of(scope, machine, target.name)
+    if event is None:
+        return None
+    if channel.name not in event.senders:
+        found = rules.SENDER.at(target.name.span, f"`{event.name}` does not come from channel `{name}`")
+        scope.report(found.label(event.span, f"declared here without `{name}` as a sender"))
+    sent = _arguments(scope, target.name, arguments, event.parameters)
+    return m.Post(channel.name, event.name, sent, e.span)
+
+
+def _in_sight(scope: Scope) -> tuple[ModuleNames, ...]:
+    return (scope.module, *scope.module.imports.values(), *scope.module.borrowed.values())

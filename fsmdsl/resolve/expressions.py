@@ -1,0 +1,290 @@
+"""Expressions: names bound, types found, options made explicit.
+
+NOTE(after-errors): what is wrong gets the error type, which agrees with everything, so that one mistake gives one
+message. A model is handed on only when there was none, so no reader of the model ever sees the error type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.resolve import rules
+from fsmdsl.resolve.calls import applied, call_let
+from fsmdsl.resolve.names import member, name
+from fsmdsl.resolve.scope import Scope
+from fsmdsl.resolve.states import states_meant
+from fsmdsl.resolve.types import bare, fits, join, join_all, shown
+from fsmdsl.source import Span
+
+
+def typed(scope: Scope, e: s.Expr, expected: m.Type | None = None) -> m.Expr:
+    """An expression with its names bound. `expected` helps to tell members of enums apart; it is not enforced."""
+    match e:
+        case s.Number(value, span):
+            return m.Constant(value, m.RangeType(value, value), span)
+        case s.Duration(milliseconds, span):
+            return m.Constant(milliseconds, m.DurationType(), span)
+        case s.Word():
+            return _word(scope, e)
+        case s.Name():
+            return name(scope, e, expected)
+        case s.Member():
+            return member(scope, e, typed)
+        case s.Index():
+            return _index(scope, e)
+        case s.Call():
+            return _call(scope, e, expected)
+        case s.Unary():
+            return _unary(scope, e)
+        case s.Binary():
+            return _binary(scope, e)
+        case s.Logic(operator, operands, span):
+            return m.Logic(operator, tuple(condition(scope, x) for x in operands), span=span)
+        case s.Conditional():
+            return _conditional(scope, e, expected)
+        case s.Quantified():
+            return _quantified(scope, e)
+        case s.Collection():
+            return _collection(scope, e, expected)
+        case _:
+            assert_never(e)
+
+
+def condition(scope: Scope, e: s.Expr) -> m.Expr:
+    """An expression that must be true or false."""
+    return of_type(scope, e, m.BOOL)
+
+
+def of_type(scope: Scope, e: s.Expr, place: m.Type) -> m.Expr:
+    """An expression for a place of a known type: an option is opened where the place wants what it holds."""
+    found = typed(scope, e, place)
+    if not isinstance(place, m.OptionalType):
+        found = opened(found)
+    if not fits(found.type, place):
+        scope.report(rules.MISMATCH.at(e.span, f"this is {_a(found.type)}, and {_a(place)} is needed"))
+        return m.Constant(None, m.ERROR, e.span)
+    if isinstance(found, m.Collection) and isinstance(place, m.SetType | m.ListType):
+        return replace(found, type=place)
+    return found
+
+
+def opened(e: m.Expr) -> m.Expr:
+    """What an option holds; see `model.Apply`."""
+    return m.Apply("present", (e,), e.type.of, e.span) if isinstance(e.type, m.OptionalType) else e
+
+
+def wrong(scope: Scope, span: Span, message: str) -> m.Expr:
+    """A type mismatch, and the value that stands in for it."""
+    scope.report(rules.MISMATCH.at(span, message))
+    return m.Constant(None, m.ERROR, span)
+
+
+def _a(t: m.Type) -> str:
+    named = {m.BoolType: "true or false", m.NoneType: "none", m.NeverType: "empty"}
+    if type(t) in named:
+        return named[type(t)]
+    return f"a number {shown(t)}" if isinstance(t, m.RangeType) else f"`{shown(t)}`"
+
+
+def _word(scope: Scope, e: s.Word) -> m.Expr:
+    match e.text:
+        case "true" | "false":
+            return m.Constant(e.text == "true", m.BOOL, e.span)
+        case "none":
+            return m.Constant(None, m.NoneType(), e.span)
+        case "self":
+            if scope.machine is None:
+                scope.report(rules.MISPLACED.at(e.span, "`self` means a machine's own instance; there is none here"))
+                return m.Constant(None, m.ERROR, e.span)
+            return m.Self(m.RefType(scope.machine.qualified), e.span)
+        case _:
+            assert_never(e.text)
+
+
+def _index(scope: Scope, e: s.Index) -> m.Expr:
+    group = (
+        scope.system.groups.get(e.target.text) if scope.system is not None and isinstance(e.target, s.Name) else None
+    )
+    if group is None:
+        return wrong(scope, e.span, "only the instances of a system have numbers")
+    if e.index >= group.count:
+        return wrong(scope, e.span, f"`{group.name}` has instances 0 to {group.count - 1}")
+    return m.InstanceRef(group.name, e.index, m.RefType(group.machine), e.span)
+
+
+def _call(scope: Scope, e: s.Call, expected: m.Type | None) -> m.Expr:
+    if isinstance(e.target, s.Name) and not scope.holds(e.target.text):
+        return applied(scope, e, e.target, expected, typed)
+    return call_let(scope, e, typed, of_type)
+
+
+def _unary(scope: Scope, e: s.Unary) -> m.Expr:
+    match e.operator:
+        case "not":
+            return m.Not(condition(scope, e.operand), span=e.span)
+        case "-":
+            operand = opened(typed(scope, e.operand))
+            if not isinstance(operand.type, m.RangeType):
+                return _not_number(scope, operand)
+            return m.Negative(operand, m.RangeType(-operand.type.high, -operand.type.low), e.span)
+        case "always" | "eventually" | "next":
+            _only_in_properties(scope, e.operator, e.span)
+            return m.Temporal(e.operator, (condition(scope, e.operand),), span=e.span)
+        case _:
+            assert_never(e.operator)
+
+
+def _only_in_properties(scope: Scope, operator: str, span: Span) -> None:
+    if not scope.temporal:
+        found = rules.MISPLACED.at(span, f"`{operator}` speaks of runs, and has a meaning only in a `property`")
+        scope.report(found.help("an `invariant` holds always, without saying so"))
+
+
+def _not_number(scope: Scope, e: m.Expr) -> m.Expr:
+    if isinstance(e.type, m.ErrorType):
+        return e
+    return wrong(scope, e.span, f"this is {_a(e.type)}, and a number is needed")
+
+
+def _binary(scope: Scope, e: s.Binary) -> m.Expr:
+    match e.operator:
+        case "=>":
+            return m.Binary("=>", condition(scope, e.left), condition(scope, e.right), m.BOOL, e.span)
+        case "~>" | "until":
+            _only_in_properties(scope, e.operator, e.span)
+            return m.Temporal(e.operator, (condition(scope, e.left), condition(scope, e.right)), span=e.span)
+        case "in":
+            return _membership(scope, e.left, e.right, e.span)
+        case "not in":
+            return m.Not(_membership(scope, e.left, e.right, e.span), span=e.span)
+        case "has":
+            return _membership(scope, e.right, e.left, e.span)
+        case "==" | "!=" | "<" | "<=" | ">" | ">=":
+            return _comparison(scope, e)
+        case "+" | "-" | "&":
+            return _sum(scope, e)
+        case _:
+            assert_never(e.operator)
+
+
+def _pair(scope: Scope, left: s.Expr, right: s.Expr) -> tuple[m.Expr, m.Expr]:
+    """Both sides; the one whose type is known helps with the other's names."""
+    if isinstance(left, s.Name) and not scope.holds(left.text):
+        known = typed(scope, right)
+        return typed(scope, left, bare(known.type)), known
+    known = typed(scope, left)
+    return known, typed(scope, right, bare(known.type))
+
+
+def _comparison(scope: Scope, e: s.Binary) -> m.Expr:
+    left, right = _pair(scope, e.left, e.right)
+    if e.operator not in ("==", "!="):
+        left, right = opened(left), opened(right)
+    both = join(left.type, right.type)
+    assert e.operator in ("==", "!=", "<", "<=", ">", ">=")
+    if both is None:
+        return wrong(scope, e.span, f"{_a(left.type)} and {_a(right.type)} cannot be compared")
+    if e.operator not in ("==", "!=") and not _has_order(both):
+        why = (
+            "list its members with `<` to give it an order"
+            if isinstance(both, m.EnumType)
+            else "only numbers and ordered enums have one"
+        )
+        scope.report(rules.MISMATCH.at(e.span, f"{_a(both)} has no order").help(why))
+    return m.Binary(e.operator, left, right, m.BOOL, e.span)
+
+
+def _has_order(t: m.Type) -> bool:
+    return isinstance(t, m.RangeType | m.ErrorType | m.DurationType) or (isinstance(t, m.EnumType) and t.ordered)
+
+
+def _sum(scope: Scope, e: s.Binary) -> m.Expr:
+    left, right = (opened(x) for x in _pair(scope, e.left, e.right))
+    assert e.operator in ("+", "-", "&")
+    both = join(left.type, right.type)
+    match left.type, right.type, both:
+        case m.RangeType() as a, m.RangeType() as b, _ if e.operator != "&":
+            low, high = (a.low + b.low, a.high + b.high) if e.operator == "+" else (a.low - b.high, a.high - b.low)
+            return m.Binary(e.operator, left, right, m.RangeType(low, high), e.span)
+        case _, _, m.SetType():
+            return m.Binary(e.operator, left, right, both, e.span)
+        case _, _, m.ErrorType():
+            return m.Constant(None, m.ERROR, e.span)
+        case _:
+            wanted = "two sets" if e.operator == "&" else "two numbers or two sets"
+            return wrong(scope, e.span, f"`{e.operator}` needs {wanted}, not {_a(left.type)} and {_a(right.type)}")
+
+
+def _membership(scope: Scope, item: s.Expr, of: s.Expr, span: Span) -> m.Expr:
+    """`x in Used`, `x in {Used, Reserving}` (states), or `x in cells` (a set or list)."""
+    if not (isinstance(item, s.Name) and not scope.holds(item.text)):
+        left = typed(scope, item)
+        if isinstance(bare(left.type), m.RefType):
+            states = states_meant(scope, bare(left.type), of)
+            if states is not None:
+                return m.InState(left, states, of.span.text, span=span)
+        right = opened(typed(scope, of, m.SetType(bare(left.type))))
+    else:
+        right = opened(typed(scope, of))
+        inner = right.type.of if isinstance(right.type, m.SetType | m.ListType) else None
+        left = typed(scope, item, inner)
+    match right.type:
+        case m.SetType(of=inner_type) | m.ListType(of=inner_type):
+            if join(left.type, inner_type) is None:
+                return wrong(scope, span, f"{_a(left.type)} cannot be in {_a(right.type)}")
+        case m.ErrorType():
+            pass
+        case _:
+            return wrong(scope, of.span, f"this is {_a(right.type)}, and a set, a list or a state is needed")
+    return m.Binary("in", left, right, m.BOOL, span)
+
+
+def _conditional(scope: Scope, e: s.Conditional, expected: m.Type | None) -> m.Expr:
+    test = condition(scope, e.condition)
+    then = typed(scope, e.then, expected)
+    otherwise = typed(scope, e.otherwise, expected or bare(then.type))
+    both = join(then.type, otherwise.type)
+    if both is None:
+        return wrong(scope, e.span, f"one side is {_a(then.type)}, the other {_a(otherwise.type)}")
+    return m.Conditional(test, then, otherwise, both, e.span)
+
+
+def _quantified(scope: Scope, e: s.Quantified) -> m.Expr:
+    binder, *others = e.binders
+    over = opened(typed(scope, binder.over))
+    inner = scope.bind(binder.name.text, element(scope, over))
+    if others:
+        if e.kind == "count":
+            return wrong(scope, e.span, "`count` takes one variable")
+        body = _quantified(inner, replace(e, binders=tuple(others)))
+    else:
+        body = condition(inner, e.body)
+    result: m.Type = m.RangeType(0, 1 << 16) if e.kind == "count" else m.BOOL
+    return m.Quantified(e.kind, binder.name.text, over, body, result, e.span)
+
+
+def element(scope: Scope, over: m.Expr) -> m.Type:
+    """The type of what a set or list holds; reports when it is neither."""
+    match over.type:
+        case m.SetType(of=inner) | m.ListType(of=inner):
+            return inner
+        case m.ErrorType():
+            return m.ERROR
+        case _:
+            return wrong(scope, over.span, f"this is {_a(over.type)}, and a set or list is needed").type
+
+
+def _collection(scope: Scope, e: s.Collection, expected: m.Type | None) -> m.Expr:
+    wanted = bare(expected) if expected is not None else None
+    inner = wanted.of if isinstance(wanted, m.SetType | m.ListType) else None
+    items = tuple(typed(scope, i, inner) for i in e.items)
+    both = join_all([i.type for i in items])
+    if both is None:
+        return wrong(scope, e.span, "these are not all of one type")
+    if isinstance(both, m.NeverType) and inner is not None:
+        both = inner
+    result: m.Type = m.SetType(both) if e.kind == "set" else m.ListType(both, max(len(items), 1))
+    return m.Collection(e.kind, items, result, e.span)

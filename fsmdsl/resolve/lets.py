@@ -1,0 +1,74 @@
+"""Derived values: resolved when first used, whatever the order of the text."""
+
+from __future__ import annotations
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.resolve import rules
+from fsmdsl.resolve.scope import ModuleNames, Scope, SystemNames
+from fsmdsl.resolve.typenames import variables
+from fsmdsl.source import Span
+
+
+def derived(
+    scope: Scope, owner: str, name: str, target: m.Expr | None, arguments: tuple[m.Expr, ...], span: Span
+) -> m.Expr:
+    """The use of a `let`."""
+    let = let_of(scope, owner, name, span)
+    if let is None:
+        return m.Constant(None, m.ERROR, span)
+    if len(let.parameters) != len(arguments):
+        count = len(let.parameters)
+        found = rules.ARGUMENTS.at(span, f"`{name}` takes {count} argument{'s' * (count != 1)}, not {len(arguments)}")
+        scope.report(found.label(let.span, "declared here"))
+        return m.Constant(None, m.ERROR, span)
+    return m.Derived(name, owner, target, arguments, let.type, span)
+
+
+def let_of(scope: Scope, owner: str, name: str, span: Span) -> m.Let | None:
+    """The `let` of an owner (a machine, module or system, qualified); None when it is wrong or needs itself."""
+    program = scope.module.program
+    key = (owner, name)
+    if key in program.lets:
+        if program.lets[key] is None:
+            scope.report(rules.CIRCULAR.at(span, f"`{name}` needs itself"))
+        return program.lets[key]
+    home, decl, amended = _declaration(scope, owner, name)
+    program.lets[key] = None
+    let = resolve_let(home, owner, decl, amended)
+    program.lets[key] = let
+    return None if isinstance(let.type, m.ErrorType) else let
+
+
+def resolve_let(home: Scope, owner: str, decl: s.LetDecl, amended: str | None) -> m.Let:
+    """One declaration, in the scope of its owner."""
+    from fsmdsl.resolve.expressions import typed
+
+    parameters = variables(home.module, decl.parameters)
+    for p in parameters:
+        home = home.bind(p.name, p.type)
+    value = typed(home, decl.value)
+    return m.Let(decl.name.text, owner, parameters, value, value.type, decl.doc, amended, decl.span)
+
+
+def _declaration(scope: Scope, owner: str, name: str) -> tuple[Scope, s.LetDecl, str | None]:
+    program = scope.module.program
+    if owner in program.machines:
+        machine = program.machines[owner]
+        reason = next(why for member, why in machine.members if member is machine.lets[name])
+        return Scope(machine.module, machine), machine.lets[name], reason
+    if scope.system is not None and scope.system.qualified == owner:
+        return system_scope(scope.system), scope.system.lets[name], None
+    home = _module(scope.module, owner)
+    return Scope(home), home.lets[name], None
+
+
+def system_scope(system: SystemNames) -> Scope:
+    """The scope of a system's own formulas."""
+    return Scope(system.module, system=system)
+
+
+def _module(module: ModuleNames, name: str) -> ModuleNames:
+    if module.name == name:
+        return module
+    return next(x for x in (*module.imports.values(), *module.borrowed.values()) if x.name == name)

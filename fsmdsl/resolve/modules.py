@@ -1,0 +1,133 @@
+"""Modules: what each declares and imports."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.diagnostics import did_you_mean
+from fsmdsl.resolve import rules
+from fsmdsl.resolve.machines import declared
+from fsmdsl.resolve.scope import ModuleNames, Program, machine_at
+
+
+def module_name(syntax: s.Module) -> str:
+    """The name of the `module` line, else the file's."""
+    return str(syntax.name) if syntax.name is not None else PurePath(syntax.span.source.name).stem or "module"
+
+
+def collect(program: Program, listed: list[s.Module]) -> list[ModuleNames]:
+    """The declarations of every module, imports tied; bodies are left for later."""
+    found: dict[str, ModuleNames] = {}
+    for syntax in listed:
+        name = module_name(syntax)
+        if name in found:
+            span = syntax.name.span if syntax.name is not None else syntax.span
+            other = found[name].syntax.span.source.name
+            program.found.append(rules.TWICE.at(span, f"module `{name}` is in `{other}` already"))
+            continue
+        found[name] = ModuleNames(name, syntax, program)
+    for module in found.values():
+        _declare(module)
+    for module in found.values():
+        _import(module, found)
+    return list(found.values())
+
+
+def _declare(module: ModuleNames) -> None:
+    seen: set[str] = set()
+    for x in module.syntax.members:
+        names = x.names if isinstance(x, s.OpaqueDecl) else (x.name,)
+        for n in names:
+            if n is None:
+                continue
+            if n.text in seen:
+                module.program.found.append(rules.TWICE.at(n.span, f"`{n.text}` is declared already"))
+            seen.add(n.text)
+        match x:
+            case s.EnumDecl():
+                module.enums.setdefault(x.name.text, _enum(module, x))
+            case s.OpaqueDecl():
+                module.opaques.update({n.text: m.OpaqueType(f"{module.name}.{n.text}") for n in x.names})
+            case s.LetDecl():
+                module.lets.setdefault(x.name.text, x)
+            case s.ChannelDecl():
+                module.channels.setdefault(x.name.text, x)
+            case s.MachineDecl():
+                machine = declared(module, x)
+                module.machines.setdefault(x.name.text, machine)
+                module.program.machines.setdefault(machine.qualified, machine)
+            case s.LocksDecl() | s.SystemDecl() | s.ScenarioDecl():
+                pass
+
+
+def _enum(module: ModuleNames, x: s.EnumDecl) -> m.EnumType:
+    names = [n.name.text for n in x.members]
+    for n in x.members:
+        if names.index(n.name.text) != x.members.index(n):
+            module.program.found.append(rules.TWICE.at(n.name.span, f"`{n.name.text}` is a member already"))
+    if not names:
+        module.program.found.append(rules.RANGE.at(x.span, f"`{x.name.text}` has no members"))
+    return m.EnumType(f"{module.name}.{x.name.text}", tuple(dict.fromkeys(names)), x.ordered)
+
+
+def _import(module: ModuleNames, known: dict[str, ModuleNames]) -> None:
+    for x in module.syntax.imports:
+        target = known.get(str(x.path))
+        if target is None:
+            found = rules.IMPORT.at(x.path.span, f"no file has the module `{x.path}`")
+            advice = did_you_mean(str(x.path), known)
+            module.program.found.append(found if advice is None else found.help(advice))
+            continue
+        module.imports[target.name] = target
+        for n in x.names:
+            tables = (target.machines, target.enums, target.opaques, target.channels, target.lets)
+            if not any(n.text in t for t in tables) and not _is_system(target, n.text):
+                candidates = [c for t in tables for c in t]
+                found = rules.UNKNOWN.at(n.span, f"module `{target.name}` declares no `{n.text}`")
+                advice = did_you_mean(n.text, candidates)
+                module.program.found.append(found if advice is None else found.help(advice))
+            module.borrowed[n.text] = target
+
+
+def _is_system(module: ModuleNames, name: str) -> bool:
+    return any(isinstance(x, s.SystemDecl) and x.name.text == name for x in module.syntax.members)
+
+
+def enums(module: ModuleNames) -> tuple[m.Enum, ...]:
+    """The enums of a module, with their docs."""
+    listed = (x for x in module.syntax.members if isinstance(x, s.EnumDecl))
+    return tuple(
+        m.Enum(module.enums[x.name.text], x.name.text, x.doc, tuple(n.doc for n in x.members), x.span) for x in listed
+    )
+
+
+def opaques(module: ModuleNames) -> tuple[m.Opaque, ...]:
+    """The opaque types of a module."""
+    listed = (x for x in module.syntax.members if isinstance(x, s.OpaqueDecl))
+    return tuple(m.Opaque(module.opaques[n.text], n.text, x.doc, n.span) for x in listed for n in x.names)
+
+
+def channels(module: ModuleNames) -> tuple[m.Channel, ...]:
+    """The channels of a module whose receivers exist."""
+    out: list[m.Channel] = []
+    for x in module.channels.values():
+        receiver = machine_at(module, x.receiver)
+        if x.bound < 1:
+            module.program.found.append(rules.RANGE.at(x.span, f"channel `{x.name.text}` holds no message"))
+        if receiver is not None:
+            out.append(
+                m.Channel(
+                    x.name.text,
+                    module.name,
+                    x.order,
+                    x.bound,
+                    x.lossy,
+                    x.duplicating,
+                    receiver.qualified,
+                    x.doc,
+                    x.span,
+                )
+            )
+    return tuple(out)

@@ -1,0 +1,158 @@
+"""Scenarios: worked examples, with a system's instances or their own."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.resolve import rules
+from fsmdsl.resolve.expressions import condition, opened, typed
+from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, unknown
+from fsmdsl.resolve.states import machine_of
+from fsmdsl.resolve.systems import channels_of, event_call, made, name_elements, named
+from fsmdsl.resolve.types import bare
+
+FAULTS = ("unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost")
+"""What a step can fail with; see `step.Fault`."""
+
+
+def scenario(module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.System]) -> m.Scenario | None:
+    """A scenario; None when its system does not exist. `systems` are those resolved already, by qualified name."""
+    qualified = f"{module.name}.{decl.name.text}"
+    if decl.system is None:
+        names = named(module, qualified, decl.instances)
+        scope = Scope(module, system=names)
+        instances = made(scope, names, decl.instances)
+        channels = channels_of(module, names, decl.name)
+        around = m.System(
+            decl.name.text, module.name, tuple(names.groups.values()), instances, None, (), None, (), (), (), (), channels,
+            decl.doc, decl.span,
+        )  # fmt: skip
+    else:
+        found = _system(module, decl, systems)
+        if found is None:
+            return None
+        around, names = found
+        scope = Scope(module, system=names)
+    steps = tuple(x for x in (_step(scope, x) for x in decl.steps) if x is not None)
+    title = decl.title.text if decl.title is not None else decl.name.text
+    return m.Scenario(decl.name.text, title, module.name, around, steps, decl.doc, decl.span)
+
+
+def _system(
+    module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.System]
+) -> tuple[m.System, SystemNames] | None:
+    assert decl.system is not None
+    located = module.at(decl.system)
+    around = systems.get(f"{located[0].name}.{located[1]}") if located is not None else None
+    if around is None:
+        known = tuple(x.name for x in systems.values() if x.module == module.name)
+        module.program.found.append(unknown("system", str(decl.system), decl.system.span, known))
+        return None
+    names = SystemNames(around.qualified, module, {g.name: g for g in around.groups})
+    name_elements(names)
+    for extra in decl.instances:
+        found = rules.MISPLACED.at(extra.span, f"the instances of this scenario are those of `{around.name}`")
+        module.program.found.append(found.help("leave `of …` out to declare instances of its own"))
+    return around, names
+
+
+def _step(scope: Scope, x: s.ScenarioStep) -> m.ScenarioStep | None:
+    match x:
+        case s.Do():
+            return _do(scope, x)
+        case s.Elapse():
+            return _elapse(scope, x)
+        case s.Transmit():
+            return _transmit(scope, x)
+        case s.Restart(kind, doc, span):
+            return m.Restart(kind, doc, span)
+        case s.Expect(test, doc, span):
+            return m.Expect(condition(scope, test), doc, span)
+        case s.Via(labels, doc, span):
+            return m.Via(tuple(n.text for n in labels), doc, span)
+        case _:
+            assert_never(x)
+
+
+def _do(scope: Scope, x: s.Do) -> m.Do | None:
+    call = x.call
+    target, arguments = (call.target, call.arguments) if isinstance(call, s.Call) else (call, ())
+    fault = x.fault.text if x.fault is not None else None
+    if x.fault is not None and fault not in FAULTS:
+        scope.report(unknown("kind of fault", x.fault.text, x.fault.span, FAULTS))
+    answer = _outcome(scope, target)
+    if answer is not None:
+        instance, machine, event = answer
+        return m.Do(instance, machine, event, (), x.fails, fault, x.doc, x.span)
+    located = event_call(scope, target, arguments)
+    if located is None:
+        return None
+    instance, found, machine, values = located
+    return m.Do(instance, machine, found.name, values, x.fails, fault, x.doc, x.span)
+
+
+def _outcome(scope: Scope, target: s.Expr) -> tuple[m.Expr, str, str] | None:
+    """`sliver.deploy.ok`: the instance, its machine, and `deploy.ok`."""
+    if not (isinstance(target, s.Member) and isinstance(target.target, s.Member)):
+        return None
+    action_name, owner = target.target.name.text, target.target.target
+    if not isinstance(owner, s.Name | s.Index):
+        return None
+    if isinstance(owner, s.Name) and not scope.holds(owner.text):
+        return None
+    instance = opened(typed(scope, owner))
+    machine = machine_of(scope, bare(instance.type))
+    action = machine.actions.get(action_name) if machine is not None else None
+    if machine is None or action is None:
+        return None
+    if target.name.text not in action.outcomes:
+        scope.report(unknown(f"outcome of {action_name}", target.name.text, target.name.span, action.outcomes))
+    return instance, machine.qualified, f"{action_name}.{target.name.text}"
+
+
+def _elapse(scope: Scope, x: s.Elapse) -> m.Elapse | None:
+    instance = opened(typed(scope, x.instance))
+    machine = machine_of(scope, bare(instance.type))
+    if machine is None:
+        if not isinstance(instance.type, m.ErrorType):
+            scope.report(rules.MISMATCH.at(x.instance.span, f"`{x.instance.span.text}` is no instance"))
+        return None
+    timers = _timers(machine)
+    if not timers:
+        scope.report(rules.MISPLACED.at(x.span, f"{machine.decl.name.text} has no timer"))
+    elif x.timer is not None and x.timer.text not in timers:
+        scope.report(unknown(f"timer of {machine.decl.name.text}", x.timer.text, x.timer.span, tuple(timers)))
+    timer = x.timer.text if x.timer is not None else None
+    return m.Elapse(instance, machine.qualified, timer, x.doc, x.span)
+
+
+def _timers(machine: MachineNames) -> list[str]:
+    """The labels and sources of the machine's timers."""
+    found: list[str] = []
+    for t, _ in machine.members:
+        if isinstance(t, s.TransitionDecl) and isinstance(t.trigger, s.After):
+            found.extend([t.label.text] if t.label is not None else [])
+            found.extend(n.text for e in t.edges for n in e.sources)
+    return found
+
+
+def _transmit(scope: Scope, x: s.Transmit) -> m.Transmit | None:
+    names = [n.text for n in x.channel.names]
+    for home, last, event in _readings(scope.module, names):
+        if last in home.channels:
+            return m.Transmit(x.kind, f"{home.name}.{last}", event, x.doc, x.span)
+    scope.report(unknown("channel", str(x.channel), x.channel.span, tuple(scope.module.channels)))
+    return None
+
+
+def _readings(module: ModuleNames, names: list[str]) -> list[tuple[ModuleNames, str, str | None]]:
+    """`to_cache`, `to_cache.release`, `protocol.to_cache`, `protocol.to_cache.release`."""
+    found: list[tuple[ModuleNames, str, str | None]] = []
+    for cut, event in ((len(names), None), (len(names) - 1, names[-1])):
+        *path, last = names[:cut] or [""]
+        home = module.imports.get(".".join(path)) if path else module.home(last)
+        if home is not None and last:
+            found.append((home, last, event))
+    return found

@@ -1,0 +1,159 @@
+"""What names mean where: the declarations of modules, machines and systems, and scopes of expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.diagnostics import Diagnostic, did_you_mean
+from fsmdsl.resolve import rules
+from fsmdsl.source import Span
+
+
+@dataclass
+class MachineNames:
+    """The declarations of one machine, before its bodies are resolved."""
+
+    decl: s.MachineDecl
+    module: ModuleNames
+    members: list[tuple[s.MachineMember, str | None]]
+    """Every member that counts, amendments opened, each with the reason of its amendment."""
+    states: dict[str, s.StateDecl] = field(default_factory=dict)
+    params: dict[str, m.Type] = field(default_factory=dict)
+    fields: dict[str, m.Type] = field(default_factory=dict)
+    lets: dict[str, s.LetDecl] = field(default_factory=dict)
+    events: dict[str, m.Event] = field(default_factory=dict)
+    actions: dict[str, m.Action] = field(default_factory=dict)
+
+    @property
+    def qualified(self) -> str:
+        return f"{self.module.name}.{self.decl.name.text}"
+
+    @property
+    def data(self) -> Iterator[str]:
+        yield from (*self.fields, *self.params, *self.lets)
+
+
+@dataclass
+class SystemNames:
+    """The declarations of a system, or of a scenario with instances of its own."""
+
+    qualified: str
+    module: ModuleNames
+    groups: dict[str, m.InstanceGroup] = field(default_factory=dict)
+    elements: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """`g0` → the group and the index."""
+    lets: dict[str, s.LetDecl] = field(default_factory=dict)
+
+
+@dataclass
+class Program:
+    """What all modules share: every machine by its qualified name, the `let`s resolved so far, what was found."""
+
+    as_documented: bool
+    machines: dict[str, MachineNames] = field(default_factory=dict)
+    lets: dict[tuple[str, str], m.Let | None] = field(default_factory=dict)
+    """By owner and name; None while it is being resolved."""
+    found: list[Diagnostic] = field(default_factory=list)
+
+
+@dataclass
+class ModuleNames:
+    """The declarations of one module, and what it imports."""
+
+    name: str
+    syntax: s.Module
+    program: Program
+    enums: dict[str, m.EnumType] = field(default_factory=dict)
+    opaques: dict[str, m.OpaqueType] = field(default_factory=dict)
+    machines: dict[str, MachineNames] = field(default_factory=dict)
+    channels: dict[str, s.ChannelDecl] = field(default_factory=dict)
+    lets: dict[str, s.LetDecl] = field(default_factory=dict)
+    imports: dict[str, ModuleNames] = field(default_factory=dict)
+    """By dotted path."""
+    borrowed: dict[str, ModuleNames] = field(default_factory=dict)
+    """`import hived { Cell }`: the module that a plain name comes from."""
+
+    def home(self, name: str) -> ModuleNames:
+        """The module where a plain name is declared."""
+        return self.borrowed.get(name, self)
+
+    def at(self, path: s.Path) -> tuple[ModuleNames, str] | None:
+        """The module and last name of a path, or None if the module is not imported."""
+        *modules, last = (n.text for n in path.names)
+        if not modules:
+            return self.home(last), last
+        target = self.imports.get(".".join(modules))
+        return None if target is None else (target, last)
+
+
+def machine_at(module: ModuleNames, path: s.Path) -> MachineNames | None:
+    """The machine of a path; reports when there is none."""
+    found = module.at(path)
+    if found is not None and found[1] in found[0].machines:
+        return found[0].machines[found[1]]
+    names = (*module.machines, *(n for n, home in module.borrowed.items() if n in home.machines))
+    module.program.found.append(unknown("machine", str(path), path.span, names))
+    return None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where an expression stands, and so what its names mean."""
+
+    module: ModuleNames
+    machine: MachineNames | None = None
+    system: SystemNames | None = None
+    locals: dict[str, m.Type] = field(default_factory=dict)
+    temporal: bool = False
+    ordinal: bool = False
+    """`index` has a value here."""
+
+    def bind(self, name: str, type_: m.Type) -> Scope:
+        """The scope inside a binder."""
+        return replace(self, locals={**self.locals, name: type_})
+
+    def report(self, found: Diagnostic) -> None:
+        self.module.program.found.append(found)
+
+    def holds(self, name: str) -> bool:
+        """Does the name stand for a value here, whatever type is expected?"""
+        machine, system = self.machine, self.system
+        if name in self.locals or (self.ordinal and name == "index"):
+            return True
+        if machine is not None and (name in machine.fields or name in machine.params or name in machine.lets):
+            return True
+        if system is not None and (name in system.groups or name in system.elements or name in system.lets):
+            return True
+        return name in self.module.home(name).lets
+
+    def values(self) -> Iterator[str]:
+        """The names that `holds` knows, for suggestions."""
+        yield from self.locals
+        if self.machine is not None:
+            yield from self.machine.data
+        if self.system is not None:
+            yield from (*self.system.groups, *self.system.elements, *self.system.lets)
+        yield from self.module.lets
+
+    def enum_members(self, name: str) -> list[m.EnumType]:
+        """The enums in sight that have a member of this name."""
+        seen = [*self.module.enums.values(), *(h.enums[n] for n, h in self.module.borrowed.items() if n in h.enums)]
+        return [e for e in dict.fromkeys(seen) if name in e.members]
+
+
+def unknown(kind: str, name: str, span: Span, candidates: Iterator[str] | tuple[str, ...]) -> Diagnostic:
+    """`kind` says what was looked for."""
+    article = "an" if kind[0] in "aeiou" else "a"
+    found = rules.UNKNOWN.at(span, f"there is no {kind} `{name}`")
+    known = sorted(set(candidates))
+    advice = did_you_mean(name, known)
+    if advice is None:
+        advice = (
+            f"known: {', '.join(f'`{k}`' for k in known)}"
+            if 0 < len(known) <= 8
+            else f"declare {article} {kind} of that name"
+        )
+    return found.help(advice)

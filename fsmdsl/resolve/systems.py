@@ -1,0 +1,305 @@
+"""Systems: instances, what the environment does, what must hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.resolve import rules
+from fsmdsl.resolve.effects import Place, effects, event_of
+from fsmdsl.resolve.expressions import condition, element, of_type, opened, typed
+from fsmdsl.resolve.lets import let_of
+from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, machine_at, unknown
+from fsmdsl.resolve.states import machine_of
+from fsmdsl.resolve.types import bare, shown
+
+T = TypeVar("T")
+
+
+def system(module: ModuleNames, decl: s.SystemDecl) -> m.System:
+    """A system, once all machines are known."""
+    instances = [x for x in decl.members if isinstance(x, s.InstanceDecl)]
+    names = named(module, f"{module.name}.{decl.name.text}", instances)
+    for let in (x for x in decl.members if isinstance(x, s.LetDecl)):
+        _take(names, let.name, names.lets, let)
+    scope = Scope(module, system=names)
+    offers = [o for x in decl.members if isinstance(x, s.EnvironmentDecl) for o in x.offers]
+    recovers = [x for x in decl.members if isinstance(x, s.RecoverDecl)]
+    for extra in recovers[1:]:
+        scope.report(rules.TWICE.at(extra.span, "a system has one `recover`"))
+    lets = (let_of(scope, names.qualified, n, d.name.span) for n, d in names.lets.items())
+    return m.System(
+        decl.name.text,
+        module.name,
+        tuple(names.groups.values()),
+        made(scope, names, instances),
+        tuple(x for x in (_offer(scope, o) for o in offers if isinstance(o, s.Offer)) if x is not None)
+        if any(isinstance(x, s.EnvironmentDecl) for x in decl.members)
+        else None,
+        tuple(_crash(scope, o) for o in offers if isinstance(o, s.CrashOffer)),
+        effects(Place(scope, "recover"), recovers[0].effects) if recovers else None,
+        tuple(x for x in lets if x is not None),
+        _invariants(scope, [x for x in decl.members if isinstance(x, s.InvariantDecl)]),
+        _reachables(scope, [x for x in decl.members if isinstance(x, s.ReachableDecl)]),
+        _properties(scope, [x for x in decl.members if isinstance(x, s.PropertyDecl)]),
+        channels_of(module, names, decl.name),
+        decl.doc,
+        decl.span,
+    )
+
+
+# Instances -----------------------------------------------------------------------------------------------------------
+
+
+def named(module: ModuleNames, qualified: str, decls: Sequence[s.InstanceDecl]) -> SystemNames:
+    """The names of the instances: of each group, and of each instance in it."""
+    names = SystemNames(qualified, module)
+    for decl in decls:
+        machine = machine_at(module, decl.machine)
+        if machine is None:
+            continue
+        count = 1 if decl.count is None else decl.count
+        if count < 1:
+            module.program.found.append(rules.RANGE.at(decl.span, f"`{decl.name.text}` has no instances"))
+            count = 1
+        group = m.InstanceGroup(decl.name.text, machine.qualified, count, decl.count is None, decl.symmetric, decl.span)
+        _take(names, decl.name, names.groups, group)
+    name_elements(names)
+    return names
+
+
+def name_elements(names: SystemNames) -> None:
+    """`g0`, where no other group begins with a g; else `groups0`."""
+    letters = Counter(g.name[0] for g in names.groups.values())
+    for group in names.groups.values():
+        short = group.name[0] if letters[group.name[0]] == 1 else group.name
+        for i in range(group.count):
+            names.elements[group.name if group.single else f"{short}{i}"] = (group.name, i)
+
+
+def _take(names: SystemNames, name: s.Name, table: dict[str, T], value: T) -> None:
+    if name.text in names.groups or name.text in names.lets:
+        names.module.program.found.append(rules.TWICE.at(name.span, f"`{name.text}` is declared already"))
+    table.setdefault(name.text, value)
+
+
+def made(scope: Scope, names: SystemNames, decls: Sequence[s.InstanceDecl]) -> tuple[m.Instance, ...]:
+    """Every instance with its initial values."""
+    out: list[m.Instance] = []
+    shown_name = {place: name for name, place in names.elements.items()}
+    for decl in decls:
+        group = names.groups.get(decl.name.text)
+        if group is None or group.span != decl.span:
+            continue
+        machine = scope.module.program.machines[group.machine]
+        state = _state(scope, machine, decl)
+        values = _values(scope, machine, decl)
+        for i in range(group.count):
+            given = tuple((n, _numbered(v, i)) for n, v in values)
+            out.append(m.Instance(shown_name[(group.name, i)], group.name, i, group.machine, state, given, decl.span))
+    return tuple(out)
+
+
+def _state(scope: Scope, machine: MachineNames, decl: s.InstanceDecl) -> str:
+    """The leaf in which the instance begins; an empty name where the machine has none."""
+    chosen = machine.states.get(decl.state.text) if decl.state is not None else None
+    if decl.state is not None and chosen is None:
+        kind = f"state of {machine.decl.name.text}"
+        scope.report(unknown(kind, decl.state.text, decl.state.span, tuple(machine.states)))
+    top = (x for x, _ in machine.members if isinstance(x, s.StateDecl) and "initial" in x.flags)
+    at: s.StateDecl | None = chosen or next(top, None)
+    while at is not None and at.children:
+        at = next((c for c in at.children if "initial" in c.flags), None)
+    return "" if at is None else at.name.text
+
+
+def _values(scope: Scope, machine: MachineNames, decl: s.InstanceDecl) -> list[tuple[str, m.Expr]]:
+    inner = Scope(scope.module, system=scope.system, ordinal=True)
+    values: list[tuple[str, m.Expr]] = []
+    for initial in decl.initials:
+        type_ = machine.params.get(initial.name.text) or machine.fields.get(initial.name.text)
+        if type_ is None:
+            known = (*machine.params, *machine.fields)
+            kind = f"parameter or field of {machine.decl.name.text}"
+            scope.report(unknown(kind, initial.name.text, initial.name.span, known))
+        elif initial.name.text in dict(values):
+            scope.report(rules.TWICE.at(initial.name.span, f"`{initial.name.text}` has a value already"))
+        else:
+            values.append((initial.name.text, of_type(inner, initial.value, type_)))
+    optional = {x.name.text for x, _ in machine.members if isinstance(x, s.ParamDecl) and x.value is not None}
+    for name, type_ in machine.params.items():
+        if name not in dict(values) and name not in optional and not isinstance(type_, m.DurationType):
+            found = rules.INSTANCE.at(decl.span, f"`{decl.name.text}` gives no value to the parameter `{name}`")
+            scope.report(found.help(f"write `{{ {name} = … }}`, a value of `{shown(type_)}`"))
+    return values
+
+
+def _numbered(value: m.Expr, index: int) -> m.Expr:
+    """The value with `index` replaced; within sums and comparisons only, as numbers are."""
+    match value:
+        case m.Ordinal(span=span):
+            return m.Constant(index, m.RangeType(index, index), span)
+        case m.Binary(operator, left, right, type_, span):
+            return m.Binary(operator, _numbered(left, index), _numbered(right, index), type_, span)
+        case m.Negative(operand, type_, span):
+            return m.Negative(_numbered(operand, index), type_, span)
+        case m.Conditional(test, then, otherwise, type_, span):
+            return m.Conditional(
+                _numbered(test, index), _numbered(then, index), _numbered(otherwise, index), type_, span
+            )
+        case m.Apply(function, arguments, type_, span):
+            return m.Apply(function, tuple(_numbered(a, index) for a in arguments), type_, span)
+        case m.Not(operand, type_, span):
+            return m.Not(_numbered(operand, index), type_, span)
+        case m.Logic(operator, operands, type_, span):
+            return m.Logic(operator, tuple(_numbered(o, index) for o in operands), type_, span)
+        case _:
+            return value
+
+
+def channels_of(module: ModuleNames, names: SystemNames, at: s.Name) -> tuple[str, ...]:
+    """The channels whose receiver is in the system; a receiver must be alone."""
+    out: list[str] = []
+    homes = {id(x): x for x in (module, *module.imports.values(), *module.borrowed.values())}
+    for home in homes.values():
+        for name, decl in home.channels.items():
+            found = home.at(decl.receiver)
+            receiver = f"{found[0].name}.{found[1]}" if found is not None else ""
+            count = sum(g.count for g in names.groups.values() if g.machine == receiver)
+            if count > 1:
+                message = f"channel `{name}` leads to {decl.receiver}, of which there are {count} here"
+                module.program.found.append(rules.INSTANCE.at(at.span, message).help("a channel has one receiver"))
+            if count == 1:
+                out.append(f"{home.name}.{name}")
+    return tuple(out)
+
+
+# Environment ---------------------------------------------------------------------------------------------------------
+
+
+def _offer(scope: Scope, o: s.Offer) -> m.Offer | None:
+    variables: list[tuple[str, m.Expr]] = []
+    for binder in o.binders:
+        over = opened(typed(scope, binder.over))
+        variables.append((binder.name.text, over))
+        scope = scope.bind(binder.name.text, element(scope, over))
+    call = o.call
+    target, arguments = (call.target, call.arguments) if isinstance(call, s.Call) else (call, ())
+    located = event_call(scope, target, arguments)
+    if located is None:
+        return None
+    instance, event, machine, values = located
+    if not event.from_environment:
+        found = rules.SENDER.at(o.span, f"`{event.name}` does not come from the environment")
+        scope.report(found.label(event.span, f"declared here, from {' and '.join(event.senders)}"))
+    guard = None if o.guard is None else condition(scope, o.guard)
+    return m.Offer(tuple(variables), instance, machine, event.name, values, guard, o.span)
+
+
+def event_call(
+    scope: Scope, target: s.Expr, arguments: tuple[s.Expr, ...]
+) -> tuple[m.Expr, m.Event, str, tuple[m.Expr, ...]] | None:
+    """`g.schedule(p)`: the instance, the event, its machine and the arguments; reports when it is none."""
+    if not isinstance(target, s.Member):
+        found = rules.MISPLACED.at(target.span, "an event is sent to an instance")
+        scope.report(found.help("write `instance.event`, or `crash`"))
+        return None
+    instance = opened(typed(scope, target.target))
+    machine = machine_of(scope, bare(instance.type))
+    if machine is None:
+        if not isinstance(instance.type, m.ErrorType):
+            message = f"`{target.target.span.text}` is no single instance"
+            scope.report(rules.MISMATCH.at(target.target.span, message).help("write `some x in …: x.event`"))
+        return None
+    event = event_of(scope, machine, target.name)
+    if event is None:
+        return None
+    if len(arguments) != len(event.parameters):
+        count = len(event.parameters)
+        message = f"`{event.name}` takes {count} argument{'s' * (count != 1)}, not {len(arguments)}"
+        scope.report(rules.ARGUMENTS.at(target.name.span, message).label(event.span, "declared here"))
+        return None
+    values = tuple(of_type(scope, a, p.type) for a, p in zip(arguments, event.parameters, strict=True))
+    return instance, event, machine.qualified, values
+
+
+def _crash(scope: Scope, o: s.CrashOffer) -> m.CrashOffer:
+    return m.CrashOffer(o.kind, None if o.guard is None else condition(scope, o.guard), o.span)
+
+
+# Properties ----------------------------------------------------------------------------------------------------------
+
+
+def _name(name: s.Name | None, kind: str, number: int) -> str:
+    return name.text if name is not None else f"{kind} {number}"
+
+
+def _invariants(scope: Scope, decls: Sequence[s.InvariantDecl]) -> tuple[m.Invariant, ...]:
+    _unique(scope, (d.name for d in decls))
+    numbered = enumerate(decls, 1)
+    return tuple(
+        m.Invariant(_name(d.name, "invariant", i), condition(scope, d.condition), d.doc, None, d.span)
+        for i, d in numbered
+    )
+
+
+def _reachables(scope: Scope, decls: Sequence[s.ReachableDecl]) -> tuple[m.Reachable, ...]:
+    _unique(scope, (d.name for d in decls))
+    numbered = enumerate(decls, 1)
+    return tuple(
+        m.Reachable(_name(d.name, "reachable", i), condition(scope, d.condition), d.doc, d.span) for i, d in numbered
+    )
+
+
+def _properties(scope: Scope, decls: Sequence[s.PropertyDecl]) -> tuple[m.Property, ...]:
+    _unique(scope, (d.name for d in decls))
+    inner = Scope(scope.module, system=scope.system, temporal=True)
+    return tuple(
+        m.Property(
+            _name(d.name, "property", i),
+            _recovers(scope, d.formula) if isinstance(d.formula, s.Recovers) else condition(inner, d.formula),
+            tuple(_fairness(scope, f) for f in d.under),
+            d.doc,
+            d.span,
+        )
+        for i, d in enumerate(decls, 1)
+    )
+
+
+def _unique(scope: Scope, names: Iterable[s.Name | None]) -> None:
+    seen: set[str] = set()
+    for n in names:
+        if n is not None and n.text in seen:
+            scope.report(rules.TWICE.at(n.span, f"there is a `{n.text}` before"))
+        seen.add(n.text if n is not None else "")
+
+
+def _machines(scope: Scope) -> list[MachineNames]:
+    assert scope.system is not None
+    return [scope.module.program.machines[g.machine] for g in scope.system.groups.values()]
+
+
+def _recovers(scope: Scope, r: s.Recovers) -> m.Recovers:
+    for path in r.fields:
+        if not any(path.names[-1].text in x.fields for x in _machines(scope)):
+            known = tuple(n for x in _machines(scope) for n in x.fields)
+            scope.report(unknown("field", str(path), path.span, known))
+    return m.Recovers(tuple(str(p) for p in r.fields), r.span)
+
+
+def _fairness(scope: Scope, f: s.Fairness) -> m.Fairness:
+    machines = _machines(scope)
+    known: set[str] = set()
+    for x in machines:
+        known |= {
+            *x.events,
+            *(t.label.text for t, _ in x.members if isinstance(t, s.TransitionDecl) and t.label is not None),
+        }
+        known |= {f"{a.name}.{o}" for a in x.actions.values() for o in a.outcomes}
+    for path in f.names:
+        if path.names[-1].text not in known and str(path) not in known:
+            scope.report(unknown("event or label", str(path), path.span, tuple(known)))
+    return m.Fairness(f.strength, tuple(str(p) for p in f.names), f.span)

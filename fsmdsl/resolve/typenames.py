@@ -1,0 +1,59 @@
+"""Types as written to types as meant."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.resolve import rules
+from fsmdsl.resolve.scope import ModuleNames, unknown
+
+
+def type_of(module: ModuleNames, t: s.TypeExpr) -> m.Type:
+    """A written type; reports what is unknown or empty."""
+    match t:
+        case s.NamedType(path):
+            return _named(module, path)
+        case s.RangeType(low, high, span):
+            if low > high:
+                module.program.found.append(rules.RANGE.at(span, f"{low}..{high} holds no number"))
+                return m.ERROR
+            return m.RangeType(low, high)
+        case s.SetType(of):
+            return m.SetType(type_of(module, of))
+        case s.ListType(of, bound, span):
+            if bound < 1:
+                module.program.found.append(rules.RANGE.at(span, "this list holds nothing"))
+            return m.ListType(type_of(module, of), bound)
+        case s.OptionalType(of):
+            return m.OptionalType(type_of(module, of))
+        case _:
+            assert_never(t)
+
+
+def _named(module: ModuleNames, path: s.Path) -> m.Type:
+    builtin: dict[str, m.Type] = {"bool": m.BOOL, "duration": m.DurationType()}
+    if str(path) in builtin:
+        return builtin[str(path)]
+    found = module.at(path)
+    if found is not None:
+        home, name = found
+        if name in home.machines:
+            return m.RefType(home.machines[name].qualified)
+        known = home.enums.get(name) or home.opaques.get(name)
+        if known is not None:
+            return known
+    names = (*builtin, *module.machines, *module.enums, *module.opaques, *module.borrowed)
+    module.program.found.append(unknown("type", str(path), path.span, names))
+    return m.ERROR
+
+
+def variables(module: ModuleNames, listed: tuple[s.Parameter, ...]) -> tuple[m.Variable, ...]:
+    """The parameters of an event, an action or a `let`."""
+    seen: set[str] = set()
+    for p in listed:
+        if p.name.text in seen:
+            module.program.found.append(rules.TWICE.at(p.name.span, f"there is a `{p.name.text}` before"))
+        seen.add(p.name.text)
+    return tuple(m.Variable(p.name.text, type_of(module, p.type), p.span) for p in listed)

@@ -1,0 +1,89 @@
+"""Going through the expressions and effects of a model, for readers that look for something in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from fsmdsl import model as m
+
+
+def children(e: m.Expr) -> tuple[m.Expr, ...]:
+    """The expressions directly inside one, in the order of the text."""
+    match e:
+        case (
+            m.Constant()
+            | m.Self()
+            | m.Wait()
+            | m.Local()
+            | m.ChannelRef()
+            | m.InstanceRef()
+            | m.Instances()
+            | m.AllOf()
+            | m.Ordinal()
+        ):
+            return ()
+        case m.Read(target=target):
+            return () if target is None else (target,)
+        case m.Derived(target=target, arguments=arguments):
+            return arguments if target is None else (target, *arguments)
+        case m.InState(target=target):
+            return (target,)
+        case m.Not(operand=operand) | m.Negative(operand=operand):
+            return (operand,)
+        case m.Logic(operands=operands) | m.Temporal(operands=operands):
+            return operands
+        case m.Binary(left=left, right=right):
+            return (left, right)
+        case m.Conditional(condition=condition, then=then, otherwise=otherwise):
+            return (condition, then, otherwise)
+        case m.Quantified(over=over, body=body):
+            return (over, body)
+        case m.Collection(items=items):
+            return items
+        case m.Apply(arguments=arguments):
+            return arguments
+        case _:
+            assert_never(e)
+
+
+def expressions(e: m.Expr) -> Iterator[m.Expr]:
+    """An expression and all inside it."""
+    stack = [e]
+    while stack:
+        at = stack.pop()
+        yield at
+        stack.extend(reversed(children(at)))
+
+
+def effects(listed: Sequence[m.Effect]) -> Iterator[m.Effect]:
+    """Effects and all inside them, in the order of the text."""
+    for x in listed:
+        yield x
+        match x:
+            case m.ForEach(body=body):
+                yield from effects(body)
+            case m.If(then=then, otherwise=otherwise):
+                yield from effects(then)
+                yield from effects(otherwise)
+            case m.Assign() | m.Change() | m.Send() | m.Post() | m.Request():
+                pass
+            case _:
+                assert_never(x)
+
+
+def operands(x: m.Effect) -> tuple[m.Expr, ...]:
+    """The expressions directly in an effect, not those of effects inside it."""
+    match x:
+        case m.Assign(target=target, value=value) | m.Change(target=target, item=value):
+            return (value,) if target is None else (target, value)
+        case m.Send(target=target, arguments=arguments):
+            return (target, *arguments)
+        case m.Post(arguments=arguments) | m.Request(arguments=arguments):
+            return arguments
+        case m.ForEach(over=over):
+            return (over,)
+        case m.If(condition=condition):
+            return (condition,)
+        case _:
+            assert_never(x)
