@@ -25,10 +25,10 @@ def scenario(module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.Sys
         scope = Scope(module, system=names)
         instances = made(scope, names, decl.instances)
         channels = channels_of(module, names, decl.name)
+        groups = tuple(names.groups.values())
         around = m.System(
-            decl.name.text, module.name, tuple(names.groups.values()), instances, None, (), None, (), (), (), (), channels,
-            decl.doc, decl.span,
-        )  # fmt: skip
+            decl.name.text, module.name, groups, instances, None, (), None, (), (), (), (), channels, decl.doc, decl.span
+        )
     else:
         found = _system(module, decl, systems)
         if found is None:

@@ -1,0 +1,71 @@
+"""Channels and locks, which stand between machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fsmdsl.source import NOWHERE, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """Messages are the receiver's events that name the channel as sender. One receiving instance in a system."""
+
+    name: str
+    module: str
+    order: Literal["fifo", "bag"]
+    bound: int
+    lossy: bool
+    duplicating: bool
+    receiver: str
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+    @property
+    def qualified(self) -> str:
+        return f"{self.module}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class LockUse:
+    name: str
+    mode: Literal["read", "write", "any"]
+    child: bool
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class LockPair:
+    """`wanted` may be taken while `held` is held."""
+
+    held: LockUse
+    wanted: LockUse
+    amended: str | None
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    lock: LockUse
+    inside: tuple[Hold, ...]
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    name: str
+    holds: tuple[Hold, ...]
+    doc: str
+    amended: str | None
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Locks:
+    name: str
+    module: str
+    pairs: tuple[LockPair, ...]
+    operations: tuple[Operation, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)

@@ -1,0 +1,203 @@
+"""Systems and scenarios: what is checked, and worked examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from fsmdsl.model.effects import Effect
+from fsmdsl.model.expressions import Expr
+from fsmdsl.model.machine import Invariant, Let
+from fsmdsl.source import NOWHERE, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One instance of a system: `g0` of `groups`, or `slice` of itself. Its number is its place in the system."""
+
+    name: str
+    group: str
+    index: int
+    machine: str
+    state: str
+    """The leaf it begins in."""
+    values: tuple[tuple[str, Expr], ...]
+    """Initial values of fields and parameters, where the system gives them; `Ordinal` is replaced."""
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceGroup:
+    name: str
+    machine: str
+    count: int
+    single: bool
+    """Declared without a number: `slice: Slice`."""
+    symmetric: bool
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The environment may send an event, for every value of the variables, where the guard holds and it is handled."""
+
+    variables: tuple[tuple[str, Expr], ...]
+    target: Expr
+    machine: str
+    event: str
+    arguments: tuple[Expr, ...]
+    guard: Expr | None
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class CrashOffer:
+    kind: Literal["anywhere", "between writes", "during recovery"]
+    guard: Expr | None
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Fairness:
+    """`names`: `event`, `machine.event`, or a transition's label."""
+
+    strength: Literal["weak", "strong"]
+    names: tuple[str, ...]
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Recovers:
+    """`fields`: `name` or `Machine.name`; empty: all."""
+
+    fields: tuple[str, ...]
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    name: str
+    formula: Expr | Recovers
+    under: tuple[Fairness, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Reachable:
+    name: str
+    condition: Expr
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True)
+class System:
+    """What is checked: how many instances, what the environment does, what must hold.
+
+    `offers` None: every event that the environment may send, with all arguments, wherever it is handled.
+    """
+
+    name: str
+    module: str
+    groups: tuple[InstanceGroup, ...]
+    instances: tuple[Instance, ...]
+    offers: tuple[Offer, ...] | None
+    crashes: tuple[CrashOffer, ...]
+    recover: tuple[Effect, ...] | None
+    lets: tuple[Let, ...]
+    invariants: tuple[Invariant, ...]
+    reachables: tuple[Reachable, ...]
+    properties: tuple[Property, ...]
+    channels: tuple[str, ...]
+    """Qualified: those whose receiver is in the system."""
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+    @property
+    def qualified(self) -> str:
+        return f"{self.module}.{self.name}"
+
+    @cached_property
+    def number_of(self) -> Mapping[tuple[str, int], int]:
+        """The number of an instance, by group and index."""
+        return {(i.group, i.index): n for n, i in enumerate(self.instances)}
+
+
+@dataclass(frozen=True, slots=True)
+class Do:
+    """An event from outside (`event`), or the outcome of a pending action (`event` is `action.outcome`)."""
+
+    target: Expr
+    machine: str
+    event: str
+    arguments: tuple[Expr, ...]
+    fails: bool
+    fault: str | None
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Elapse:
+    """`timer`: a label or source state; None: the only timer that can fire."""
+
+    target: Expr
+    machine: str
+    timer: str | None
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Transmit:
+    """`event` names the message where a bag holds several."""
+
+    kind: Literal["deliver", "lose", "duplicate"]
+    channel: str
+    event: str | None
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    kind: Literal["crash", "recover"]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    condition: Expr
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Via:
+    labels: tuple[str, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+ScenarioStep = Do | Elapse | Transmit | Restart | Expect | Via
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A worked example. `system` holds its instances (and, where the scenario names one, that system's everything)."""
+
+    name: str
+    title: str
+    module: str
+    system: System
+    steps: tuple[ScenarioStep, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+    @property
+    def qualified(self) -> str:
+        return f"{self.module}.{self.name}"

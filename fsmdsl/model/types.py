@@ -1,0 +1,86 @@
+"""Types: what values there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class BoolType:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class RangeType:
+    """Whole numbers from `low` to `high`, both included. Sums are wider than their parts."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class DurationType:
+    """A length of time, in milliseconds; only timers look at it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnumType:
+    name: str
+    """Qualified."""
+    members: tuple[str, ...]
+    ordered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RefType:
+    """An instance of a machine."""
+
+    machine: str
+    """Qualified."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueType:
+    """Carried about, never looked into. A model has one value of each."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetType:
+    of: Type
+
+
+@dataclass(frozen=True, slots=True)
+class ListType:
+    of: Type
+    bound: int
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalType:
+    of: Type
+
+
+@dataclass(frozen=True, slots=True)
+class NoneType:
+    """The type of `none` where nothing says more."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeverType:
+    """The element type of `{}` where nothing says more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorType:
+    """The type of what is wrong already: agrees with everything, so that one mistake gives one message."""
+
+
+Type = (
+    BoolType | RangeType | DurationType | EnumType | RefType | OpaqueType | SetType | ListType | OptionalType | NoneType
+    | NeverType | ErrorType
+)  # fmt: skip
+
+BOOL = BoolType()
+ERROR = ErrorType()

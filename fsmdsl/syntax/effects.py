@@ -1,0 +1,62 @@
+"""Effects as written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fsmdsl.source import NOWHERE, Span
+from fsmdsl.syntax.expressions import Binder, Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`user = by`; in `recover`, also `c.user = g`."""
+
+    target: Expr
+    value: Expr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`add c to cells`, `remove c from cells`."""
+
+    kind: Literal["add", "remove"]
+    item: Expr
+    target: Expr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Perform:
+    """`c.take(self)` (an event sent) or `release` (an action called): which of them, names decide."""
+
+    call: Expr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """`send to_cache.release(a)`: a message put into a channel."""
+
+    call: Expr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class ForEach:
+    binder: Binder
+    body: tuple[Effect, ...]
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    condition: Expr
+    then: tuple[Effect, ...]
+    otherwise: tuple[Effect, ...]
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+Effect = Assign | Change | Perform | Post | ForEach | If

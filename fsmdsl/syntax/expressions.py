@@ -1,0 +1,203 @@
+"""Names, expressions and types as written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fsmdsl.source import NOWHERE, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An identifier as written."""
+
+    text: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """`hived.Cell`: names joined by dots."""
+
+    names: tuple[Name, ...]
+    span: Span = field(compare=False, default=NOWHERE)
+
+    def __str__(self) -> str:
+        return ".".join(n.text for n in self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string literal, its escapes undone."""
+
+    text: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    value: int
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """`5min`, kept in milliseconds."""
+
+    milliseconds: int
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """`true`, `false`, `none` or `self`."""
+
+    text: Literal["true", "false", "none", "self"]
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """`target.name`: a field of another instance, a member of an enum, a machine of a module."""
+
+    target: Expr
+    name: Name
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """`groups[0]`."""
+
+    target: Expr
+    index: int
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`size(cells)`, `outranks(g, c)`, and in effects `c.take(self)`."""
+
+    target: Expr
+    arguments: tuple[Expr, ...]
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    operator: Literal["not", "-", "always", "eventually", "next"]
+    operand: Expr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+BinaryOperator = Literal[
+    "=>", "~>", "until", "==", "!=", "<", "<=", ">", ">=", "in", "not in", "has", "+", "-", "&"
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    operator: BinaryOperator
+    left: Expr
+    right: Expr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """A chain of `and`, or of `or`."""
+
+    operator: Literal["and", "or"]
+    operands: tuple[Expr, ...]
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """`if a then b else c`."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Binder:
+    """`c in cells`."""
+
+    name: Name
+    over: Expr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified:
+    """`all c in cells: body`, `some …`, `count …`."""
+
+    kind: Literal["all", "some", "count"]
+    binders: tuple[Binder, ...]
+    body: Expr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """`{a, b}` (a set, of values or of states) or `[a, b]` (a list)."""
+
+    kind: Literal["set", "list"]
+    items: tuple[Expr, ...]
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+Expr = (
+    Number | Duration | Word | Name | Member | Index | Call | Unary | Binary | Logic | Conditional | Quantified
+    | Collection
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class NamedType:
+    """`bool`, `duration`, or the name of a machine, enum or opaque type."""
+
+    path: Path
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class RangeType:
+    low: int
+    high: int
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class SetType:
+    of: TypeExpr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class ListType:
+    of: TypeExpr
+    bound: int
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalType:
+    of: TypeExpr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+TypeExpr = NamedType | RangeType | SetType | ListType | OptionalType
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`by: AffinityGroup`."""
+
+    name: Name
+    type: TypeExpr
+    span: Span = field(compare=False, default=NOWHERE)

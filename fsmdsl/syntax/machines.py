@@ -1,0 +1,190 @@
+"""Machines as written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fsmdsl.source import NOWHERE, Span
+from fsmdsl.syntax.effects import Effect
+from fsmdsl.syntax.expressions import Expr, Name, Parameter, Path, Text, TypeExpr
+
+StateFlag = Literal["initial", "final", "persistent", "volatile", "transient", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDecl:
+    """`durable cells: set<Cell> = {}`."""
+
+    name: Name
+    type: TypeExpr
+    value: Expr | None
+    durable: bool
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class ParamDecl:
+    """`param size: 1..16`."""
+
+    name: Name
+    type: TypeExpr
+    value: Expr | None
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class LetDecl:
+    """`let effective = min(a, b)`, with parameters a predicate or function."""
+
+    name: Name
+    parameters: tuple[Parameter, ...]
+    value: Expr
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class StateDecl:
+    name: Name
+    display: Text | None
+    flags: tuple[StateFlag, ...]
+    children: tuple[StateDecl, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """`take(by: AffinityGroup)`: the name and parameters of an event or action."""
+
+    name: Name
+    parameters: tuple[Parameter, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class EventDecl:
+    """`event a(x: T), b from environment`. No senders means: anyone."""
+
+    events: tuple[Signature, ...]
+    senders: tuple[Path, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionDecl:
+    """`action deploy -> ok | err`."""
+
+    actions: tuple[Signature, ...]
+    outcomes: tuple[Name, ...]
+    asynchronous: bool
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class On:
+    """`on take(by)`, `on deploy.ok`, `on crash`."""
+
+    path: Path
+    arguments: tuple[Name, ...] | None
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """`after 5min`, `after termination_delay`."""
+
+    duration: Expr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """`Accepted, Running -> Completing`; without a target, the sources of an internal transition."""
+
+    sources: tuple[Name, ...]
+    target: Name | None
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class TransitionDecl:
+    """One line: label, edges, trigger, guard, effects. A source named `*` is any state that is not final."""
+
+    label: Name | None
+    edges: tuple[Edge, ...]
+    trigger: On | After | None
+    guard: Expr | None
+    effects: tuple[Effect, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class HookDecl:
+    """`on entry(Deploying) do deploy`."""
+
+    kind: Literal["entry", "exit"]
+    states: tuple[Name, ...]
+    effects: tuple[Effect, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreDecl:
+    """`ignore pods_deleted in Pending, Deleted`; a state named `*` is every state."""
+
+    events: tuple[Path, ...]
+    states: tuple[Name, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityDecl:
+    """`priority del_conf > new_conf > *`."""
+
+    names: tuple[Name, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class InvariantDecl:
+    name: Name | None
+    condition: Expr
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class AmendDecl:
+    """`amends "reason" …`: what the document lacks. With `replaces`, rows of the same label give way."""
+
+    reason: Text
+    replaces: bool
+    members: tuple[MachineMember, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+MachineMember = (
+    FieldDecl | ParamDecl | LetDecl | StateDecl | EventDecl | ActionDecl | TransitionDecl | HookDecl | IgnoreDecl
+    | PriorityDecl | InvariantDecl | AmendDecl
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class MachineDecl:
+    name: Name
+    display: Text | None
+    members: tuple[MachineMember, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)

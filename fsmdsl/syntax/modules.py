@@ -1,0 +1,138 @@
+"""Modules as written: what a file holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fsmdsl.source import NOWHERE, Span
+from fsmdsl.syntax.expressions import Name, Path, Text
+from fsmdsl.syntax.machines import LetDecl, MachineDecl
+from fsmdsl.syntax.systems import ScenarioDecl, SystemDecl
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """`import hived` (then `hived.Cell`) or `import hived { Cell }` (then `Cell`)."""
+
+    path: Path
+    names: tuple[Name, ...]
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDecl:
+    """`source "HiveD state machines" at "hived-state-machines.md"`: the document that the module formalises."""
+
+    title: Text
+    location: Text | None
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class EnumMember:
+    name: Name
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class EnumDecl:
+    name: Name
+    members: tuple[EnumMember, ...]
+    ordered: bool
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueDecl:
+    names: tuple[Name, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelDecl:
+    """`channel to_cache: lossy fifo[2] to Cache`."""
+
+    name: Name
+    order: Literal["fifo", "bag"]
+    bound: int
+    lossy: bool
+    duplicating: bool
+    receiver: Path
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class LockUse:
+    """`write(Partition)`, `read(child Queue)`, `Node` (either mode)."""
+
+    name: Name
+    mode: Literal["read", "write", "any"]
+    child: bool
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class LockOrder:
+    """`Cluster > Partition > Queue`: each may be taken while the one before it is held."""
+
+    locks: tuple[LockUse, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """`write(Partition) { read(Node) }`: locks taken while one is held."""
+
+    lock: LockUse
+    inside: tuple[Hold, ...]
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class OperationDecl:
+    name: Name
+    holds: tuple[Hold, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class LocksDecl:
+    name: Name | None
+    members: tuple[LockOrder | OperationDecl | LockAmendment, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class LockAmendment:
+    """`amends "reason" Cluster > Partition`."""
+
+    reason: Text
+    members: tuple[LockOrder | OperationDecl, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+ModuleMember = (
+    EnumDecl | OpaqueDecl | LetDecl | MachineDecl | ChannelDecl | LocksDecl | SystemDecl | ScenarioDecl
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One `.fsm` file. A file without a `module` line is named after itself."""
+
+    name: Path | None
+    sources: tuple[SourceDecl, ...]
+    imports: tuple[Import, ...]
+    members: tuple[ModuleMember, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)

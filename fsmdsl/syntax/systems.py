@@ -1,0 +1,191 @@
+"""Systems and scenarios as written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fsmdsl.source import NOWHERE, Span
+from fsmdsl.syntax.effects import Effect
+from fsmdsl.syntax.expressions import Binder, Expr, Name, Path, Text
+from fsmdsl.syntax.machines import InvariantDecl, LetDecl
+
+
+@dataclass(frozen=True, slots=True)
+class Initial:
+    """`priority = index` in the braces after an instance."""
+
+    name: Name
+    value: Expr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceDecl:
+    """`groups: AffinityGroup[3] { size = 2 }`; `state` is where a scenario lets the instance begin."""
+
+    name: Name
+    machine: Path
+    count: int | None
+    symmetric: bool
+    state: Name | None
+    initials: tuple[Initial, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """`some g in groups: g.pods_deleted when …`: an event that the environment may send."""
+
+    binders: tuple[Binder, ...]
+    call: Expr
+    guard: Expr | None
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class CrashOffer:
+    """`crash`, `crash between writes`, `crash during recovery`."""
+
+    kind: Literal["anywhere", "between writes", "during recovery"]
+    guard: Expr | None
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentDecl:
+    offers: tuple[Offer | CrashOffer, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class RecoverDecl:
+    effects: tuple[Effect, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Fairness:
+    """`fair pods_deleted`, `strong fair schedule`: events, or labels of transitions."""
+
+    strength: Literal["weak", "strong"]
+    names: tuple[Path, ...]
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Recovers:
+    """`recovers on cells, user`: the property of recovery, compared on these fields (none named: on all)."""
+
+    fields: tuple[Path, ...]
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyDecl:
+    name: Name | None
+    formula: Expr | Recovers
+    under: tuple[Fairness, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class ReachableDecl:
+    name: Name | None
+    condition: Expr
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+SystemMember = (
+    InstanceDecl | LetDecl | EnvironmentDecl | RecoverDecl | InvariantDecl | PropertyDecl | ReachableDecl
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SystemDecl:
+    name: Name
+    members: tuple[SystemMember, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Do:
+    """`g.schedule({c0})`, `sliver.deploy.ok`: an event from outside, or the outcome of a pending action.
+
+    With `fails`, the step is expected to end in a fault, of the kind named if one is.
+    """
+
+    call: Expr
+    fails: bool
+    fault: Name | None
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Elapse:
+    """`timeout app`, `timeout app Starting`: the timer of an instance, chosen by label or source state."""
+
+    instance: Expr
+    timer: Name | None
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Transmit:
+    """`deliver to_cache`, `lose to_cache`, `duplicate to_cache`; a named message where order is free."""
+
+    kind: Literal["deliver", "lose", "duplicate"]
+    channel: Path
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """`crash` or `recover`."""
+
+    kind: Literal["crash", "recover"]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    condition: Expr
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Via:
+    """`via U3, P3, L4`: the labels followed since the last `via`, in order."""
+
+    labels: tuple[Name, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+ScenarioStep = Do | Elapse | Transmit | Restart | Expect | Via
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioDecl:
+    """`scenario G1 "plain path" of Small { … }`, or with instances of its own."""
+
+    name: Name
+    title: Text | None
+    system: Path | None
+    instances: tuple[InstanceDecl, ...]
+    steps: tuple[ScenarioStep, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
