@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fsmdsl import model as m
+from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity, ordered
 from fsmdsl.parse import Parsed, parse
 from fsmdsl.resolve import resolve
 from fsmdsl.resolve.modules import module_name
+from fsmdsl.settings import with_settings
 from fsmdsl.source import Source, Span
 
 UNREADABLE = Rule(
@@ -59,21 +61,38 @@ class Loaded:
     diagnostics: tuple[Diagnostic, ...]
     asked: frozenset[str]
     """The modules of the files that were named, apart from those that came by import."""
+    unanswered: frozenset[str] = frozenset()
+    """Settings that no set of instances and no parameter answered to."""
 
 
-def load(paths: Sequence[Path | str], *, as_documented: bool = False) -> Loaded:
-    """Read files and folders (searched for `*.fsm`; `-` is standard input), what they import, and resolve it all."""
-    found: list[Diagnostic] = []
-    parsed = [p for p in (_read(path, found) for path in _files(paths, found)) if p is not None]
+def load(
+    paths: Sequence[Path | str], *, as_documented: bool = False, settings: Mapping[str, s.Expr] | None = None
+) -> Loaded:
+    """Read files and folders (searched for `*.fsm`; `-` is standard input), what they import, and resolve it all.
+
+    `settings` replace sizes and parameters of systems, see `settings.with_settings`.
+    """
+    parsed, found = read(paths)
     asked = frozenset(module_name(p.module) for p in parsed)
+    known = len(parsed)
     _read_imports(parsed, found)
-    resolved = resolve([p.module for p in parsed], as_documented=as_documented)
-    found.extend(d for p in parsed for d in p.diagnostics)
+    modules, used = with_settings([p.module for p in parsed], settings or {})
+    resolved = resolve(modules, as_documented=as_documented)
+    found.extend(d for p in parsed[known:] for d in p.diagnostics)
     if not any(d.severity is Severity.ERROR for d in found):
         # Otherwise declarations are missing, and what resolve would say of the rest could be a consequence.
         found.extend(resolved.diagnostics)
     broken = any(d.severity is Severity.ERROR for d in found)
-    return Loaded(tuple(parsed), None if broken else resolved.model, tuple(ordered(found)), asked)
+    unanswered = frozenset(settings or {}) - used
+    return Loaded(tuple(parsed), None if broken else resolved.model, tuple(ordered(found)), asked, unanswered)
+
+
+def read(paths: Sequence[Path | str]) -> tuple[list[Parsed], list[Diagnostic]]:
+    """Read and parse files and folders, and nothing else."""
+    found: list[Diagnostic] = []
+    parsed = [p for p in (_read(path, found) for path in _files(paths, found)) if p is not None]
+    found.extend(d for p in parsed for d in p.diagnostics)
+    return parsed, found
 
 
 def _files(paths: Iterable[Path | str], found: list[Diagnostic]) -> Iterator[Path]:

@@ -140,7 +140,7 @@ MISPLACED = _rule(
     "something that has no meaning in this place",
     """
 Some things belong to some places only: assignments to a machine's own fields, `index` to the braces of an instance set,
-temporal words to properties, actions with outcomes to the end of their block. The guard of an eventless transition reads
+temporal words to properties, actions with outcomes to the end of their block. An eventless guard reads
 its own machine only, because nothing tells the machine when another one changes.
 
 ```fsm

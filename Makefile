@@ -1,0 +1,48 @@
+# Two targets do everything on a machine with Python 3.11 or newer: `make report` and `make test`.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+FSM    := $(BIN)/fsm
+STAMP  := $(VENV)/.installed
+
+.PHONY: report test check generate bench lock clean
+
+report: $(STAMP)  ## check, test, explore, generate, draw; one page to read
+	$(FSM) check specs
+	$(FSM) test specs
+	$(FSM) verify specs
+	$(FSM) generate specs --out generated
+	$(FSM) draw specs --out build/diagrams
+	$(FSM) report specs --out build/report
+
+test: $(STAMP)  ## every test, the lint and the types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(FSM) fmt --check specs
+	$(FSM) generate specs --out generated --check
+	$(BIN)/pytest -n 2
+
+generate: $(STAMP)  ## what is committed in generated/ and docs/
+	$(FSM) fmt specs
+	$(FSM) generate specs --out generated
+	$(BIN)/python -m fsmdsl.rule_pages docs/rules
+
+bench: $(STAMP)  ## side by side with peers; writes benchmarks/runtime/results
+	$(BIN)/python benchmarks/runtime/run.py
+
+$(STAMP): pyproject.toml requirements/dev.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fsmdsl needs Python 3.11 or newer: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	touch $(STAMP)
+
+lock:  ## after a change of dependencies in pyproject.toml; needs uv
+	uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --generate-hashes \
+		--no-header --no-emit-index-url --quiet --output-file requirements/dev.txt
+
+clean:
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,90 @@
+"""The `fsm` command. With `workspace` and `draw.svg` the only code that touches files and the terminal.
+
+Each subcommand is a module of this package and is imported when it is called, so that `fsm --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+COMMANDS = {
+    "check": "Report what is wrong, without running anything.",
+    "verify": "Explore every state of the systems, and report what is violated.",
+    "test": "Run the scenarios.",
+    "generate": "Write Python classes, or another target.",
+    "draw": "Draw machines as diagrams.",
+    "report": "Write one page over all specs.",
+    "fmt": "Format specs.",
+    "explain": "Explain a rule by its code.",
+    "list": "List machines, states and transitions.",
+    "init": "Start a folder of specs.",
+}
+"""Every subcommand and its line in `fsm --help`."""
+
+
+class _Commands(click.Group):
+    """Subcommands that are imported when called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        found = import_module(f"fsmdsl.cli.{cmd_name}_command").command
+        assert isinstance(found, click.Command)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from fsmdsl.diagnostics import did_you_mean
+
+            advice = did_you_mean(args[0], COMMANDS) or "`fsm --help` lists the commands"
+            raise click.UsageError(f"There is no command `{args[0]}`; {advice}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("fsmdsl")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, value: Any) -> None:
+    if value and not ctx.resilient_parsing:
+        click.echo(f"fsm {_version()}")
+        ctx.exit()
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print it.")
+def cli() -> None:
+    """State machines written once, as text: checked, explored, generated as Python, drawn.
+
+    Exit codes: 0 clean, 1 findings, 2 misuse.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command; never shows a traceback for what a user did."""
+    try:
+        cli.main(arguments, prog_name="fsm", standalone_mode=True)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+    except RecursionError:
+        click.echo("fsm: this spec is nested too deeply to be handled", err=True)
+        sys.exit(1)

@@ -1,0 +1,136 @@
+"""What the subcommands share: options, loading, printing, exit codes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+from fsmdsl import model as m
+from fsmdsl.diagnostics import Diagnostic, Severity, ordered
+from fsmdsl.report.data import document
+from fsmdsl.report.frames import frames, tally
+from fsmdsl.workspace import Loaded, load
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FINDINGS = 1
+MISUSE = 2
+
+_COLOURS: dict[str, dict[str, Any]] = {
+    "error": {"fg": "red", "bold": True},
+    "warning": {"fg": "yellow", "bold": True},
+    "note": {"fg": "cyan", "bold": True},
+    "place": {"fg": "blue", "bold": True},
+    "good": {"fg": "green", "bold": True},
+    "quiet": {"dim": True},
+    "strong": {"bold": True},
+}
+
+
+def paint(text: str, role: str) -> str:
+    """The text in the colour of its role; `click.echo` takes colours off again where no terminal shows them."""
+    return click.style(text, **_COLOURS[role])
+
+
+def paths_argument(command: F) -> F:
+    """`PATHS…`, the current folder's specs when none is given."""
+    return click.argument("paths", nargs=-1, type=click.Path())(command)
+
+
+def format_option(command: F) -> F:
+    """`--format text|json`."""
+    choice = click.Choice(["text", "json"])
+    return click.option("--format", "form", type=choice, default="text", help="How to print (default: text).")(command)
+
+
+def documented_option(command: F) -> F:
+    """`--as-documented`."""
+    return click.option("--as-documented", is_flag=True, help="Leave amendments out: what the document alone says.")(
+        command
+    )
+
+
+def chosen(paths: Sequence[str]) -> list[str]:
+    """The paths given, else `specs` where there is one, else the current folder."""
+    if paths:
+        return list(paths)
+    return ["specs"] if Path("specs").is_dir() else ["."]
+
+
+def say(text: str = "", *, err: bool = False) -> None:
+    """Print a line."""
+    click.echo(text, err=err)
+
+
+def say_json(kind: str, content: dict[str, Any]) -> None:
+    """Print a JSON document: its kind and version, then the content."""
+    click.echo(json.dumps(document(kind, content), indent=2, ensure_ascii=False))
+
+
+def misuse(message: str) -> NoReturn:
+    """End with exit code 2."""
+    say(f"fsm: {message}", err=True)
+    sys.exit(MISUSE)
+
+
+def serious(found: Iterable[Diagnostic]) -> bool:
+    """Does anything in it make the command exit with 1?"""
+    return any(d.severity >= Severity.WARNING for d in found)
+
+
+def checked(
+    paths: Sequence[str], *, as_documented: bool = False, settings: dict[str, Any] | None = None
+) -> tuple[Loaded, list[Diagnostic]]:
+    """The specs, and everything that `fsm check` finds in them."""
+    loaded = load(chosen(paths), as_documented=as_documented, settings=settings)
+    if loaded.unanswered:
+        names = " and ".join(f"`{n}`" for n in sorted(loaded.unanswered))
+        misuse(f"no system has a set of instances or a parameter {names}")
+    found = list(loaded.diagnostics)
+    if loaded.model is not None:
+        from fsmdsl.checks import check
+
+        found = ordered([*found, *check(loaded.model)])
+    return loaded, found
+
+
+def model_or_exit(paths: Sequence[str], form: str = "text", **options: Any) -> m.Model:
+    """The model of specs that have no errors; otherwise the errors are printed and the command ends with 1."""
+    loaded, found = checked(paths, **options)
+    errors = [d for d in found if d.severity is Severity.ERROR]
+    if loaded.model is None or errors:
+        if form == "json":
+            from fsmdsl.report.data import diagnostics
+
+            say_json("diagnostics", diagnostics(errors))
+        else:
+            say(frames(errors, paint), err=True)
+            say(f"{tally(errors)}; mend that first", err=True)
+        sys.exit(FINDINGS)
+    return only_asked(loaded)
+
+
+def only_asked(loaded: Loaded) -> m.Model:
+    """The whole model, with the modules that the user named first; imported ones keep their place behind them."""
+    assert loaded.model is not None
+    named = [x for x in loaded.model.modules if x.name in loaded.asked]
+    others = [x for x in loaded.model.modules if x.name not in loaded.asked]
+    return m.Model((*named, *others))
+
+
+def write(path: Path, content: str | bytes) -> bool:
+    """Write a file and its folders if that changes anything; True if it did."""
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    try:
+        if path.is_file() and path.read_bytes() == data:
+            return False
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    except OSError as error:
+        misuse(f"cannot write `{path}`: {(error.strerror or 'unknown error').lower()}")
+    return True

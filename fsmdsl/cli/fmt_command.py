@@ -1,0 +1,57 @@
+"""`fsm fmt`: canonical text."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from pathlib import Path
+
+import click
+
+from fsmdsl.cli.common import FINDINGS, chosen, format_option, paint, paths_argument, say, say_json, serious, write
+from fsmdsl.diagnostics import Diagnostic
+from fsmdsl.format import format_source
+from fsmdsl.report.data import diagnostics
+from fsmdsl.report.frames import frames, tally
+from fsmdsl.workspace import read
+
+
+@click.command("fmt")
+@paths_argument
+@click.option("--check", "only_check", is_flag=True, help="Change nothing; exit with 1 if something would change.")
+@click.option("--diff", "show_diff", is_flag=True, help="Print the changes instead of making them.")
+@format_option
+def command(paths: tuple[str, ...], only_check: bool, show_diff: bool, form: str) -> None:
+    """Format specs in place. `-` formats standard input to standard output. Files with errors are left alone."""
+    parsed, found = read(chosen(paths))
+    changed: list[str] = []
+    for p in parsed:
+        if serious(p.diagnostics):
+            continue
+        text = format_source(p)
+        if p.source.name == "<stdin>":
+            click.echo(text, nl=False)
+        elif text != p.source.text:
+            changed.append(p.source.name)
+            if show_diff:
+                say(_diff(p.source.name, p.source.text, text))
+            elif not only_check:
+                write(Path(p.source.name), text)
+    _tell(changed, len(parsed), found, only_check or show_diff, form)
+    sys.exit(FINDINGS if serious(found) or (changed and (only_check or show_diff)) else 0)
+
+
+def _tell(changed: list[str], count: int, found: list[Diagnostic], would: bool, form: str) -> None:
+    if form == "json":
+        say_json("fmt", {"changed": changed, "files": count, **diagnostics(found)})
+        return
+    if found:
+        say(frames(found, paint), err=True)
+        say(tally(found), err=True)
+    for name in changed:
+        say(f"{'would format' if would else 'formatted'} {name}", err=True)
+
+
+def _diff(name: str, before: str, after: str) -> str:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, f"{name} (formatted)", lineterm="")
+    return "\n".join(lines)

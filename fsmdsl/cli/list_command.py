@@ -1,0 +1,42 @@
+"""`fsm list`: machines, states and transitions."""
+
+from __future__ import annotations
+
+import click
+
+from fsmdsl import model as m
+from fsmdsl.cli.common import documented_option, format_option, model_or_exit, paint, paths_argument, say, say_json
+from fsmdsl.report.data import listing
+
+
+@click.command("list")
+@paths_argument
+@documented_option
+@format_option
+def command(paths: tuple[str, ...], as_documented: bool, form: str) -> None:
+    """List the machines of specs with their states and transitions."""
+    model = model_or_exit(paths, form, as_documented=as_documented)
+    if form == "json":
+        say_json("list", listing(model, frozenset(x.name for x in model.modules)))
+        return
+    for module in model.modules:
+        for machine in module.machines:
+            say("\n".join(_table(machine)) + "\n")
+        for system in module.systems:
+            groups = ", ".join(f"{g.name}: {g.machine.rpartition('.')[2]}[{g.count}]" for g in system.groups)
+            say(f"system {paint(system.qualified, 'strong')}  {groups}")
+
+
+def _table(machine: m.Machine) -> list[str]:
+    """The transitions in columns."""
+    rows = [
+        (t.name, t.source, t.target or "(stays)", t.shown_trigger, "amended" if t.amended else "")
+        for t in machine.transitions
+    ]
+    widths = [max((len(r[i]) for r in rows), default=0) for i in range(3)]
+    lines = [
+        f"  {label.ljust(widths[0])}  {source.ljust(widths[1])} -> {target.ljust(widths[2])}  {trigger}  {amended}".rstrip()
+        for label, source, target, trigger, amended in rows
+    ]
+    states = ", ".join(s.name for s in machine.states)
+    return [f"machine {paint(machine.qualified, 'strong')}", f"  states: {states}", *lines]
