@@ -100,7 +100,7 @@ enum Near { Idle | Busy }
 enum Far { Idle | Gone }
 machine Door {
     initial state Open
-    invariant Idle == Idle
+    invariant size({Idle}) == 1
 }
 ```
 

@@ -1,0 +1,33 @@
+"""`fsm init`: a folder of specs to start from."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from fsmdsl.cli.common import format_option, misuse, say, say_json, write
+
+
+@click.command("init")
+@click.argument("folder", type=click.Path(path_type=Path), default="specs")
+@format_option
+def command(folder: Path, form: str) -> None:
+    """Start a folder of specs with a small machine that checks, runs, and can be changed.
+
+    Nothing that exists is overwritten.
+    """
+    path = folder / "lease.fsm"
+    if path.exists():
+        misuse(f"`{path}` exists already; nothing was written")
+    write(path, files("fsmdsl.cli").joinpath("lease.fsm").read_text("utf-8"))
+    if form == "json":
+        say_json("init", {"written": [str(path)]})
+        return
+    say(f"wrote {path}\n")
+    say(f"  fsm check {folder}      what is wrong, without running anything")
+    say(f"  fsm test {folder}       run the scenarios")
+    say(f"  fsm verify {folder}     every state of the systems")
+    say(f"  fsm draw {folder}       a diagram")
+    say(f"  fsm generate {folder}   Python classes")

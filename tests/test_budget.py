@@ -1,0 +1,76 @@
+"""The size budget: modules of a page or a few, functions that fit the eye. Prints the table (`pytest -s`)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median, quantiles
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted((ROOT / "fsmdsl").rglob("*.py"))
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def functions(tree: ast.AST) -> Iterator[Function]:
+    return (n for n in ast.walk(tree) if isinstance(n, Function))
+
+
+def length(f: Function) -> int:
+    """Lines of the body, without signature and docstring."""
+    body = f.body[1:] if ast.get_docstring(f) is not None else f.body
+    return 0 if not body else (body[-1].end_lineno or 0) - body[0].lineno + 1
+
+
+@pytest.fixture(scope="module")
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text("utf-8")) for path in MODULES}
+
+
+def test_modules_are_of_a_page_or_a_few() -> None:
+    sizes = {path.relative_to(ROOT): len(path.read_text("utf-8").splitlines()) for path in MODULES}
+    table = "\n".join(f"{n:5}  {path}" for path, n in sorted(sizes.items(), key=lambda x: -x[1]))
+    print(f"\nlines  module\n{table}\n{median(sizes.values()):5}  median")
+    assert {path: n for path, n in sizes.items() if n > 400} == {}
+    assert median(sizes.values()) <= 150
+
+
+def test_functions_fit_the_eye(trees: dict[Path, ast.Module]) -> None:
+    sizes = [(length(f), f"{path.relative_to(ROOT)}:{f.name}") for path, tree in trees.items() for f in functions(tree)]
+    lines = [n for n, _ in sizes]
+    ninth = quantiles(lines, n=10)[-1]
+    print(f"\nfunctions: {len(lines)}, median {median(lines)}, 90th percentile {ninth}, longest {max(sizes)}")
+    assert [x for x in sizes if x[0] > 60] == []
+    assert median(lines) <= 8
+    assert ninth <= 30
+
+
+def test_everything_is_typed(trees: dict[Path, ast.Module]) -> None:
+    untyped = [
+        f"{path.relative_to(ROOT)}:{f.name}" for path, tree in trees.items() for f in functions(tree) if f.returns is None
+    ]
+    assert untyped == []
+
+
+def test_modules_and_public_names_have_docstrings(trees: dict[Path, ast.Module]) -> None:
+    """A dataclass that reads as its name (a node of a tree) needs none; functions and modules do."""
+    missing = [str(path.relative_to(ROOT)) for path, tree in trees.items() if ast.get_docstring(tree) is None]
+    for path, tree in trees.items():
+        for f in tree.body:
+            if isinstance(f, Function) and not f.name.startswith("_") and ast.get_docstring(f) is None:
+                missing.append(f"{path.relative_to(ROOT)}:{f.name}")
+    assert missing == []
+
+
+def test_nothing_evaluates_text(trees: dict[Path, ast.Module]) -> None:
+    """No text of a spec can reach the interpreter: the toolkit never calls eval, exec or compile."""
+    calls = [
+        f"{path.relative_to(ROOT)}:{n.lineno}"
+        for path, tree in trees.items()
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in ("eval", "exec", "compile")
+    ]
+    assert calls == []
