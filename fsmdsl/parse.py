@@ -91,7 +91,7 @@ CONTEXTUAL = frozenset(
 """Keywords that are plain names where they open nothing, so that a field may be called `priority`."""
 
 _NAMING = frozenset("DOT PARAM EVENT ACTION STATE LET ON MACHINE ENUM __ANON_ARROW".split())
-_OPERATORS = frozenset("WHEN AND OR NOT IF THEN ELSE IN HAS DO".split())
+_OPERATORS = frozenset("WHEN AND OR NOT IF THEN ELSE IN HAS DO AFTER".split())
 _EXPRESSION_OPENERS = frozenset("NEXT COUNT ALWAYS EVENTUALLY".split())
 _BINARY_SIGNS = frozenset("== != < <= > >= + - & = ( { [ => ~> |".split())
 _ENDING_SIGNS = frozenset(": -> = . , ) } ] ; == != <= >= > + - & ? => ~> |".split())
@@ -193,6 +193,12 @@ def _is_name(token: Token, before: Token | None, after: Token | None) -> bool:
         return token.type == "RECOVER" and follows != "{"
     if token.type in _EXPRESSION_OPENERS:
         return False
+    if token.type == "SEND" and before is not None and before.type == "DO":
+        return after is None or after.type != "NAME"
+    if token.type == "FAIR":
+        return after is None or (after.type != "NAME" and after.type not in CONTEXTUAL)
+    if token.type in ("WEAK", "STRONG"):
+        return after is None or after.type != "FAIR"
     return before is not None and (before.type in _OPERATORS or leads in _BINARY_SIGNS) and leads not in ("{", ">")
 
 

@@ -110,7 +110,9 @@ class Report:
 
 def page(report: Report) -> str:
     """The whole file."""
-    return _template().render(report=report, found=[diagnostic(d) for d in report.found])
+    text = _template().render(report=report, found=[diagnostic(d) for d in report.found])
+    assert isinstance(text, str)
+    return text
 
 
 @cache

@@ -1,0 +1,347 @@
+"""What one step causes, from the event that begins it to the end of its round.
+
+Each rule of the semantics is one function here; `step` says which steps there are, and commits what a cascade has made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import assert_never
+
+from fsmdsl import model as m
+from fsmdsl.evaluate import Frame, evaluate, iterate, outside, rank, reference, truth
+from fsmdsl.source import Span
+from fsmdsl.universe import EVENTLESS, Universe
+from fsmdsl.world import (
+    Assigned,
+    FaultError,
+    Followed,
+    Happening,
+    Ignored,
+    Message,
+    Pending,
+    Posted,
+    Requested,
+    Sent,
+    Value,
+    World,
+)
+
+LONGEST_ROUND = 1000
+"""A round that follows more transitions than this does not end."""
+
+
+class CutError(Exception):
+    """The step is cut here: see `step.crash`."""
+
+
+class Draft:
+    """The next world, while a step is under way. What has happened is in `cascade`, in order."""
+
+    def __init__(self, universe: Universe, world: World, cut_after: int | None = None) -> None:
+        self.universe = universe
+        self.states = list(world.states)
+        self.fields = list(world.fields)
+        self.waited = set(world.waited)
+        self.channels = list(world.channels)
+        self.pending = list(world.pending)
+        self.down = world.down
+        self.cascade: list[Happening] = []
+        self.busy: set[int] = set()
+        """Instances in the middle of a transition of their own."""
+        self.touched: set[int] = set()
+        """Instances that have handled an event or followed a transition in this step."""
+        self.writes = 0
+        self.cut_after = cut_after
+
+    def frame(self, instance: int | None, bound: dict[str, Value] | None = None) -> Frame:
+        """Where the expressions of an instance are read."""
+        return Frame(self.universe, self, instance, bound)
+
+    def world(self) -> World:
+        """The draft as a world."""
+        return World(
+            tuple(self.states),
+            tuple(self.fields),
+            frozenset(self.waited),
+            tuple(self.channels),
+            tuple(self.pending),
+            self.down,
+        )
+
+    def awaits(self, instance: int) -> str | None:
+        """The action whose answer an instance waits for."""
+        return next((p.action for p in self.pending if p.instance == instance), None)
+
+    def wrote(self) -> None:
+        """Count a write: an assignment to a durable field, or a change of state. The step may be cut after it."""
+        self.writes += 1
+        if self.writes == self.cut_after:
+            raise CutError
+
+
+# Handling an event ---------------------------------------------------------------------------------------------------
+
+
+def deliver(draft: Draft, instance: int, event: str, arguments: tuple[Value, ...], span: Span) -> None:
+    """An event reaches an instance. In the middle of its own transition, or waiting for an answer, it takes none."""
+    if instance in draft.busy:
+        message = f"{_name(draft, instance)} receives `{event}` in the middle of its own transition"
+        raise FaultError("reentrance", instance, message, span)
+    action = draft.awaits(instance)
+    if action is not None:
+        message = f"{_name(draft, instance)} receives `{event}` while it waits for the answer of `{action}`"
+        raise FaultError("busy", instance, message, span)
+    parameters = draft.universe.machines[instance].event_named[event].parameters
+    _check_arguments(draft, instance, event, parameters, arguments, span)
+    handle(draft, instance, event, arguments, span)
+
+
+def handle(draft: Draft, instance: int, trigger: str, arguments: tuple[Value, ...], span: Span) -> bool:
+    """Follow the transition of an event or outcome, or ignore it on purpose. What is neither is a fault.
+
+    Says whether a transition was followed.
+    """
+    state = draft.states[instance]
+    chosen = choose(draft, instance, trigger, arguments)
+    if chosen is not None:
+        follow(draft, instance, chosen, arguments)
+        return True
+    if draft.universe.ignores(instance, state, trigger):
+        draft.cascade.append(Ignored(instance, trigger))
+        return False
+    why = "neither handled nor ignored"
+    if draft.universe.candidates(instance, state, trigger):
+        why = "not ignored, and no guard of its transitions holds"
+    message = f"`{trigger}` reaches {_name(draft, instance)} in `{state}`, where it is {why}"
+    raise FaultError("unhandled", instance, message, span)
+
+
+def choose(draft: Draft, instance: int, trigger: str, arguments: tuple[Value, ...] = ()) -> m.Transition | None:
+    """The transition to follow: of the innermost level with an enabled one, the one that has priority.
+
+    `overlap` where two are left.
+    """
+    universe = draft.universe
+    for level in universe.candidates(instance, draft.states[instance], trigger):
+        found = [t for t in level if guard_holds(draft, instance, t, arguments)]
+        best = universe.preferred(instance, found)
+        if len(best) > 1:
+            raise _overlap(draft, instance, best)
+        if best:
+            return best[0]
+    return None
+
+
+def guard_holds(draft: Draft, instance: int, t: m.Transition, arguments: tuple[Value, ...] = ()) -> bool:
+    """Does the guard of a transition hold, for the arguments of its event?"""
+    if t.guard is None:
+        return True
+    holds = truth(draft.frame(instance, bound(t, arguments)), t.guard)
+    draft.universe.guards_seen.add((draft.universe.system.instances[instance].machine, t.index, holds))
+    return holds
+
+
+def bound(t: m.Transition, arguments: tuple[Value, ...]) -> dict[str, Value]:
+    """What the names in brackets behind the event stand for."""
+    match t.trigger:
+        case m.OnEvent(arguments=names) if names:
+            return dict(zip(names, arguments, strict=True))
+        case _:
+            return {}
+
+
+def _overlap(draft: Draft, instance: int, tied: Sequence[m.Transition]) -> FaultError:
+    names = " and ".join(f"`{t.name}`" for t in tied)
+    if len({t.name for t in tied}) == 1:
+        names = f"{len(tied)} transitions called `{tied[0].name}`"
+    state = draft.states[instance]
+    message = f"{names} of {_name(draft, instance)} are enabled in `{state}` at once, and none has priority"
+    return FaultError("overlap", instance, message, tied[-1].span)
+
+
+# Following a transition ----------------------------------------------------------------------------------------------
+
+
+def follow(draft: Draft, instance: int, t: m.Transition, arguments: tuple[Value, ...] = ()) -> None:
+    """Exit hooks, the transition's effects, the change of state, entry hooks; an internal one has effects only.
+
+    Until the state changes, others see the source.
+    """
+    before = draft.states[instance]
+    draft.busy.add(instance)
+    draft.touched.add(instance)
+    if t.target is None:
+        draft.cascade.append(Followed(instance, t.index, before, before))
+        perform(draft, draft.frame(instance, bound(t, arguments)), t.effects)
+    else:
+        move = draft.universe.move(instance, before, t)
+        draft.cascade.append(Followed(instance, t.index, before, move.after))
+        perform(draft, draft.frame(instance), move.exits)
+        perform(draft, draft.frame(instance, bound(t, arguments)), t.effects)
+        draft.states[instance] = move.after
+        draft.wrote()
+        perform(draft, draft.frame(instance), move.entries)
+    draft.busy.remove(instance)
+    if not isinstance(t.trigger, m.OnEvent | m.OnTimer):
+        # `wait` is true until the first transition that the round itself brings about.
+        draft.waited.add(instance)
+
+
+# Effects -------------------------------------------------------------------------------------------------------------
+
+
+def perform(draft: Draft, frame: Frame, effects: Sequence[m.Effect]) -> None:
+    """Effects, one after the other."""
+    for e in effects:
+        match e:
+            case m.Assign():
+                assign(draft, _owner(frame, e), e, evaluate(frame, e.value))
+            case m.Change():
+                owner = _owner(frame, e)
+                old = draft.fields[owner][draft.universe.slots[owner][e.name]]
+                assign(draft, owner, e, changed(e, old, evaluate(frame, e.item)))
+            case m.Send():
+                _send(draft, frame, e)
+            case m.Request():
+                _request(draft, frame, e)
+            case m.Post():
+                _post(draft, frame, e)
+            case m.ForEach():
+                for x in iterate(frame, e.over):
+                    inner = frame.inner()
+                    inner.locals[e.variable] = x
+                    perform(draft, inner, e.body)
+            case m.If():
+                perform(draft, frame, e.then if truth(frame, e.condition) else e.otherwise)
+            case _:
+                assert_never(e)
+
+
+def _owner(frame: Frame, e: m.Assign | m.Change) -> int:
+    """Whose field is written: the machine's own, or in `recover` anyone's."""
+    owner = frame.instance if e.target is None else reference(frame, e.target)
+    assert owner is not None
+    return owner
+
+
+def assign(draft: Draft, owner: int, e: m.Assign | m.Change, value: Value) -> None:
+    """A field takes a value of its type; any other is a fault."""
+    why = outside(e.type, value)
+    if why is not None:
+        message = f"`{e.name}` of {_name(draft, owner)} would become {why.text}"
+        raise FaultError(why.kind, owner, message, e.span)
+    slot = draft.universe.slots[owner][e.name]
+    old = draft.fields[owner]
+    draft.fields[owner] = (*old[:slot], value, *old[slot + 1 :])
+    draft.cascade.append(Assigned(owner, e.name, value))
+    if draft.universe.machines[owner].fields[slot].durable:
+        draft.wrote()
+
+
+def changed(e: m.Change, old: Value, item: Value) -> Value:
+    """A set with an item more or less; a list with one more at its end, or without its first such item."""
+    if isinstance(old, frozenset):
+        return old | {item} if e.kind == "add" else old - {item}
+    assert isinstance(old, tuple)
+    if e.kind == "add":
+        return (*old, item)
+    place = old.index(item) if item in old else len(old)
+    return old[:place] + old[place + 1 :]
+
+
+def _send(draft: Draft, frame: Frame, e: m.Send) -> None:
+    """The receiver handles the event at once; then the sender goes on."""
+    receiver = reference(frame, e.target)
+    arguments = tuple(evaluate(frame, a) for a in e.arguments)
+    draft.cascade.append(Sent(frame.instance, receiver, e.event, arguments))
+    deliver(draft, receiver, e.event, arguments, e.span)
+
+
+def _request(draft: Draft, frame: Frame, e: m.Request) -> None:
+    """An action is handed over after the step; one with outcomes is awaited."""
+    instance = frame.instance
+    assert instance is not None
+    action = draft.universe.machines[instance].action_named[e.action]
+    arguments = tuple(evaluate(frame, a) for a in e.arguments)
+    _check_arguments(draft, instance, e.action, action.parameters, arguments, e.span)
+    draft.cascade.append(Requested(instance, e.action, arguments))
+    if action.outcomes:
+        draft.pending.append(Pending(instance, e.action))
+
+
+def _post(draft: Draft, frame: Frame, e: m.Post) -> None:
+    """A message waits in its channel. A channel whose receiver is not in the system leads out of it."""
+    arguments = tuple(evaluate(frame, a) for a in e.arguments)
+    machine = draft.universe.model.machines[draft.universe.model.channels[e.channel].receiver]
+    parameters = machine.event_named[e.event].parameters
+    _check_arguments(draft, frame.instance, e.event, parameters, arguments, e.span)
+    draft.cascade.append(Posted(frame.instance, e.channel, e.event, arguments))
+    place = draft.universe.channel_place.get(e.channel)
+    if place is None:
+        return
+    channel = draft.universe.channels[place]
+    if len(draft.channels[place]) >= channel.bound:
+        message = f"channel `{channel.name}` is full: it holds {channel.bound}"
+        raise FaultError("overflow", frame.instance, message, e.span)
+    draft.channels[place] = put(draft.universe, channel, draft.channels[place], Message(e.event, arguments))
+
+
+def put(universe: Universe, channel: m.Channel, held: tuple[Message, ...], message: Message) -> tuple[Message, ...]:
+    """A channel with one message more: at the end, or, where order means nothing, in its place in a fixed order."""
+    if channel.order == "fifo":
+        return (*held, message)
+    return tuple(sorted((*held, message), key=message_order(universe, channel)))
+
+
+def message_order(universe: Universe, channel: m.Channel) -> Callable[[Message], tuple[object, ...]]:
+    """A key that sorts messages: by event as declared, then by arguments."""
+    events = universe.model.machines[channel.receiver].events
+    places = {e.name: n for n, e in enumerate(events)}
+
+    def key(message: Message) -> tuple[object, ...]:
+        types = (p.type for p in events[places[message.event]].parameters)
+        return (places[message.event], *(rank(t, x) for t, x in zip(types, message.arguments, strict=True)))
+
+    return key
+
+
+def _check_arguments(
+    draft: Draft, instance: int | None, name: str, parameters: Sequence[m.Variable], given: Sequence[Value], span: Span
+) -> None:
+    for p, value in zip(parameters, given, strict=True):
+        why = outside(p.type, value)
+        if why is not None:
+            raise FaultError(why.kind, instance, f"`{p.name}` of `{name}` would be {why.text}", span)
+
+
+# Rounds --------------------------------------------------------------------------------------------------------------
+
+
+def finish_round(draft: Draft) -> None:
+    """After the event: among the instances touched, in the order in which they were made, follow one enabled eventless
+    transition and start again from the first, until none is enabled. Then `wait` is true again, except where an answer
+    is awaited: there the round goes on with the answer."""
+    seen: set[World] = set()
+    while (found := _next_eventless(draft)) is not None:
+        instance, t = found
+        follow(draft, instance, t)
+        world = draft.world()
+        if world in seen or len(seen) >= LONGEST_ROUND:
+            message = f"the round of {_name(draft, instance)} does not end: `{t.name}` is followed again and again"
+            raise FaultError("endless", instance, message, t.span)
+        seen.add(world)
+    draft.waited.intersection_update(p.instance for p in draft.pending)
+
+
+def _next_eventless(draft: Draft) -> tuple[int, m.Transition] | None:
+    for instance in sorted(draft.touched):
+        if draft.awaits(instance) is None:
+            t = choose(draft, instance, EVENTLESS)
+            if t is not None:
+                return instance, t
+    return None
+
+
+def _name(draft: Draft, instance: int) -> str:
+    return draft.universe.name(instance)

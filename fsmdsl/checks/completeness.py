@@ -1,0 +1,108 @@
+"""What each state makes of each event: handles it, ignores it, or stumbles over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from fsmdsl import model as m
+from fsmdsl.checks.shape import Shape
+from fsmdsl.checks.subject import Subject
+from fsmdsl.checks.words import quoted
+from fsmdsl.diagnostics import Diagnostic, Rule, Severity
+
+INCOMPLETE = Rule(
+    "FSM215",
+    "not-every-event",
+    Severity.NOTE,
+    "states in which an event from another machine would be a fault",
+    """
+An event that arrives where it is neither handled nor ignored is a fault. For events that other machines send, this note
+lists the states where that would happen, should one be sent then. Most of them never happen, because senders look before
+they send; exploring a system (`fsm verify`) tells which do. The report shows the same as a table.
+
+```fsm
+machine Cell {
+    initial state Free
+    state Used
+    event take, free from Group
+    Free -> Used on take              // and `take` in `Used`?
+    Used -> Free on free
+}
+machine Group {
+    param cell: Cell
+    initial state Idle
+    state Busy
+    event go, stop from environment
+    Idle -> Busy on go do cell.take
+    Busy -> Idle on stop do cell.free
+}
+```
+
+Where it may happen and nothing should follow, say so: `ignore take in Used`.
+""",
+)
+
+RULES = (INCOMPLETE,)
+
+Cell = Literal["handled", "if", "ignored", "fault"]
+"""`if`: handled when a guard holds, and not ignored otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completeness:
+    """A table of events (of the machine, and outcomes of its actions) and leaves."""
+
+    machine: str
+    events: tuple[str, ...]
+    states: tuple[str, ...]
+    cells: Mapping[tuple[str, str], Cell]
+    """By event and state."""
+
+
+def completeness(machine: m.Machine) -> Completeness:
+    """What each leaf of a machine makes of each event."""
+    return _table(Shape(machine))
+
+
+def _table(shape: Shape) -> Completeness:
+    machine = shape.machine
+    outcomes = (f"{a.name}.{o}" for a in machine.actions for o in a.outcomes)
+    events = (*(e.name for e in machine.events), *outcomes)
+    states = tuple(s.name for s in machine.leaves)
+    ignored = {(i.event, i.state) for i in machine.ignores}
+    cells = {(e, s): _cell(shape, e, s, (e, s) in ignored) for e in events for s in states}
+    return Completeness(machine.qualified, events, states, cells)
+
+
+def _cell(shape: Shape, event: str, state: str, ignored: bool) -> Cell:
+    candidates = shape.candidates(state, event)
+    if any(t.guard is None for t in candidates):
+        return "handled"
+    if ignored:
+        return "handled" if candidates else "ignored"
+    return "if" if candidates else "fault"
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """One note for each machine that others send events to."""
+    for shape in subject.shapes:
+        machine = shape.machine
+        listed = [e for e in machine.events if any(s != "environment" for s in e.senders)]
+        parts = [part for e in listed if (part := _faults(shape, e))]
+        if parts:
+            found = INCOMPLETE.at(machine.span, f"`{machine.name}` does not take every event in every state")
+            for part in parts:
+                found = found.note(part)
+            yield found.help("where one may arrive and nothing should follow, `ignore` it")
+
+
+def _faults(shape: Shape, event: m.Event) -> str:
+    ignored = {i.state for i in shape.machine.ignores if i.event == event.name}
+    states = [
+        s.name
+        for s in shape.machine.leaves
+        if s.name in shape.reachable and _cell(shape, event.name, s.name, s.name in ignored) == "fault"
+    ]
+    return f"`{event.name}` would be a fault in {quoted(states)}" if states else ""

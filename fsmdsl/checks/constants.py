@@ -1,0 +1,125 @@
+"""Guards and invariants that say nothing: they hold always, or never."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fsmdsl import model as m
+from fsmdsl.checks.shape import Shape
+from fsmdsl.checks.subject import Subject, arguments
+from fsmdsl.diagnostics import Diagnostic, Rule, Severity
+
+ALWAYS = Rule(
+    "FSM208",
+    "guard-always-true",
+    Severity.WARNING,
+    "a guard that every value passes",
+    """
+Whatever values the data have that the guard reads, it is true. A reader takes a guard for a condition, so it should
+either be one or not stand there; often a range or a state is not what the author had in mind.
+
+```fsm
+machine Door {
+    force: 0..9
+    initial state Open
+    state Shut
+    event push from environment
+    Open -> Shut on push when force >= 0
+    Shut -> Open on push
+}
+```
+
+Leave the guard out, or correct it.
+""",
+)
+
+NEVER = Rule(
+    "FSM209",
+    "guard-never-true",
+    Severity.WARNING,
+    "a guard that no value passes",
+    """
+No values of the data that the guard reads make it true, so the transition is never followed.
+
+```fsm
+machine Door {
+    force: 0..9
+    initial state Open
+    state Shut
+    event push from environment
+    Open -> Shut on push when force > 9
+    Open -> Shut on push when force == 0
+    Shut -> Open on push
+}
+```
+
+Correct the guard, or take the transition out.
+""",
+)
+
+EMPTY = Rule(
+    "FSM210",
+    "constant-invariant",
+    Severity.WARNING,
+    "an invariant that cannot be broken, or cannot hold",
+    """
+An invariant that is true of any values says nothing: no mistake in the spec can break it. One that is true of no values
+is broken from the beginning.
+
+```fsm
+machine Door {
+    force: 0..9
+    initial state Open
+    state Shut
+    event push from environment
+    Open -> Shut, Shut -> Open on push do force = 3
+    invariant force >= 0 or Open
+}
+```
+
+Say what must hold, or take the invariant out.
+""",
+)
+
+RULES = (ALWAYS, NEVER, EMPTY)
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Guards and invariants of machines, and those of systems."""
+    for shape in subject.shapes:
+        for line in shape.lines:
+            yield from _guard(subject, shape, line)
+        machine = shape.machine
+        yield from _invariants(subject, machine.invariants, machine, None)
+    for system in subject.model.systems.values():
+        yield from _invariants(subject, system.invariants, None, system)
+
+
+def _guard(subject: Subject, shape: Shape, line: tuple[m.Transition, ...]) -> Iterator[Diagnostic]:
+    """The guard of a line, in all the states that the line starts from."""
+    first, machine = line[0], shape.machine
+    if first.guard is None:
+        return
+    leaves = tuple(dict.fromkeys(leaf for t in line for leaf in shape.inside[t.source]))
+    if subject.together(machine, leaves, [subject.guard(machine, first)]) is None:
+        found = NEVER.at(first.guard.span, f"the guard of `{first.name}` is never true")
+        yield found.help("correct it, or take the transition out")
+        return
+    opposite = subject.normal(m.Not(first.guard), arguments(machine, first))
+    if subject.together(machine, leaves, [opposite]) is None:
+        found = ALWAYS.at(first.guard.span, f"the guard of `{first.name}` is always true")
+        yield found.help("leave it out, or correct it")
+
+
+def _invariants(
+    subject: Subject, listed: Iterable[m.Invariant], machine: m.Machine | None, system: m.System | None
+) -> Iterator[Diagnostic]:
+    leaves = () if machine is None else tuple(s.name for s in machine.leaves)
+    for invariant in listed:
+        condition, opposite = invariant.condition, m.Not(invariant.condition)
+        if subject.together(machine, leaves, [subject.normal(condition, system=system)]) is None:
+            found = EMPTY.at(condition.span, f"`{invariant.name}` can never hold")
+            yield found.help("correct it")
+        elif subject.together(machine, leaves, [subject.normal(opposite, system=system)]) is None:
+            found = EMPTY.at(condition.span, f"`{invariant.name}` holds of any values: nothing can break it")
+            yield found.help("say what could go wrong, or take it out")

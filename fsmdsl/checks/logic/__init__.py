@@ -1,0 +1,15 @@
+"""Deciding guards: can these hold together, and with what values?
+
+A guard is brought into a normal form (`normal`), its data become variables with finite domains (`problem`), and the
+domains are halved until the answer is clear (`solve`). Whatever is not finite (sets of instances, other instances'
+data) becomes a variable of its own that may have any value. So "never" is always right, and "possible" is exact as
+long as nothing of that kind took part.
+"""
+
+from __future__ import annotations
+
+from fsmdsl.checks.logic.normal import Normal, TooLargeError
+from fsmdsl.checks.logic.problem import Problem
+from fsmdsl.checks.logic.solve import GAVE_UP, GaveUp, Solution, solve
+
+__all__ = ["GAVE_UP", "GaveUp", "Normal", "Problem", "Solution", "TooLargeError", "solve"]

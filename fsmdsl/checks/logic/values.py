@@ -1,0 +1,101 @@
+"""Sets of possible values, and what operators make of them.
+
+Numbers are a `range` where they are contiguous; everything else is a `frozenset`. An empty set stands for a fault:
+there is no value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import product
+from operator import and_, eq, ge, gt, le, lt, ne, sub
+from typing import Any
+
+Values = range | frozenset[Any]
+Operation = Callable[[Any, Any], Any]
+
+TRUE: frozenset[Any] = frozenset({True})
+FALSE: frozenset[Any] = frozenset({False})
+EITHER: frozenset[Any] = frozenset({True, False})
+FAULT: frozenset[Any] = frozenset()
+
+MOST = 1024
+"""So many pairs of values are tried one by one; of more, only the ends are looked at."""
+
+COMPARISONS: Mapping[str, Operation] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+
+
+def _plus(x: Any, y: Any) -> Any:
+    return x | y if isinstance(x, frozenset) else x + y
+
+
+_SUMS: Mapping[str, Operation] = {"+": _plus, "-": sub, "&": and_}
+
+
+def negated(v: Values) -> Values:
+    """What `not` makes of truth values."""
+    return FALSE if v == TRUE else TRUE if v == FALSE else v
+
+
+def compared(operator: str, a: Values, b: Values) -> frozenset[Any]:
+    """Which truth values a comparison can have."""
+    if not a or not b:
+        return FAULT
+    test = COMPARISONS[operator]
+    if len(a) * len(b) <= MOST and not (isinstance(a, range) and isinstance(b, range)):
+        return frozenset(test(x, y) for x, y in product(a, b))
+    if isinstance(a, range) and isinstance(b, range):
+        return _by_ends(operator, a, b)
+    disjoint = not any(x in b for x in a) if len(a) < len(b) else not any(x in a for x in b)
+    if disjoint and operator in ("==", "!="):
+        return FALSE if operator == "==" else TRUE
+    return EITHER
+
+
+def _by_ends(operator: str, a: range, b: range) -> frozenset[Any]:
+    match operator:
+        case "<":
+            return _truth(a[-1] < b[0], a[0] >= b[-1])
+        case "<=":
+            return _truth(a[-1] <= b[0], a[0] > b[-1])
+        case ">":
+            return _truth(a[0] > b[-1], a[-1] <= b[0])
+        case ">=":
+            return _truth(a[0] >= b[-1], a[-1] < b[0])
+        case _:
+            equal = _truth(len(a) == len(b) == 1 and a[0] == b[0], a[-1] < b[0] or b[-1] < a[0])
+            return equal if operator == "==" else frozenset(not x for x in equal)
+
+
+def _truth(surely: bool, never: bool) -> frozenset[Any]:
+    return TRUE if surely else FALSE if never else EITHER
+
+
+def summed(operator: str, a: Values, b: Values) -> Values:
+    """Numbers added or subtracted, sets united, subtracted or intersected."""
+    if not a or not b:
+        return FAULT
+    if isinstance(a, frozenset) and isinstance(b, frozenset) and len(a) * len(b) <= MOST:
+        return frozenset(_SUMS[operator](x, y) for x, y in product(a, b))
+    first, last = (min(a), max(a)), (min(b), max(b))
+    if operator == "+":
+        return range(first[0] + last[0], first[1] + last[1] + 1)
+    return range(first[0] - last[1], first[1] - last[0] + 1)
+
+
+def extreme(pick: Callable[[Any, Any], Any], a: Values, b: Values) -> Values:
+    """The smaller or greater of two numbers (or of two members' places)."""
+    if not a or not b:
+        return FAULT
+    if isinstance(a, range) and isinstance(b, range):
+        return range(pick(a[0], b[0]), pick(a[-1], b[-1]) + 1)
+    return frozenset(pick(x, y) for x, y in product(a, b))
+
+
+def joined(a: Values, b: Values) -> Values:
+    """The values of either."""
+    if isinstance(a, range) and isinstance(b, range):
+        if not a or not b:
+            return a or b
+        return range(min(a[0], b[0]), max(a[-1], b[-1]) + 1)
+    return frozenset(a) | frozenset(b)

@@ -1,0 +1,131 @@
+"""Transitions that can be enabled at once, with nothing to decide between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from fsmdsl import model as m
+from fsmdsl.checks.logic import GaveUp, Solution
+from fsmdsl.checks.ranking import before
+from fsmdsl.checks.shape import Shape
+from fsmdsl.checks.subject import Subject
+from fsmdsl.checks.words import given, triggered
+from fsmdsl.diagnostics import Diagnostic, Rule, Severity
+
+OVERLAP = Rule(
+    "FSM206",
+    "overlap",
+    Severity.ERROR,
+    "two transitions that are enabled at once",
+    """
+From one state, two transitions of the same trigger have guards that can both hold, and neither is more deeply nested or
+has priority. A run that gets there stops with the fault `overlap`, because a spec does not toss coins. The values named
+in the message show how both hold; they are looked for among all values that the machine's own fields, its parameters
+and the event's arguments can have.
+
+```fsm
+machine Door {
+    force: 0..9
+    initial state Shut
+    state Ajar
+    state Open
+    event push(how: 0..9) from environment
+    a: Shut -> Ajar on push(how) when how < 5
+    b: Shut -> Open on push(how) when how > 3       // 4 is both
+    c: Ajar, Open -> Shut on push(how) when how > force
+}
+```
+
+Make the guards exclude each other, or say which goes first: `priority a > b`.
+""",
+)
+
+POSSIBLE = Rule(
+    "FSM207",
+    "possible-overlap",
+    Severity.NOTE,
+    "two transitions of which the text alone does not show that they exclude each other",
+    """
+The guards of two transitions from one state speak of other instances, of sets, or of too many values, so it cannot be
+decided here whether both can hold at once. Exploring a system (`fsm verify`) decides it for that system. What is seen
+without running: opposite conditions, state tests that have no state in common, and `all x in s: p` against
+`some x in s: q` where `p` and `q` exclude each other.
+
+```fsm
+machine Door {
+    width: 0..9
+    initial state Open
+    state Shut
+    event push(by: Door, other: Door) from environment
+    a: Open -> Shut on push(by, other) when by.width > 3
+    b: Open -> Open on push(by, other) when other.width > 3
+    c: Shut -> Open on push
+    event widen(to: 0..9) from environment
+    Open on widen(to) do width = to
+    ignore widen in Shut
+}
+```
+
+Nothing needs to be done. `priority a > b` would settle it.
+""",
+)
+
+RULES = (OVERLAP, POSSIBLE)
+
+_MOST_PAIRS = 20_000
+"""Of one source and trigger. Beyond that, the pairs are not compared."""
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Each pair of lines is reported once, whatever states they share."""
+    for shape in subject.shapes:
+        seen: set[tuple[int, int]] = set()
+        for group in shape.groups():
+            if len(group) ** 2 > 2 * _MOST_PAIRS:
+                yield _too_many(shape, group)
+                continue
+            for a, b in combinations(group, 2):
+                places = (a.span.start, b.span.start)
+                found = None if places in seen else _overlap(subject, shape, a, b)
+                if found is not None:
+                    seen.add(places)
+                    yield found
+
+
+def _overlap(subject: Subject, shape: Shape, a: m.Transition, b: m.Transition) -> Diagnostic | None:
+    machine = shape.machine
+    if before(machine, a, b) or before(machine, b, a):
+        return None
+    guards = [subject.guard(machine, a), subject.guard(machine, b)]
+    common = subject.together(machine, shape.inside[a.source], guards)
+    if common is None:
+        return None
+    if isinstance(common, GaveUp) or not common.exact:
+        return _possible(a, b)
+    return _definite(a, b, common)
+
+
+def _definite(a: m.Transition, b: m.Transition, common: Solution) -> Diagnostic:
+    when = given(common, " when ")
+    found = OVERLAP.at(b.span, f"from `{a.source}`, two transitions {triggered(a)} are enabled at once{when}")
+    return found.label(a.span, "this is the other one").help(_advice(a, b))
+
+
+def _possible(a: m.Transition, b: m.Transition) -> Diagnostic:
+    message = (
+        f"from `{a.source}`, two transitions {triggered(a)} may be enabled at once: their guards cannot be compared"
+    )
+    found = POSSIBLE.at(b.span, message).label(a.span, "this is the other one")
+    return found.note("exploring a system decides it: `fsm verify`")
+
+
+def _advice(a: m.Transition, b: m.Transition) -> str:
+    if a.label and b.label and a.label != b.label:
+        return f"make their guards exclude each other, or say which goes first: `priority {a.label} > {b.label}`"
+    return "make their guards exclude each other, or give them labels and say which goes first with `priority`"
+
+
+def _too_many(shape: Shape, group: tuple[m.Transition, ...]) -> Diagnostic:
+    message = f"{len(group)} transitions leave `{group[0].source}` {triggered(group[0])}: too many to compare"
+    return POSSIBLE.at(group[0].span, message)

@@ -1,0 +1,44 @@
+"""Who sends which event: found once, for the rules that ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fsmdsl import model as m
+from fsmdsl.walk import effects
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """An event sent: by a machine or channel or by a system's environment or recovery, to a machine."""
+
+    sender: str
+    machine: str
+    event: str
+
+
+def bodies(machine: m.Machine) -> Iterator[m.Effect]:
+    """Every effect of a machine, each line's once."""
+    seen: set[int] = set()
+    for block in (*(t.effects for t in machine.transitions), *(h.effects for h in machine.hooks)):
+        if block and id(block) not in seen:
+            seen.add(id(block))
+            yield from effects(block)
+
+
+def dispatches(model: m.Model) -> Iterator[Dispatch]:
+    """Everything that is sent by machines, through channels, and on recovery."""
+    for machine in model.machines.values():
+        for x in bodies(machine):
+            match x:
+                case m.Send(machine=receiver, event=event):
+                    yield Dispatch(machine.qualified, receiver, event)
+                case m.Post(channel=channel, event=event):
+                    yield Dispatch(channel, model.channels[channel].receiver, event)
+                case _:
+                    pass
+    for system in model.systems.values():
+        for x in effects(system.recover or ()):
+            if isinstance(x, m.Send):
+                yield Dispatch("recover", x.machine, x.event)

@@ -1,0 +1,46 @@
+"""`fsm test`: the scenarios."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from fsmdsl.cli.common import (
+    FINDINGS,
+    documented_option,
+    format_option,
+    model_or_exit,
+    paint,
+    paths_argument,
+    say,
+    say_json,
+)
+from fsmdsl.explore import lines, play
+from fsmdsl.report.exploration import played
+from fsmdsl.report.frames import frame
+
+
+@click.command("test")
+@paths_argument
+@documented_option
+@click.option("--verbose", "-v", is_flag=True, help="Print every scenario with its run.")
+@format_option
+def command(paths: tuple[str, ...], as_documented: bool, verbose: bool, form: str) -> None:
+    """Run the scenarios of specs: worked examples, step by step."""
+    model = model_or_exit(paths, form, as_documented=as_documented)
+    done = [play(model, scenario) for scenario in model.scenarios.values()]
+    failed = [x for x in done if not x.passed]
+    if form == "json":
+        say_json("test", {"passed": len(done) - len(failed), "failed": len(failed), "scenarios": [played(x) for x in done]})
+        sys.exit(FINDINGS if failed else 0)
+    for x in done:
+        if verbose or not x.passed:
+            word = paint("passes", "good") if x.passed else paint("fails ", "error")
+            say(f"{word}  {x.scenario.qualified}  {paint(x.scenario.title, 'quiet')}")
+            say("\n".join(f"    {line}" for line in lines(x.trace)))
+        if x.failure is not None:
+            say(frame(x.failure, paint))
+    count = f"{len(done)} scenario{'s' * (len(done) != 1)}"
+    say(f"{count}: {paint(f'{len(failed)} fail', 'error') if failed else paint('all pass', 'good')}")
+    sys.exit(FINDINGS if failed else 0)

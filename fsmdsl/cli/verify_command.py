@@ -1,0 +1,110 @@
+"""`fsm verify`: every state of the systems."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import click
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.cli.common import (
+    FINDINGS,
+    documented_option,
+    format_option,
+    misuse,
+    model_or_exit,
+    paint,
+    paths_argument,
+    say,
+    say_json,
+)
+from fsmdsl.diagnostics import did_you_mean
+from fsmdsl.explore import Exploration, Limits, Progress, explore
+from fsmdsl.report.exploration import details, exploration, summary, verdict
+from fsmdsl.settings import setting
+
+BOUNDED = 3
+"""The exit code when nothing is violated in what was explored, and a limit came before the end."""
+
+
+@click.command("verify")
+@paths_argument
+@documented_option
+@click.option("--system", "names", multiple=True, metavar="NAME", help="Only this system (may be repeated).")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
+@click.option("--max-states", type=click.IntRange(1), default=200_000, show_default=True, help="Stop at so many states.")
+@click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Stop after so long, for each system.")
+@click.option("--all", "every", is_flag=True, help="Also what holds, with the witnesses.")
+@format_option
+def command(
+    paths: tuple[str, ...],
+    as_documented: bool,
+    names: tuple[str, ...],
+    settings: tuple[str, ...],
+    max_states: int,
+    max_seconds: float | None,
+    every: bool,
+    form: str,
+) -> None:
+    """Explore every state of the systems in specs, and report what is violated with a shortest run to it.
+
+    Exit codes: 0 all holds, 1 something is violated, 2 misuse, 3 a limit was reached first.
+    """
+    model = model_or_exit(paths, form, as_documented=as_documented, settings=_settings(settings))
+    limits = Limits(max_states, max_seconds)
+    done: list[Exploration] = []
+    for system in _chosen(model, names):
+        x = explore(model, system, limits, _progress(system.qualified) if form == "text" else None)
+        done.append(x)
+        if form == "text":
+            _clear()
+            say(summary(x, paint))
+            for line in details(x, model, paint, every=every):
+                say(line)
+    if form == "json":
+        say_json("verify", {"systems": [exploration(x, model) for x in done]})
+    elif not done:
+        say("no system to explore: a `system` says how many instances of the machines there are")
+    sys.exit(_exit_code(done))
+
+
+def _exit_code(done: list[Exploration]) -> int:
+    verdicts = {verdict(x) for x in done}
+    return FINDINGS if "violated" in verdicts else BOUNDED if "bounded" in verdicts else 0
+
+
+def _settings(given: tuple[str, ...]) -> dict[str, s.Expr]:
+    try:
+        return dict(setting(text) for text in given)
+    except ValueError as error:
+        misuse(f"--set: {error}")
+
+
+def _chosen(model: m.Model, names: tuple[str, ...]) -> list[m.System]:
+    if not names:
+        return list(model.systems.values())
+    known = {name: x for x in model.systems.values() for name in (x.name, x.qualified)}
+    for name in names:
+        if name not in known:
+            advice = did_you_mean(name, known) or f"there are {', '.join(f'`{x.name}`' for x in model.systems.values())}"
+            misuse(f"there is no system `{name}`; {advice}")
+    return list(dict.fromkeys(known[name] for name in names))
+
+
+def _progress(name: str) -> Callable[[Progress], None] | None:
+    """A line that is written over, on a terminal only."""
+    if not sys.stderr.isatty():
+        return None
+
+    def show(p: Progress) -> None:
+        text = f"{name}: {p.states:,} states, {p.waiting:,} waiting, depth {p.depth}"
+        click.echo(f"\r\x1b[2K{text}", err=True, nl=False)
+
+    return show
+
+
+def _clear() -> None:
+    if sys.stderr.isatty():
+        click.echo("\r\x1b[2K", err=True, nl=False)

@@ -1,0 +1,263 @@
+"""What an expression is worth in a world.
+
+Operands are looked at from left to right, and no further than needed: `user != none and user.priority > 3` never fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import combinations
+from math import comb
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any, assert_never
+
+from fsmdsl import model as m
+from fsmdsl.roster import Roster
+from fsmdsl.values import MOST, TooManyValuesError, cardinality, default, domain, domains, elements, outside, rank
+from fsmdsl.world import FaultError, Readable, Value
+
+__all__ = [
+    "MOST",
+    "Frame",
+    "TooManyValuesError",
+    "cardinality",
+    "default",
+    "domain",
+    "domains",
+    "elements",
+    "evaluate",
+    "iterate",
+    "members",
+    "number",
+    "outside",
+    "rank",
+    "reference",
+    "truth",
+]
+
+
+class Frame:
+    """Where an expression is read: in which world, as part of which instance (None: of the system), with what bound."""
+
+    __slots__ = ("instance", "locals", "roster", "world")
+
+    def __init__(
+        self, roster: Roster, world: Readable, instance: int | None = None, bound: Mapping[str, Value] | None = None
+    ) -> None:
+        self.roster = roster
+        self.world = world
+        self.instance = instance
+        self.locals = dict(bound) if bound else {}
+
+    def inner(self) -> Frame:
+        """A frame of the same instance, for variables of its own."""
+        return Frame(self.roster, self.world, self.instance, self.locals)
+
+
+def evaluate(frame: Frame, e: m.Expr) -> Value:
+    """The value of an expression. Raises `FaultError` where it has none. The commonest kinds come first."""
+    match e:
+        case m.Local():
+            return frame.locals[e.name]
+        case m.Read():
+            return _read(frame, e)
+        case m.InState():
+            target = evaluate(frame, e.target)
+            return target is not None and frame.world.states[target] in e.states  # type: ignore[index]
+        case m.Binary():
+            return _binary(frame, e)
+        case m.Logic():
+            return _logic(frame, e)
+        case m.Constant():
+            return e.value
+        case m.Apply():
+            return _apply(frame, e)
+        case m.Quantified():
+            return _quantified(frame, e)
+        case m.Derived():
+            return _derived(frame, e)
+        case m.Self():
+            return frame.instance
+        case m.Not():
+            return not evaluate(frame, e.operand)
+        case m.Wait():
+            return frame.instance not in frame.world.waited
+        case m.Conditional():
+            return evaluate(frame, e.then if evaluate(frame, e.condition) else e.otherwise)
+        case m.Collection():
+            values = (evaluate(frame, x) for x in e.items)
+            return frozenset(values) if e.kind == "set" else tuple(values)
+        case m.Negative():
+            return -number(frame, e.operand)
+        case m.InstanceRef():
+            return frame.roster.system.number_of[(e.name, e.index)]
+        case m.Instances():
+            return frame.roster.instances_called(e.name)
+        case m.AllOf():
+            return frame.roster.instances_of(e.machine)
+        case m.Ordinal():
+            assert frame.instance is not None
+            return frame.roster.system.instances[frame.instance].index
+        case m.ChannelRef() | m.Temporal():
+            raise TypeError(f"{type(e).__name__} has no value in one world")
+        case _:
+            assert_never(e)
+
+
+# Values of a known kind ----------------------------------------------------------------------------------------------
+
+
+def truth(frame: Frame, e: m.Expr) -> bool:
+    """Is a condition true?"""
+    return evaluate(frame, e) is True
+
+
+def number(frame: Frame, e: m.Expr) -> int:
+    """The value of an expression that is a number."""
+    value = evaluate(frame, e)
+    assert isinstance(value, int)
+    return value
+
+
+def members(frame: Frame, e: m.Expr) -> frozenset[Value] | tuple[Value, ...]:
+    """The value of an expression that is a set or list."""
+    value = evaluate(frame, e)
+    assert isinstance(value, frozenset | tuple)
+    return value
+
+
+def iterate(frame: Frame, over: m.Expr) -> tuple[Value, ...]:
+    """What a set or list holds, in the order in which loops and quantifiers visit it."""
+    return tuple(elements(over.type, evaluate(frame, over)))
+
+
+def reference(frame: Frame, e: m.Expr) -> int:
+    """The instance that an expression stands for; a fault where it is none."""
+    value = evaluate(frame, e)
+    if value is None:
+        raise _is_none(frame, e)
+    assert isinstance(value, int)
+    return value
+
+
+def _is_none(frame: Frame, e: m.Expr) -> FaultError:
+    return FaultError("none", frame.instance, f"`{words(e)}` is none here", e.span)
+
+
+def words(e: m.Expr) -> str:
+    """An expression as the author wrote it, on one line."""
+    return " ".join(e.span.text.split()) or "this value"
+
+
+# Data ----------------------------------------------------------------------------------------------------------------
+
+
+def _read(frame: Frame, e: m.Read) -> Value:
+    owner = frame.instance if e.target is None else reference(frame, e.target)
+    assert owner is not None
+    if e.kind == "param":
+        return frame.roster.params[owner][e.name]
+    return frame.world.fields[owner][frame.roster.slots[owner][e.name]]
+
+
+def _derived(frame: Frame, e: m.Derived) -> Value:
+    """The body of a `let` sees its own instance and its parameters, nothing of the place where it is used."""
+    let = frame.roster.let(e)
+    instance = frame.instance if e.target is None else reference(frame, e.target)
+    bound = {p.name: evaluate(frame, a) for p, a in zip(let.parameters, e.arguments, strict=True)}
+    return evaluate(Frame(frame.roster, frame.world, instance, bound), let.value)
+
+
+# Operators -----------------------------------------------------------------------------------------------------------
+
+
+def _logic(frame: Frame, e: m.Logic) -> bool:
+    decided = e.operator == "or"
+    for x in e.operands:
+        if evaluate(frame, x) is decided:
+            return decided
+    return not decided
+
+
+_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
+
+
+def _binary(frame: Frame, e: m.Binary) -> Value:
+    left = evaluate(frame, e.left)
+    if e.operator == "=>":
+        return left is False or evaluate(frame, e.right)
+    right = evaluate(frame, e.right)
+    match e.operator:
+        case "==" | "!=":
+            return _COMPARISONS[e.operator](left, right)
+        case "in":
+            return left in right  # type: ignore[operator]
+        case "<" | "<=" | ">" | ">=":
+            order = e.left.type
+            return _COMPARISONS[e.operator](rank(order, left), rank(order, right))
+        case "+":
+            return left | right if isinstance(left, frozenset) else left + right  # type: ignore[operator]
+        case "-":
+            return left - right  # type: ignore[operator]
+        case "&":
+            return left & right  # type: ignore[operator]
+        case _:
+            assert_never(e.operator)
+
+
+def _quantified(frame: Frame, e: m.Quantified) -> Value:
+    inner = frame.inner()
+    count = 0
+    for x in elements(e.over.type, evaluate(frame, e.over)):
+        inner.locals[e.variable] = x
+        found = evaluate(inner, e.body)
+        if found is (e.kind == "some") and e.kind != "count":
+            return found
+        count += found is True
+    return count if e.kind == "count" else e.kind == "all"
+
+
+# Functions -----------------------------------------------------------------------------------------------------------
+
+
+def _apply(frame: Frame, e: m.Apply) -> Value:
+    first = e.arguments[0]
+    match e.function:
+        case "present":
+            value = evaluate(frame, first)
+            if value is None:
+                raise _is_none(frame, first)
+            return value
+        case "size":
+            return _size(frame, first)
+        case "min":
+            return min((evaluate(frame, x) for x in e.arguments), key=lambda x: rank(e.type, x))
+        case "max":
+            return max((evaluate(frame, x) for x in e.arguments), key=lambda x: rank(e.type, x))
+        case "first":
+            listed = members(frame, first)
+            if not listed:
+                raise FaultError("none", frame.instance, f"`{words(first)}` is empty here: it has no first", e.span)
+            return elements(first.type, listed)[0]
+        case "rest":
+            return tuple(members(frame, first))[1:]
+        case "subsets":
+            return _subsets(members(frame, first), number(frame, e.arguments[1]))
+        case _:
+            assert_never(e.function)
+
+
+def _size(frame: Frame, e: m.Expr) -> int:
+    """Of a set, a list, or a channel; a channel that leads out of the system holds nothing."""
+    if isinstance(e, m.ChannelRef):
+        place = frame.roster.channel_place.get(e.name)
+        return 0 if place is None else len(frame.world.channels[place])
+    return len(members(frame, e))
+
+
+def _subsets(of: frozenset[Value] | tuple[Value, ...], size: int) -> Value:
+    if size < 0:
+        return frozenset()
+    if comb(len(of), size) > MOST:
+        raise TooManyValuesError(f"more than {MOST} subsets: those of {size} out of {len(of)}")
+    return frozenset(frozenset(x) for x in combinations(of, size))

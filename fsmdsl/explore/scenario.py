@@ -1,0 +1,234 @@
+"""Scenarios: worked examples, played against the definition of the language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+from fsmdsl import model as m
+from fsmdsl.diagnostics import Diagnostic, Rule, Severity
+from fsmdsl.evaluate import Frame, TooManyValuesError, evaluate, reference, truth
+from fsmdsl.explore.explain import explain
+from fsmdsl.explore.trace import Entry, Trace
+from fsmdsl.source import Span
+from fsmdsl.step import (
+    ChannelStep,
+    CrashStep,
+    EventStep,
+    FaultError,
+    Followed,
+    OutcomeStep,
+    RecoverStep,
+    Result,
+    Step,
+    TimerStep,
+    Universe,
+    describe,
+    fire,
+    initial,
+)
+
+FAILS = Rule(
+    "FSM401",
+    "scenario-fails",
+    Severity.ERROR,
+    "a worked example does not go as it says",
+    """
+A `scenario` is played step by step. It fails where a step ends in a fault that it does not announce (`fails …`), where
+one that should fail does not, where an `expect` is false, where `via` names other transitions than those followed, and
+where a timer, message or recovery is asked for that cannot come.
+
+```fsm
+machine Door {
+    initial state Shut
+    state Open
+    event push from environment
+    Shut -> Open on push
+    Open -> Shut on push
+}
+
+scenario entry "pushed once, a door is open" {
+    door: Door
+    door.push
+    door.push
+    expect door in Open
+}
+```
+
+Correct the machine if the scenario is right, or the scenario.
+""",
+)
+
+RULES = (FAILS,)
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """How a scenario went: as far as it came, and why no further."""
+
+    scenario: m.Scenario
+    trace: Trace
+    failed: m.ScenarioStep | None
+    """The step at which it failed; None also where it could not even begin."""
+    failure: Diagnostic | None
+
+    @property
+    def passed(self) -> bool:
+        """Did all go as it says?"""
+        return self.failure is None
+
+
+class _Failure(Exception):  # noqa: N818  (not an error: the answer to a question)
+    """What is not as the scenario says, and what is instead."""
+
+    def __init__(self, message: str, notes: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.notes = notes
+
+
+def play(model: m.Model, scenario: m.Scenario) -> Played:
+    """Take the steps of a scenario, up to the first that is not as it says."""
+    universe = Universe(model, scenario.system)
+    player = _Player(universe)
+    if universe.fault is not None:
+        return Played(scenario, player.trace, None, FAILS.at(universe.fault.span, universe.fault.message))
+    for step in scenario.steps:
+        failure = player.attempt(step)
+        if failure is not None:
+            return Played(scenario, player.trace, step, _located(universe, scenario, step.span, failure, player.trace))
+    return Played(scenario, player.trace, None, None)
+
+
+def _located(universe: Universe, scenario: m.Scenario, span: Span, failure: _Failure, trace: Trace) -> Diagnostic:
+    found = FAILS.at(span, f"`{scenario.name}`: {failure.message}")
+    for note in failure.notes:
+        found = found.note(note)
+    states = ", ".join(f"{universe.name(n)} is in {state}" for n, state in enumerate(trace.end.states))
+    return found.note(f"at this point {states}")
+
+
+class _Player:
+    """The run so far."""
+
+    def __init__(self, universe: Universe) -> None:
+        self.universe = universe
+        self.trace = Trace(universe, initial(universe))
+        self.followed: list[str] = []
+        """The names of the transitions followed since the last `via`."""
+
+    def attempt(self, step: m.ScenarioStep) -> _Failure | None:
+        """Take one step; what is not as it says, if something is not."""
+        try:
+            self._take(step)
+        except _Failure as failure:
+            return failure
+        except FaultError as error:
+            return _Failure(error.fault.message)
+        except TooManyValuesError as error:
+            return _Failure(f"this would have to choose among {error}")
+        return None
+
+    def _take(self, step: m.ScenarioStep) -> None:
+        match step:
+            case m.Do():
+                self._do(step)
+            case m.Elapse():
+                self._fire(self._timer(step))
+            case m.Transmit():
+                self._fire(self._transmission(step))
+            case m.Restart(kind="crash"):
+                self._fire(CrashStep())
+            case m.Restart():
+                self._fire(RecoverStep())
+            case m.Expect():
+                self._expect(step)
+            case m.Via():
+                self._via(step)
+            case _:
+                assert_never(step)
+
+    def _frame(self) -> Frame:
+        return Frame(self.universe, self.trace.end)
+
+    def _fire(self, step: Step) -> Result:
+        result = self._try(step)
+        if result.fault is not None:
+            fault = result.fault
+            raise _Failure(f"this step fails: {fault.message} ({fault.kind})", (f"the fault is at {fault.span}",))
+        return result
+
+    def _try(self, step: Step) -> Result:
+        result = fire(self.universe, self.trace.end, step)
+        self.trace = self.trace.extended(Entry(step, result.cascade, result.world, result.fault))
+        if result.fault is None:
+            self.followed.extend(self._names(result))
+        return result
+
+    def _names(self, result: Result) -> Iterator[str]:
+        for h in result.cascade:
+            if isinstance(h, Followed):
+                yield self.universe.machines[h.instance].transitions[h.transition].name
+
+    # Steps
+
+    def _do(self, step: m.Do) -> None:
+        instance = reference(self._frame(), step.target)
+        action, dot, outcome = step.event.partition(".")
+        if dot:
+            taken: Step = OutcomeStep(instance, action, outcome)
+        else:
+            taken = EventStep(instance, step.event, tuple(evaluate(self._frame(), a) for a in step.arguments))
+        if not step.fails:
+            self._fire(taken)
+            return
+        fault = self._try(taken).fault
+        if fault is None:
+            raise _Failure(f"{describe(self.universe, taken)} should fail, and does not")
+        if step.fault not in (None, fault.kind):
+            raise _Failure(f"this should fail with {step.fault}, and fails with {fault.kind}", (fault.message,))
+
+    def _timer(self, step: m.Elapse) -> Step:
+        """The timer meant: by label, else by source; without a name, the only one that runs."""
+        instance = reference(self._frame(), step.target)
+        name, state = self.universe.name(instance), self.trace.end.states[instance]
+        running = self.universe.timers(instance, state)
+        found = [t for t in running if step.timer is None or step.timer in (t.label, t.source)]
+        if not found:
+            which = "no timer" if step.timer is None else f"no timer `{step.timer}`"
+            raise _Failure(f"{which} of {name} runs in `{state}`")
+        if len(found) > 1:
+            names = ", ".join(f"`{t.label or t.shown_trigger}`" for t in found)
+            raise _Failure(f"several timers of {name} run in `{state}`: {names}; name one with `of`")
+        return TimerStep(instance, found[0].index)
+
+    def _transmission(self, step: m.Transmit) -> Step:
+        """The first message of the name, or the first of all."""
+        place = self.universe.channel_place.get(step.channel)
+        name = step.channel.rpartition(".")[2]
+        if place is None:
+            raise _Failure(f"the receiver of channel `{name}` is not among the instances")
+        held, channel = self.trace.end.channels[place], self.universe.channels[place]
+        found = [n for n, message in enumerate(held) if step.event in (None, message.event)]
+        if not found:
+            what = "message" if step.event is None else f"`{step.event}`"
+            raise _Failure(f"there is no {what} in channel `{name}`")
+        if step.kind == "deliver" and channel.order == "fifo" and found[0] > 0:
+            raise _Failure(f"`{held[0].event}` comes before `{step.event}` in channel `{name}`")
+        if (step.kind == "lose" and not channel.lossy) or (step.kind == "duplicate" and not channel.duplicating):
+            flag = "lossy" if step.kind == "lose" else "duplicating"
+            raise _Failure(f"channel `{name}` is not declared `{flag}`")
+        return ChannelStep(step.kind, step.channel, found[0])
+
+    def _expect(self, step: m.Expect) -> None:
+        frame = self._frame()
+        if not truth(frame, step.condition):
+            told = explain(frame, step.condition)
+            raise _Failure(f"not as expected: {told[0]}", tuple(told[1:]))
+
+    def _via(self, step: m.Via) -> None:
+        followed, self.followed = self.followed, []
+        if tuple(followed) != step.labels:
+            told = ", ".join(followed) if followed else "none"
+            raise _Failure(f"the transitions followed are {told}")

@@ -1,0 +1,193 @@
+"""A run of a system, step by step, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from fsmdsl import model as m
+from fsmdsl.describe import describe, shown, shown_arguments
+from fsmdsl.roster import Roster
+from fsmdsl.values import elements
+from fsmdsl.world import (
+    Crashed,
+    Fault,
+    Followed,
+    Happening,
+    Ignored,
+    Message,
+    Pending,
+    Posted,
+    Requested,
+    Step,
+    Value,
+    World,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A step, what happened in it, and the world after it (with a fault: still the world before)."""
+
+    step: Step
+    cascade: tuple[Happening, ...]
+    world: World
+    fault: Fault | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """From the first world on."""
+
+    roster: Roster = field(repr=False, compare=False)
+    start: World
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def end(self) -> World:
+        """The last world."""
+        return self.entries[-1].world if self.entries else self.start
+
+    @property
+    def fault(self) -> Fault | None:
+        """Why the last step failed, if it did."""
+        return self.entries[-1].fault if self.entries else None
+
+    def extended(self, entry: Entry) -> Trace:
+        """The trace with one step more."""
+        return Trace(self.roster, self.start, (*self.entries, entry))
+
+    def steps(self) -> list[str]:
+        """The steps as the author would write them."""
+        befores = [self.start, *(e.world for e in self.entries)]
+        return [describe(self.roster, e.step, w) for e, w in zip(self.entries, befores, strict=False)]
+
+
+# Text ----------------------------------------------------------------------------------------------------------------
+
+
+def lines(trace: Trace) -> list[str]:
+    """A line for each step: its number, the step, the transitions followed, and the fields that have changed."""
+    told = [("start", _states(trace.roster, trace.start))]
+    before = trace.start
+    for entry, step in zip(trace.entries, trace.steps(), strict=True):
+        told.append((step, "; ".join(_told(trace.roster, entry, before))))
+        before = entry.world
+    width = min(max(len(step) for step, _ in told), 48)
+    digits = len(str(len(trace.entries)))
+    return [f"{n:>{digits}}  {step:<{width}}   {text}".rstrip() for n, (step, text) in enumerate(told)]
+
+
+def _states(roster: Roster, world: World) -> str:
+    return "; ".join(f"{roster.name(n)}: {state}" for n, state in enumerate(world.states))
+
+
+def _told(roster: Roster, entry: Entry, before: World) -> Iterator[str]:
+    for happening in entry.cascade:
+        if _notable(roster, happening):
+            yield describe(roster, happening)
+    if entry.fault is not None:
+        yield f"fails: {entry.fault.message} ({entry.fault.kind})"
+    else:
+        yield from (f"{name} = {new}" for name, _, new in changed_fields(roster, before, entry.world))
+
+
+def _notable(roster: Roster, happening: Happening) -> bool:
+    """Assignments show in the fields, events sent in the transitions that they cause, outputs in the data."""
+    if isinstance(happening, Requested):
+        return bool(roster.machines[happening.instance].action_named[happening.action].outcomes)
+    return isinstance(happening, Followed | Ignored | Posted | Crashed)
+
+
+def changed_fields(roster: Roster, before: World, after: World) -> Iterator[tuple[str, str, str]]:
+    """Each field and channel that differs: its name, its value before and after."""
+    for n, machine in enumerate(roster.machines):
+        for f, old, new in zip(machine.fields, before.fields[n], after.fields[n], strict=True):
+            if old != new:
+                yield f"{roster.name(n)}.{f.name}", shown(roster, f.type, old), shown(roster, f.type, new)
+    for channel, held, holds in zip(roster.channels, before.channels, after.channels, strict=True):
+        if held != holds:
+            yield channel.name, _contents(roster, channel, held), _contents(roster, channel, holds)
+
+
+def _contents(roster: Roster, channel: m.Channel, held: tuple[Message, ...]) -> str:
+    return f"[{', '.join(_message(roster, channel, x) for x in held)}]"
+
+
+def _message(roster: Roster, channel: m.Channel, message: Message) -> str:
+    parameters = roster.model.machines[channel.receiver].event_named[message.event].parameters
+    return f"{message.event}{shown_arguments(roster, parameters, message.arguments)}"
+
+
+# Data ----------------------------------------------------------------------------------------------------------------
+
+
+def data(trace: Trace) -> dict[str, Any]:
+    """The same as values that JSON knows: all that happened, what has changed, and every world."""
+    steps = []
+    before = trace.start
+    for entry, step in zip(trace.entries, trace.steps(), strict=True):
+        steps.append(_entry_data(trace.roster, entry, step, before))
+        before = entry.world
+    return {"start": world_data(trace.roster, trace.start), "steps": steps}
+
+
+def _entry_data(roster: Roster, entry: Entry, step: str, before: World) -> dict[str, Any]:
+    changed = changed_fields(roster, before, entry.world)
+    moved = (
+        (roster.name(n), old, new)
+        for n, (old, new) in enumerate(zip(before.states, entry.world.states, strict=True))
+        if old != new
+    )
+    return {
+        "step": step,
+        "happenings": [describe(roster, h) for h in entry.cascade],
+        "changes": {name: {"before": old, "after": new} for name, old, new in [*moved, *changed]},
+        "world": world_data(roster, entry.world),
+        "fault": None if entry.fault is None else _fault_data(roster, entry.fault),
+    }
+
+
+def _fault_data(roster: Roster, fault: Fault) -> dict[str, Any]:
+    instance = None if fault.instance is None else roster.name(fault.instance)
+    return {"kind": fault.kind, "instance": instance, "message": fault.message, "at": str(fault.span)}
+
+
+def world_data(roster: Roster, world: World) -> dict[str, Any]:
+    """A world as values that JSON knows."""
+    return {
+        "instances": {roster.name(n): _instance_data(roster, world, n) for n in range(len(world.states))},
+        "channels": {
+            c.name: [_message(roster, c, x) for x in held]
+            for c, held in zip(roster.channels, world.channels, strict=True)
+        },
+        "pending": [_pending(roster, p) for p in world.pending],
+        "down": world.down,
+    }
+
+
+def _instance_data(roster: Roster, world: World, n: int) -> dict[str, Any]:
+    machine = roster.machines[n]
+    params = {p.name: plain(roster, p.type, roster.params[n][p.name]) for p in machine.params}
+    fields = {f.name: plain(roster, f.type, v) for f, v in zip(machine.fields, world.fields[n], strict=True)}
+    return {"machine": machine.name, "state": world.states[n], "params": params, "fields": fields}
+
+
+def _pending(roster: Roster, p: Pending) -> str:
+    return f"{roster.name(p.instance)}.{p.action}"
+
+
+def plain(roster: Roster, t: m.Type, value: Value) -> Any:
+    """A value as JSON has it: instances by name, sets and lists as lists."""
+    match t, value:
+        case m.OptionalType(of), _:
+            return None if value is None else plain(roster, of, value)
+        case m.RefType(), int():
+            return roster.name(value)
+        case m.OpaqueType(), str():
+            return value.rpartition(".")[2]
+        case ((m.SetType(of) | m.ListType(of)), (frozenset() | tuple())):
+            return [plain(roster, of, x) for x in elements(t, value)]
+        case _:
+            return value

@@ -1,0 +1,88 @@
+"""What an exploration has found, and what each verdict rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from fsmdsl import model as m
+from fsmdsl.explore.trace import Trace
+from fsmdsl.source import Span
+
+VerdictKind = Literal["invariant", "deadlock", "fault", "reachable", "property"]
+Outcome = Literal["holds", "violated", "not checked", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where an exploration stops. What it has not found by then is unknown, never a success."""
+
+    states: int | None = 200_000
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an exploration is."""
+
+    states: int
+    transitions: int
+    depth: int
+    waiting: int
+    """States found whose steps have not been looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One thing asked, and the answer.
+
+    `trace` is a shortest run that shows a violation, or a witness of `reachable`. `unknown`: a limit came first.
+    """
+
+    kind: VerdictKind
+    name: str
+    outcome: Outcome
+    basis: str
+    """`exhaustive: 812 states`, `bounded: stopped at 10000 states`, `a trace of 3 steps`."""
+    span: Span
+    explanation: tuple[str, ...] = ()
+    trace: Trace | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What never happened in all that was explored: transitions by machine (qualified) and index."""
+
+    unfollowed: tuple[tuple[str, int], ...]
+    never_true: tuple[tuple[str, int], ...]
+    """Guards that were looked at and never held."""
+    never_false: tuple[tuple[str, int], ...]
+    """Guards that were looked at and always held."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """The outcome of exploring a system.
+
+    `transitions` counts the steps fired, also those that lead to a state already known and those that fail.
+    """
+
+    system: m.System
+    states: int
+    transitions: int
+    depth: int
+    stopped: str | None
+    """Why not everything was explored: `stopped at 10000 states`."""
+    seconds: float
+    verdicts: tuple[Verdict, ...]
+    coverage: Coverage
+
+    @property
+    def complete(self) -> bool:
+        """Was every reachable state explored?"""
+        return self.stopped is None
+
+    @property
+    def violations(self) -> tuple[Verdict, ...]:
+        """The verdicts that say no."""
+        return tuple(v for v in self.verdicts if v.outcome == "violated")

@@ -1,0 +1,113 @@
+"""Which steps can come next, but for crashes: answers, events, timers, and what channels do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from fsmdsl import model as m
+from fsmdsl.cascade import Draft, guard_holds
+from fsmdsl.evaluate import Frame, evaluate, iterate, reference, truth
+from fsmdsl.universe import Universe
+from fsmdsl.world import ChannelStep, EventStep, FaultError, OutcomeStep, Pending, Step, TimerStep, Value
+
+# What can come next --------------------------------------------------------------------------------------------------
+
+
+def offers(draft: Draft) -> Iterator[Step]:
+    """All steps but crashes. While an answer is awaited, the system stands still; an `async` action holds up its own
+    machine only."""
+    yield from _outcomes(draft)
+    if standing_still(draft) is None:
+        yield from _events(draft)
+        yield from _timers(draft)
+        yield from _transmissions(draft)
+
+
+def standing_still(draft: Draft) -> Pending | None:
+    """The first pending action that is not `async`."""
+    return next((p for p in draft.pending if not awaited(draft, p).asynchronous), None)
+
+
+def answerable(draft: Draft) -> list[Pending]:
+    """The pending actions that can be answered now."""
+    first = standing_still(draft)
+    return list(dict.fromkeys(draft.pending)) if first is None else [first]
+
+
+def _outcomes(draft: Draft) -> Iterator[Step]:
+    for p in answerable(draft):
+        yield from (OutcomeStep(p.instance, p.action, o) for o in awaited(draft, p).outcomes)
+
+
+def awaited(draft: Draft, p: Pending) -> m.Action:
+    """The action that is pending."""
+    return draft.universe.machines[p.instance].action_named[p.action]
+
+
+def _events(draft: Draft) -> Iterator[Step]:
+    """As the system's `environment` says; without one, every event from the environment, with all arguments."""
+    offers = draft.universe.system.offers
+    if offers is None:
+        for instance, event, combinations in draft.universe.unrestricted:
+            for arguments in combinations:
+                if _accepts(draft, instance, event, arguments):
+                    yield EventStep(instance, event, arguments)
+    else:
+        yield from chain.from_iterable(_offered(draft, o, draft.frame(None), 0) for o in offers)
+
+
+def _offered(draft: Draft, o: m.Offer, frame: Frame, depth: int) -> Iterator[Step]:
+    """The events of one line of the environment, for all values of its variables from the given one on."""
+    if depth < len(o.variables):
+        name, over = o.variables[depth]
+        for x in iterate(frame, over):
+            frame.locals[name] = x
+            yield from _offered(draft, o, frame, depth + 1)
+    elif o.guard is None or truth(frame, o.guard):
+        instance = reference(frame, o.target)
+        arguments = tuple(evaluate(frame, a) for a in o.arguments)
+        if _accepts(draft, instance, o.event, arguments):
+            yield EventStep(instance, o.event, arguments)
+
+
+def _accepts(draft: Draft, instance: int, event: str, arguments: tuple[Value, ...]) -> bool:
+    """Is some transition of an event enabled, in an instance that waits for no answer?"""
+    levels = draft.universe.candidates(instance, draft.states[instance], event)
+    if not levels or draft.awaits(instance) is not None:
+        return False
+    return any(_may_follow(draft, instance, t, arguments) for level in levels for t in level)
+
+
+def _may_follow(draft: Draft, instance: int, t: m.Transition, arguments: tuple[Value, ...] = ()) -> bool:
+    try:
+        return guard_holds(draft, instance, t, arguments)
+    except FaultError:
+        return True
+
+
+def _timers(draft: Draft) -> Iterator[Step]:
+    """A timer may fire at any moment while its source is active and its guard holds."""
+    for instance, state in enumerate(draft.states):
+        if draft.awaits(instance) is None:
+            for t in draft.universe.timers(instance, state):
+                if _may_follow(draft, instance, t):
+                    yield TimerStep(instance, t.index)
+
+
+def _transmissions(draft: Draft) -> Iterator[Step]:
+    """What channels do: deliver (a fifo its first message, a bag any), and as declared lose or duplicate any."""
+    for channel, held in zip(draft.universe.channels, draft.channels, strict=True):
+        distinct = [n for n, x in enumerate(held) if n == 0 or held[n - 1] != x]
+        if draft.awaits(receiver(draft.universe, channel)) is None:
+            for n in distinct if channel.order == "bag" else distinct[:1]:
+                yield ChannelStep("deliver", channel.qualified, n)
+        if channel.lossy:
+            yield from (ChannelStep("lose", channel.qualified, n) for n in distinct)
+        if channel.duplicating and len(held) < channel.bound:
+            yield from (ChannelStep("duplicate", channel.qualified, n) for n in distinct)
+
+
+def receiver(universe: Universe, channel: m.Channel) -> int:
+    """The one instance that a channel leads to."""
+    return min(universe.instances_of(channel.receiver))

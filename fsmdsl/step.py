@@ -1,0 +1,250 @@
+"""The definition of the language: what a system can do next, and what the world is then.
+
+Everything else (the fast explorer, generated classes, exported models) must agree with this module and with `cascade`.
+
+A step is an event from outside, the answer to an action, a timer, a delivery, a crash or a recovery, with everything it
+causes. It is atomic: it ends in the world after it, or in a fault and the world before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import assert_never
+
+from fsmdsl import model as m
+from fsmdsl.cascade import CutError, Draft, deliver, finish_round, follow, guard_holds, handle, perform
+from fsmdsl.closed import closed
+from fsmdsl.crash import crash
+from fsmdsl.describe import describe
+from fsmdsl.evaluate import Frame, TooManyValuesError, evaluate, truth
+from fsmdsl.offers import answerable, awaited, offers, receiver, standing_still
+from fsmdsl.universe import Universe
+from fsmdsl.world import (
+    Assigned,
+    ChannelStep,
+    Crashed,
+    CrashStep,
+    EventStep,
+    Fault,
+    FaultError,
+    FaultKind,
+    Followed,
+    Happening,
+    Ignored,
+    Message,
+    OutcomeStep,
+    Pending,
+    Posted,
+    RecoverStep,
+    Requested,
+    Result,
+    Sent,
+    Step,
+    TimerStep,
+    Value,
+    World,
+)
+
+__all__ = [
+    "Assigned", "ChannelStep", "CrashStep", "Crashed", "EventStep", "Fault", "FaultError", "FaultKind", "Followed",
+    "Happening", "Ignored", "Message", "OutcomeStep", "Pending", "Posted", "RecoverStep", "Requested", "Result", "Sent",
+    "Step", "TimerStep", "TooManyValuesError", "Universe", "Value", "World", "closed", "describe", "enabled", "fire",
+    "holds", "initial", "stuck", "value",
+]  # fmt: skip
+
+# The five functions --------------------------------------------------------------------------------------------------
+
+
+def initial(universe: Universe) -> World:
+    """The world in which a system begins. If `universe.fault` is set, an initial value is impossible."""
+    return universe.start
+
+
+def enabled(universe: Universe, world: World) -> list[Step]:
+    """The steps that can come next, in a fixed order, each once.
+
+    An environment event is offered where some transition for it is enabled (one that is ignored would change nothing);
+    so is one whose guard cannot be computed, so that firing it shows the fault. A guard of the environment itself that
+    cannot be computed raises `FaultError`, and a set too large to enumerate `TooManyValuesError`.
+    """
+    draft = Draft(universe, world)
+    if world.down:
+        return [RecoverStep(), *_crashes_of_recovery(draft)]
+    steps = list(offers(draft))
+    return list(dict.fromkeys([*steps, *_crashes(draft, steps)]))
+
+
+def fire(universe: Universe, world: World, step: Step) -> Result:
+    """Take a step. It need not be an enabled one; what cannot be done is a fault."""
+    draft = Draft(universe, world)
+    try:
+        _take(draft, step)
+    except FaultError as error:
+        return Result(world, tuple(draft.cascade), error.fault)
+    return Result(draft.world(), tuple(draft.cascade))
+
+
+def holds(
+    universe: Universe, world: World, e: m.Expr, locals: Mapping[str, Value] | None = None, instance: int | None = None
+) -> bool:
+    """Is a predicate true in a world? Of the system, or of an instance. Raises `FaultError` where it has no value."""
+    return truth(Frame(universe, world, instance, locals), e)
+
+
+def value(
+    universe: Universe, world: World, e: m.Expr, instance: int | None = None, locals: Mapping[str, Value] | None = None
+) -> Value:
+    """What an expression is worth in a world. Raises `FaultError` where it has no value."""
+    return evaluate(Frame(universe, world, instance, locals), e)
+
+
+def stuck(universe: Universe, world: World, steps: list[Step]) -> bool:
+    """Is a world in which these steps are enabled a deadlock?
+
+    It is when none of them leads on (a crash leads nowhere) and some instance of a machine with final states is not in
+    one; in a system without final states, whenever none leads on.
+    """
+    if any(not isinstance(s, CrashStep) for s in steps):
+        return False
+    final = [(x, s) for x, s in zip(universe.machines, world.states, strict=True) if any(y.final for y in x.states)]
+    return not final or any(not machine.state_named[state].final for machine, state in final)
+
+
+# When the system can crash -------------------------------------------------------------------------------------------
+
+
+def _crashes(draft: Draft, steps: list[Step]) -> Iterator[Step]:
+    """As the environment says: between steps, and between the writes of each step that ends well."""
+    for o in draft.universe.system.crashes:
+        if o.kind == "during recovery" or not _applies(draft, o):
+            continue
+        if o.kind == "anywhere":
+            yield CrashStep()
+        else:
+            for s in steps:
+                yield from (CrashStep(s, n) for n in range(1, _writes(draft, s)))
+
+
+def _crashes_of_recovery(draft: Draft) -> Iterator[Step]:
+    """Before the first write of `recover`, and after each but the last."""
+    for o in draft.universe.system.crashes:
+        if o.kind == "during recovery" and _applies(draft, o):
+            yield from (CrashStep(RecoverStep(), n) for n in range(max(_writes(draft, RecoverStep()), 1)))
+
+
+def _applies(draft: Draft, o: m.CrashOffer) -> bool:
+    return o.guard is None or truth(draft.frame(None), o.guard)
+
+
+def _writes(draft: Draft, step: Step) -> int:
+    """How many writes a step makes; none if it fails."""
+    trial = Draft(draft.universe, draft.world())
+    try:
+        _take(trial, step)
+    except FaultError:
+        return 0
+    return trial.writes
+
+
+# Taking a step -------------------------------------------------------------------------------------------------------
+
+
+def _take(draft: Draft, step: Step) -> None:
+    match step:
+        case EventStep(instance, event, arguments):
+            _check_ready(draft, instance, event)
+            span = draft.universe.machines[instance].event_named[event].span
+            deliver(draft, instance, event, arguments, span)
+        case OutcomeStep():
+            _answer(draft, step)
+        case TimerStep():
+            _time_out(draft, step)
+        case ChannelStep():
+            _transmit(draft, step)
+        case RecoverStep():
+            _recover(draft)
+        case CrashStep(inside, writes):
+            _interrupt(draft, inside, writes)
+            return
+        case _:
+            assert_never(step)
+    finish_round(draft)
+
+
+def _check_ready(draft: Draft, instance: int, what: str) -> None:
+    """Nothing comes from outside while the system is down, or stands still for an answer."""
+    span = draft.universe.system.span
+    if draft.down:
+        raise FaultError("busy", instance, f"`{what}` comes while the system is down: `recover` is first", span)
+    first = standing_still(draft)
+    if first is not None:
+        waiting = f"{draft.universe.name(first.instance)} waits for the answer of `{first.action}`"
+        raise FaultError("busy", instance, f"`{what}` comes while {waiting}", awaited(draft, first).span)
+
+
+def _answer(draft: Draft, step: OutcomeStep) -> None:
+    """The answer ends the waiting, and the round goes on, even where the answer is ignored."""
+    pending = Pending(step.instance, step.action)
+    action = awaited(draft, pending)
+    name = f"{step.action}.{step.outcome}"
+    if pending not in answerable(draft):
+        message = f"`{name}` comes, and {draft.universe.name(step.instance)} does not wait for it"
+        raise FaultError("unhandled", step.instance, message, action.span)
+    draft.pending.remove(pending)
+    draft.touched.add(step.instance)
+    handle(draft, step.instance, name, (), action.span)
+
+
+def _time_out(draft: Draft, step: TimerStep) -> None:
+    """A timer fires only in its source, and while its guard holds."""
+    instance, state = step.instance, draft.states[step.instance]
+    t = draft.universe.machines[instance].transitions[step.transition]
+    _check_ready(draft, instance, t.name)
+    if draft.awaits(instance) is not None:
+        message = f"a timer of {draft.universe.name(instance)} fires while it waits for an answer"
+        raise FaultError("busy", instance, message, t.span)
+    if t not in draft.universe.timers(instance, state) or not guard_holds(draft, instance, t):
+        message = f"`{t.name}` cannot fire in `{state}` of {draft.universe.name(instance)} now"
+        raise FaultError("unhandled", instance, message, t.span)
+    follow(draft, instance, t)
+
+
+def _transmit(draft: Draft, step: ChannelStep) -> None:
+    """A message delivered leaves its channel and is handled; one lost leaves it; one duplicated is there twice."""
+    universe = draft.universe
+    place = universe.channel_place[step.channel]
+    channel, held = universe.channels[place], draft.channels[place]
+    instance = receiver(universe, channel)
+    _check_ready(draft, instance, channel.name)
+    if step.position >= len(held):
+        raise FaultError("unhandled", None, f"channel `{channel.name}` holds no such message", channel.span)
+    message, rest = held[step.position], held[: step.position] + held[step.position + 1 :]
+    if step.kind == "duplicate":
+        if len(held) >= channel.bound:
+            text = f"channel `{channel.name}` is full: it holds {channel.bound}"
+            raise FaultError("overflow", None, text, channel.span)
+        draft.channels[place] = (*held[: step.position], message, *held[step.position :])
+        return
+    draft.channels[place] = rest
+    if step.kind == "deliver":
+        deliver(draft, instance, message.event, message.arguments, channel.span)
+
+
+def _interrupt(draft: Draft, inside: Step | None, writes: int) -> None:
+    """A crash on the world as it is, or as a step has left it after so many writes."""
+    if inside is not None and writes > 0:
+        draft.cut_after = writes
+        with suppress(CutError):
+            _take(draft, inside)
+    draft.cut_after = None
+    crash(draft)
+
+
+def _recover(draft: Draft) -> None:
+    """The system's `recover` block, as one step."""
+    if not draft.down:
+        span = draft.universe.system.span
+        raise FaultError("unhandled", None, "the system is not down: there is nothing to recover", span)
+    draft.down = False
+    perform(draft, draft.frame(None), draft.universe.system.recover or ())

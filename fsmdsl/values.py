@@ -1,0 +1,189 @@
+"""The values of a type: which there are, in what order, which of them a place can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations, product
+from typing import Any, Literal, NamedTuple, assert_never
+
+from fsmdsl import model as m
+from fsmdsl.roster import Roster
+from fsmdsl.world import Value
+
+MOST = 4096
+"""A type with more values than this is not enumerated."""
+
+
+class TooManyValuesError(Exception):
+    """What would have to be enumerated has too many values; the message says what."""
+
+
+# Beginning -----------------------------------------------------------------------------------------------------------
+
+
+def default(t: m.Type) -> Value:
+    """The value with which a place of a type begins where nothing is said."""
+    match t:
+        case m.BoolType():
+            return False
+        case m.RangeType(low, high):
+            return min(max(low, 0), high)
+        case m.DurationType():
+            return 0
+        case m.EnumType(members=members):
+            return members[0]
+        case m.OpaqueType(name):
+            return name
+        case m.SetType():
+            return frozenset()
+        case m.ListType():
+            return ()
+        case m.RefType() | m.OptionalType() | m.NoneType() | m.NeverType() | m.ErrorType():
+            return None
+        case _:
+            assert_never(t)
+
+
+# Order ---------------------------------------------------------------------------------------------------------------
+
+
+def rank(t: m.Type, value: Value) -> Any:
+    """A key that sorts the values of a type: instances in the order in which they were made, numbers ascending,
+    members as declared, none first, sets and lists by their elements from the first."""
+    match t, value:
+        case m.OptionalType(of), _:
+            return (0,) if value is None else (1, rank(of, value))
+        case m.EnumType(members=members), str():
+            return members.index(value)
+        case m.SetType(of) | m.ListType(of), frozenset() | tuple():
+            return tuple(rank(of, x) for x in elements(t, value))
+        case ((m.NoneType() | m.NeverType() | m.ErrorType()), _):
+            return 0
+        case _:
+            return value
+
+
+def elements(t: m.Type, values: Value) -> Sequence[Value]:
+    """What a set holds, in order; what a list holds, as it stands."""
+    if isinstance(values, tuple):
+        return values
+    assert isinstance(values, frozenset)
+    of = t.of if isinstance(t, m.SetType | m.ListType) else m.ERROR
+    if isinstance(of, m.RefType | m.RangeType):
+        return sorted(values)  # type: ignore[type-var]
+    return sorted(values, key=lambda x: rank(of, x))
+
+
+# Limits --------------------------------------------------------------------------------------------------------------
+
+
+class Misfit(NamedTuple):
+    """Why a place cannot hold a value: `outside 1..16`, `longer than 3`, `none`."""
+
+    kind: Literal["range", "overflow", "none"]
+    text: str
+
+
+def outside(t: m.Type, value: Value) -> Misfit | None:
+    """Why a place of a type cannot hold a value of that kind, if it cannot."""
+    match t:
+        case m.RangeType(low, high):
+            fits = isinstance(value, int) and low <= value <= high
+            return None if fits else Misfit("range", f"{value}, outside {low}..{high}")
+        case m.OptionalType(of):
+            return None if value is None else outside(of, value)
+        case m.RefType():
+            return Misfit("none", "none") if value is None else None
+        case m.ListType(of, bound) if isinstance(value, tuple):
+            too_long = Misfit("overflow", f"longer than {bound}") if len(value) > bound else None
+            return too_long or _first_outside(of, value)
+        case m.SetType(of) if isinstance(value, frozenset):
+            return _first_outside(of, value)
+        case _:
+            return None
+
+
+def _first_outside(of: m.Type, values: Iterable[Value]) -> Misfit | None:
+    return next((why for x in values if (why := outside(of, x)) is not None), None)
+
+
+# Enumeration ---------------------------------------------------------------------------------------------------------
+
+
+def domain(t: m.Type, roster: Roster) -> tuple[Value, ...]:
+    """All values of a type in a system, in order. Raises `TooManyValuesError` above `MOST`."""
+    if cardinality(t, roster) > MOST:
+        raise TooManyValuesError(f"a type with more than {MOST} values")
+    return tuple(sorted(_all(t, roster), key=lambda x: rank(t, x)))
+
+
+def domains(types: Iterable[m.Type], roster: Roster) -> tuple[tuple[Value, ...], ...]:
+    """All combinations of values of several types, the last changing fastest."""
+    listed = list(types)
+    count = 1
+    for t in listed:
+        count *= cardinality(t, roster)
+        if count > MOST:
+            raise TooManyValuesError(f"more than {MOST} combinations of arguments")
+    return tuple(product(*(domain(t, roster) for t in listed)))
+
+
+def cardinality(t: m.Type, roster: Roster) -> int:
+    """How many values a type has in a system; any number above `MOST` stands for itself and all greater."""
+    match t:
+        case m.BoolType():
+            return 2
+        case m.RangeType(low, high):
+            return high - low + 1
+        case m.EnumType(members=members):
+            return len(members)
+        case m.RefType(machine):
+            return len(roster.instances_of(machine))
+        case m.OptionalType(of):
+            return 1 + cardinality(of, roster)
+        case m.SetType(of):
+            return 1 << min(cardinality(of, roster), MOST.bit_length())
+        case m.ListType(of, bound):
+            return _lists(cardinality(of, roster), bound)
+        case m.NeverType():
+            return 0
+        case m.DurationType() | m.OpaqueType() | m.NoneType() | m.ErrorType():
+            return 1
+        case _:
+            assert_never(t)
+
+
+def _lists(each: int, bound: int) -> int:
+    count = power = 1
+    for _ in range(bound):
+        power *= each
+        count += power
+        if count > MOST:
+            break
+    return count
+
+
+def _all(t: m.Type, roster: Roster) -> Iterable[Value]:
+    match t:
+        case m.BoolType():
+            return (False, True)
+        case m.RangeType(low, high):
+            return range(low, high + 1)
+        case m.EnumType(members=members):
+            return members
+        case m.RefType(machine):
+            return roster.instances_of(machine)
+        case m.OptionalType(of):
+            return (None, *domain(of, roster))
+        case m.SetType(of):
+            inner = domain(of, roster)
+            return (frozenset(x) for n in range(len(inner) + 1) for x in combinations(inner, n))
+        case m.ListType(of, bound):
+            inner = domain(of, roster)
+            return (x for n in range(bound + 1) for x in product(inner, repeat=n))
+        case m.NeverType():
+            return ()
+        case m.DurationType() | m.OpaqueType() | m.NoneType() | m.ErrorType():
+            return (default(t),)
+        case _:
+            assert_never(t)
