@@ -179,6 +179,8 @@ def _is_name(token: Token, before: Token | None, after: Token | None) -> bool:
     leads = str(before) if before is not None else ""
     if token.type == "ENVIRONMENT":
         return follows != "{"
+    if before is not None and before.type in ("BETWEEN", "DURING"):
+        return token.type not in ("WRITES", "RECOVERY")
     if token.type in ("SET", "LIST"):
         return not (follows == "<" and leads in (":", "<"))
     if token.type in ("ERROR", "INITIAL", "FINAL", "TRANSIENT"):
@@ -193,7 +195,9 @@ def _is_name(token: Token, before: Token | None, after: Token | None) -> bool:
         return token.type == "RECOVER" and follows != "{"
     if token.type in _EXPRESSION_OPENERS:
         return False
-    if token.type == "SEND" and before is not None and before.type == "DO":
+    if token.type in ("SEND", "ADD", "REMOVE") and before is not None and before.type == "DO":
+        return after is None or after.type != "NAME"
+    if token.type == "CHILD":
         return after is None or after.type != "NAME"
     if token.type == "FAIR":
         return after is None or (after.type != "NAME" and after.type not in CONTEXTUAL)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from stepping import compiled, only_system
 
 from fsmdsl import model as m
 from fsmdsl.describe import duration, shown
 from fsmdsl.evaluate import MOST, TooManyValuesError, cardinality, default, domain, domains, elements, outside, rank
 from fsmdsl.step import FaultError, Universe, holds, initial, value
-from stepping import compiled, only_system
 
 LEVEL = m.EnumType("t.Level", ("low", "mid", "high"), True)
 DIGIT = m.RangeType(0, 2)

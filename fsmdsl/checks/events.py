@@ -81,9 +81,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def _never_sent(machine: m.Machine, event: m.Event, sent: frozenset[Dispatch]) -> Iterator[Diagnostic]:
-    silent = [
-        s for s in event.senders if s != "environment" and Dispatch(s, machine.qualified, event.name) not in sent
-    ]
+    silent = [s for s in event.senders if s != "environment" and Dispatch(s, machine.qualified, event.name) not in sent]
     if silent:
         names = quoted((s.rpartition(".")[2] for s in silent), "or")
         found = NEVER_SENT.at(event.span, f"`{event.name}` is never sent by {names}, as is declared here")

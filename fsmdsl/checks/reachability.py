@@ -51,7 +51,8 @@ ENDLESS = Rule(
     "a state from which no final state can be reached",
     """
 The machine has final states, so its life is meant to end, but an instance that gets into this state can go on for ever
-without ever being able to end. A state that cannot be left at all is reported as FSM203 instead.
+without ever being able to end. A state that cannot be left at all is reported as FSM203 instead. Machines that only fail
+to go on (every final state is an `error` state) are meant to run for ever, and are not reported.
 
 ```fsm
 machine Task {
@@ -94,9 +95,11 @@ def _unreachable(shape: Shape) -> Iterator[Diagnostic]:
 
 def _without_end(shape: Shape) -> Iterator[Diagnostic]:
     final = [s for s in shape.machine.leaves if s.final]
+    if all(s.error for s in final):
+        return
     ending = shape.reaching(s.name for s in final)
     for state in shape.machine.leaves:
-        if not final or state.name in ending or state.name not in shape.reachable:
+        if state.name in ending or state.name not in shape.reachable:
             continue
         if any(shape.ways_out(state.name)):
             names = " or ".join(f"`{s.name}`" for s in final[:3])

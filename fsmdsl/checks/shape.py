@@ -108,6 +108,15 @@ class Shape:
         kept = set(self._outside(t.source)) & set(self._outside(t.target))
         return tuple(s for s in self.around[leaf] if s not in kept)
 
+    @cached_property
+    def hooks(self) -> Mapping[tuple[str, str], tuple[m.Effect, ...]]:
+        """Entry and exit effects, by `entry` or `exit` and state."""
+        found: dict[tuple[str, str], tuple[m.Effect, ...]] = {}
+        for hook in self.machine.hooks:
+            key = (hook.kind, hook.state)
+            found[key] = (*found.get(key, ()), *hook.effects)
+        return found
+
     def _outside(self, state: str) -> tuple[str, ...]:
         return tuple(self.machine.ancestors(state))[1:]
 

@@ -42,11 +42,15 @@ class Subject:
         return self._normal[key]
 
     def normal(
-        self, e: m.Expr, names: Mapping[str, m.Expr] | None = None, system: m.System | None = None
+        self,
+        e: m.Expr,
+        names: Mapping[str, m.Expr] | None = None,
+        fields: Mapping[str, m.Expr] | None = None,
+        system: m.System | None = None,
     ) -> m.Expr | None:
-        """A condition in normal form; None where it is too large to look at."""
+        """An expression in normal form; None where it is too large to look at. See `Normal.of`."""
         try:
-            return Normal(self.model, system).condition(e, names)
+            return Normal(self.model, system).of(e, names, fields)
         except TooLargeError:
             return None
 

@@ -138,8 +138,8 @@ machine Counter {
     param a: 0..100
     marks: set<Counter>
     initial state On
-    event mark(who: set<Counter>, when: 0..4095) from environment
-    On on mark(who, when) do marks = who
+    event mark(who: set<Counter>, year: 0..4095) from environment
+    On on mark(who, year) do marks = who
 }
 
 system Many { counters: Counter[2] { a = index } }

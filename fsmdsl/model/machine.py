@@ -238,6 +238,8 @@ class Machine:
     amendments: tuple[str, ...]
     """The reasons given, in the order of the text."""
     span: Span = field(compare=False, default=NOWHERE)
+    priority_spans: tuple[tuple[Span, ...], ...] = field(compare=False, default=())
+    """Where each name of each chain of `priority` stands."""
 
     @property
     def qualified(self) -> str:

@@ -55,6 +55,8 @@ class Module:
     scenarios: tuple[Scenario, ...]
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
+    import_spans: tuple[Span, ...] = field(compare=False, default=())
+    """Where each of `imports` stands."""
 
 
 @dataclass(frozen=True)

@@ -71,4 +71,5 @@ def _module(n: ModuleNames, machines: tuple[m.Machine, ...], systems: dict[str, 
         tuple(x for x in scenarios if x is not None),
         n.syntax.doc,
         n.syntax.span,
+        tuple(next(x.path.span for x in n.syntax.imports if str(x.path) == name) for name in n.imports),
     )

@@ -41,6 +41,7 @@ def machine(names: MachineNames) -> m.Machine:
         tuple(_invariants(scope, [(x, why) for x, why in parts if isinstance(x, s.InvariantDecl)])),
         tuple(dict.fromkeys(why for _, why in parts if why is not None)),
         names.decl.span,
+        tuple(tuple(n.span for n in x.names) for x, _ in parts if isinstance(x, s.PriorityDecl)),
     )
     _check_initial(scope, names)
     return found

@@ -18,7 +18,11 @@ FAULTS = ("unhandled", "overlap", "reentrance", "busy", "none", "range", "overfl
 
 
 def scenario(module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.System]) -> m.Scenario | None:
-    """A scenario; None when its system does not exist. `systems` are those resolved already, by qualified name."""
+    """A scenario; None when its system does not exist. `systems` are those resolved already, by qualified name.
+
+    As documented, a scenario that needs what only an amendment declares is left out.
+    """
+    found_before = len(module.program.found)
     qualified = f"{module.name}.{decl.name.text}"
     if decl.system is None:
         names = named(module, qualified, decl.instances)
@@ -36,6 +40,9 @@ def scenario(module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.Sys
         around, names = found
         scope = Scope(module, system=names)
     steps = tuple(x for x in (_step(scope, x) for x in decl.steps) if x is not None)
+    if module.program.as_documented and len(module.program.found) > found_before:
+        del module.program.found[found_before:]
+        return None
     title = decl.title.text if decl.title is not None else decl.name.text
     return m.Scenario(decl.name.text, title, module.name, around, steps, decl.doc, decl.span)
 

@@ -25,9 +25,11 @@ class TooLargeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where an expression is read: what its names stand for, whose data it reads, how many variables are bound."""
+    """Where an expression is read: what its names and the machine's own fields stand for, whose data it reads, how many
+    variables are bound."""
 
     locals: Mapping[str, m.Expr]
+    fields: Mapping[str, m.Expr]
     owner: m.Expr | None = None
     bound: int = 0
 
@@ -41,9 +43,12 @@ class Normal:
         self._nodes = 0
         self._levels = 0
 
-    def condition(self, e: m.Expr, names: Mapping[str, m.Expr] | None = None) -> m.Expr:
-        """A condition in normal form; `names` replaces local variables. Raises `TooLargeError`."""
-        return self._in(e, _Place(names or {}), False)
+    def of(
+        self, e: m.Expr, names: Mapping[str, m.Expr] | None = None, fields: Mapping[str, m.Expr] | None = None
+    ) -> m.Expr:
+        """An expression in normal form. `names` and `fields` say what local variables and the machine's own fields stand
+        for, in normal form as well. Raises `TooLargeError`."""
+        return self._in(e, _Place(names or {}, fields or {}), False)
 
     def _in(self, e: m.Expr, at: _Place, negated: bool) -> m.Expr:
         """Keeps count of size and depth, so that nothing grows or recurses without bound."""
@@ -110,7 +115,7 @@ class Normal:
         arguments = (self._in(x, at, False) for x in e.arguments)
         names = {p.name: x for p, x in zip(let.parameters, arguments, strict=True)}
         owner = at.owner if e.target is None else self._in(e.target, at, False)
-        return self._in(let.value, _Place(names, owner, at.bound), negated)
+        return self._in(let.value, _Place(names, at.fields, owner, at.bound), negated)
 
     # Other values ----------------------------------------------------------------------------------------------------
 
@@ -122,7 +127,11 @@ class Normal:
                 return at.owner or e
             case m.Read(target=target):
                 owner = at.owner if target is None else self._in(target, at, False)
-                return replace(e, target=None if isinstance(owner, m.Self) else owner)
+                if owner is None or isinstance(owner, m.Self):
+                    return (
+                        at.fields.get(e.name, replace(e, target=None)) if e.kind == "field" else replace(e, target=None)
+                    )
+                return replace(e, target=owner)
             case m.Derived():
                 return self._inlined(e, at, False)
             case m.Binary(left=left, right=right):

@@ -1,0 +1,55 @@
+"""What can be found out about a model without running it: one file for each rule, or for a few that belong together."""
+
+from __future__ import annotations
+
+from fsmdsl import model as m
+from fsmdsl.checks import (
+    completeness as _completeness,
+)
+from fsmdsl.checks import (
+    constants,
+    crashes,
+    dead_ends,
+    events,
+    hidden,
+    locks,
+    outcomes,
+    overlaps,
+    priorities,
+    ranges,
+    reachability,
+    rounds,
+    symmetry,
+    unused,
+)
+from fsmdsl.checks.completeness import Cell, Completeness, completeness
+from fsmdsl.checks.subject import Subject
+from fsmdsl.diagnostics import Diagnostic, Rule, ordered
+
+__all__ = ["RULES", "Cell", "Completeness", "check", "completeness"]
+
+_CHECKS = (
+    reachability,
+    dead_ends,
+    overlaps,
+    constants,
+    hidden,
+    events,
+    _completeness,
+    outcomes,
+    rounds,
+    crashes,
+    priorities,
+    ranges,
+    unused,
+    locks,
+    symmetry,
+)
+
+RULES: tuple[Rule, ...] = tuple(rule for x in _CHECKS for rule in x.RULES)
+
+
+def check(model: m.Model) -> list[Diagnostic]:
+    """Everything that the rules find, by file and place. Takes time in proportion to the model."""
+    subject = Subject(model)
+    return ordered(found for x in _CHECKS for found in x.check(subject))

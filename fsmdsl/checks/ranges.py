@@ -1,0 +1,279 @@
+"""Values that leave the range of the place they go to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import assert_never
+
+from fsmdsl import model as m
+from fsmdsl.checks.logic import Solution
+from fsmdsl.checks.shape import Shape
+from fsmdsl.checks.subject import Subject, arguments
+from fsmdsl.checks.words import given
+from fsmdsl.diagnostics import Diagnostic, Rule, Severity
+from fsmdsl.walk import effects, expressions
+
+LEAVES = Rule(
+    "FSM221",
+    "leaves-range",
+    Severity.ERROR,
+    "a value that is always outside the range of its place",
+    """
+Whatever the data are when this is reached, the value does not fit into the range of the field or parameter that it goes
+to. The step would always end in the fault `range`.
+
+```fsm
+machine Door {
+    opened: 0..9
+    initial state Shut
+    state Open
+    event push, pull from environment
+    Shut -> Open on push when opened == 9 do opened = opened + 1
+    Open -> Shut on pull do opened = 0
+}
+```
+
+Correct the value or the guard, or make the range wider.
+""",
+)
+
+MAY_LEAVE = Rule(
+    "FSM222",
+    "may-leave-range",
+    Severity.NOTE,
+    "a value that may be outside the range of its place",
+    """
+For some values of the data that are read here, the result does not fit into the range of the field or parameter that it
+goes to. Whether a run ever gets there is decided by exploring a system (`fsm verify`), where it would be the fault
+`range`. The guard and the conditions around are taken into account.
+
+```fsm
+machine Door {
+    opened: 0..9
+    initial state Shut
+    state Open
+    event push, pull from environment
+    Shut -> Open on push do opened = opened + 1
+    Open -> Shut on pull
+    invariant Open => opened > 0
+}
+```
+
+A guard makes it sure: `when opened < 9`.
+""",
+)
+
+RULES = (LEAVES, MAY_LEAVE)
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """First values of data, then effects, each line's once for all its sources."""
+    for shape in subject.shapes:
+        yield from _first_values(subject, shape.machine)
+        for line in shape.lines:
+            if line[0].effects:
+                yield from _line(subject, shape, line)
+        for hook in shape.machine.hooks:
+            walk = _Walk(subject, shape.machine, shape.inside[hook.state])
+            yield from walk.run(hook.effects, _Now())
+    for system in subject.model.systems.values():
+        yield from _instances(subject, system)
+
+
+def _line(subject: Subject, shape: Shape, line: tuple[m.Transition, ...]) -> Iterator[Diagnostic]:
+    first, machine = line[0], shape.machine
+    if not any(_narrow(subject.model, machine, x) for x in effects(first.effects)):
+        return
+    guard = subject.guard(machine, first)
+    leaves = tuple(dict.fromkeys(leaf for t in line for leaf in shape.inside[t.source]))
+    walk = _Walk(subject, machine, leaves)
+    known = () if guard is None or first.guard is None else (guard,)
+    yield from walk.run(first.effects, _Now(arguments(machine, first), {}, known))
+
+
+# First values --------------------------------------------------------------------------------------------------------
+
+
+def _first_values(subject: Subject, machine: m.Machine) -> Iterator[Diagnostic]:
+    walk = _Walk(subject, machine, (machine.initial.name,))
+    for variable in (*machine.params, *machine.fields):
+        if variable.default is not None:
+            yield from walk.value(variable.name, variable.type, variable.default, _Now())
+
+
+def _instances(subject: Subject, system: m.System) -> Iterator[Diagnostic]:
+    seen: set[tuple[str, int, int]] = set()
+    for instance in system.instances:
+        machine = subject.model.machines[instance.machine]
+        types = {x.name: x.type for x in (*machine.params, *machine.fields)}
+        walk = _Walk(subject, machine, (instance.state,))
+        for name, value in instance.values:
+            key = (name, value.span.start, value.span.end)
+            found = next(walk.value(name, types[name], value, _Now()), None) if key not in seen else None
+            if found is not None and found.rule is LEAVES:
+                seen.add(key)
+                yield found
+
+
+# Effects -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Now:
+    """What is known at a place among effects: what names and changed fields stand for, and what holds."""
+
+    names: Mapping[str, m.Expr] = field(default_factory=dict)
+    fields: Mapping[str, m.Expr] = field(default_factory=dict)
+    known: tuple[m.Expr, ...] = ()
+    sent: bool = False
+    """Has an event been sent? Then other instances' data may have changed."""
+
+
+class _Walk:
+    """Goes through effects in order, keeping track of what the machine's own fields have become."""
+
+    def __init__(self, subject: Subject, machine: m.Machine, leaves: Sequence[str]) -> None:
+        self.subject = subject
+        self.machine = machine
+        self.leaves = leaves
+        self._fresh = count()
+
+    def run(self, body: Iterable[m.Effect], now: _Now) -> Iterator[Diagnostic]:
+        """Findings in a block."""
+        for x in body:
+            for name, type_, value in _given(self.subject.model, self.machine, x):
+                yield from self.value(name, type_, value, now)
+            match x:
+                case m.Assign():
+                    now = self._assigned(x, now)
+                case m.Change(name=name, type=type_):
+                    now = self._changed({name: type_}, now)
+                case m.If(condition=condition, then=then, otherwise=otherwise):
+                    yield from self.run(then, self._when(condition, now))
+                    yield from self.run(otherwise, self._when(m.Not(condition), now))
+                    now = self._after((*then, *otherwise), now)
+                case m.ForEach(body=inner):
+                    now = self._after(inner, now)
+                    yield from self.run(inner, replace(now, names={**now.names, x.variable: self._any(x)}))
+                case m.Send():
+                    now = replace(now, sent=True)
+                case m.Post() | m.Request():
+                    pass
+                case _:
+                    assert_never(x)
+
+    def _when(self, condition: m.Expr, now: _Now) -> _Now:
+        found = self.subject.normal(condition, now.names, now.fields)
+        return now if found is None else replace(now, known=(*now.known, found))
+
+    def _assigned(self, x: m.Assign, now: _Now) -> _Now:
+        value = self.subject.normal(x.value, now.names, now.fields)
+        if value is None or x.target is not None:
+            return self._changed({x.name: x.type}, now)
+        inside = _inside(value, x.type)
+        known = now.known if inside is None else (*now.known, inside)
+        return replace(now, fields={**now.fields, x.name: value}, known=known)
+
+    def _after(self, body: Iterable[m.Effect], now: _Now) -> _Now:
+        """Behind a block that may have been run, once or several times."""
+        inside = list(effects(list(body)))
+        changed = {x.name: x.type for x in inside if isinstance(x, m.Assign | m.Change) and x.target is None}
+        after = self._changed(changed, now)
+        return replace(after, sent=now.sent or any(isinstance(x, m.Send) for x in inside))
+
+    def _changed(self, fields: Mapping[str, m.Type], now: _Now) -> _Now:
+        unknown = {name: m.Local(f"${name} {next(self._fresh)}", t) for name, t in fields.items()}
+        return replace(now, fields={**now.fields, **unknown})
+
+    def _any(self, x: m.ForEach) -> m.Expr:
+        of = x.over.type.of if isinstance(x.over.type, m.SetType | m.ListType) else m.ERROR
+        return m.Local(f"${x.variable} {next(self._fresh)}", of)
+
+    def value(self, name: str, place: m.Type, value: m.Expr, now: _Now) -> Iterator[Diagnostic]:
+        """Does a value fit into its place?"""
+        if _fits(value.type, place):
+            return
+        found = self.subject.normal(value, now.names, now.fields)
+        inside, outside = (None, None) if found is None else (_inside(found, place), _outside(found, place))
+        if inside is None or outside is None:
+            return
+        known = () if now.sent and _reads_others(value) else now.known
+        leaving = self.subject.together(self.machine, self.leaves, (*known, outside))
+        if leaving is None:
+            return
+        shown = _range(place)
+        if self.subject.together(self.machine, self.leaves, (*known, inside)) is None:
+            message = f"`{name}` would always be given a value outside {shown}"
+            yield LEAVES.at(value.span, message).help("correct the value or the guard, or make the range wider")
+            return
+        when = given(leaving, " when ") if isinstance(leaving, Solution) and leaving.exact else ""
+        message = f"`{name}` may be given a value outside {shown}{when}"
+        yield MAY_LEAVE.at(value.span, message).note("exploring a system decides whether it happens: `fsm verify`")
+
+
+def _given(model: m.Model, machine: m.Machine, x: m.Effect) -> Iterator[tuple[str, m.Type, m.Expr]]:
+    """The places that an effect gives values to: their names, types and the values."""
+    match x:
+        case m.Assign(name=name, value=value, type=type_):
+            yield name, type_, value
+        case m.Change(name=name, item=item, type=m.SetType(of) | m.ListType(of), kind="add"):
+            yield name, of, item
+        case m.Send(machine=receiver, event=event, arguments=values):
+            yield from _parameters(model.machines[receiver].event_named[event].parameters, values)
+        case m.Post(channel=channel, event=event, arguments=values):
+            receiver = model.channels[channel].receiver
+            yield from _parameters(model.machines[receiver].event_named[event].parameters, values)
+        case m.Request(action=action, arguments=values):
+            yield from _parameters(machine.action_named[action].parameters, values)
+        case _:
+            pass
+
+
+def _parameters(parameters: tuple[m.Variable, ...], values: tuple[m.Expr, ...]) -> Iterator[tuple[str, m.Type, m.Expr]]:
+    yield from ((p.name, p.type, v) for p, v in zip(parameters, values, strict=True))
+
+
+def _narrow(model: m.Model, machine: m.Machine, x: m.Effect) -> bool:
+    """Does an effect give a value to a place that may be too small for it?"""
+    return any(not _fits(value.type, place) for _, place, value in _given(model, machine, x))
+
+
+# Ranges --------------------------------------------------------------------------------------------------------------
+
+
+def _bare(t: m.Type) -> m.Type:
+    return t.of if isinstance(t, m.OptionalType) else t
+
+
+def _fits(value: m.Type, place: m.Type) -> bool:
+    a, b = _bare(value), _bare(place)
+    return not (isinstance(a, m.RangeType) and isinstance(b, m.RangeType)) or (b.low <= a.low and a.high <= b.high)
+
+
+def _inside(value: m.Expr, place: m.Type) -> m.Expr | None:
+    t = _bare(place)
+    if not isinstance(t, m.RangeType) or isinstance(value.type, m.OptionalType):
+        return None
+    return m.Logic("and", (_test(value, ">=", t.low), _test(value, "<=", t.high)))
+
+
+def _outside(value: m.Expr, place: m.Type) -> m.Expr | None:
+    t = _bare(place)
+    if not isinstance(t, m.RangeType) or isinstance(value.type, m.OptionalType):
+        return None
+    return m.Logic("or", (_test(value, "<", t.low), _test(value, ">", t.high)))
+
+
+def _test(value: m.Expr, operator: m.BinaryOperator, limit: int) -> m.Expr:
+    return m.Binary(operator, value, m.Constant(limit, m.RangeType(limit, limit)), m.BOOL)
+
+
+def _range(place: m.Type) -> str:
+    t = _bare(place)
+    return f"{t.low}..{t.high}" if isinstance(t, m.RangeType) else ""
+
+
+def _reads_others(e: m.Expr) -> bool:
+    return any(isinstance(x, m.Read) and x.target is not None for x in expressions(e))

@@ -1,0 +1,120 @@
+"""Names that are declared and never used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fsmdsl import model as m
+from fsmdsl.checks.subject import Subject
+from fsmdsl.checks.uses import Use, uses
+from fsmdsl.diagnostics import Diagnostic, Rule, Severity
+from fsmdsl.source import Span
+
+UNUSED = Rule(
+    "FSM223",
+    "unused-name",
+    Severity.WARNING,
+    "a declaration that nothing uses",
+    """
+Nothing in the specs that were read uses this parameter, field, derived value, action, type, channel or import. It is
+left over, or what should use it is missing. Events have rules of their own, FSM213 and FSM214.
+
+```fsm
+machine Door {
+    param width: 0..9 = 3
+    initial state Open
+    state Shut
+    event push from environment
+    action ring
+    Open -> Shut, Shut -> Open on push
+}
+```
+
+Use it, or take it out.
+""",
+)
+
+NEVER_READ = Rule(
+    "FSM224",
+    "never-read",
+    Severity.NOTE,
+    "a field that is set and never read",
+    """
+Effects give this field values, and no guard, effect, invariant, system or scenario reads it. It cannot change what the
+machine does; only hand-written code, or a person, can be interested in it. Exploring takes longer because of it.
+
+```fsm
+machine Door {
+    pushes: 0..9
+    initial state Open
+    state Shut
+    event push from environment
+    Open -> Shut, Shut -> Open on push do pushes = 3
+}
+```
+
+If hand-written code wants to know, pass it to an action instead; else take it out.
+""",
+)
+
+RULES = (UNUSED, NEVER_READ)
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """In the order of the modules; a use in any of them counts."""
+    used = uses(subject.model)
+    for module in subject.model.modules:
+        for machine in module.machines:
+            yield from _of_machine(machine, used)
+        for kind, owner, name, span in _of_module(module):
+            yield from _unused(kind, name, span, _used(used, kind, owner, name))
+
+
+def _of_machine(machine: m.Machine, used: frozenset[Use]) -> Iterator[Diagnostic]:
+    owner = machine.qualified
+    for p in machine.params:
+        yield from _unused("parameter", p.name, p.span, Use("read", owner, p.name) in used)
+    for f in machine.fields:
+        if Use("read", owner, f.name) in used:
+            continue
+        if Use("set", owner, f.name) in used:
+            found = NEVER_READ.at(f.span, f"the field `{f.name}` is set and never read")
+            yield found.help("pass it to an action if hand-written code needs it, or take it out")
+        else:
+            yield from _unused("field", f.name, f.span, False)
+    for let in machine.lets:
+        yield from _unused("derived value", let.name, let.span, Use("let", owner, let.name) in used)
+    for action in machine.actions:
+        yield from _unused("action", action.name, action.span, Use("action", owner, action.name) in used)
+
+
+def _of_module(module: m.Module) -> Iterator[tuple[str, str, str, Span]]:
+    """The kind, owner, name and place of what a module declares outside its machines."""
+    for let in (*module.lets, *(x for s in module.systems for x in s.lets)):
+        yield "derived value", let.owner, let.name, let.span
+    for enum in module.enums:
+        yield "type", module.name, enum.name, enum.span
+    for opaque in module.opaques:
+        yield "type", module.name, opaque.name, opaque.span
+    for channel in module.channels:
+        yield "channel", module.name, channel.name, channel.span
+    for name, span in zip(module.imports, module.import_spans, strict=True):
+        yield "import", module.name, name, span
+
+
+def _used(used: frozenset[Use], kind: str, owner: str, name: str) -> bool:
+    match kind:
+        case "derived value":
+            return Use("let", owner, name) in used
+        case "type":
+            return Use("type", "", f"{owner}.{name}") in used
+        case "channel":
+            return Use("channel", "", f"{owner}.{name}") in used
+        case _:
+            return Use("module", owner, name) in used
+
+
+def _unused(kind: str, name: str, span: Span, used: bool) -> Iterator[Diagnostic]:
+    if not used:
+        found = UNUSED.at(span, f"the {kind} `{name}` is never used")
+        yield found.help("use it, or take it out")

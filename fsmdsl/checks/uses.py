@@ -1,0 +1,203 @@
+"""Which declarations a model uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple, assert_never
+
+from fsmdsl import model as m
+from fsmdsl.walk import effects, expressions, operands
+
+Kind = Literal["read", "set", "let", "action", "type", "channel", "module"]
+
+
+class Use(NamedTuple):
+    """Something that is used: data, a `let` or an action of an owner; a type or channel, by its full name, of no owner;
+    or a module, by the owner, another module."""
+
+    kind: Kind
+    owner: str
+    name: str
+
+
+def uses(model: m.Model) -> frozenset[Use]:
+    """Everything that any part of a model uses."""
+    found: set[Use] = set()
+    for module in model.modules:
+        collector = _Collector(model, module.name)
+        collector.module(module)
+        found |= collector.found
+    return frozenset(found)
+
+
+class _Collector:
+    """Goes through one module."""
+
+    def __init__(self, model: m.Model, name: str) -> None:
+        self.model = model
+        self.name = name
+        self.found: set[Use] = set()
+
+    def _use(self, kind: Kind, owner: str, name: str) -> None:
+        self.found.add(Use(kind, owner, name))
+
+    def _names(self, qualified: str) -> None:
+        """A full name: its module is used."""
+        self._use("module", self.name, qualified.rpartition(".")[0])
+
+    # Declarations ----------------------------------------------------------------------------------------------------
+
+    def module(self, module: m.Module) -> None:
+        """All that a module says."""
+        for machine in module.machines:
+            self._machine(machine)
+        for let in module.lets:
+            self._let(None, let)
+        for channel in module.channels:
+            self._names(channel.receiver)
+        for system in module.systems:
+            self._system(system)
+        for scenario in module.scenarios:
+            self._scenario(scenario)
+
+    def _machine(self, machine: m.Machine) -> None:
+        owner = machine.qualified
+        for variable in (*machine.params, *machine.fields):
+            self._type(variable.type)
+            if variable.default is not None:
+                self._expression(owner, variable.default)
+        for let in machine.lets:
+            self._let(owner, let)
+        for event in machine.events:
+            self._parameters(event.parameters)
+            for sender in event.senders:
+                self._names(sender)
+        for action in machine.actions:
+            self._parameters(action.parameters)
+        for e in {id(e): e for e in _conditions(machine)}.values():
+            self._expression(owner, e)
+        for block in {id(b): b for b in _blocks(machine)}.values():
+            self._effects(owner, block)
+
+    def _let(self, owner: str | None, let: m.Let) -> None:
+        self._parameters(let.parameters)
+        self._expression(owner, let.value)
+
+    def _parameters(self, parameters: Iterable[m.Variable]) -> None:
+        for p in parameters:
+            self._type(p.type)
+
+    def _system(self, system: m.System) -> None:
+        for group in system.groups:
+            self._names(group.machine)
+        for let in system.lets:
+            self._let(None, let)
+        for e in formulas(system):
+            self._expression(None, e)
+        self._effects(None, system.recover or ())
+        for recovers in (p.formula for p in system.properties if isinstance(p.formula, m.Recovers)):
+            for path in recovers.fields:
+                for group in system.groups:
+                    self._use("read", group.machine, path.rpartition(".")[2])
+
+    def _scenario(self, scenario: m.Scenario) -> None:
+        """Its instances, where they are its own, and its steps."""
+        self._names(scenario.system.qualified)
+        self._system(scenario.system)
+        for step in scenario.steps:
+            match step:
+                case m.Do(target=target, arguments=arguments):
+                    for e in (target, *arguments):
+                        self._expression(None, e)
+                case m.Expect(condition=condition):
+                    self._expression(None, condition)
+                case m.Transmit(channel=channel):
+                    self._names(channel)
+                case m.Elapse() | m.Restart() | m.Via():
+                    pass
+                case _:
+                    assert_never(step)
+
+    # Types and expressions -------------------------------------------------------------------------------------------
+
+    def _type(self, t: m.Type) -> None:
+        match t:
+            case m.EnumType(name=name) | m.OpaqueType(name=name):
+                self._use("type", "", name)
+                self._names(name)
+            case m.RefType(machine=name):
+                self._names(name)
+            case m.SetType(of=of) | m.ListType(of=of) | m.OptionalType(of=of):
+                self._type(of)
+            case _:
+                pass
+
+    def _expression(self, owner: str | None, e: m.Expr, own: str | None = None) -> None:
+        """`own` is a field of the machine whose reading does not count, as it is what is being assigned to."""
+        for x in expressions(e):
+            match x:
+                case m.Read(name=name, target=None) if name != own and owner is not None:
+                    self._use("read", owner, name)
+                case m.Read(name=name, target=target) if target is not None:
+                    self._use("read", _machine_of(target.type), name)
+                case m.Derived(name=name, owner=home):
+                    self._use("let", home, name)
+                    self._names(home if home in self.model.machines else f"{home}.{name}")
+                case m.AllOf(machine=name) | m.ChannelRef(name=name):
+                    self._names(name)
+                case m.Constant(type=t):
+                    self._type(t)
+                case _:
+                    pass
+
+    def _effects(self, owner: str | None, body: tuple[m.Effect, ...]) -> None:
+        for x in effects(body):
+            own = x.name if isinstance(x, m.Assign | m.Change) and x.target is None else None
+            for e in operands(x):
+                self._expression(owner, e, own)
+            match x:
+                case m.Assign(name=name, target=target) | m.Change(name=name, target=target):
+                    self._use("set", _machine_of(target.type) if target is not None else owner or "", name)
+                case m.Request(action=name):
+                    self._use("action", owner or "", name)
+                case m.Post(channel=channel):
+                    self._use("channel", "", channel)
+                    self._names(channel)
+                case m.Send(machine=receiver):
+                    self._names(receiver)
+                case m.ForEach() | m.If():
+                    pass
+                case _:
+                    assert_never(x)
+
+
+def _machine_of(t: m.Type) -> str:
+    bare = t.of if isinstance(t, m.OptionalType) else t
+    return bare.machine if isinstance(bare, m.RefType) else ""
+
+
+def _conditions(machine: m.Machine) -> Iterator[m.Expr]:
+    """Guards, times and invariants."""
+    for t in machine.transitions:
+        if t.guard is not None:
+            yield t.guard
+        if isinstance(t.trigger, m.OnTimer):
+            yield t.trigger.duration
+    yield from (i.condition for i in machine.invariants)
+
+
+def _blocks(machine: m.Machine) -> Iterator[tuple[m.Effect, ...]]:
+    yield from (t.effects for t in machine.transitions)
+    yield from (h.effects for h in machine.hooks)
+
+
+def formulas(system: m.System) -> Iterator[m.Expr]:
+    """What a system says of its instances: first values, offers, and what must hold."""
+    yield from (value for i in system.instances for _, value in i.values)
+    for offer in system.offers or ():
+        yield from (over for _, over in offer.variables)
+        yield from (offer.target, *offer.arguments)
+    guards = (x.guard for x in (*(system.offers or ()), *system.crashes))
+    yield from (g for g in guards if g is not None)
+    yield from (x.condition for x in (*system.invariants, *system.reachables))
+    yield from (p.formula for p in system.properties if not isinstance(p.formula, m.Recovers))

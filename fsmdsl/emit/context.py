@@ -1,0 +1,67 @@
+"""One call of the emitter: the model, the names in it, and where the packages lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from os.path import commonprefix
+
+from fsmdsl import model as m
+from fsmdsl.emit.naming import MachineNames, PackageNames, folder, package_names
+from fsmdsl.emit.traits import Traits, family, standalone, traits
+
+
+@dataclass(frozen=True)
+class Context:
+    """The whole model, as the writers of files look at it."""
+
+    model: m.Model
+
+    @cached_property
+    def modules(self) -> Mapping[str, m.Module]:
+        return {x.name: x for x in self.model.modules}
+
+    @cached_property
+    def packages(self) -> Mapping[str, PackageNames]:
+        """By module."""
+        folders = [folder(name) for name in self.modules]
+        return {
+            name: package_names(module, {f[len(at)] for f in folders if f[: len(at)] == at and len(f) > len(at)})
+            for name, module in self.modules.items()
+            for at in [folder(name)]
+        }
+
+    def machine(self, qualified: str) -> MachineNames:
+        """The names of a machine."""
+        return self.packages[qualified.rpartition(".")[0]].machines[qualified]
+
+    @cached_property
+    def _homes(self) -> Mapping[str, tuple[str, ...]]:
+        """Modules that have to do with one another share the machinery of the folder that holds them all."""
+        return {name: tuple(commonprefix([folder(x) for x in family(self.model, name)])) for name in self.modules}
+
+    def home(self, module: str) -> tuple[str, ...]:
+        """The folder of the machinery that a module's package uses."""
+        return self._homes[module]
+
+    @cached_property
+    def _traits(self) -> Mapping[tuple[str, ...], Traits]:
+        homes = set(self._homes.values())
+        return {h: traits(self.model, [n for n, other in self._homes.items() if other == h]) for h in homes}
+
+    def traits(self, module: str) -> Traits:
+        """What is made use of by the modules that share a machinery."""
+        return self._traits[self.home(module)]
+
+    @cached_property
+    def _standalone(self) -> frozenset[str]:
+        return frozenset(n for n, x in self.model.machines.items() if standalone(self.model, x))
+
+    def standalone(self, machine: m.Machine) -> bool:
+        """Does a machine do without a system?"""
+        return machine.qualified in self._standalone
+
+    def crashes(self, machine: m.Machine) -> bool:
+        """Can a crash reach a machine?"""
+        return self.traits(machine.module).crashes and not self.standalone(machine)

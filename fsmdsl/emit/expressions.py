@@ -1,0 +1,413 @@
+"""Expressions as Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import assert_never
+
+from fsmdsl import model as m
+from fsmdsl.emit.files import File
+from fsmdsl.emit.names import RESERVED, snake
+from fsmdsl.emit.naming import FUNCTIONS, MachineNames
+from fsmdsl.emit.rows import conjuncts
+from fsmdsl.emit.text import literal
+from fsmdsl.emit.traits import anywhere, may_fail
+
+
+class Binds(IntEnum):
+    """How tightly an expression holds together."""
+
+    LOOSE = 0
+    CONDITIONAL = 1
+    OR = 2
+    AND = 3
+    NOT = 4
+    COMPARISON = 5
+    UNION = 6
+    INTERSECTION = 7
+    SUM = 8
+    SIGN = 9
+    ATOM = 10
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an expression stands: in which file, in which machine's class or system's, what its variables are called."""
+
+    file: File
+    machine: m.Machine | None = None
+    system: m.System | None = None
+    locals: Mapping[str, str] = field(default_factory=dict)
+    staged: Mapping[str, str] = field(default_factory=dict)
+    """Own fields that a step has changed, and not written yet."""
+    present: frozenset[m.Expr] = frozenset()
+    """Optional values that are known not to be none."""
+
+    @property
+    def names(self) -> MachineNames:
+        """The names of the machine in whose class the expression stands."""
+        assert self.machine is not None
+        return self.file.context.machine(self.machine.qualified)
+
+    def bind(self, variable: str) -> Place:
+        """The place inside a loop or quantifier."""
+        name = snake(variable)
+        while name in self.locals.values() or name in RESERVED or name in FUNCTIONS or name in ("self", "_"):
+            name += "_"
+        return replace(self, locals={**self.locals, variable: name})
+
+    def knowing(self, *found: m.Expr) -> Place:
+        """The place where conditions are known to hold."""
+        seen = [c.left for g in found for c in conjuncts(g) if _says_present(c) and isinstance(c, m.Binary)]
+        seen += [c.target for g in found for c in conjuncts(g) if isinstance(c, m.InState)]
+        return replace(self, present=self.present | {x for x in seen if isinstance(x, m.Read | m.Local)})
+
+    def knowing_not(self, condition: m.Expr) -> Place:
+        """The place where a condition is known not to hold."""
+        match condition:
+            case m.Binary(operator="==", left=left, right=m.Constant(value=None), type=type_):
+                return self.knowing(m.Binary("!=", left, condition.right, type_))
+            case m.Not(operand=operand):
+                return self.knowing(operand)
+            case _:
+                return self
+
+
+def _says_present(e: m.Expr) -> bool:
+    return isinstance(e, m.Binary) and e.operator == "!=" and isinstance(e.right, m.Constant) and e.right.value is None
+
+
+def python(place: Place, e: m.Expr, within: Binds = Binds.LOOSE) -> str:
+    """An expression as text, in brackets where it stands within something that binds more tightly."""
+    text, binds = _emitted(place, e)
+    return f"({text})" if binds < within else text
+
+
+def _emitted(place: Place, e: m.Expr) -> tuple[str, Binds]:
+    match e:
+        case m.Constant():
+            return constant(place.file, e)
+        case m.Self():
+            return "self", Binds.ATOM
+        case m.Wait():
+            return "self._wait", Binds.ATOM
+        case m.Local(name=name):
+            return place.locals[name], Binds.ATOM
+        case m.Read():
+            return _read(place, e), Binds.ATOM
+        case m.Derived():
+            return _derived(place, e)
+        case m.InState():
+            return _in_state(place, e, positive=True)
+        case m.Not():
+            return _negated(place, e.operand)
+        case m.Negative(operand=operand):
+            return f"-{python(place, operand, Binds.SIGN)}", Binds.SIGN
+        case m.Logic():
+            return _logic(place, e)
+        case m.Binary():
+            return _binary(place, e)
+        case m.Conditional(condition=test, then=then, otherwise=otherwise):
+            yes = python(place.knowing(test), then, Binds.OR)
+            no = python(place.knowing_not(test), otherwise, Binds.CONDITIONAL)
+            return f"{yes} if {python(place, test, Binds.OR)} else {no}", Binds.CONDITIONAL
+        case m.Quantified():
+            return _quantified(place, e), Binds.ATOM
+        case m.Collection():
+            return collection(place, e), Binds.ATOM
+        case m.Apply():
+            return _applied(place, e)
+        case m.InstanceRef(name=name, index=index):
+            return _instance(place, name, index), Binds.ATOM
+        case m.Instances(name=name):
+            return f"self.{place.locals[name]}", Binds.ATOM
+        case m.AllOf(machine=machine):
+            return f"self.system.all_of({place.file.class_(machine, typing=False)})", Binds.ATOM
+        case m.ChannelRef() | m.Ordinal() | m.Temporal():
+            raise TypeError(f"{type(e).__name__} is nothing that code can compute")
+        case _:
+            assert_never(e)
+
+
+# Constants, names ----------------------------------------------------------------------------------------------------
+
+
+def constant(file: File, e: m.Constant) -> tuple[str, Binds]:
+    """A constant; durations in seconds."""
+    match e.type, e.value:
+        case _, bool() | None:
+            return str(e.value), Binds.ATOM
+        case m.DurationType(), int():
+            return seconds(e.value), Binds.ATOM
+        case _, int():
+            return str(e.value), Binds.SIGN if e.value < 0 else Binds.ATOM
+        case m.EnumType() as t, str():
+            return f"{file.enum(t)}.{member(file, t, e.value)}", Binds.ATOM
+        case _, str():
+            return literal(e.value), Binds.ATOM
+        case _:
+            raise TypeError(e)
+
+
+def member(file: File, t: m.EnumType, name: str) -> str:
+    """A member of an enum."""
+    return file.context.packages[t.name.rpartition(".")[0]].members[(t.name, name)]
+
+
+def seconds(milliseconds: int) -> str:
+    """A length of time as the runtime counts it."""
+    return repr(milliseconds / 1000)
+
+
+def _read(place: Place, e: m.Read) -> str:
+    if e.target is None or isinstance(e.target, m.Self):
+        if e.kind == "field" and e.name in place.staged:
+            return place.staged[e.name]
+        return f"self._{place.names.values[e.name]}"
+    machine = machine_of(e.target.type)
+    return f"{python(place, e.target, Binds.ATOM)}.{place.file.context.machine(machine).values[e.name]}"
+
+
+def machine_of(t: m.Type) -> str:
+    """The machine of a reference."""
+    match t:
+        case m.RefType(machine):
+            return machine
+        case m.OptionalType(of):
+            return machine_of(of)
+        case _:
+            raise TypeError(t)
+
+
+def _derived(place: Place, e: m.Derived) -> tuple[str, Binds]:
+    context = place.file.context
+    arguments = ", ".join(python(place, a, Binds.CONDITIONAL) for a in e.arguments)
+    if e.owner in context.model.machines:
+        let = context.model.let(e, place.system)
+        own = e.target is None or isinstance(e.target, m.Self)
+        if own and place.staged and _reads(context.model, let.value, place.staged):
+            return python(_called(place, let, e.arguments), let.value, Binds.ATOM), Binds.ATOM
+        target = "self" if e.target is None else python(place, e.target, Binds.ATOM)
+        name = f"{target}.{context.machine(e.owner).values[e.name]}"
+        return (f"{name}({arguments})" if let.parameters else name), Binds.ATOM
+    if place.system is not None and e.owner == place.system.qualified:
+        return f"self.{place.locals[e.name]}({arguments})", Binds.ATOM
+    return f"{place.file.let(e.owner, e.name)}({arguments})", Binds.ATOM
+
+
+def _reads(model: m.Model, e: m.Expr, fields: Mapping[str, str]) -> bool:
+    for x in anywhere(e):
+        if isinstance(x, m.Read) and x.name in fields:
+            return True
+        if isinstance(x, m.Derived) and x.owner in model.machines and _reads(model, model.let(x, None).value, fields):
+            return True
+    return False
+
+
+def _called(place: Place, let: m.Let, arguments: Sequence[m.Expr]) -> Place:
+    """Where the value of a `let` stands if it is written out in place of its name."""
+    given = (python(place, a, Binds.ATOM) for a in arguments)
+    return replace(place, locals=dict(zip((p.name for p in let.parameters), given, strict=True)))
+
+
+def _instance(place: Place, name: str, index: int) -> str:
+    assert place.system is not None
+    single = next(g.single for g in place.system.groups if g.name == name)
+    return f"self.{place.locals[name]}" if single else f"self.{place.locals[name]}[{index}]"
+
+
+# Conditions ----------------------------------------------------------------------------------------------------------
+
+
+def _logic(place: Place, e: m.Logic) -> tuple[str, Binds]:
+    binds = Binds.AND if e.operator == "and" else Binds.OR
+    texts: list[str] = []
+    for operand in e.operands:
+        texts.append(python(place, operand, Binds(binds + 1)))
+        place = place.knowing(operand) if e.operator == "and" else place.knowing_not(operand)
+    return f" {e.operator} ".join(texts), binds
+
+
+def _negated(place: Place, e: m.Expr) -> tuple[str, Binds]:
+    match e:
+        case m.InState():
+            return _in_state(place, e, positive=False)
+        case m.Binary(operator="in", left=left, right=right):
+            return f"{python(place, left, Binds.UNION)} not in {_container(place, right)}", Binds.COMPARISON
+        case _:
+            return f"not {python(place, e, Binds.NOT)}", Binds.NOT
+
+
+def _in_state(place: Place, e: m.InState, positive: bool) -> tuple[str, Binds]:
+    """A test of the state. Of none it is false."""
+    own = isinstance(e.target, m.Self)
+    machine = place.file.context.model.machines[machine_of(e.target.type)]
+    target = "self" if own else python(place, e.target, Binds.ATOM)
+    text, binds = _state_test(place, machine, target, own, e.states, positive)
+    if not isinstance(e.target.type, m.OptionalType) or e.target in place.present:
+        return text, binds
+    if not positive:
+        return f"{target} is None or {_bracketed(text, binds, Binds.AND)}", Binds.OR
+    return f"{target} is not None and {_bracketed(text, binds, Binds.NOT)}", Binds.AND
+
+
+def _bracketed(text: str, binds: Binds, within: Binds) -> str:
+    return f"({text})" if binds < within else text
+
+
+def _state_test(
+    place: Place, machine: m.Machine, target: str, own: bool, states: frozenset[str], positive: bool
+) -> tuple[str, Binds]:
+    names = place.file.context.machine(machine.qualified)
+    composite = next((c for c in names.composites if set(machine.leaves_of(c)) == states), None)
+    state = "self._state" if own else f"{target}.state"
+    if composite is not None and len(states) > 1:
+        if own:
+            return f"{state} {'in' if positive else 'not in'} {names.states[composite]}", Binds.COMPARISON
+        test = f"{target}.{names.composites[composite]}"
+        return (test, Binds.ATOM) if positive else (f"not {test}", Binds.NOT)
+    if states >= {s.name for s in machine.leaves}:
+        return str(positive), Binds.ATOM
+    prefix = "" if own and place.machine == machine else f"{place.file.states_class(machine.qualified)}."
+    listed = [f"{prefix}{names.states[s.name]}" for s in machine.leaves if s.name in states]
+    if len(listed) == 1:
+        return f"{state} {'is' if positive else 'is not'} {listed[0]}", Binds.COMPARISON
+    return f"{state} {'in' if positive else 'not in'} ({', '.join(listed)})", Binds.COMPARISON
+
+
+_IDENTICAL = {"==": "is", "!=": "is not"}
+
+
+def _binary(place: Place, e: m.Binary) -> tuple[str, Binds]:
+    match e.operator:
+        case "=>":
+            left = _emitted(place, m.Not(e.left))
+            premise = _bracketed(*left, Binds.AND)
+            return f"{premise} or {python(place.knowing(e.left), e.right, Binds.AND)}", Binds.OR
+        case "==" | "!=":
+            return _equality(place, e), Binds.COMPARISON
+        case "in":
+            return f"{python(place, e.left, Binds.UNION)} in {_container(place, e.right)}", Binds.COMPARISON
+        case "<" | "<=" | ">" | ">=":
+            left_text, right_text = (python(place, x, Binds.UNION) for x in (e.left, e.right))
+            return f"{left_text} {e.operator} {right_text}", Binds.COMPARISON
+        case "+" | "-" | "&":
+            return _sum(place, e)
+        case _:
+            assert_never(e.operator)
+
+
+def _equality(place: Place, e: m.Binary) -> str:
+    """Of things that there is one of each, identity; else equality."""
+    same = any(_unique(x.type) for x in (e.left, e.right))
+    operator = _IDENTICAL[e.operator] if same else e.operator
+    return f"{python(place, e.left, Binds.UNION)} {operator} {python(place, e.right, Binds.UNION)}"
+
+
+def _unique(t: m.Type) -> bool:
+    match t:
+        case m.BoolType() | m.EnumType() | m.RefType() | m.NoneType():
+            return True
+        case m.OptionalType(of):
+            return _unique(of)
+        case _:
+            return False
+
+
+def _sum(place: Place, e: m.Binary) -> tuple[str, Binds]:
+    sets = isinstance(e.type, m.SetType)
+    operator = "|" if sets and e.operator == "+" else e.operator
+    binds = {"|": Binds.UNION, "&": Binds.INTERSECTION}.get(operator, Binds.SUM)
+    right = _set_display(place, e.right) if sets else None
+    text = right or python(place, e.right, Binds(binds + 1))
+    return f"{python(place, e.left, binds)} {operator} {text}", binds
+
+
+def _set_display(place: Place, e: m.Expr) -> str | None:
+    """`{taken}`, where a set that can change will do."""
+    if isinstance(e, m.Collection) and e.items:
+        return f"{{{', '.join(python(place, x, Binds.CONDITIONAL) for x in e.items)}}}"
+    return None
+
+
+def _container(place: Place, e: m.Expr) -> str:
+    """What stands behind `in`."""
+    if isinstance(e, m.Collection) and e.items:
+        return _tuple(place, e)
+    return python(place, e, Binds.UNION)
+
+
+# Sets and lists ------------------------------------------------------------------------------------------------------
+
+
+def collection(place: Place, e: m.Collection) -> str:
+    """A set or list of what is named."""
+    if e.kind == "list":
+        return _tuple(place, e)
+    return f"frozenset({_tuple(place, e)})" if e.items else "frozenset()"
+
+
+def _tuple(place: Place, e: m.Collection) -> str:
+    inner = ", ".join(python(place, x, Binds.CONDITIONAL) for x in e.items)
+    return f"({inner},)" if len(e.items) == 1 else f"({inner})"
+
+
+def _quantified(place: Place, e: m.Quantified) -> str:
+    inner = place.bind(e.variable)
+    name = inner.locals[e.variable]
+    body = python(inner, e.body, Binds.CONDITIONAL)
+    ordered = may_fail(place.file.context.model, e.body, place.system)
+    over = in_order(place, e.over) if ordered else _visited(place, e.over)
+    if e.kind == "count":
+        return f"sum(1 for {name} in {over} if {python(inner, e.body, Binds.OR)})"
+    return f"{'all' if e.kind == 'all' else 'any'}({body} for {name} in {over})"
+
+
+def _visited(place: Place, over: m.Expr) -> str:
+    if isinstance(over, m.Collection) and over.items:
+        return _tuple(place, over)
+    return python(place, over, Binds.OR)
+
+
+def in_order(place: Place, over: m.Expr) -> str:
+    """What a loop goes through: instances as they were made, numbers ascending, members as declared, lists as they are."""
+    text = python(place, over, Binds.CONDITIONAL)
+    match over.type:
+        case m.SetType(of=m.RefType()) if isinstance(over, m.Instances | m.AllOf):
+            return text
+        case m.SetType(of=m.RefType()):
+            return f"{place.file.machinery('in_order')}({_visited(place, over)})"
+        case m.SetType(of=m.EnumType() as t) if not t.ordered:
+            return f"sorted({text}, key=list({place.file.enum(t)}).index)"
+        case m.SetType(of=m.RangeType() | m.BoolType() | m.EnumType()):
+            return f"sorted({text})"
+        case _:
+            return text
+
+
+def _applied(place: Place, e: m.Apply) -> tuple[str, Binds]:
+    first = e.arguments[0]
+    if e.function == "size" and isinstance(first, m.ChannelRef):
+        return f"len(self._system.channel({place.file.channel(first.name)}))", Binds.ATOM
+    given = [python(place, a, Binds.CONDITIONAL) for a in e.arguments]
+    match e.function:
+        case "present":
+            if first in place.present:
+                return _emitted(place, first)
+            shown = literal(" ".join(first.span.text.split())[:60] or "it")
+            return f"{place.file.machinery('present')}({given[0]}, {shown})", Binds.ATOM
+        case "size":
+            return f"len({given[0]})", Binds.ATOM
+        case "min" | "max":
+            return f"{e.function}({', '.join(given)})", Binds.ATOM
+        case "first":
+            shown = literal(" ".join(first.span.text.split())[:60] or "it")
+            return f"{place.file.machinery('first')}({given[0]}, {shown})", Binds.ATOM
+        case "rest":
+            return f"{python(place, first, Binds.ATOM)}[1:]", Binds.ATOM
+        case "subsets":
+            return f"{place.file.machinery('subsets')}({', '.join(given)})", Binds.ATOM
+        case _:
+            assert_never(e.function)

@@ -1,0 +1,161 @@
+"""One file of generated code: what it imports, and how it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fsmdsl import model as m
+from fsmdsl.emit.context import Context
+from fsmdsl.emit.names import Namespace, camel
+from fsmdsl.emit.text import docstring, folded, indented
+
+Origin = tuple[str, ...]
+"""The path of a module from the top of what is generated: `("hived", "cell")`."""
+
+
+class File:
+    """Collects the imports of a file while its text is written."""
+
+    def __init__(self, context: Context, module: str, name: str) -> None:
+        self.context = context
+        self.module = module
+        self.package = context.packages[module].folder
+        self.name = name
+        self._local: dict[tuple[Origin, str], str] = {}
+        self._used: dict[str, tuple[Origin, str]] = {}
+        self._running: set[tuple[Origin, str]] = set()
+        self._library: set[tuple[str, str]] = set()
+        self._running_library: set[tuple[str, str]] = set()
+        self.names = Namespace()
+
+    # What a file refers to. Each gives the name by which it does.
+
+    def machinery(self, name: str, typing: bool = False) -> str:
+        """Something of the support file."""
+        return self._take((*self.context.home(self.module), "machinery"), name, typing)
+
+    def states_class(self, machine: str, typing: bool = False) -> str:
+        """The enum of a machine's states."""
+        return self._of(machine, "states", self.context.machine(machine).states_class, typing)
+
+    def class_(self, machine: str, typing: bool = True) -> str:
+        """A machine's class; only for types, as files refer to one another in circles."""
+        names = self.context.machine(machine)
+        return self._of(machine, names.file, names.class_, typing)
+
+    def actions_class(self, machine: str) -> str:
+        """The protocol of a machine's actions, for types."""
+        return self._of(machine, "actions", self.context.machine(machine).actions_class, True)
+
+    def enum(self, t: m.EnumType, typing: bool = False) -> str:
+        """The class of an enum."""
+        module = t.name.rpartition(".")[0]
+        return self._of(t.name, "values", self.context.packages[module].enums[t.name], typing)
+
+    def opaque(self, t: m.OpaqueType) -> str:
+        """The name of an opaque type."""
+        module = t.name.rpartition(".")[0]
+        return self._of(t.name, "values", self.context.packages[module].opaques[t.name], True)
+
+    def channel(self, channel: str) -> str:
+        """The class of a channel."""
+        module = channel.rpartition(".")[0]
+        return self._of(channel, "channels", self.context.packages[module].channels[channel], False)
+
+    def let(self, module: str, name: str) -> str:
+        """The function of a module's derived value."""
+        return self._of(f"{module}.", "derived", self.context.packages[module].lets[name], False)
+
+    def library(self, module: str, name: str, typing: bool = True) -> str:
+        """Something of the standard library."""
+        (self._library if typing else self._running_library).add((module, name))
+        return name
+
+    def _of(self, qualified: str, file: str, name: str, typing: bool) -> str:
+        return self._take((*self.context.packages[qualified.rpartition(".")[0]].folder, file), name, typing)
+
+    def _take(self, origin: Origin, name: str, typing: bool) -> str:
+        if origin == (*self.package, self.name):
+            return name
+        key = (origin, name)
+        if not typing:
+            self._running.add(key)
+        if key not in self._local:
+            local = name
+            if name in self._used:
+                local = self._alias(origin, name)
+            self._used[local] = key
+            self._local[key] = local
+        return self._local[key]
+
+    def _alias(self, origin: Origin, name: str) -> str:
+        prefix = origin[-2] if len(origin) > 1 else origin[-1]
+        local = f"{camel(prefix)}{name}" if name[:1].isupper() else f"{prefix}_{name}"
+        while local in self._used:
+            local += "_"
+        return local
+
+    def define(self, name: str) -> str:
+        """A name of the file's own, which no import may take."""
+        self._used[name] = ((*self.package, self.name), name)
+        return name
+
+    # How it begins
+
+    def text(self, doc: str, body: Sequence[str]) -> str:
+        """The whole file."""
+        lines = [*docstring(doc), "", "from __future__ import annotations", ""]
+        lines += self._imports(self._running_library, self._running, 0)
+        typed = {key for key in self._local if key not in self._running}
+        if self._library or typed:
+            block = indented(self._imports(self._library, typed, 1))
+            lines += ["TYPE_CHECKING = False", "if TYPE_CHECKING:", *block]
+        while lines[-1] == "":
+            lines.pop()
+        return "\n".join([*lines, *(["", *body] if body[:1] == ["#"] else spaced(body)), ""])
+
+    def _imports(self, library: Iterable[tuple[str, str]], relative: Iterable[tuple[Origin, str]], indent: int) -> list[str]:
+        lines = [f"from {module} import {', '.join(names)}" for module, names in sorted(_grouped(library).items())]
+        lines += [""] if lines else []
+        by_path: dict[str, list[str]] = {}
+        for origin, name in relative:
+            local = self._local[(origin, name)]
+            shown = name if local == name else f"{name} as {local}"
+            by_path.setdefault(relative_path(self.package, origin), []).append(shown)
+        near_last = sorted(by_path, key=lambda p: (-(len(p) - len(p.lstrip("."))), p))
+        inner = [f"from {path} import {', '.join(sorted(by_path[path], key=import_order))}" for path in near_last]
+        lines += folded([x if len(x) < 90 else _bracketed(x) for x in inner], indent)
+        return [*lines, ""] if inner else lines
+
+
+def spaced(body: Sequence[str]) -> list[str]:
+    """Two empty lines before what follows the imports."""
+    return ["", "", *body] if body else []
+
+
+def _bracketed(line: str) -> str:
+    head, _, names = line.partition(" import ")
+    return f"{head} import ({names})"
+
+
+def _grouped(library: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for module, name in sorted(library):
+        found.setdefault(module, []).append(name)
+    return {module: sorted(names, key=import_order) for module, names in found.items()}
+
+
+def import_order(name: str) -> tuple[int, str]:
+    """Constants, then classes, then functions."""
+    first = name.split(" ")[0]
+    if first.isupper() and len(first) > 1:
+        return (0, name)
+    return (1 if first[:1].isupper() else 2, name)
+
+
+def relative_path(package: Origin, origin: Origin) -> str:
+    """How a file in one package names a module elsewhere: `.cell`, `..machinery`."""
+    common = 0
+    while common < min(len(package), len(origin)) and package[common] == origin[common]:
+        common += 1
+    return "." * (len(package) - common + 1) + ".".join(origin[common:])

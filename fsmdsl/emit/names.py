@@ -1,0 +1,56 @@
+"""Python names made from the names of a spec: by convention, never a keyword, never taken twice."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections.abc import Iterable
+
+RESERVED = frozenset([*keyword.kwlist, *dir(builtins)])
+"""Names that a module or a function cannot use for its own."""
+
+RESERVED_IN_CLASSES = frozenset([
+    *keyword.kwlist, "bool", "dict", "float", "frozenset", "int", "list", "object", "property", "str", "tuple",
+])  # fmt: skip
+"""Names that a class cannot use for its members, as its own text needs them."""
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
+
+
+def _words(name: str) -> list[str]:
+    """`BeingPreempted`, `being_preempted` and `BEING_PREEMPTED` have the same words."""
+    return [w.lower() for part in name.split("_") for w in _WORDS.findall(part)]
+
+
+def snake(name: str) -> str:
+    """For methods, attributes, variables and files."""
+    joined = "_".join(_words(name)) or "x"
+    return f"n{joined}" if joined[0].isdigit() else joined
+
+
+def upper(name: str) -> str:
+    """For members of enums."""
+    return snake(name).upper()
+
+
+def camel(name: str) -> str:
+    """For classes."""
+    if re.fullmatch(r"[A-Z][A-Za-z0-9]*", name):
+        return name
+    joined = "".join(w.capitalize() for w in _words(name)) or "X"
+    return f"N{joined}" if joined[0].isdigit() else joined
+
+
+class Namespace:
+    """Names in one scope: a name that is taken gets an underscore behind it."""
+
+    def __init__(self, taken: Iterable[str] = RESERVED) -> None:
+        self.taken = set(taken)
+
+    def claim(self, name: str) -> str:
+        """The name, or the next free one like it."""
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return name

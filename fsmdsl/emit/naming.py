@@ -1,0 +1,122 @@
+"""What everything is called in generated code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from fsmdsl import model as m
+from fsmdsl.emit.names import RESERVED, RESERVED_IN_CLASSES, Namespace, camel, snake, upper
+
+SUPPORT = ("machinery", "states", "values", "derived", "actions", "channels", "locks", "systems")
+"""Files of a package that are not those of machines."""
+
+_TAKEN = (
+    "AbstractSet", "Any", "Busy", "Callable", "Channel", "Clock", "EndlessRound", "Enum", "Followed", "Final", "Full",
+    "IntEnum", "InvariantBroken", "Iterable", "Listener", "Literal", "Lost", "Machine", "Mapping", "MissingReference",
+    "OutOfRange", "Overlap", "Protocol", "ReentrantEvent", "Sequence", "StaleAnswer", "State", "StepRefused", "System",
+    "TypeAlias", "UnhandledEvent", "VirtualClock", "Lock", "LockOrder", "LockOrderBroken", "Timer", "Data", "Saved",
+)  # fmt: skip
+
+MEMBERS = (
+    "state", "snapshot", "restore", "check_invariants", "connect", "listen", "system", "number", "actions", "first",
+    "wait", "save", "load", "encode", "decode", "forget", "crash_row", "crash", "follow", "go_on", "due", "period",
+    "start_timers", "listeners", "tell", "self", "timers",
+)  # fmt: skip
+"""Names that machines have anyway, with or without an underscore before them."""
+
+FUNCTIONS = ("present", "first", "rest", "subsets", "in_order", "in_range", "not_longer", "without", "each", "state")
+"""Names that no variable may hide."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineNames:
+    """`values` are fields, parameters and derived values; `answers` go by action and outcome."""
+
+    class_: str
+    states_class: str
+    actions_class: str
+    file: str
+    states: Mapping[str, str]
+    composites: Mapping[str, str]
+    values: Mapping[str, str]
+    events: Mapping[str, str]
+    answers: Mapping[tuple[str, str], str]
+    actions: Mapping[str, str]
+    asking: Mapping[str, str]
+    """Private methods that call an action with outcomes."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackageNames:
+    """All of one module. `folder` is where its package lies, from the top of what is generated."""
+
+    folder: tuple[str, ...]
+    machines: Mapping[str, MachineNames]
+    """By qualified name, as are enums, opaque types, channels, locks and systems."""
+    enums: Mapping[str, str]
+    members: Mapping[tuple[str, str], str]
+    opaques: Mapping[str, str]
+    channels: Mapping[str, str]
+    lets: Mapping[str, str]
+    locks: Mapping[str, str]
+    systems: Mapping[str, str]
+    public: tuple[str, ...] = field(default=())
+
+
+def folder(module: str) -> tuple[str, ...]:
+    """`yunikorn.core` lies in `yunikorn/core`."""
+    taken = RESERVED_IN_CLASSES
+    return tuple(f"{part}_" if part in taken else part for part in module.split("."))
+
+
+def package_names(module: m.Module, inner: Iterable[str]) -> PackageNames:
+    """The names of one module's package. `inner` are the packages inside its folder."""
+    classes = Namespace([*RESERVED, *_TAKEN])
+    files = Namespace([*RESERVED, *SUPPORT, *inner])
+    enums = {e.type.name: classes.claim(camel(e.name)) for e in module.enums}
+    opaques = {o.type.name: classes.claim(camel(o.name)) for o in module.opaques}
+    machines = {x.qualified: _machine(x, classes, files) for x in module.machines}
+    functions = Namespace([*RESERVED, *FUNCTIONS])
+    return PackageNames(
+        folder(module.name),
+        machines,
+        enums,
+        {(e.type.name, n): name for e in module.enums for n, name in _constants(e.type.members).items()},
+        opaques,
+        {c.qualified: classes.claim(camel(c.name)) for c in module.channels},
+        {x.name: functions.claim(snake(x.name)) for x in module.lets},
+        {x.name: classes.claim(camel(x.name)) for x in module.locks},
+        {x.qualified: classes.claim(camel(x.name)) for x in module.systems},
+    )
+
+
+def _constants(names: Iterable[str]) -> dict[str, str]:
+    space = Namespace(("TYPE_CHECKING",))
+    return {n: space.claim(upper(n)) for n in names}
+
+
+def _machine(machine: m.Machine, classes: Namespace, files: Namespace) -> MachineNames:
+    class_ = classes.claim(camel(machine.name))
+    states = [s.name for s in machine.states]
+    constants = _constants(states)
+    members = Namespace([*RESERVED_IN_CLASSES, *MEMBERS])
+    values = [x.name for x in (*machine.params, *machine.fields, *machine.lets)]
+    named = {n: members.claim(snake(n)) for n in values}
+    events = {e.name: members.claim(snake(e.name)) for e in machine.events}
+    answers = [(a.name, o) for a in machine.actions for o in a.outcomes]
+    spare = Namespace(RESERVED_IN_CLASSES)
+    calls = {a.name: spare.claim(snake(a.name)) for a in machine.actions}
+    return MachineNames(
+        class_,
+        classes.claim(f"{class_}State"),
+        classes.claim(f"{class_}Actions"),
+        files.claim(snake(machine.name)),
+        constants,
+        {s.name: members.claim(f"in_{snake(s.name)}") for s in machine.states if s.children},
+        named,
+        events,
+        {(a, o): members.claim(f"{snake(a)}_{snake(o)}") for a, o in answers},
+        calls,
+        {a: members.claim(f"ask_{name}") for a, name in calls.items()},
+    )

@@ -1,0 +1,166 @@
+"""The transition table of a machine as code needs it: per leaf and trigger, who comes first, what is left and entered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from fsmdsl import model as m
+
+Level = tuple[m.Transition, ...]
+"""Transitions that come into question together, those before others first."""
+
+
+def triggered(t: m.Transition) -> str | None:
+    """What brings a transition about: an event, `action.outcome`, `crash`, '' for nothing; None for a timer."""
+    return None if isinstance(t.trigger, m.OnTimer) else t.shown_trigger
+
+
+def triggers(machine: m.Machine, kind: type[m.Trigger]) -> list[m.Transition]:
+    """The transitions with a kind of trigger."""
+    return [t for t in machine.transitions if isinstance(t.trigger, kind)]
+
+
+def levels(machine: m.Machine, leaf: str, trigger: str) -> tuple[Level, ...]:
+    """The transitions that may leave a leaf: those of the innermost source first, those of `*` last."""
+    around = list(machine.ancestors(leaf))
+    these = [t for t in machine.transitions if t.source in around and triggered(t) == trigger]
+    found = [[t for t in these if t.source == state and not t.wild] for state in around]
+    found.append([t for t in these if t.wild])
+    return tuple(tuple(_best_first(machine, level)) for level in found if level)
+
+
+# Priority ------------------------------------------------------------------------------------------------------------
+
+
+def comes_before(machine: m.Machine, a: m.Transition, b: m.Transition) -> bool:
+    """Does `priority` put one before the other?"""
+    places = ((_place(chain, a), _place(chain, b)) for chain in machine.priority)
+    return any(x is not None and y is not None and x < y for x, y in places)
+
+
+def _place(chain: Sequence[str], t: m.Transition) -> int | None:
+    names = {triggered(t), t.label, *(x.name for x in conjuncts(t.guard) if isinstance(x, m.Derived))}
+    named = [n for n, name in enumerate(chain) if name in names]
+    return min(named, default=chain.index("*") if "*" in chain else None)
+
+
+def _best_first(machine: m.Machine, level: Sequence[m.Transition]) -> Iterator[m.Transition]:
+    """In the order of the text, but none before one that has priority over it."""
+    left = list(level)
+    while left:
+        first = next((t for t in left if not any(comes_before(machine, u, t) for u in left)), left[0])
+        left.remove(first)
+        yield first
+
+
+def rivals(machine: m.Machine, level: Level) -> list[tuple[m.Transition, m.Transition]]:
+    """Pairs of which neither has priority, and which may be enabled at once for all that their guards say."""
+    return [
+        (a, b)
+        for a, b in combinations(level, 2)
+        if not comes_before(machine, a, b) and not comes_before(machine, b, a) and not exclusive(a.guard, b.guard)
+    ]
+
+
+# Guards --------------------------------------------------------------------------------------------------------------
+
+
+def conjuncts(guard: m.Expr | None) -> list[m.Expr]:
+    """What must all hold for a guard to hold."""
+    match guard:
+        case None:
+            return []
+        case m.Logic(operator="and", operands=operands):
+            return [x for o in operands for x in conjuncts(o)]
+        case _:
+            return [guard]
+
+
+_CONTRARY = {("==", "!="), ("<", ">="), ("<", ">"), ("<", "=="), (">", "<="), (">", "==")}
+
+
+def exclusive(a: m.Expr | None, b: m.Expr | None) -> bool:
+    """Can two guards be seen not to hold at once? Only what stands in their text is compared."""
+    return any(_contrary(x, y) or _contrary(y, x) for x in conjuncts(a) for y in conjuncts(b))
+
+
+def _contrary(x: m.Expr, y: m.Expr) -> bool:
+    match x, y:
+        case m.Not(operand=operand), _ if operand == y:
+            return True
+        case m.Not(operand=m.InState(target=t1, states=s1)), m.InState(target=t2, states=s2) if t1 == t2:
+            return s2 <= s1
+        case m.InState(target=t1, states=s1), m.InState(target=t2, states=s2) if t1 == t2:
+            return not s1 & s2
+        case m.Binary(operator=o1, left=l1, right=r1), m.Binary(operator=o2, left=l2, right=r2) if l1 == l2:
+            if r1 == r2:
+                return (o1, o2) in _CONTRARY
+            different = isinstance(r1, m.Constant) and isinstance(r2, m.Constant) and r1.value != r2.value
+            return different and o1 == o2 == "=="
+        case _:
+            return False
+
+
+# Leaving and entering ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What a transition does, from one leaf. An internal one leaves and enters nothing, and arrives nowhere."""
+
+    transition: m.Transition
+    effects: tuple[m.Effect, ...]
+    """Those of the states left, and its own."""
+    arrival: str | None
+    entry: tuple[m.Effect, ...]
+    stopped: tuple[m.Transition, ...]
+    """Timers of the states left."""
+    started: tuple[m.Transition, ...]
+
+
+def move(machine: m.Machine, leaf: str, t: m.Transition) -> Move:
+    """The states left, innermost first, and those entered, outermost first.
+
+    They are all those inside the innermost composite that holds both source and target, and is neither.
+    """
+    if t.target is None:
+        return Move(t, t.effects, None, (), (), ())
+    arrival = machine.entered(t.target)
+    kept = {*list(machine.ancestors(t.source))[1:]} & {*list(machine.ancestors(t.target))[1:]}
+    left = [s for s in machine.ancestors(leaf) if s not in kept]
+    entered = [s for s in machine.ancestors(arrival) if s not in kept][::-1]
+    before = (*_hooks(machine, "exit", left), *t.effects)
+    after = tuple(_hooks(machine, "entry", entered))
+    return Move(t, before, arrival, after, tuple(timers(machine, left)), tuple(timers(machine, entered)))
+
+
+def _hooks(machine: m.Machine, kind: str, states: Iterable[str]) -> Iterator[m.Effect]:
+    return (e for s in states for hook in machine.hooks if hook.kind == kind and hook.state == s for e in hook.effects)
+
+
+def timers(machine: m.Machine, states: Iterable[str]) -> Iterator[m.Transition]:
+    """The timers that run while these states are active."""
+    timed = triggers(machine, m.OnTimer)
+    return (t for s in states for t in timed if t.source == s)
+
+
+def effects_of(machine: m.Machine) -> Iterator[m.Effect]:
+    """Every effect of a machine, with those inside loops and choices."""
+    listed = [*(t.effects for t in machine.transitions), *(h.effects for h in machine.hooks)]
+    return (e for effects in listed for x in effects for e in within(x))
+
+
+def within(e: m.Effect) -> Iterator[m.Effect]:
+    """An effect, and those inside it."""
+    yield e
+    match e:
+        case m.ForEach(body=body):
+            inner = body
+        case m.If(then=then, otherwise=otherwise):
+            inner = (*then, *otherwise)
+        case _:
+            return
+    for x in inner:
+        yield from within(x)

@@ -1,0 +1,103 @@
+"""Types in generated code: how they are written, how values of them become JSON and come back."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from fsmdsl import model as m
+from fsmdsl.emit.files import File
+
+
+def annotation(file: File, t: m.Type) -> str:
+    """A type as Python has it. Used for annotations only, which are never evaluated."""
+    match t:
+        case m.BoolType():
+            return "bool"
+        case m.RangeType():
+            return "int"
+        case m.DurationType():
+            return "float"
+        case m.EnumType():
+            return file.enum(t, typing=True)
+        case m.RefType(machine):
+            return file.class_(machine)
+        case m.OpaqueType():
+            return file.opaque(t)
+        case m.SetType(of):
+            return f"frozenset[{annotation(file, of)}]"
+        case m.ListType(of=of):
+            return f"tuple[{annotation(file, of)}, ...]"
+        case m.OptionalType(of):
+            return f"{annotation(file, of)} | None"
+        case m.NoneType():
+            return "None"
+        case m.NeverType() | m.ErrorType():
+            return file.library("typing", "Any")
+        case _:
+            assert_never(t)
+
+
+# JSON ----------------------------------------------------------------------------------------------------------------
+
+
+def encoded(t: m.Type, value: str, depth: int = 0) -> str:
+    """An expression for a value as JSON has it: instances by number, enums by name, sets as sorted lists."""
+    if _same_in_json(t):
+        return value
+    match t:
+        case m.EnumType():
+            return f"{value}.name"
+        case m.RefType():
+            return f"{value}._number"
+        case m.OptionalType(of):
+            return f"None if {value} is None else {encoded(of, value, depth)}"
+        case m.SetType(of) if _sorts_in_json(of):
+            return f"sorted({_each(of, value, depth, encoded(of, _item(depth), depth + 1))})"
+        case m.SetType(of) | m.ListType(of=of):
+            inner = encoded(of, _item(depth), depth + 1)
+            return f"[{inner} for {_item(depth)} in {value}]" if inner != _item(depth) else f"list({value})"
+        case _:
+            raise TypeError(t)
+
+
+def _each(of: m.Type, value: str, depth: int, inner: str) -> str:
+    return value if inner == _item(depth) else f"{inner} for {_item(depth)} in {value}"
+
+
+def decoded(file: File, t: m.Type, value: str, depth: int = 0) -> str:
+    """The way back. `machines` holds the instances by number."""
+    if _same_in_json(t):
+        return value
+    match t:
+        case m.EnumType():
+            return f"{file.enum(t)}[{value}]"
+        case m.RefType():
+            return f"machines[{value}]"
+        case m.OptionalType(of):
+            return f"None if {value} is None else {decoded(file, of, value, depth)}"
+        case m.SetType(of):
+            inner = decoded(file, of, _item(depth), depth + 1)
+            return f"frozenset({_each(of, value, depth, inner)})"
+        case m.ListType(of=of):
+            inner = decoded(file, of, _item(depth), depth + 1)
+            return f"tuple({_each(of, value, depth, inner)})"
+        case _:
+            raise TypeError(t)
+
+
+def _item(depth: int) -> str:
+    return "x" if depth == 0 else f"x{depth}"
+
+
+def _same_in_json(t: m.Type) -> bool:
+    match t:
+        case m.BoolType() | m.RangeType() | m.DurationType() | m.OpaqueType() | m.NoneType() | m.NeverType():
+            return True
+        case m.OptionalType(of):
+            return _same_in_json(of)
+        case _:
+            return False
+
+
+def _sorts_in_json(t: m.Type) -> bool:
+    return isinstance(t, m.BoolType | m.RangeType | m.DurationType | m.EnumType | m.RefType)

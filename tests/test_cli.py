@@ -1,0 +1,272 @@
+"""The command, used as a person would: real processes, real files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOOR = """\
+module door
+
+machine Door {
+    initial state Open
+    state Shut
+    event push, pull from environment
+    Open -> Shut on push
+    Shut -> Open on pull
+}
+
+system One {
+    door: Door
+    reachable shut: door in Shut
+}
+
+scenario entry "in and out" {
+    door: Door
+    door.push
+    expect door in Shut
+    fails door.push with unhandled
+}
+"""
+
+
+def fsm(*arguments: str, cwd: Path = ROOT, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fsmdsl", *arguments]
+    return subprocess.run(command, cwd=cwd, input=text, capture_output=True, text=True, timeout=120)
+
+
+def data(*arguments: str, cwd: Path = ROOT) -> dict[str, Any]:
+    done = fsm(*arguments, "--format", "json", cwd=cwd)
+    assert done.stderr == ""
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    assert found["version"] == 1
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs" / "door.fsm").write_text(DOOR)
+    return tmp_path
+
+
+def test_help_names_every_command() -> None:
+    done = fsm("--help")
+    assert done.returncode == 0
+    for name in ("check", "verify", "test", "generate", "draw", "report", "fmt", "explain", "list", "init"):
+        assert f"  {name} " in done.stdout
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys, fsmdsl.cli; print([m for m in ('lark', 'jinja2', 'rich', 'graphviz', 'json') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("name", ["check", "verify", "test", "generate", "draw", "report", "fmt", "explain", "list", "init"])
+def test_every_command_explains_itself(name: str) -> None:
+    done = fsm(name, "--help")
+    assert done.returncode == 0
+    assert "--format" in done.stdout
+
+
+def test_misuse_ends_with_2_and_says_what_to_do(folder: Path) -> None:
+    for arguments in (["chekc"], ["verify", "--system", "Onne"], ["verify", "--set", "doors"], ["verify", "--set", "x=1"]):
+        done = fsm(*arguments, cwd=folder)
+        assert done.returncode == 2, arguments
+        assert done.stdout == ""
+        assert "Traceback" not in done.stderr
+    assert "did you mean `check`" in fsm("chekc").stderr
+    assert "did you mean `One`" in fsm("verify", "--system", "Onne", cwd=folder).stderr
+
+
+def test_check_clean(folder: Path) -> None:
+    done = fsm("check", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1 file, 1 machine, 2 transitions: clean" in done.stdout
+
+
+def test_check_shows_the_place_and_the_remedy(folder: Path) -> None:
+    (folder / "specs" / "door.fsm").write_text(DOOR.replace("Open -> Shut", "Open -> Shutt"))
+    done = fsm("check", cwd=folder)
+    assert done.returncode == 1
+    assert "error[FSM101]" in done.stdout
+    assert "specs/door.fsm:7:13" in done.stdout
+    assert "|             ^^^^^" in done.stdout
+    assert "did you mean `Shut`?" in done.stdout
+    found = data("check", cwd=folder)
+    assert found["summary"]["errors"] == 1
+    assert found["diagnostics"][0]["line"] == 7
+
+
+def test_check_reads_standard_input() -> None:
+    assert fsm("check", "-", text=DOOR).returncode == 0
+    assert fsm("check", "-", text="machine {").returncode == 1
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"", b"machine", b"\x00" * 100])
+def test_bad_files_are_findings(folder: Path, content: bytes) -> None:
+    (folder / "specs" / "bad.fsm").write_bytes(content)
+    done = fsm("check", cwd=folder)
+    assert done.returncode in (0, 1)
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_missing_paths_are_findings(folder: Path) -> None:
+    done = fsm("check", "nowhere.fsm", cwd=folder)
+    assert done.returncode == 1
+    assert "error[FSM510]" in done.stdout
+    (folder / "empty").mkdir()
+    assert "error[FSM511]" in fsm("check", "empty", cwd=folder).stdout
+
+
+def test_verify(folder: Path) -> None:
+    done = fsm("verify", cwd=folder)
+    assert done.returncode == 0
+    assert "holds     door.One: 2 states, 2 transitions, depth 1" in done.stdout
+    (system,) = data("verify", cwd=folder)["systems"]
+    assert (system["name"], system["states"], system["transitions"], system["depth"]) == ("One", 2, 2, 1)
+    assert system["verdict"] == "holds"
+
+
+def test_verify_shows_a_shortest_run(folder: Path) -> None:
+    (folder / "specs" / "door.fsm").write_text(DOOR.replace("reachable shut: door in Shut", "invariant open: door in Open"))
+    done = fsm("verify", cwd=folder)
+    assert done.returncode == 1
+    assert "violated: invariant open" in done.stdout
+    assert "1  door.push" in done.stdout
+
+
+def test_a_limit_is_not_a_success() -> None:
+    done = fsm("verify", "specs/hived", "--system", "Takeover", "--max-states", "20")
+    assert done.returncode == 3
+    assert "bounded" in done.stdout
+
+
+def test_set_changes_sizes() -> None:
+    small = data("verify", "specs/hived", "--system", "Takeover", "--set", "cells=1", "--set", "size=1")["systems"][0]
+    assert small["states"] < data("verify", "specs/hived", "--system", "Takeover")["systems"][0]["states"]
+
+
+def test_the_documents_hole_shows_in_its_shortest_form() -> None:
+    """HiveD's missing self-loop on "Being preempted": one preemptor takes two cells of one victim."""
+    found = data("verify", "specs/hived", "--system", "PreemptionSmall", "--as-documented")["systems"][0]
+    (fault,) = [v for v in found["verdicts"] if v["kind"] == "fault"]
+    assert (fault["outcome"], fault["name"]) == ("violated", "unhandled")
+    assert [s["step"] for s in fault["trace"]["steps"]] == ["g0.schedule({c0, c1})", "g1.schedule({c0, c1})"]
+    assert "`preempted` reaches g0 in `BeingPreempted`" in fault["explanation"][0]
+    amended = data("verify", "specs/hived", "--system", "PreemptionSmall")["systems"][0]
+    assert amended["verdict"] == "holds"
+
+
+def test_scenarios(folder: Path) -> None:
+    assert "1 scenario: all pass" in fsm("test", cwd=folder).stdout
+    (folder / "specs" / "door.fsm").write_text(DOOR.replace("expect door in Shut", "expect door in Open"))
+    done = fsm("test", cwd=folder)
+    assert done.returncode == 1
+    assert "error[FSM401]" in done.stdout
+    assert data("test", cwd=folder)["failed"] == 1
+
+
+def test_list(folder: Path) -> None:
+    (module,) = data("list", cwd=folder)["modules"]
+    (machine,) = module["machines"]
+    assert (module["name"], machine["name"], machine["states"]) == ("door", "Door", ["Open", "Shut"])
+    assert machine["transitions"][0] == {
+        "label": "push",
+        "source": "Open",
+        "target": "Shut",
+        "trigger": "push",
+        "guard": None,
+        "internal": False,
+        "amended": False,
+    }
+    assert "push  Open -> Shut  push" in fsm("list", cwd=folder).stdout
+
+
+def test_explain() -> None:
+    assert "unknown-name" in fsm("explain", "fsm101").stdout
+    assert "FSM101" in fsm("explain").stdout
+    assert fsm("explain", "FSM999").returncode == 2
+
+
+def test_fmt(folder: Path) -> None:
+    path = folder / "specs" / "door.fsm"
+    path.write_text(DOOR.replace("    initial state Open", "  initial   state Open // first"))
+    assert fsm("fmt", "--check", cwd=folder).returncode == 1
+    assert "first" in fsm("fmt", "--diff", cwd=folder).stdout
+    assert fsm("fmt", cwd=folder).returncode == 0
+    assert "    initial state Open  // first" in path.read_text()
+    assert fsm("fmt", "--check", cwd=folder).returncode == 0
+    assert fsm("fmt", "-", text=DOOR).stdout == DOOR
+
+
+def test_fmt_leaves_broken_files_alone(folder: Path) -> None:
+    path = folder / "specs" / "door.fsm"
+    path.write_text("machine {")
+    assert fsm("fmt", cwd=folder).returncode == 1
+    assert path.read_text() == "machine {"
+
+
+def test_generate(folder: Path) -> None:
+    assert fsm("generate", "--check", cwd=folder).returncode == 1
+    assert fsm("generate", cwd=folder).returncode == 0
+    assert fsm("generate", "--check", cwd=folder).returncode == 0
+    code = "from generated.door import Door; d = Door(); d.push(); print(d.state.name)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    assert done.stdout == "SHUT\n"
+
+
+def test_generate_removes_what_is_gone(folder: Path) -> None:
+    fsm("generate", cwd=folder)
+    mine = folder / "generated" / "mine.py"
+    mine.write_text("# my own\n")
+    (folder / "specs" / "gate.fsm").write_text(DOOR.replace("module door", "module gate"))
+    (folder / "specs" / "door.fsm").unlink()
+    assert fsm("generate", cwd=folder).returncode == 0
+    assert not (folder / "generated" / "door" / "door.py").exists()
+    assert (folder / "generated" / "gate").is_dir()
+    assert mine.exists()
+
+
+def test_draw(folder: Path) -> None:
+    assert fsm("draw", "--out", "pictures", cwd=folder).returncode == 0
+    assert "<svg" in (folder / "pictures" / "door.Door.svg").read_text()
+    for form, start in (("dot", "digraph"), ("mermaid", "stateDiagram-v2"), ("plantuml", "@startuml")):
+        done = fsm("draw", "--as", form, "--out", "-", cwd=folder)
+        assert start in done.stdout
+    assert (fsm("draw", "--as", "png", "--out", "pictures", cwd=folder).returncode) == 0
+    assert (folder / "pictures" / "door.Door.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_report(folder: Path) -> None:
+    assert fsm("report", "--out", "page", cwd=folder).returncode == 0
+    page = (folder / "page" / "index.html").read_text()
+    assert "<svg" in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "https://" not in page
+
+
+def test_report_escapes_what_a_spec_says(folder: Path) -> None:
+    hostile = DOOR.replace("machine Door {", '/// <script>alert("x")</script> {{ 7 * 7 }}\nmachine Door "<b>&" {')
+    (folder / "specs" / "door.fsm").write_text(hostile)
+    assert fsm("report", "--out", "page", cwd=folder).returncode == 0
+    page = (folder / "page" / "index.html").read_text()
+    assert "<script" not in page
+    assert "{{ 7 * 7 }}" in page
+    assert "<b>&" not in page
+
+
+def test_init_starts_a_folder_that_is_clean(tmp_path: Path) -> None:
+    assert fsm("init", cwd=tmp_path).returncode == 0
+    assert fsm("init", cwd=tmp_path).returncode == 2
+    for command in ("check", "test", "verify"):
+        assert fsm(command, cwd=tmp_path).returncode == 0, command
+    assert fsm("fmt", "--check", cwd=tmp_path).returncode == 0

@@ -1,0 +1,397 @@
+"""Exploration: every state, the shortest way to what is wrong, and no more said than was seen."""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+
+import pytest
+from hived_lite import hived_lite
+from stepping import compiled, only_system
+
+from fsmdsl import explore as module
+from fsmdsl.diagnostics import Severity
+from fsmdsl.explore import Exploration, Limits, Progress, Verdict, data, diagnostics, explore, lines
+from fsmdsl.explore import search as search_module
+
+
+def explored(text: str, limits: Limits | None = None) -> Exploration:
+    model = compiled(text)
+    return explore(model, only_system(model), limits)
+
+
+def verdict(x: Exploration, name: str) -> Verdict:
+    (found,) = (v for v in x.verdicts if v.name == name)
+    return found
+
+
+def steps(v: Verdict) -> list[str]:
+    assert v.trace is not None
+    return v.trace.steps()
+
+
+# Numbers known from elsewhere ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("groups", "cells", "size", "states", "transitions", "depth"),
+    [(2, 3, 2, 37, 115, 4), (3, 4, 2, 812, 4572, 11)],
+)
+def test_hived_has_the_known_number_of_states(
+    groups: int, cells: int, size: int, states: int, transitions: int, depth: int
+) -> None:
+    x = explored(hived_lite(groups, cells, size))
+    assert (x.states, x.transitions, x.depth, x.complete) == (states, transitions, depth, True)
+    assert x.violations == ()
+    assert verdict(x, "gang").basis == f"exhaustive: {states} states"
+    assert verdict(x, "handover").outcome == "holds"
+    assert verdict(x, "progress").outcome == "not checked"
+
+
+# Small systems -------------------------------------------------------------------------------------------------------
+
+COUNTER = """
+machine Counter {
+    n: 0..5
+    initial state On
+    final state Off
+    event up, down, off from environment
+    up: On on up when n < 5 do n = n + 1
+    down: On on down when n > 0 do n = n - 1
+    On -> Off on off when n == 3
+    again: Off -> On on up
+    whatever: On -> Off on off when n > 7
+    %s
+}
+system S {
+    counters: Counter[%d]
+    environment { some c in counters: c.up  some c in counters: c.down  some c in counters: c.off }
+    %s
+}
+"""
+
+
+def test_states_steps_and_depth_are_counted() -> None:
+    x = explored(COUNTER % ("", 1, ""))
+    assert (x.states, x.transitions, x.depth) == (7, 12, 5)
+    x = explored(COUNTER % ("", 2, ""))
+    assert (x.states, x.transitions, x.depth) == (49, 168, 10)
+
+
+def test_an_invariant_that_fails_gives_a_shortest_trace_and_the_reason() -> None:
+    x = explored(COUNTER % ("", 2, "invariant low: all c in counters: c.n < 3 or c in Off"))
+    v = verdict(x, "low")
+    assert (v.kind, v.outcome, v.basis) == ("invariant", "violated", "a trace of 3 steps")
+    assert steps(v) == ["c0.up"] * 3
+    assert v.explanation == (
+        "for c = c0: `c.n < 3` is false: c.n is 3",
+        "for c = c0: `c in Off` is false: c is in On",
+    )
+    assert x.states == 49, "exploration goes on behind a violation"
+
+
+def test_invariants_of_machines_are_asked_of_every_instance() -> None:
+    x = explored(COUNTER % ("invariant n < 4  invariant small: n < 9", 2, ""))
+    assert verdict(x, "Counter: small").outcome == "holds"
+    v = verdict(x, "Counter: invariant 1")
+    assert v.outcome == "violated"
+    assert v.explanation == ("in c0: `n < 4` is false: n is 4",)
+
+
+def test_an_invariant_may_fail_in_the_beginning() -> None:
+    x = explored(COUNTER % ("", 1, "invariant some_day: counters[0] in Off"))
+    v = verdict(x, "some_day")
+    assert (v.basis, steps(v)) == ("a trace of 0 steps", [])
+
+
+def test_an_invariant_without_a_value_is_broken() -> None:
+    x = explored(
+        """
+        machine M { peer: M?  n: 0..1  initial state A  event e from environment  A on e do n = 1 - n }
+        system S { m: M  invariant it: m.peer.n == 0 }
+        """
+    )
+    assert verdict(x, "it").explanation == ("it has no value here: `m.peer` is none here",)
+
+
+@pytest.mark.parametrize(
+    ("formula", "told"),
+    [
+        ("one.n == 0 and one.n == 1", ["`one.n == 1` is false: one.n is 0"]),
+        ("true => one.n > 3", ["`one.n > 3` is false: one.n is 0"]),
+        ("not one in On", ["`not one in On` is false: one is in On"]),
+        ("one not in {On}", ["`one not in {On}` is false: one is in On"]),
+        ("one.peer in On", ["`one.peer in On` is false: one.peer is none"]),
+        ("some x in one.marks: x > 3", ["`one.marks` is empty"]),
+        ("some x in {1, 2}: x > one.n + 3", ["`some x in {1, 2}: x > one.n + 3` is false: {1, 2} is {1, 2}"]),
+        ("size(one.marks) > 2", ["`size(one.marks) > 2` is false: size(one.marks) is 0"]),
+        ("all x in {1, 2}, y in {0, 3}: x > y", ["for x = 1, y = 3: `x > y` is false"]),
+        ("large(one, 1)", ["for of = one, than = 1, in `large`: `of.n > than` is false: of.n is 0"]),
+        ("(count x in {1, 2}: x > one.n) == 1", [
+            "`(count x in {1, 2}: x > one.n) == 1` is false: count x in {1, 2}: x > one.n is 2"
+        ]),
+    ],
+)  # fmt: skip
+def test_reasons_name_the_part_that_fails_and_its_values(formula: str, told: list[str]) -> None:
+    x = explored(
+        f"""
+        machine M {{ peer: M?  n: 0..9  marks: set<0..9>  initial state On }}
+        system S {{ one: M  let large(of: M, than: 0..9) = of.n > than  invariant it: {formula} }}
+        """
+    )
+    assert list(verdict(x, "it").explanation) == told
+
+
+def test_a_witness_is_shown_and_its_absence_is_a_violation() -> None:
+    x = explored(COUNTER % ("", 2, "reachable top: counters[1].n == 5  reachable beyond: counters[1].n > 5"))
+    v = verdict(x, "top")
+    assert (v.kind, v.outcome, steps(v)) == ("reachable", "holds", ["c1.up"] * 5)
+    v = verdict(x, "beyond")
+    assert (v.outcome, v.basis, v.trace) == ("violated", "exhaustive: 49 states", None)
+
+
+def test_a_world_without_a_next_step_is_a_deadlock_unless_it_is_final() -> None:
+    ending = "machine M { initial state A  state B  %s state C  event e, f from environment  A -> B on e  A -> C on f }"
+    x = explored(ending % "final" + "system S { m: M }")
+    v = verdict(x, "no deadlock")
+    assert (v.outcome, steps(v)) == ("violated", ["m.e"])
+    assert v.explanation == ("no step leads on from here: m in B",)
+    both = "machine M { initial state A  final state B  event e from environment  A -> B on e } system S { ms: M[2] }"
+    assert verdict(explored(both), "no deadlock").outcome == "holds"
+
+
+def test_faults_are_found_once_for_each_kind_and_place() -> None:
+    x = explored(
+        """
+        machine M {
+            n: 0..2
+            peer: M?
+            initial state A
+            state B
+            event up, call, both from environment
+            event ping from M
+            A on up do n = n + 1
+            A on call do peer.ping
+            x: A -> B on both when n == 2
+            y: A -> A on both when n >= 1
+            B -> A on both
+        }
+        system S { ms: M[2] }
+        """
+    )
+    found = {(v.name, tuple(steps(v))) for v in x.verdicts if v.kind == "fault"}
+    assert found == {
+        ("none", ("m0.call",)),
+        ("range", ("m0.up", "m0.up", "m0.up")),
+        ("overlap", ("m0.up", "m0.up", "m0.both")),
+    }
+    v = verdict(x, "range")
+    assert v.explanation == ("`n` of m0 would become 3, outside 0..2",)
+    assert v.span.text == "n = n + 1"
+    assert v.trace is not None
+    assert v.trace.fault is not None
+
+
+def test_the_same_event_unhandled_in_two_states_is_two_findings() -> None:
+    x = explored(
+        """
+        machine M { initial state A  state B  event go from environment  action work -> ok  A -> B on go do work
+                    B -> A on work.err_ }
+        system S { m: M }
+        """.replace("work.err_", "go").replace("B -> A on go", "B -> A on go do work")
+    )
+    faults = [v.explanation[0] for v in x.verdicts if v.kind == "fault"]
+    assert faults == ["`work.ok` reaches m in `B`, where it is neither handled nor ignored"]
+
+
+def test_an_environment_that_cannot_be_computed_is_a_fault() -> None:
+    x = explored(
+        """
+        machine M { peer: M?  n: 0..9  initial state A  event e from environment  A on e }
+        system S { m: M  environment { m.e when m.peer.n == 1 } }
+        """
+    )
+    v = verdict(x, "none")
+    assert (v.outcome, v.span.text, steps(v)) == ("violated", "m.peer", [])
+
+
+def test_impossible_initial_values_are_a_fault() -> None:
+    x = explored("machine M { param size: 1..3  final initial state A } system S { m: M { size = 9 } }")
+    v = verdict(x, "range")
+    assert (v.outcome, v.basis) == ("violated", "the initial values")
+    assert v.explanation == ("`size` of m begins as 9, outside 1..3",)
+
+
+def test_coverage_says_what_never_happened() -> None:
+    x = explored(COUNTER % ("", 1, ""))
+    assert x.coverage.unfollowed == (("test.Counter", 4),)
+    assert x.coverage.never_true == (("test.Counter", 4),)
+    assert x.coverage.never_false == ()
+
+
+def test_a_guard_that_always_holds_is_seen() -> None:
+    x = explored(
+        "machine M { n: 0..1  initial state A  event e from environment  A on e when n < 1 } system S { m: M }"
+    )
+    assert [index for _, index in x.coverage.never_false] == [0]
+
+
+def test_crashes_and_recovery_are_explored() -> None:
+    x = explored(
+        """
+        machine M {
+            durable a: 0..1
+            durable b: 0..1
+            initial state On
+            event flip from environment
+            On on flip do { a = 1 - a; b = 1 - b }
+        }
+        system S {
+            m: M
+            environment { m.flip  crash between writes }
+            recover { m.b = m.a }
+            invariant equal: m.a == m.b
+        }
+        """
+    )
+    v = verdict(x, "equal")
+    assert steps(v) == ["crash after 1 write of m.flip"]
+    assert (x.states, x.transitions) == (4, 6)
+
+
+# Limits --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_limit_on_states_makes_the_rest_unknown() -> None:
+    text = COUNTER % ("", 2, "invariant low: counters[0].n < 2  invariant fine: counters[0].n < 9  reachable no: false")
+    x = explored(text, Limits(states=10))
+    assert (x.states, x.complete, x.stopped) == (10, False, "stopped at 10 states")
+    assert verdict(x, "low").outcome == "violated"
+    for name in ("fine", "no", "no deadlock", "no step fails"):
+        assert (verdict(x, name).outcome, verdict(x, name).basis) == ("unknown", "bounded: stopped at 10 states")
+
+
+def test_a_limit_that_is_just_enough_is_no_limit() -> None:
+    assert explored(COUNTER % ("", 2, ""), Limits(states=49)).complete
+    assert not explored(COUNTER % ("", 2, ""), Limits(states=48)).complete
+
+
+def test_a_limit_on_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = count()
+    monkeypatch.setattr(search_module, "perf_counter", lambda: float(next(clock)))
+    x = explored(COUNTER % ("", 2, ""), Limits(seconds=5))
+    assert (x.stopped, verdict(x, "no deadlock").outcome) == ("stopped after 5 seconds", "unknown")
+    assert x.transitions > 0
+
+
+def test_too_many_arguments_stop_the_exploration_before_it_begins() -> None:
+    x = explored(
+        "machine M { initial state A  event e(x: 0..9999) from environment  A on e }"
+        "system S { m: M  reachable r: m in A }"
+    )
+    assert x.stopped == "stopped: the environment would have to choose among more than 4096 combinations of arguments"
+    assert verdict(x, "no deadlock").outcome == "unknown"
+    assert verdict(x, "r").outcome == "holds"
+
+
+def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_module, "REPORT_EVERY", 10)
+    told: list[Progress] = []
+    model = compiled(COUNTER % ("", 2, ""))
+    explore(model, only_system(model), None, told.append)
+    assert len(told) == 5
+    assert [p.states for p in told] == sorted(p.states for p in told)
+    assert told[0] == Progress(1, 0, 0, 1)
+
+
+# Traces --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_trace_as_text() -> None:
+    x = explored(hived_lite(2, 2, 2))
+    v = verdict(x, "handover")
+    assert v.trace is not None
+    assert lines(v.trace) == [
+        "0  start                   g0: Pending; g1: Pending; c0: Free; c1: Free",
+        "1  g0.schedule({c0, c1})   g0: e0 Pending → Allocated; c0: e0 Free → Used; c1: e0 Free → Used; "
+        "g0.cells = {c0, c1}; c0.user = g0; c1.user = g0",
+        "2  g1.schedule({c0, c1})   g1: e1 Pending → Preempting; c0: e2 Used → Reserving; "
+        "g0: e6 Allocated → BeingPreempted; c1: e2 Used → Reserving; g0 ignores preempted; "
+        "g1.cells = {c0, c1}; c0.reserver = g1; c1.reserver = g1",
+        "3  g0.pods_deleted         g0: e4 BeingPreempted → Deleted; c0: e9 Reserving → Reserved; "
+        "c1: e9 Reserving → Reserved; g0.cells = {}; c0.user = none; c1.user = none",
+    ]
+
+
+def test_a_trace_as_data() -> None:
+    x = explored(COUNTER % ("", 1, "invariant low: counters[0].n < 1"))
+    trace = verdict(x, "low").trace
+    assert trace is not None
+    told = data(trace)
+    assert json.loads(json.dumps(told)) == told
+    assert told["steps"] == [
+        {
+            "step": "c0.up",
+            "happenings": ["c0: up in On", "c0.n = 1"],
+            "changes": {"c0.n": {"before": "0", "after": "1"}},
+            "world": {
+                "instances": {"c0": {"machine": "Counter", "state": "On", "params": {}, "fields": {"n": 1}}},
+                "channels": {},
+                "pending": [],
+                "down": False,
+            },
+            "fault": None,
+        }
+    ]
+
+
+def test_a_failing_step_ends_its_trace() -> None:
+    x = explored(
+        "machine M { n: 0..1  initial state A  event e from environment  A on e do n = n + 1 } system S { m: M }"
+    )
+    trace = verdict(x, "range").trace
+    assert trace is not None
+    assert lines(trace)[-1] == "2  m.e     m: e in A; fails: `n` of m would become 2, outside 0..1 (range)"
+    assert data(trace)["steps"][-1]["fault"]["kind"] == "range"
+
+
+def test_messages_and_pending_actions_are_in_the_data() -> None:
+    x = explored(
+        """
+        channel c: fifo[2] to M
+        machine M { initial state A  event go from environment  event note(n: 0..1) from c  action work -> ok
+                    A on go when size(c) == 0 do { send c.note(1); work }  A on note  ignore work.ok in A }
+        system S { m: M  reachable sent: size(c) > 0 }
+        """
+    )
+    trace = verdict(x, "sent").trace
+    assert trace is not None
+    assert lines(trace)[1] == "1  m.go    m: go in A; m posts c.note(1); m calls work; c = [note(1)]"
+    world = data(trace)["steps"][0]["world"]
+    assert (world["channels"], world["pending"]) == ({"c": ["note(1)"]}, ["m.work"])
+
+
+# Diagnostics ---------------------------------------------------------------------------------------------------------
+
+
+def test_violations_are_diagnostics_at_their_place() -> None:
+    x = explored(COUNTER % ("", 1, "invariant low: counters[0].n < 1  reachable no: false"))
+    found = {d.rule.name: d for d in diagnostics(x)}
+    assert set(found) == {"invariant-violated", "never-reachable"}
+    d = found["invariant-violated"]
+    assert d.span.text == "invariant low: counters[0].n < 1"
+    assert d.message == "`low` does not hold in every state of `S`"
+    assert d.notes == ("`counters[0].n < 1` is false: counters[0].n is 1", "shortest run: c0.up")
+
+
+def test_a_limit_is_a_note() -> None:
+    (d,) = diagnostics(explored(COUNTER % ("", 2, ""), Limits(states=3)))
+    assert (d.rule.code, d.severity) == ("FSM305", Severity.NOTE)
+    assert "stopped at 3 states: the rest is unknown" in d.message
+
+
+@pytest.mark.parametrize("rule", [r for r in module.RULES if r.code.startswith("FSM3")], ids=lambda r: r.name)
+def test_the_example_of_a_rule_breaks_it(rule: object) -> None:
+    assert isinstance(rule, type(module.RULES[0]))
+    text = rule.explanation.split("```fsm\n")[1].split("```")[0]
+    assert rule in {d.rule for d in diagnostics(explored(text))}
