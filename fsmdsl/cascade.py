@@ -30,6 +30,9 @@ from fsmdsl.world import (
 LONGEST_ROUND = 1000
 """A round that follows more transitions than this does not end."""
 
+DEEPEST_CASCADE = 64
+"""So many instances can be in the middle of a transition at once, each waiting for the next to handle an event."""
+
 
 class CutError(Exception):
     """The step is cut here: see `step.crash`."""
@@ -88,6 +91,9 @@ def deliver(draft: Draft, instance: int, event: str, arguments: tuple[Value, ...
     if instance in draft.busy:
         message = f"{_name(draft, instance)} receives `{event}` in the middle of its own transition"
         raise FaultError("reentrance", instance, message, span)
+    if len(draft.busy) >= DEEPEST_CASCADE:
+        message = f"{_name(draft, instance)} receives `{event}` after {len(draft.busy)} sends inside one another"
+        raise FaultError("endless", instance, message, span)
     action = draft.awaits(instance)
     if action is not None:
         message = f"{_name(draft, instance)} receives `{event}` while it waits for the answer of `{action}`"
@@ -97,19 +103,16 @@ def deliver(draft: Draft, instance: int, event: str, arguments: tuple[Value, ...
     handle(draft, instance, event, arguments, span)
 
 
-def handle(draft: Draft, instance: int, trigger: str, arguments: tuple[Value, ...], span: Span) -> bool:
-    """Follow the transition of an event or outcome, or ignore it on purpose. What is neither is a fault.
-
-    Says whether a transition was followed.
-    """
+def handle(draft: Draft, instance: int, trigger: str, arguments: tuple[Value, ...], span: Span) -> None:
+    """Follow the transition of an event or outcome, or ignore it on purpose. What is neither is a fault."""
     state = draft.states[instance]
     chosen = choose(draft, instance, trigger, arguments)
     if chosen is not None:
         follow(draft, instance, chosen, arguments)
-        return True
+        return
     if draft.universe.ignores(instance, state, trigger):
         draft.cascade.append(Ignored(instance, trigger))
-        return False
+        return
     why = "neither handled nor ignored"
     if draft.universe.candidates(instance, state, trigger):
         why = "not ignored, and no guard of its transitions holds"

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from stepping import Run
 
-from fsmdsl.step import (
-    RecoverStep,
-    fire,
-)
+from fsmdsl.step import RecoverStep, fire
 
 # Crash and recovery --------------------------------------------------------------------------------------------------
 
@@ -108,6 +105,35 @@ def test_a_crash_drops_pending_actions_and_messages() -> None:
     assert len(run.world.channels[0]) == 1
     run.take("crash")
     assert (run.world.channels, run.world.pending, run.state("m")) == (((),), (), "B")
+
+
+def test_a_transient_state_does_not_survive_a_crash_either() -> None:
+    run = Run(
+        """
+        machine M { initial state A  transient state B  event go from environment  action work -> ok
+                    A -> B on go do work  B -> A on work.ok }
+        system S { m: M  environment { m.go crash } }
+        """
+    )
+    run.take("m.go")
+    fault = run.attempt("crash").fault
+    assert fault is not None
+    assert fault.message == "a crash finds m in `B`, which is transient, and no crash transition leads on"
+
+
+def test_a_crash_ends_the_round_and_leads_into_initial_children() -> None:
+    run = Run(
+        """
+        machine M { initial state A  transient state B  state Out { initial state In }
+                    event go from environment  action work -> ok
+                    A on go do work  A -> B on work.ok do work  B -> Out on crash  ignore work.ok in B }
+        system S { m: M  environment { m.go crash } }
+        """
+    )
+    run.take("m.go", "m.work.ok")
+    assert (run.state("m"), run.world.waited) == ("B", {0})
+    run.take("crash")
+    assert (run.state("m"), run.world.waited) == ("In", frozenset())
 
 
 RECOVERY = """

@@ -98,6 +98,7 @@ def test_values_begin_with(t: m.Type, value: object) -> None:
         (m.OptionalType(DIGIT), -1, "range", "-1, outside 0..2"),
         (m.SetType(DIGIT), frozenset({1, 7}), "range", "7, outside 0..2"),
         (m.ListType(DIGIT, 2), (0, 1, 2), "overflow", "longer than 2"),
+        (m.ListType(DIGIT, 2), (0, 5), "range", "5, outside 0..2"),
         (m.RefType("t.Cell"), None, "none", "none"),
     ],
 )

@@ -124,7 +124,7 @@ def explored(system: str, *, as_documented: bool = False) -> Exploration:
     return explore(found, found.systems[f"grove.{system}"])
 
 
-SYSTEMS = [("Gang", 530), ("TightGang", 112), ("NeverFits", 6), ("HoldAndWait", 2337), ("RollingUpdate", 120)]
+SYSTEMS = [("Gang", 530), ("TightGang", 47), ("NeverFits", 6), ("HoldAndWait", 2337), ("RollingUpdate", 120)]
 
 
 @pytest.mark.parametrize(("system", "states"), SYSTEMS)
@@ -195,8 +195,7 @@ def test_a_loss_above_the_minimum_never_starts_the_delay() -> None:
 
 @pytest.mark.parametrize("name", sorted(x.name for x in model().modules[0].scenarios))
 def test_the_worked_examples_go_as_they_say(name: str) -> None:
-    played = play(model(), model().scenarios[f"grove.{name}"])
-    assert played.failure is None
+    assert play(model(), model().scenarios[f"grove.{name}"]).passed
 
 
 def test_every_worked_example_of_the_notes_is_there() -> None:

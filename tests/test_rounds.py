@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from stepping import Run
 
-from fsmdsl.step import (
-    OutcomeStep,
-    TimerStep,
-    fire,
-)
+from fsmdsl.step import OutcomeStep, TimerStep, fire
 
 # Rounds --------------------------------------------------------------------------------------------------------------
 
@@ -147,6 +143,17 @@ def test_an_outcome_uses_up_wait_until_its_round_is_over() -> None:
     assert run.world.waited == frozenset()
 
 
+def test_a_timer_does_not_use_up_wait() -> None:
+    run = Run(
+        """
+        machine M { initial state A  state B  state C  A -> B after 5s  B -> C when wait }
+        system S { m: M }
+        """
+    )
+    run.take("timeout m of A")
+    assert run.state("m") == "C"
+
+
 def test_wait_is_kept_over_the_answer_of_an_action() -> None:
     run = Run(
         """
@@ -262,8 +269,25 @@ def test_synchronous_answers_come_in_the_order_of_the_calls() -> None:
     )
     run.take("head.go")
     assert run.steps() == ["hands0.close.ok"]
+    fault = fire(run.universe, run.world, OutcomeStep(2, "close", "ok")).fault
+    assert fault is not None
+    assert fault.message == "`close.ok` comes, and hands1 does not wait for it"
     run.take("hands0.close.ok")
     assert run.steps() == ["hands1.close.ok"]
+
+
+def test_no_timer_fires_in_a_machine_that_waits_for_an_answer() -> None:
+    run = Run(
+        """
+        machine M { initial state A  event go from environment  async action work -> ok
+                    A on go do work  A on work.ok  A on go when false  A -> A after 5s }
+        system S { m: M }
+        """
+    )
+    assert run.steps() == ["m.go", "timeout m of A"]
+    run.take("m.go")
+    assert run.steps() == ["m.work.ok"]
+    assert fire(run.universe, run.world, TimerStep(0, 3)).fault is not None
 
 
 def test_an_instance_that_waits_for_an_answer_follows_nothing() -> None:

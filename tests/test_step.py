@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from stepping import Run
 
-from fsmdsl.step import (
-    describe,
-)
+from fsmdsl.cascade import DEEPEST_CASCADE
+from fsmdsl.step import describe
 
 DOOR = """
 machine Door {
@@ -442,6 +441,26 @@ def test_reentrance_reaches_from_the_choice_to_the_end_of_the_entry_hooks(hook: 
     fault = run.attempt("a.go").fault
     assert fault is not None
     assert fault.kind == "reentrance"
+
+
+@pytest.mark.parametrize(("length", "kind"), [(DEEPEST_CASCADE, None), (DEEPEST_CASCADE + 1, "endless")])
+def test_sends_inside_one_another_have_a_limit(length: int, kind: str | None) -> None:
+    links = "".join(f"l{n}: Link {{ behind = {f'l{n + 1}' if n + 1 < length else 'none'} }} " for n in range(length))
+    run = Run(
+        f"""
+        machine Link {{
+            param behind: Link?
+            initial state Idle
+            event pull from environment
+            event tug from Link
+            Idle on pull do if behind != none {{ for x in {{behind}} {{ x.tug }} }}
+            Idle on tug do if behind != none {{ for x in {{behind}} {{ x.tug }} }}
+        }}
+        system S {{ {links} }}
+        """
+    )
+    fault = run.attempt("l0.pull").fault
+    assert (None if fault is None else fault.kind) == kind
 
 
 def test_a_loop_visits_instances_in_the_order_in_which_they_were_made() -> None:

@@ -18,9 +18,9 @@ INCOMPLETE = Rule(
     Severity.NOTE,
     "states in which an event from another machine would be a fault",
     """
-An event that arrives where it is neither handled nor ignored is a fault. For events that other machines send, this note
-lists the states where that would happen, should one be sent then. Most of them never happen, because senders look before
-they send; exploring a system (`fsm verify`) tells which do. The report shows the same as a table.
+An event that arrives where it is neither handled nor ignored is a fault. For events that other machines send, this
+note lists the states where that would happen, should one be sent then. Most of them never happen, because senders
+look before they send; exploring a system (`fsm verify`) tells which do. The report shows the same as a table.
 
 ```fsm
 machine Cell {

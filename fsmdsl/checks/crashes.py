@@ -16,8 +16,9 @@ LOST = Rule(
     Severity.WARNING,
     "a volatile state that a crash does not move on",
     """
-A `volatile` state does not survive a crash, so a transition `on crash` must say where an instance is afterwards. The same
-is asked of a `transient` state, if a system lets crashes happen: an instance is in it while an action is under way.
+A `volatile` state does not survive a crash, so a transition `on crash` must say where an instance is afterwards. The
+same is asked of a `transient` state, if a system lets crashes happen: an instance is in it while an action is under
+way.
 
 ```fsm
 machine Group {

@@ -38,8 +38,8 @@ STAYS = Rule(
     "a transient state that is not left within its round",
     """
 A `transient` state is passed through: an eventless transition leaves it in the round in which it was entered, or the
-answer of the action that is called on entering it does. A state that waits for an event from outside, or for nothing at
-all, is not transient.
+answer of the action that is called on entering it does. A state that waits for an event from outside, or for nothing
+at all, is not transient.
 
 ```fsm
 machine Task {
@@ -62,8 +62,8 @@ LEFT = Rule(
     Severity.ERROR,
     "a final state that a transition leaves",
     """
-A `final` state is where an instance's life ends. Events may still be ignored or handled there by internal transitions,
-which leave nothing, but nothing leads on, not even a crash, and not from a composite state around it.
+A `final` state is where an instance's life ends. Events may still be ignored or handled there by internal
+transitions, which leave nothing, but nothing leads on, not even a crash, and not from a composite state around it.
 
 ```fsm
 machine Task {
@@ -90,9 +90,13 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
                 yield from _left(shape, state)
             elif state.transient:
                 yield from _stays(shape, state)
-            elif len(shape.machine.leaves) > 1 and not any(shape.ways_out(state.name)):
+            elif _stuck(shape, state):
                 found = DEAD_END.at(state.span, f"nothing leads on from `{state.name}`, and it is not final")
                 yield found.help(f"write `final state {state.name}`, or add a transition that leaves it")
+
+
+def _stuck(shape: Shape, state: m.State) -> bool:
+    return len(shape.machine.leaves) > 1 and state.name in shape.reachable and not any(shape.ways_out(state.name))
 
 
 def _left(shape: Shape, state: m.State) -> Iterator[Diagnostic]:

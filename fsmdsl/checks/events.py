@@ -16,8 +16,8 @@ NEVER_SENT = Rule(
     Severity.WARNING,
     "an event that its declared sender never sends",
     """
-`event free from Group` promises that a group sends it. No effect of that machine (for a channel: of any machine) does,
-so either a send is missing there, or the declaration says too much.
+`event free from Group` promises that a group sends it. No effect of that machine (for a channel: of any machine)
+does, so either a send is missing there, or the declaration says too much.
 
 ```fsm
 machine Cell {
@@ -47,8 +47,8 @@ NEVER_HANDLED = Rule(
     Severity.WARNING,
     "an event that no transition handles",
     """
-The machine declares the event and no transition is triggered by it, in no state, nor is it ignored anywhere. Sending it
-is always a fault.
+The machine declares the event and no transition is triggered by it, in no state, nor is it ignored anywhere. Sending
+it is always a fault.
 
 ```fsm
 machine Door {

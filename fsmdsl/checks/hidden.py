@@ -19,8 +19,9 @@ NEVER_CHOSEN = Rule(
     Severity.WARNING,
     "a transition that others are always chosen before",
     """
-In every state from which this transition could be followed, another one of the same trigger has no guard and goes first:
-because its source is more deeply nested, because it names its source where this one says `*`, or by `priority`.
+In every state from which this transition could be followed, another one of the same trigger has no guard and goes
+first: because its source is more deeply nested, because it names its source where this one says `*`, or by
+`priority`.
 
 ```fsm
 machine Door {
@@ -49,8 +50,8 @@ IGNORED_IN_VAIN = Rule(
     Severity.WARNING,
     "an event ignored where it is always handled",
     """
-`ignore` says that an event changes nothing in a state. A transition without a guard handles the same event there, so it
-is never ignored, and a reader does not know which of the two is meant.
+`ignore` says that an event changes nothing in a state. A transition without a guard handles the same event there, so
+it is never ignored, and a reader does not know which of the two is meant.
 
 ```fsm
 machine Door {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 from fsmdsl import model as m
 from fsmdsl.checks.subject import Subject
@@ -17,9 +18,9 @@ CYCLE = Rule(
     "a lock order that goes round in a circle",
     """
 If one thread may take `Queue` while it holds `Partition`, and another `Partition` while it holds `Queue`, the two can
-wait for each other for ever; longer circles do the same to more threads. Whether the locks are taken to read or to write
-makes no difference: a waiting writer holds up the readers that come after it. A lock below itself is a circle as well,
-unless the one taken is a `child`, one level down.
+wait for each other for ever; longer circles do the same to more threads. Whether the locks are taken to read or to
+write makes no difference: a waiting writer holds up the readers that come after it. A lock below itself is a circle
+as well, unless the one taken is a `child`, one level down.
 
 ```fsm
 locks Order {
@@ -46,7 +47,7 @@ mode only, on either side.
 locks Order {
     Partition > Application > Node
     Partition > Queue
-    operation remove { write(Partition) { write(Application) { write(Queue) } } }
+    operation drop { write(Partition) { write(Application) { write(Queue) } } }
 }
 ```
 
@@ -109,7 +110,7 @@ def _closed(after: Mapping[str, Mapping[str, m.LockPair]], pair: m.LockPair, cir
     shown = " > ".join([*circle, circle[0]])
     message = f"this closes a circle of locks: {shown}"
     found = CYCLE.at(pair.held.span.to(pair.wanted.span), message)
-    for held, wanted in zip(circle, circle[1:], strict=False):
+    for held, wanted in pairwise(circle):
         other = after[held][wanted]
         found = found.label(other.held.span.to(other.wanted.span), f"`{wanted}` while `{held}` is held")
     return found.help("take one of the pairs out")

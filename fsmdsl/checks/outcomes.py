@@ -19,9 +19,9 @@ UNHANDLED = Rule(
     Severity.ERROR,
     "an answer of an action that its state does not expect",
     """
-An action with outcomes ends the step in which it is called, and each of its answers must be taken up in the state that
-the machine is in by then: by a transition `on action.outcome`, or by ignoring it on purpose. All outcomes are possible at
-any time.
+An action with outcomes ends the step in which it is called, and each of its answers must be taken up in the state
+that the machine is in by then: by a transition `on action.outcome`, or by ignoring it on purpose. All outcomes are
+possible at any time.
 
 ```fsm
 machine Sliver {
@@ -47,14 +47,14 @@ UNUSED = Rule(
     Severity.WARNING,
     "a transition on the answer of an action that is not called there",
     """
-The answer of an action arrives in the state in which the machine is when the action has been called. No transition that
-arrives in this state calls the action, and no entry effect of it does, so the answer never arrives here.
+The answer of an action arrives in the state in which the machine is when the action has been called. No transition
+that arrives in this state calls the action, and no entry effect of it does, so the answer never arrives here.
 
 ```fsm
 machine Sliver {
     initial state Allocated
     state Deploying
-    event go, undo from environment
+    event go from environment
     action deploy -> ok | err
     on entry(Deploying) do deploy
     Allocated -> Deploying on go

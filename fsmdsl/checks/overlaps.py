@@ -19,10 +19,10 @@ OVERLAP = Rule(
     Severity.ERROR,
     "two transitions that are enabled at once",
     """
-From one state, two transitions of the same trigger have guards that can both hold, and neither is more deeply nested or
-has priority. A run that gets there stops with the fault `overlap`, because a spec does not toss coins. The values named
-in the message show how both hold; they are looked for among all values that the machine's own fields, its parameters
-and the event's arguments can have.
+From one state, two transitions of the same trigger have guards that can both hold, and neither is more deeply nested
+or has priority. A run that gets there stops with the fault `overlap`, because a spec does not toss coins. The values
+named in the message show how both hold; they are looked for among all values that the machine's own fields, its
+parameters and the event's arguments can have.
 
 ```fsm
 machine Door {
@@ -49,8 +49,8 @@ POSSIBLE = Rule(
     """
 The guards of two transitions from one state speak of other instances, of sets, or of too many values, so it cannot be
 decided here whether both can hold at once. Exploring a system (`fsm verify`) decides it for that system. What is seen
-without running: opposite conditions, state tests that have no state in common, and `all x in s: p` against
-`some x in s: q` where `p` and `q` exclude each other.
+without running: opposite conditions, state tests that have no state in common, and `all x in s: p` against `some x in
+s: q` where `p` and `q` exclude each other.
 
 ```fsm
 machine Door {

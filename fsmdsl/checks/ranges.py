@@ -21,8 +21,8 @@ LEAVES = Rule(
     Severity.ERROR,
     "a value that is always outside the range of its place",
     """
-Whatever the data are when this is reached, the value does not fit into the range of the field or parameter that it goes
-to. The step would always end in the fault `range`.
+Whatever the data are when this is reached, the value does not fit into the range of the field or parameter that it
+goes to. The step would always end in the fault `range`.
 
 ```fsm
 machine Door {
@@ -45,8 +45,8 @@ MAY_LEAVE = Rule(
     Severity.NOTE,
     "a value that may be outside the range of its place",
     """
-For some values of the data that are read here, the result does not fit into the range of the field or parameter that it
-goes to. Whether a run ever gets there is decided by exploring a system (`fsm verify`), where it would be the fault
+For some values of the data that are read here, the result does not fit into the range of the field or parameter that
+it goes to. Whether a run ever gets there is decided by exploring a system (`fsm verify`), where it would be the fault
 `range`. The guard and the conditions around are taken into account.
 
 ```fsm
@@ -98,16 +98,18 @@ def _line(subject: Subject, shape: Shape, line: tuple[m.Transition, ...]) -> Ite
 
 def _first_values(subject: Subject, machine: m.Machine) -> Iterator[Diagnostic]:
     walk = _Walk(subject, machine, (machine.initial.name,))
-    for variable in (*machine.params, *machine.fields):
-        if variable.default is not None:
-            yield from walk.value(variable.name, variable.type, variable.default, _Now())
+    for p in machine.params:
+        if p.default is not None:
+            yield from walk.value(p.name, p.type, p.default, _Now())
+    for f in machine.fields:
+        yield from walk.value(f.name, f.type, f.default, _Now())
 
 
 def _instances(subject: Subject, system: m.System) -> Iterator[Diagnostic]:
     seen: set[tuple[str, int, int]] = set()
     for instance in system.instances:
         machine = subject.model.machines[instance.machine]
-        types = {x.name: x.type for x in (*machine.params, *machine.fields)}
+        types = {p.name: p.type for p in machine.params} | {f.name: f.type for f in machine.fields}
         walk = _Walk(subject, machine, (instance.state,))
         for name, value in instance.values:
             key = (name, value.span.start, value.span.end)

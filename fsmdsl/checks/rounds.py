@@ -18,8 +18,8 @@ CIRCLE = Rule(
     Severity.ERROR,
     "a circle of eventless transitions without a guard",
     """
-An eventless transition is followed as soon as its state is entered. A circle of them, none with a guard and none calling
-an action with outcomes, is followed round and round: the round never ends, which is the fault `endless`.
+An eventless transition is followed as soon as its state is entered. A circle of them, none with a guard and none
+calling an action with outcomes, is followed round and round: the round never ends, which is the fault `endless`.
 
 ```fsm
 machine Retry {
@@ -33,7 +33,8 @@ machine Retry {
 }
 ```
 
-Give one of them a guard; `when wait` lets it be followed only at the beginning of a round, that is, once for each event.
+Give one of them a guard; `when wait` lets it be followed only at the beginning of a round, that is, once for each
+event.
 """,
 )
 

@@ -63,11 +63,20 @@ class Subject:
             return GAVE_UP
         key = (machine.qualified if machine is not None else "", tuple(leaves), known)
         if key not in self._decided:
-            problem = Problem(self.model, key[1] if machine is not None else None)
-            for c in known:
-                problem.require(c)
-            self._decided[key] = solve(problem)
+            self._decided[key] = self._decide(key[1] if machine is not None else None, known)
         return self._decided[key]
+
+    def _decide(self, leaves: tuple[str, ...] | None, conditions: tuple[m.Expr, ...]) -> Solution | GaveUp | None:
+        problem = self._problem(leaves, conditions, False)
+        if problem.wide and solve(self._problem(leaves, conditions, True)) is None:
+            return None
+        return solve(problem)
+
+    def _problem(self, leaves: tuple[str, ...] | None, conditions: tuple[m.Expr, ...], coarse: bool) -> Problem:
+        problem = Problem(self.model, leaves, coarse)
+        for c in conditions:
+            problem.require(c)
+        return problem
 
 
 def arguments(machine: m.Machine, t: m.Transition) -> Mapping[str, m.Expr]:

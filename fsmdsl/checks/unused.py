@@ -40,8 +40,8 @@ NEVER_READ = Rule(
     Severity.NOTE,
     "a field that is set and never read",
     """
-Effects give this field values, and no guard, effect, invariant, system or scenario reads it. It cannot change what the
-machine does; only hand-written code, or a person, can be interested in it. Exploring takes longer because of it.
+Effects give this field values, and no guard, effect, invariant, system or scenario reads it. It cannot change what
+the machine does; only hand-written code, or a person, can be interested in it. Exploring takes longer because of it.
 
 ```fsm
 machine Door {

@@ -62,10 +62,13 @@ class _Collector:
 
     def _machine(self, machine: m.Machine) -> None:
         owner = machine.qualified
-        for variable in (*machine.params, *machine.fields):
-            self._type(variable.type)
-            if variable.default is not None:
-                self._expression(owner, variable.default)
+        for p in machine.params:
+            self._type(p.type)
+            if p.default is not None:
+                self._expression(owner, p.default)
+        for f in machine.fields:
+            self._type(f.type)
+            self._expression(owner, f.default)
         for let in machine.lets:
             self._let(owner, let)
         for event in machine.events:
@@ -197,7 +200,8 @@ def formulas(system: m.System) -> Iterator[m.Expr]:
     for offer in system.offers or ():
         yield from (over for _, over in offer.variables)
         yield from (offer.target, *offer.arguments)
-    guards = (x.guard for x in (*(system.offers or ()), *system.crashes))
+    guards = [*(x.guard for x in system.offers or ()), *(x.guard for x in system.crashes)]
     yield from (g for g in guards if g is not None)
-    yield from (x.condition for x in (*system.invariants, *system.reachables))
+    yield from (x.condition for x in system.invariants)
+    yield from (x.condition for x in system.reachables)
     yield from (p.formula for p in system.properties if not isinstance(p.formula, m.Recovers))

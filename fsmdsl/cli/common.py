@@ -102,7 +102,9 @@ def checked(
 def model_or_exit(paths: Sequence[str], form: str = "text", **options: Any) -> m.Model:
     """The model of specs that have no errors; otherwise the errors are printed and the command ends with 1."""
     loaded, found = checked(paths, **options)
-    errors = [d for d in found if d.severity is Severity.ERROR]
+    # As documented, what the checks find is the document's doing, and the reason to look further.
+    fatal = loaded.diagnostics if options.get("as_documented") else found
+    errors = [d for d in fatal if d.severity is Severity.ERROR]
     if loaded.model is None or errors:
         if form == "json":
             from fsmdsl.report.data import diagnostics

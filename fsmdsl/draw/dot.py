@@ -6,7 +6,7 @@ page; the others are readable on white and on black. None of them says anything 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Literal
 
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 INK = "#24292f"
 PALE = f"{INK}0d"
+PALER = f"{INK}08"
 GREY = "#6e7781"
 RED = "#c4323d"
-LINE_COLOURS: Mapping[Line, str] = {"plain": GREY, "amended": "#8250df", "crash": "#bc6c25"}
-TONE_COLOURS: Mapping[Tone, str] = {"focus": "#1f7ae0", "seen": "#238636", "unseen": "#bf3989"}
+LINES: Mapping[Line, str] = {"plain": GREY, "amended": "#8250df", "crash": "#bc6c25"}
+TONES: Mapping[Tone, str] = {"focus": "#1f7ae0", "seen": "#238636", "unseen": "#bf3989"}
 FONT = "Helvetica,Arial,sans-serif"
 
 Direction = Literal["TB", "LR"]
@@ -33,19 +34,19 @@ def dot(graph: Graph, direction: Direction = "TB", *, with_legend: bool = True) 
     """The graph in Graphviz's language, from top to bottom or from left to right."""
     from graphviz import Digraph
 
-    drawing = Digraph(graph.name and "machine", engine="dot")
-    drawing.attr(
-        "graph", rankdir=direction, compound="true", newrank="true", nodesep="0.3", ranksep="0.35", fontname=FONT,
-        fontsize="9", fontcolor=INK, bgcolor="transparent", pad="0.1", labelloc="b", id=graph.id,
-    )  # fmt: skip
-    drawing.attr("node", shape="box", style="rounded,filled", fillcolor=PALE, color=INK, fontcolor=INK, fontname=FONT)
-    drawing.attr("node", fontsize="12", margin="0.15,0.08", height="0.4")
-    drawing.attr("edge", color=GREY, fontcolor=INK, fontname=FONT, fontsize="10", arrowsize="0.7", penwidth="1.1")
+    drawing = Digraph("machine")
+    drawing.attr("graph", rankdir=direction, compound="true", newrank="true", nodesep="0.3", ranksep="0.35")
+    drawing.attr("graph", fontname=FONT, fontsize="9", fontcolor=INK, labelloc="b", pad="0.1", id=graph.id)
+    drawing.attr("graph", bgcolor="transparent", tooltip=" ")
+    drawing.attr("node", shape="box", style="rounded,filled", fillcolor=PALE, color=INK, margin="0.15,0.08")
+    drawing.attr("node", fontname=FONT, fontsize="12", fontcolor=INK, height="0.4")
+    drawing.attr("edge", fontname=FONT, fontsize="10", fontcolor=INK, color=GREY, arrowsize="0.7", penwidth="1.1")
     entries = legend(graph) if with_legend else []
     if entries:
         drawing.attr("graph", label=_legend(entries))
-    _nodes(drawing, graph.nodes)
-    inner = _Inner(graph)
+    for node in graph.nodes:
+        _node(drawing, node)
+    inner = dict(_inner(graph.nodes))
     for edge in graph.edges:
         _edge(drawing, edge, inner)
     return str(drawing.source)
@@ -53,36 +54,229 @@ def dot(graph: Graph, direction: Direction = "TB", *, with_legend: bool = True) 
 
 # Nodes ---------------------------------------------------------------------------------------------------------------
 
-_LINES: Mapping[Flag, str] = {"volatile": "dashed", "transient": "dotted"}
 
-
-def _nodes(drawing: Digraph, nodes: Iterable[Node]) -> None:
-    for node in nodes:
-        match node.kind:
-            case "start":
-                drawing.node(node.id, label="", id=node.id, shape="circle", width="0.14", fillcolor=INK, tooltip=" ")
-            case "junction":
-                drawing.node(
-                    node.id, label="", id=node.id, shape="circle", width="0.07", height="0.07", fillcolor=GREY,
-                    color=GREY, tooltip=" ",
-                )  # fmt: skip
-            case "any":
-                drawing.node(node.id, _named(node, f"<I>{_text(node.name)}</I>"), color=GREY, **_common(node))
-            case "state" if node.children:
-                _composite(drawing, node)
-            case "state":
-                drawing.node(node.id, _named(node, f"<B>{_text(node.name)}</B>"), **_state(node), **_common(node))
+def _node(drawing: Digraph, node: Node) -> None:
+    match node.kind:
+        case "start":
+            size = {"width": "0.14", "height": "0.14"}
+            drawing.node(node.id, label="", shape="circle", fillcolor=INK, **size, **_common(node))
+        case "junction":
+            size = {"width": "0.07", "height": "0.07"}
+            drawing.node(node.id, label="", shape="circle", fillcolor=GREY, color=GREY, **size, **_common(node))
+        case "any":
+            drawing.node(node.id, _named(node, "I"), color=GREY, **_common(node))
+        case "state" if node.children:
+            _composite(drawing, node)
+        case "state":
+            drawing.node(node.id, _named(node, "B"), **_look(node), **_common(node))
 
 
 def _composite(drawing: Digraph, node: Node) -> None:
     with drawing.subgraph(name=f"cluster_{node.id}") as cluster:
-        style = {**_state(node), "fillcolor": f"{INK}08"}
-        cluster.attr(label=_named(node, f"<B>{_text(node.name)}</B>"), fontsize="12", labelloc="t", margin="12")
-        cluster.attr(**style, **_common(node))
-        _nodes(cluster, node.children)
+        look = {k: v for k, v in _look(node).items() if k != "peripheries"}
+        cluster.attr(label=_named(node, "B"), fontsize="12", labelloc="t", margin="12")
+        cluster.attr(**{"color": INK, **look, "fillcolor": PALER}, **_common(node))
+        for child in node.children:
+            _node(cluster, child)
 
 
 def _common(node: Node) -> dict[str, str]:
     tones = () if node.mark is None else (node.mark.tone,)
     kind = "composite" if node.children else node.kind
     return {"id": node.id, "class": " ".join([kind, *sorted(node.flags), *tones]), "tooltip": _tip(node.tooltip)}
+
+
+_BORDERS: Mapping[Flag, str] = {"volatile": "dashed", "transient": "dotted"}
+
+
+def _look(node: Node) -> dict[str, str]:
+    borders = [_BORDERS[flag] for flag in ("volatile", "transient") if flag in node.flags]
+    look = {"style": ",".join(["rounded", "filled", *borders[:1]])}
+    if "persistent" in node.flags:
+        look["penwidth"] = "2.4"
+    if "final" in node.flags:
+        look["peripheries"] = "2"
+    if "amended" in node.flags:
+        look["color"] = LINES["amended"]
+    if "error" in node.flags:
+        look |= {"color": RED, "fillcolor": RED, "fontcolor": "white"}
+    if node.mark is not None:
+        look |= {"color": TONES[node.mark.tone], "penwidth": "3"}
+    return look
+
+
+def _named(node: Node, tag: Literal["B", "I"]) -> str:
+    """The name, and below it an overlay's note and the internal transitions."""
+    on = "white" if "error" in node.flags and not node.children else None
+    name = f"+ {node.name}" if "amended" in node.flags else node.name
+    shown = [f"<{tag}>{_text(line)}</{tag}>" for line in wrapped(name, 24) or [" "]]
+    rows = [f"<TR><TD>{'<BR/>'.join(shown)}</TD></TR>"]
+    if node.mark is not None and node.mark.note:
+        rows.append(f"<TR><TD>{_note(node.mark, on)}</TD></TR>")
+    if node.inside:
+        rows.append(f"<TR><TD>{_labels(node.inside, on)}</TD></TR>")
+    return f'<<TABLE BORDER="0" CELLSPACING="0" CELLPADDING="0">{"".join(rows)}</TABLE>>'
+
+
+def _note(mark: Mark, on: str | None) -> str:
+    lines = "<BR/>".join(_text(line) for line in wrapped(mark.note, 24, 2))
+    return f'<FONT POINT-SIZE="10" COLOR="{on or TONES[mark.tone]}">{lines}</FONT>'
+
+
+# Edges ---------------------------------------------------------------------------------------------------------------
+
+
+def _inner(nodes: Iterable[Node]) -> Iterable[tuple[str, tuple[str, str]]]:
+    """For each composite the leaves at which DOT has edges end and begin: its first and its last."""
+    for node in nodes:
+        if node.children:
+            yield from _inner(node.children)
+            states = [leaf.id for leaf in _leaves(node)]
+            yield node.id, (states[0], states[-1])
+
+
+def _leaves(node: Node) -> Iterable[Node]:
+    if not node.children and node.kind == "state":
+        yield node
+    for child in node.children:
+        yield from _leaves(child)
+
+
+def _edge(drawing: Digraph, edge: Edge, inner: Mapping[str, tuple[str, str]]) -> None:
+    source, target = edge.source, edge.target
+    attributes = _edge_look(edge)
+    if source in inner:
+        attributes["ltail"] = f"cluster_{source}"
+        source = inner[source][1]
+    if target in inner:
+        attributes["lhead"] = f"cluster_{target}"
+        target = inner[target][0]
+    if edge.into_junction:
+        attributes["arrowhead"] = "none"
+    tip = _tip("\n".join(label.tooltip for label in edge.labels))
+    classes = " ".join([edge.line, *(f"transition-{i}" for i in edge.transitions), *_tone(edge.mark)])
+    attributes |= {"class": classes, "tooltip": tip, "labeltooltip": tip}
+    label = f"<{_labels(edge.labels)}>" if edge.labels else ""
+    if label and not {edge.source, edge.target}.isdisjoint(inner):
+        _broken(drawing, edge, (source, target), label, attributes)
+    else:
+        drawing.edge(source, target, **({"label": label} if label else {}), id=edge.id, **attributes)
+
+
+def _broken(drawing: Digraph, edge: Edge, ends: tuple[str, str], label: str, attributes: Mapping[str, str]) -> None:
+    """An edge at a composite: Graphviz would place its label by the leaf, so here the label is a node on the way."""
+    middle = f"label-{edge.id}"
+    first = {k: v for k, v in attributes.items() if k != "lhead"}
+    second = {k: v for k, v in attributes.items() if k != "ltail"}
+    drawing.node(middle, label, shape="plain", style="solid", id=middle, tooltip=attributes["tooltip"])
+    drawing.edge(ends[0], middle, **{**first, "arrowhead": "none"}, id=edge.id)
+    drawing.edge(middle, ends[1], **second, id=f"{edge.id}-head")
+
+
+def _tone(mark: Mark | None) -> Sequence[Tone]:
+    return () if mark is None else (mark.tone,)
+
+
+def _edge_look(edge: Edge) -> dict[str, str]:
+    look = {}
+    colour = LINES[edge.line]
+    if edge.mark is not None:
+        colour = TONES[edge.mark.tone]
+        look["penwidth"] = "2.2"
+    if edge.line == "crash":
+        look["style"] = "dashed"
+    if colour != GREY:
+        look["color"] = f"{colour}:{colour}" if edge.line == "amended" else colour
+    return look
+
+
+def _labels(labels: Iterable[Label], on: str | None = None) -> str:
+    """One row for each label. `on` is the colour of everything, where the ground is dark."""
+    rows = "".join(_row(label, on) for label in labels)
+    return f'<TABLE BORDER="0" CELLSPACING="0" CELLPADDING="1">{rows}</TABLE>'
+
+
+def _row(label: Label, on: str | None) -> str:
+    colour = on or (INK if label.line == "plain" else LINES[label.line])
+    shown = "".join(f'{_line(line, label, on)}<BR ALIGN="LEFT"/>' for line in lines(label))
+    cell = f'<TD ALIGN="LEFT" BALIGN="LEFT" ID="{label.id}" TITLE="{_text(label.tooltip)}">'
+    return f'<TR><TD WIDTH="2"></TD>{cell}<FONT COLOR="{colour}" POINT-SIZE="10">{shown}</FONT></TD></TR>'
+
+
+def _line(parts: Iterable[Part], label: Label, on: str | None) -> str:
+    return "".join(_part(part, label, on) for part in parts)
+
+
+def _part(part: Part, label: Label, on: str | None) -> str:
+    text = _text(part.text)
+    match part.role:
+        case "name":
+            return f"<B>{text}</B>"
+        case "trigger":
+            return text
+        case "guard":
+            return f'<FONT COLOR="{on or GREY}"><I>{text}</I></FONT>'
+        case "note":
+            colour = GREY if label.mark is None else TONES[label.mark.tone]
+            return f'<FONT COLOR="{on or colour}">{text}</FONT>'
+
+
+def _text(text: str) -> str:
+    return escape(text).replace("\n", "&#10;")
+
+
+def _tip(text: str) -> str:
+    """A tooltip; a blank where there is none, for Graphviz would make one up. DOT reads `\\` as an escape."""
+    from graphviz import escape as quoted
+
+    return quoted(text) if text else " "
+
+
+# Legend --------------------------------------------------------------------------------------------------------------
+
+
+def _legend(entries: Sequence[Entry]) -> str:
+    columns = 2 if len(entries) <= 6 else 3
+    rows = [entries[i : i + columns] for i in range(0, len(entries), columns)]
+    shown = "".join(f"<TR>{''.join(_entry(entry) for entry in row)}</TR>" for row in rows)
+    return f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="4" CELLPADDING="0">{shown}</TABLE>>'
+
+
+def _entry(entry: Entry) -> str:
+    return f'<TD>{_swatch(entry)}</TD><TD ALIGN="LEFT">{_text(MEANING[entry])}  </TD>'
+
+
+def _swatch(entry: Entry) -> str:
+    match entry:
+        case "initial":
+            return '<FONT POINT-SIZE="14">&#9679;</FONT>'
+        case "junction":
+            return f'<FONT COLOR="{GREY}" POINT-SIZE="16">&#8226;</FONT>'
+        case "final":
+            return _box(inner=_box(width=14, height=6))
+        case "persistent":
+            return _box(border=2)
+        case "volatile" | "transient":
+            return _box(style=f"rounded,{_BORDERS[entry]}")
+        case "error":
+            return _box(colour=RED, fill=RED)
+        case "crash":
+            return _stroke(LINES["crash"], "T", "dashed")
+        case "amended":
+            return _stroke(LINES["amended"], "TB", "solid")
+        case "focus" | "seen" | "unseen":
+            return _box(colour=TONES[entry], border=2)
+
+
+def _box(
+    *, style: str = "rounded", border: int = 1, colour: str = INK, fill: str = PALE, inner: str = "",
+    width: int = 20, height: int = 10,
+) -> str:  # fmt: skip
+    size = "" if inner else f' WIDTH="{width}" HEIGHT="{height}" FIXEDSIZE="TRUE"'
+    look = f'BORDER="{border}" STYLE="{style}" COLOR="{colour}" BGCOLOR="{fill}"'
+    return f'<TABLE {look} CELLBORDER="0" CELLPADDING="0" CELLSPACING="2"><TR><TD{size}>{inner}</TD></TR></TABLE>'
+
+
+def _stroke(colour: str, sides: str, style: str) -> str:
+    line = f'<TD WIDTH="20" HEIGHT="3" FIXEDSIZE="TRUE" BORDER="1" SIDES="{sides}" STYLE="{style}" COLOR="{colour}"></TD>'
+    return f'<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"><TR>{line}</TR></TABLE>'

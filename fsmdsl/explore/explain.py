@@ -81,7 +81,7 @@ def _values(frame: Frame, e: m.Expr) -> Iterator[str]:
             yield f"{words(e)} is {shown(frame.roster, e.type, evaluate(frame, e))}"
         case m.Apply(function="size"):
             yield f"{words(e)} is {evaluate(frame, e)}"
-        case m.Quantified():
+        case m.Quantified() if not isinstance(e.over, m.Collection):
             yield f"{words(e.over)} is {shown(frame.roster, e.over.type, evaluate(frame, e.over))}"
         case _:
             for x in children(e):

@@ -28,13 +28,10 @@ class Question:
 
     kind: Literal["invariant", "reachable"]
     name: str
+    key: tuple[str, str]
+    """The same for all instances of a machine: which of them breaks an invariant makes no difference."""
     instance: int | None
     asked: m.Invariant | m.Reachable
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """The same for all instances of a machine: which of them breaks an invariant makes no difference."""
-        return self.kind, f"{self.asked.span} {self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +190,8 @@ class Search:
 def questions(universe: Universe) -> list[Question]:
     """What is asked of every world."""
     system = universe.system
-    found = [Question("invariant", x.name, None, x) for x in system.invariants]
+    found = [Question("invariant", x.name, ("invariant", x.name), None, x) for x in system.invariants]
     for n, machine in enumerate(universe.machines):
-        found += [Question("invariant", f"{machine.name}: {x.name}", n, x) for x in machine.invariants]
-    return found + [Question("reachable", x.name, None, x) for x in system.reachables]
+        for x in machine.invariants:
+            found.append(Question("invariant", f"{machine.name}: {x.name}", (machine.qualified, x.name), n, x))
+    return found + [Question("reachable", x.name, ("reachable", x.name), None, x) for x in system.reachables]

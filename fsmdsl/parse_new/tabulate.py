@@ -18,7 +18,8 @@ GRAMMAR = Path(__file__).parent.parent / "fsm.lark"
 TABLE = Path(__file__).parent / "table.json"
 
 ITEMS = frozenset(
-    """source import_ _member _machine_member state _effect _lock_member hold _system_member offer _step""".split()
+    """source import_ _member _machine_member state _effect _lock_member lock_order operation hold _system_member offer
+    instance _step""".split()
 )
 """The rules of what stands one after the other in a file or in braces: where reading can go on after a mistake."""
 
@@ -90,7 +91,8 @@ def _states(lark: Any, kinds: dict[str, str]) -> dict[str, list[str]]:
             else:
                 reduced.setdefault(index[target], []).append(kinds[name])
         ends = [[rule, sets.setdefault(tuple(sorted(after)), len(sets))] for rule, after in sorted(reduced.items())]
-        begun = sorted([index[p.rule], p.index] for p in state if p.index > 0 and p.rule in index)
+        inside = (p for p in state if p.rule in index and (p.index > 0 or p.rule.origin.name == "start"))
+        begun = sorted([index[p.rule], p.index] for p in inside)
         items = sorted(ITEMS & {str(p.rule.origin.name) for p in state if p.index == 0})
         rows.append(json.dumps([moves, ends, begun, items]))
     return {"sets": [json.dumps(s) for s in sets], "states": rows}

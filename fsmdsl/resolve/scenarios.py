@@ -57,12 +57,19 @@ def _system(
         known = tuple(x.name for x in systems.values() if x.module == module.name)
         module.program.found.append(unknown("system", str(decl.system), decl.system.span, known))
         return None
-    names = SystemNames(around.qualified, module, {g.name: g for g in around.groups})
+    assert located is not None
+    names = SystemNames(around.qualified, module, {g.name: g for g in around.groups}, lets=_lets(*located))
     name_elements(names)
     for extra in decl.instances:
         found = rules.MISPLACED.at(extra.span, f"the instances of this scenario are those of `{around.name}`")
         module.program.found.append(found.help("leave `of …` out to declare instances of its own"))
     return around, names
+
+
+def _lets(home: ModuleNames, system: str) -> dict[str, s.LetDecl]:
+    """The derived values of a system, which its scenarios may use."""
+    decls = (x for x in home.syntax.members if isinstance(x, s.SystemDecl) and x.name.text == system)
+    return {x.name.text: x for decl in decls for x in decl.members if isinstance(x, s.LetDecl)}
 
 
 def _step(scope: Scope, x: s.ScenarioStep) -> m.ScenarioStep | None:

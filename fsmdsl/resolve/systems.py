@@ -299,7 +299,7 @@ def _fairness(scope: Scope, f: s.Fairness) -> m.Fairness:
             *(t.label.text for t, _ in x.members if isinstance(t, s.TransitionDecl) and t.label is not None),
         }
         known |= {f"{a.name}.{o}" for a in x.actions.values() for o in a.outcomes}
-    for path in f.names:
+    for path in () if scope.module.program.as_documented else f.names:  # else it may be an amendment's
         if path.names[-1].text not in known and str(path) not in known:
             scope.report(unknown("event or label", str(path), path.span, tuple(known)))
     return m.Fairness(f.strength, tuple(str(p) for p in f.names), f.span)

@@ -46,8 +46,8 @@ class Normal:
     def of(
         self, e: m.Expr, names: Mapping[str, m.Expr] | None = None, fields: Mapping[str, m.Expr] | None = None
     ) -> m.Expr:
-        """An expression in normal form. `names` and `fields` say what local variables and the machine's own fields stand
-        for, in normal form as well. Raises `TooLargeError`."""
+        """An expression in normal form. `names` and `fields` say what local variables and the machine's own fields
+        stand for, in normal form as well. Raises `TooLargeError`."""
         return self._in(e, _Place(names or {}, fields or {}), False)
 
     def _in(self, e: m.Expr, at: _Place, negated: bool) -> m.Expr:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
+from math import prod
 
 from fsmdsl import model as m
 from fsmdsl.checks.logic.values import (
@@ -19,6 +20,7 @@ from fsmdsl.checks.logic.values import (
     EITHER,
     FALSE,
     FAULT,
+    MOST,
     TRUE,
     Values,
     compared,
@@ -34,6 +36,12 @@ Box = tuple[Values, ...]
 Formula = Callable[[Box], Values]
 
 SELF = "this instance"
+_SIGNS: Mapping[str, frozenset[str]] = {
+    "<": frozenset("<"), "<=": frozenset("<="), ">": frozenset(">"), ">=": frozenset("=>"), "==": frozenset("="),
+    "!=": frozenset("<>"),
+}  # fmt: skip
+_TURNED = {"<": _SIGNS[">"], "<=": _SIGNS[">="], ">": _SIGNS["<"], ">=": _SIGNS["<="], "==": _SIGNS["=="],
+           "!=": _SIGNS["!="]}  # fmt: skip
 _MOST_LISTED = 4096
 _MOST_ELEMENTS = 5
 _LONGEST = 1 << 40
@@ -57,10 +65,17 @@ class Variable:
 
 
 class Problem:
-    """Conditions, and the variables in them. `leaves` are the states in which the machine itself may be."""
+    """Conditions, and the variables in them. `leaves` are the states in which the machine itself may be.
 
-    def __init__(self, model: m.Model, leaves: Iterable[str] | None = None) -> None:
+    In a `coarse` problem the order of two numbers that both vary is a variable itself (less, equal or greater): much
+    less to look at, for fewer contradictions found.
+    """
+
+    def __init__(self, model: m.Model, leaves: Iterable[str] | None = None, coarse: bool = False) -> None:
         self._model = model
+        self._coarse = coarse
+        self.wide = False
+        """Are numbers compared that vary so much that a coarse problem should be tried first?"""
         self._leaves = None if leaves is None else tuple(leaves)
         self._place: dict[m.Expr, int] = {}
         self.variables: list[Variable] = []
@@ -90,7 +105,7 @@ class Problem:
 
     def subproblem(self) -> Problem:
         """An empty problem about the same machine, for what is said of the elements of a set."""
-        return Problem(self._model, self._leaves)
+        return Problem(self._model, self._leaves, self._coarse)
 
     # Variables -------------------------------------------------------------------------------------------------------
 
@@ -178,6 +193,10 @@ class Problem:
         if e.operator == "in" and isinstance(e.right, m.Collection):
             item = m.Binary("==", e.left, e.left, m.BOOL)
             return _logic(True, [self.formula(_equal(item, x)) for x in e.right.items])
+        if e.operator in COMPARISONS and _vary(e.left, e.right):
+            self.wide = True
+            if self._coarse:
+                return self._order(e)
         left, right = self._compiled(e.left), self._compiled(e.right)
         if left is None or right is None:
             return None
@@ -188,6 +207,15 @@ class Problem:
         if e.operator not in ("==", "!="):
             left, right = _places(left, e.left.type), _places(right, e.right.type)
         return _comparison(e.operator, left, right)
+
+    def _order(self, e: m.Binary) -> Formula | None:
+        """A comparison as a test of one variable: how its sides stand to each other."""
+        turned = m.Binary("<", e.right, e.left, m.BOOL)
+        if turned in self._place:
+            order, signs = self._variable(turned, False), _TURNED[e.operator]
+        else:
+            order, signs = self._variable(m.Binary("<", e.left, e.right, m.BOOL), False, "<=>"), _SIGNS[e.operator]
+        return None if order is None else _inside(order, signs)
 
     def _extreme(self, e: m.Apply, arguments: tuple[m.Expr, ...]) -> Formula | None:
         parts = [self._compiled(x) for x in arguments]
@@ -231,6 +259,14 @@ def _domain(t: m.Type) -> Sequence[object] | None:
             return (None,)
         case m.ListType() | m.NeverType() | m.ErrorType():
             return None
+
+
+def _vary(a: m.Expr, b: m.Expr) -> bool:
+    """Are both numbers, neither constant, and are there many pairs of them?"""
+    if isinstance(a, m.Constant) or isinstance(b, m.Constant) or a == b:
+        return False
+    sides = [x.type for x in (a, b) if isinstance(x.type, m.RangeType)]
+    return len(sides) == 2 and prod(t.high - t.low + 1 for t in sides) > MOST
 
 
 def _subsets(of: Sequence[object] | None) -> Sequence[object] | None:

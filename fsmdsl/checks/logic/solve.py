@@ -9,7 +9,7 @@ from typing import Final
 
 from fsmdsl import model as m
 from fsmdsl.checks.logic.problem import Box, Formula, Problem, Variable
-from fsmdsl.checks.logic.values import EITHER, FALSE, TRUE, Values, compared
+from fsmdsl.checks.logic.values import EITHER, FALSE, TRUE, Values, compared, ends
 
 BUDGET: Final = 4000
 """So many boxes are looked at before giving up."""
@@ -150,9 +150,10 @@ def _not_both(some: int, size: int) -> Formula:
     """Never an element, and a size of 0."""
 
     def truth(box: Box) -> Values:
-        if box[some] == FALSE or min(box[size]) > 0:
+        fewest, most = ends(box[size])
+        if box[some] == FALSE or fewest > 0:
             return TRUE
-        return FALSE if box[some] == TRUE and max(box[size]) == 0 else EITHER
+        return FALSE if box[some] == TRUE and most == 0 else EITHER
 
     return truth
 

@@ -77,10 +77,15 @@ def summed(operator: str, a: Values, b: Values) -> Values:
         return FAULT
     if isinstance(a, frozenset) and isinstance(b, frozenset) and len(a) * len(b) <= MOST:
         return frozenset(_SUMS[operator](x, y) for x, y in product(a, b))
-    first, last = (min(a), max(a)), (min(b), max(b))
+    (a_low, a_high), (b_low, b_high) = ends(a), ends(b)
     if operator == "+":
-        return range(first[0] + last[0], first[1] + last[1] + 1)
-    return range(first[0] - last[1], first[1] - last[0] + 1)
+        return range(a_low + b_low, a_high + b_high + 1)
+    return range(a_low - b_high, a_high - b_low + 1)
+
+
+def ends(numbers: Values) -> tuple[int, int]:
+    """The smallest and the greatest of some numbers."""
+    return (numbers[0], numbers[-1]) if isinstance(numbers, range) else (min(numbers), max(numbers))
 
 
 def extreme(pick: Callable[[Any, Any], Any], a: Values, b: Values) -> Values:

@@ -1,0 +1,166 @@
+"""Which transition an event leads to: `if` chains over the state and the guards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from fsmdsl import model as m
+from fsmdsl.emit.expressions import Place, python
+from fsmdsl.emit.names import snake
+from fsmdsl.emit.rows import Level, comes_before, levels, rivals
+from fsmdsl.emit.text import indented, literal
+from fsmdsl.emit.traits import may_fail
+
+Follow = Callable[[Place, str, m.Transition], list[str]]
+"""The statements that follow a transition from a leaf."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """What transitions are looked for, and how the code goes on."""
+
+    name: str
+    place: Place
+    parameters: Sequence[str]
+    """What an event's parameters are called in the code."""
+    follow: Follow
+    otherwise: Sequence[str]
+    """When none is enabled. Not reached where the state ignores the trigger."""
+
+    def at(self, t: m.Transition) -> Place:
+        """Where guard and effects of a transition stand."""
+        match t.trigger:
+            case m.OnEvent(arguments=names):
+                bound = {**self.place.locals, **dict(zip(names, self.parameters, strict=False))}
+                return Place(self.place.file, self.place.machine, locals=bound)
+            case _:
+                return self.place
+
+
+def dispatch(trigger: Trigger, ignored: Iterable[str] = ()) -> list[str]:
+    """The whole choice: by state, then by guard. States with the same code share it."""
+    machine = trigger.place.machine
+    assert machine is not None
+    ignoring = set(ignored)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for leaf in machine.leaves:
+        passed = ["pass  # ignored"] if leaf.name in ignoring else list(trigger.otherwise)
+        found = levels(machine, leaf.name, trigger.name)
+        code = chosen(trigger, leaf.name, found, passed)
+        if code != list(trigger.otherwise):
+            groups.setdefault(tuple(code), []).append(leaf.name)
+    if not groups:
+        return list(trigger.otherwise)
+    if len(groups) == 1 and len(next(iter(groups.values()))) == len(machine.leaves):
+        return list(next(iter(groups)))
+    lines: list[str] = []
+    for code, leaves in groups.items():
+        word = "elif" if lines else "if"
+        lines += [f"{word} {state_in(trigger.place, leaves)}:", *indented(code)]
+    if sum(map(len, groups.values())) < len(machine.leaves) and trigger.otherwise:
+        lines += ["else:", *indented(trigger.otherwise)]
+    return ["state = self._state", *lines] if len(groups) > 1 else _directly(lines)
+
+
+def _directly(lines: Sequence[str]) -> list[str]:
+    """One test alone needs no variable."""
+    return [lines[0].replace("if state ", "if self._state "), *lines[1:]]
+
+
+def state_in(place: Place, leaves: Sequence[str]) -> str:
+    """Is `state` one of these?"""
+    assert place.machine is not None
+    names = [place.names.states[x] for x in leaves]
+    if len(names) == 1:
+        return f"state is {names[0]}"
+    for composite in place.names.composites:
+        if set(place.machine.leaves_of(composite)) == set(leaves):
+            return f"state in {place.names.states[composite]}"
+    others = [x.name for x in place.machine.leaves if x.name not in leaves]
+    if len(others) == 1:
+        return f"state is not {place.names.states[others[0]]}"
+    return f"state in ({', '.join(names)})"
+
+
+def chosen(trigger: Trigger, leaf: str, found: Sequence[Level], otherwise: Sequence[str]) -> list[str]:
+    """The choice among the transitions that may leave one leaf, level by level."""
+    if not found:
+        return list(otherwise)
+    level, rest = found[0], found[1:]
+    tests, lines = _tests(trigger, level)
+    word = "if"
+    for t in level:
+        known = [t.guard] if t.guard is not None and not lines else []
+        code = trigger.follow(trigger.at(t).knowing(*known), leaf, t)
+        if t.guard is None:
+            return [*lines, *(["else:", *indented(code)] if word == "elif" else code)]
+        lines += [f"{word} {tests[t.index]}:", *indented(code or ["pass"])]
+        word = "elif"
+    return [*lines, *_else(chosen(trigger, leaf, rest, otherwise))]
+
+
+def _else(code: Sequence[str]) -> list[str]:
+    """`else`, or `elif` where nothing but a condition stands in it."""
+    if not code:
+        return []
+    alone = code[0].startswith("if ") and all(x.startswith((" ", "elif ", "else:")) for x in code[1:])
+    return [f"el{code[0]}", *code[1:]] if alone else ["else:", *indented(code)]
+
+
+def _tests(trigger: Trigger, level: Level) -> tuple[dict[int, str], list[str]]:
+    """The guard of each transition, and what must stand before the choice.
+
+    Where the choice cannot be made one by one, all guards are computed first: two that nothing tells apart may not
+    both hold, and one that has no value makes the step impossible, whether or not it would be asked.
+    """
+    disputed = _disputed(trigger, level)
+    guards = {t.index: (python(trigger.at(t), t.guard) if t.guard else "True") for t in level}
+    model = trigger.place.file.context.model
+    risky = len(level) > 1 and any(t.guard is not None and may_fail(model, t.guard) for t in level)
+    if not disputed and not risky:
+        return guards, []
+    names = _variables(trigger, level)
+    lines = [f"{names[t.index]} = {guards[t.index]}" for t in level if t.guard is not None]
+    for a, b in disputed:
+        lines += [f"if {_both(trigger, level, names, a, b)}:", *indented([_overlap(trigger, a, b)])]
+    return {n: names.get(n, guard) for n, guard in guards.items()}, lines
+
+
+def _disputed(trigger: Trigger, level: Level) -> list[tuple[m.Transition, m.Transition]]:
+    """Pairs that could be enabled at once, unless one of them is always beaten by a third."""
+    machine = trigger.place.machine
+    assert machine is not None
+    always = [t for t in level if t.guard is None]
+    beaten = {t.index for t in level if any(comes_before(machine, other, t) for other in always)}
+    return [(a, b) for a, b in rivals(machine, level) if not {a.index, b.index} & beaten]
+
+
+def _variables(trigger: Trigger, level: Level) -> dict[int, str]:
+    """A variable for each guard, called by the transition's name."""
+    taken = {"state", "self", *trigger.parameters, *trigger.place.locals.values()}
+    names: dict[int, str] = {}
+    for t in level:
+        if t.guard is not None:
+            name = f"can_{snake(t.name)}"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            names[t.index] = name
+    return names
+
+
+def _both(trigger: Trigger, level: Level, names: dict[int, str], a: m.Transition, b: m.Transition) -> str:
+    """Are two enabled at once, and no other that has priority over one of them?"""
+    machine = trigger.place.machine
+    assert machine is not None
+    better = [t for t in level if comes_before(machine, t, a) or comes_before(machine, t, b)]
+    tests = [names[x.index] for x in (a, b) if x.guard is not None]
+    tests += [f"not {names[t.index]}" for t in better if t.guard is not None]
+    return " and ".join(tests) or "True"
+
+
+def _overlap(trigger: Trigger, a: m.Transition, b: m.Transition) -> str:
+    overlap = trigger.place.file.machinery("Overlap")
+    return f"raise {overlap}(self, {literal(trigger.name)}, {literal(a.name)}, {literal(b.name)})"
+

@@ -1,0 +1,36 @@
+"""Every block of `tests/cases/*.md` reports what its comments say, and nothing else. See `literate`."""
+
+from __future__ import annotations
+
+import pytest
+from literate import CASES, Case, cases, differences
+
+from fsmdsl.rules import all_rules
+
+ALL = [case for path in sorted(CASES.glob("*.md")) for case in cases(path)]
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+def test_case(case: Case) -> None:
+    assert differences(case) == []
+
+
+def test_the_runner_notices_what_is_too_much() -> None:
+    case = Case("loud", "machine Door {\n    initial state Open\n    state Shut\n}\n", False, frozenset())
+    found = differences(case)
+    assert [line.partition(" error[")[0] for line in found] == ["not expected: case.fsm:3"]
+    assert "FSM201" in found[0]
+
+
+def test_the_runner_notices_what_is_missing() -> None:
+    text = "machine Door {\n    initial state Open   // error[FSM201]\n}\n// ^ note[FSM215]\n"
+    found = differences(Case("quiet", text, False, frozenset({"FSM215"})))
+    assert found == ['missing: case.fsm:2 error[FSM201] ""', 'missing: case.fsm:3 note[FSM215] ""']
+
+
+def test_every_rule_of_the_checks_has_a_case_that_triggers_it_and_one_that_does_not() -> None:
+    codes = {code for code in all_rules() if code.startswith("FSM2")}
+    triggering = {code for case in ALL for code in codes if f"[{code}]" in case.text}
+    quiet = {code for case in ALL for code in codes if code in case.name and f"[{code}]" not in case.text}
+    assert codes - triggering == set()
+    assert codes - quiet == set()

@@ -1,0 +1,402 @@
+"""YuniKorn's specs say what its documents say: every row of every table, every refused event, every message, every lock."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from fsmdsl import model as m
+from fsmdsl.checks import check
+from fsmdsl.diagnostics import Severity
+from fsmdsl.explore import explore, play
+from fsmdsl.step import EventStep, Universe, fire, initial
+from fsmdsl.walk import effects
+from fsmdsl.workspace import load
+
+SPECS = Path(__file__).parent.parent / "specs" / "yunikorn"
+
+
+@cache
+def model(as_documented: bool = False) -> m.Model:
+    loaded = load([SPECS], as_documented=as_documented)
+    assert loaded.model is not None, loaded.diagnostics
+    return loaded.model
+
+
+# Tables --------------------------------------------------------------------------------------------------------------
+# Source, event, target; `+` where the published diagram has the row, `-` where only the code of the release has it.
+
+APPLICATION = """
+New        Reject   Rejected   +
+New        Run      Accepted   +
+New        Resume   Resuming   +
+New        Fail     Failing    +
+Accepted   Run      Starting   +
+Accepted   Complete Completing +
+Accepted   Resume   Resuming   +
+Accepted   Fail     Failing    +
+Starting   Run      Running    +
+Starting   Complete Completing +
+Starting   Fail     Failing    +
+Running    Run      Running    -
+Running    Complete Completing +
+Running    Fail     Failing    +
+Completing Run      Running    +
+Completing Complete Completed  +
+Resuming   Run      Accepted   +
+Failing    Fail     Failed     +
+Completed  Expire   Expired    +
+Failed     Expire   Expired    +
+"""
+
+OBJECT_STATE = """
+Active   Remove Draining +
+Draining Remove Draining +
+Active   Start  Active   +
+Stopped  Start  Active   +
+Active   Stop   Stopped  +
+Stopped  Stop   Stopped  +
+"""
+
+NODE = """
+Absent         CREATE               Schedulable    +
+Schedulable    DRAIN_NODE           NotSchedulable +
+NotSchedulable DRAIN_NODE           NotSchedulable -
+NotSchedulable DRAIN_TO_SCHEDULABLE Schedulable    +
+Schedulable    DRAIN_TO_SCHEDULABLE Schedulable    -
+Schedulable    UPDATE               Schedulable    +
+NotSchedulable UPDATE               NotSchedulable +
+Schedulable    DECOMISSION          Absent         +
+NotSchedulable DECOMISSION          Absent         +
+"""
+
+SHIM_APPLICATION = """
+New        Submit   Submitted  +
+New        Recover  Recovering +
+Submitted  Accept   Accepted   +
+Recovering Accept   Accepted   +
+Accepted   Reserve  Reserving  +
+Reserving  UpdRes   Reserving  -
+Reserving  Resume   Resuming   +
+Resuming   TaskDone Resuming   -
+Accepted   Run      Running    +
+Reserving  Run      Running    +
+Resuming   Run      Running    +
+Running    Run      Running    -
+Running    RelAlloc Running    -
+Failing    RelAlloc Failing    -
+Resuming   RelAlloc Resuming   -
+Running    RelAsk   Running    -
+Accepted   RelAsk   Running    -
+Reserving  RelAsk   Running    -
+Failing    RelAsk   Failing    -
+Resuming   RelAsk   Resuming   -
+Running    Complete Completed  +
+Submitted  Reject   Rejected   +
+Submitted  Fail     Failing    +
+Accepted   Fail     Failing    +
+Running    Fail     Failing    +
+Reserving  Fail     Failing    +
+Failing    Fail     Failed     +
+Rejected   Fail     Failed     +
+Accepted   Kill     Killing    +
+Running    Kill     Killing    +
+Reserving  Kill     Killing    +
+Killing    Killed   Killed     +
+"""
+
+TASK = """
+New        InitTask      Pending    +
+Pending    SubmitTask    Scheduling +
+Scheduling TaskAllocated Allocated  +
+Completed  TaskAllocated Completed  -
+Allocated  TaskBound     Bound      +
+New        CompleteTask  Completed  +
+Pending    CompleteTask  Completed  +
+Scheduling CompleteTask  Completed  +
+Allocated  CompleteTask  Completed  +
+Rejected   CompleteTask  Completed  +
+Bound      CompleteTask  Completed  +
+Killing    CompleteTask  Completed  +
+Killed     CompleteTask  Completed  +
+Failed     CompleteTask  Completed  +
+Completed  CompleteTask  Completed  -
+Pending    KillTask      Killing    +
+Scheduling KillTask      Killing    +
+Allocated  KillTask      Killing    +
+Bound      KillTask      Killing    +
+Killing    TaskKilled    Killed     +
+New        TaskRejected  Rejected   +
+Pending    TaskRejected  Rejected   +
+Scheduling TaskRejected  Rejected   +
+Rejected   TaskFail      Failed     +
+Allocated  TaskFail      Failed     +
+"""
+
+SHIM_NODE = """
+New        RecoverNode  Recovering +
+Recovering NodeAccepted Accepted   +
+Accepted   NodeReady    Healthy    +
+New        NodeRejected Rejected   +
+Recovering NodeRejected Rejected   +
+Healthy    DrainNode    Draining   +
+Accepted   DrainNode    Draining   +
+Draining   RestoreNode  Healthy    +
+"""
+
+SHIM_SCHEDULER = """
+New         RegisterScheduler        Registering +
+Registering RegisterSchedulerSucceed Registered  +
+Registering RegisterSchedulerFailed  Stopped     +
+Registered  RecoverScheduler         Recovering  +
+Recovering  RecoverSchedulerSucceed  Running     +
+Recovering  RecoverSchedulerFailed   Stopped     +
+"""
+
+TABLES = {
+    "core.Application": APPLICATION,
+    "core.ObjectState": OBJECT_STATE,
+    "core.Node": NODE,
+    "shim.ShimApplication": SHIM_APPLICATION,
+    "shim.Task": TASK,
+    "shim.ShimNode": SHIM_NODE,
+    "shim.ShimScheduler": SHIM_SCHEDULER,
+}
+
+SIZES = {
+    "core.Application": (11, 6, 20),
+    "core.ObjectState": (3, 3, 6),
+    "core.Node": (3, 5, 9),
+    "shim.ShimApplication": (13, 15, 32),
+    "shim.Task": (10, 9, 25),
+    "shim.ShimNode": (6, 6, 8),
+    "shim.ShimScheduler": (6, 6, 6),
+}
+"""States, events and transitions, as the project's own tables have them (core nodes have a flag, not a table)."""
+
+Row = tuple[str, str, str]
+
+
+def table(name: str, marks: str = "+-") -> set[Row]:
+    lines = [line.split() for line in TABLES[name].strip().splitlines()]
+    rows = [(event, source, target) for source, event, target, mark in lines if mark in marks]
+    assert len(rows) == len(set(rows))
+    return set(rows)
+
+
+def rows(machine: m.Machine) -> set[Row]:
+    return {(t.name, t.source, t.target or t.source) for t in machine.transitions}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_row_is_there_and_no_other(name: str) -> None:
+    assert rows(model().machines[f"yunikorn.{name}"]) == table(name)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_as_documented_the_diagram_is_left(name: str) -> None:
+    assert rows(model(as_documented=True).machines[f"yunikorn.{name}"]) == table(name, "+")
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_sizes(name: str) -> None:
+    machine = model().machines[f"yunikorn.{name}"]
+    assert (len(machine.leaves), len(machine.events), len(rows(machine))) == SIZES[name]
+
+
+# What an application does not take -----------------------------------------------------------------------------------
+
+MATRIX = """
+           Run      Reject   Complete   Fail    Resume   Expire
+New        Accepted Rejected ×          Failing Resuming ×
+Accepted   Starting ×        Completing Failing Resuming ×
+Starting   Running  ×        Completing Failing ×        ×
+Running    Running  ×        Completing Failing ×        ×
+Completing Running  ×        Completed  ×       ×        ×
+Resuming   Accepted ×        ×          ×       ×        ×
+Failing    ×        ×        ×          Failed  ×        ×
+Completed  ×        ×        ×          ×       ×        Expired
+Failed     ×        ×        ×          ×       ×        Expired
+Rejected   ×        ×        ×          ×       ×        ×
+Expired    ×        ×        ×          ×       ×        ×
+"""
+
+
+def cells() -> list[tuple[str, str, str]]:
+    head, *lines = MATRIX.strip().splitlines()
+    return [
+        (source, event, target)
+        for source, *targets in map(str.split, lines)
+        for event, target in zip(head.split(), targets, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("source", "event", "target"), cells())
+def test_validity_matrix(source: str, event: str, target: str) -> None:
+    universe = Universe(model(), model().systems["yunikorn.core.OneApplication"])
+    result = fire(universe, initial(universe)._replace(states=(source,)), EventStep(0, event))
+    if target == "×":
+        assert result.fault is not None
+        assert result.fault.kind == "unhandled"
+    else:
+        assert result.fault is None
+        assert result.world.states == (target,)
+
+
+def test_the_matrix_says_the_same_as_the_table() -> None:
+    assert {(event, source, target) for source, event, target in cells() if target != "×"} == table("core.Application")
+
+
+TIMERS = {
+    ("Run", "Starting", "Running", "5min"),
+    ("Complete", "Completing", "Completed", "30s"),
+    ("Expire", "Completed", "Expired", "3d"),
+    ("Expire", "Failed", "Expired", "3d"),
+}
+
+
+def test_timers() -> None:
+    """The retention has no number in the text; three days are the code's."""
+    found = model().machines["yunikorn.core.Application"].transitions
+    timed = {(t.name, t.source, t.target, t.trigger.shown) for t in found if isinstance(t.trigger, m.OnTimer)}
+    assert timed == TIMERS
+
+
+def test_the_end_is_reached_on_one_way_only() -> None:
+    """Completed only from Completing, Failed only from Failing, and from the ends nothing but expiry."""
+    found = rows(model().machines["yunikorn.core.Application"])
+    assert {source for _, source, target in found if target == "Completed"} == {"Completing"}
+    assert {source for _, source, target in found if target == "Failed"} == {"Failing"}
+    assert {event for event, source, _ in found if source in ("Completed", "Failed", "Rejected", "Expired")} == {"Expire"}
+
+
+# Messages ------------------------------------------------------------------------------------------------------------
+
+MESSAGES = """
+ 1 AllocationProposalBundleEvent        Scheduler       -> Cache     removed
+ 2 RejectedNewApplicationEvent          Scheduler       -> Cache     removed
+ 3 ReleaseAllocationsEvent              Scheduler       -> Cache     removed
+ 4 RemoveRMPartitionsEvent              Scheduler       -> Cache     removed
+ 5 RemovedApplicationEvent              Scheduler       -> Cache     removed
+ 6 RMUpdateRequestEvent                 RM              -> Cache     kept
+ 7 RegisterRMEvent                      RM              -> Cache     kept
+ 8 ConfigUpdateRMEvent                  RM              -> Cache     kept
+ 9 SchedulerNodeEvent                   Cache           -> Scheduler removed
+10 SchedulerAllocationUpdatesEvent      Cache           -> Scheduler removed
+11 SchedulerApplicationsUpdateEvent     Cache           -> Scheduler removed
+12 RemoveRMPartitionsEvent              RM              -> Scheduler kept
+13 SchedulerUpdatePartitionsConfigEvent Cache           -> Scheduler removed
+14 SchedulerDeletePartitionsConfigEvent Cache           -> Scheduler removed
+15 RMApplicationUpdateEvent             Cache/Scheduler -> RM        kept
+16 RMNewAllocationsEvent                Cache           -> RM        kept
+17 RMReleaseAllocationEvent             Cache           -> RM        kept
+18 RMRejectedAllocationAskEvent         Cache/Scheduler -> RM        kept
+19 RMNodeUpdateEvent                    Cache           -> RM        kept
+"""
+
+
+def posts() -> set[tuple[str, str, str]]:
+    """Sender, receiver and event of every message that an effect sends."""
+    listed = [x for x in model().modules if x.name == "yunikorn.protocol"][0]
+    receiver = {c.qualified: c.receiver.rpartition(".")[2] for c in listed.channels}
+    return {
+        (machine.name, receiver[e.channel], e.event)
+        for machine in listed.machines
+        for t in machine.transitions
+        for e in effects(t.effects)
+        if isinstance(e, m.Post)
+    }
+
+
+def test_messages() -> None:
+    """Row, name, senders, receiver and proposal of all 19 messages: who sends is read off the effects."""
+    found = []
+    for machine in (model().machines[f"yunikorn.protocol.{x}"] for x in ("RM", "Cache", "Scheduler")):
+        for event in (e for e in machine.events if e.name.endswith("Event")):
+            senders = "/".join(sorted(s for s, to, name in posts() if (to, name) == (machine.name, event.name)))
+            row, proposal = event.doc.removeprefix("Row ").rstrip(".").partition(":")[0].split(", ")
+            found.append((int(row), event.name, senders, machine.name, proposal))
+    lines = [line.replace("->", "").split() for line in MESSAGES.strip().splitlines()]
+    assert sorted(found) == [(int(row), *rest) for row, *rest in lines]
+
+
+# Locks ---------------------------------------------------------------------------------------------------------------
+
+
+def test_lock_order() -> None:
+    """The pairs of the proposal, and the one that its own pseudo code needs on top."""
+    (order,) = [x for module in model().modules for x in module.locks]
+    pairs = {(p.held.name, p.wanted.name, p.wanted.child): p.amended is not None for p in order.pairs}
+    assert pairs == {
+        ("Queue", "Queue", True): False,
+        ("Queue", "Application", False): False,
+        ("Partition", "Queue", False): False,
+        ("Partition", "Application", False): False,
+        ("Partition", "Node", False): False,
+        ("Application", "Node", False): False,
+        ("Cluster", "Partition", False): True,
+    }
+
+
+def test_the_pseudo_code_needs_the_cluster_lock() -> None:
+    """As documented, the operations under the cluster's lock break the order, and nothing else does."""
+    broken = [d.message for d in check(model(as_documented=True)) if d.rule.name == "lock-order-broken"]
+    assert broken == [
+        "`update_partition` takes `write(Partition)` while it holds `write(Cluster)`, which the order does not allow",
+        "`delete_partition` takes `write(Partition)` while it holds `write(Cluster)`, which the order does not allow",
+    ]
+
+
+# Everything runs -----------------------------------------------------------------------------------------------------
+
+STATES = {
+    "core.OneApplication": 11,
+    "core.SoftGang": 711,
+    "core.HardGang": 301,
+    "core.OnePartition": 81,
+    "protocol.Registration": 32,
+    "protocol.Applications": 2372,
+    "protocol.Allocations": 169,
+    "protocol.BeforeTheFix": 98,
+    "protocol.Removals": 375,
+    "protocol.Nodes": 3397,
+    "shim.OneApplication": 13,
+    "shim.OneTask": 10,
+    "shim.OneNode": 6,
+    "shim.OneScheduler": 6,
+    "shim.Gang": 1571,
+    "shim.CoreAndShim": 57,
+}
+
+
+def test_nothing_to_complain_about() -> None:
+    assert [d for d in check(model()) if d.severity is not Severity.NOTE] == []
+
+
+def test_every_system_is_counted() -> None:
+    assert {f"yunikorn.{name}" for name in STATES} == set(model().systems)
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_systems(name: str) -> None:
+    """Every invariant holds, every witness exists, nothing is stuck, and the number of states is what it was."""
+    found = explore(model(), model().systems[f"yunikorn.{name}"])
+    assert [(v.kind, v.name, v.outcome) for v in found.verdicts if v.outcome != "holds"] == []
+    assert found.states == STATES[name]
+
+
+@pytest.mark.parametrize("name", sorted(model().scenarios))
+def test_scenarios(name: str) -> None:
+    played = play(model(), model().scenarios[name])
+    assert played.passed, played.failure
+
+
+# The documents' holes ------------------------------------------------------------------------------------------------
+
+
+def faults(system: str) -> set[str]:
+    documented = model(as_documented=True)
+    found = explore(documented, documented.systems[f"yunikorn.{system}"])
+    return {v.reason for v in found.verdicts if v.kind == "fault"}
