@@ -120,6 +120,7 @@ def run(command: str) -> str:
     program, *arguments = shlex.split(command)
     if program == "fsm":
         done = CliRunner().invoke(cli, arguments, prog_name="fsm")
+        assert isinstance(done.exception, SystemExit | None), done.exception
         assert done.exit_code in (0, 1), done.output
         return done.output
     if program == "cat":
