@@ -1,7 +1,7 @@
 """Graph to DOT. The text alone is a result; `svg` has Graphviz lay it out.
 
-Colours: everything neutral is `INK`, or `INK` made translucent, which `restyle` turns into the colour of the text of the
-page; the others are readable on white and on black. None of them says anything that shape or line does not say too.
+Colours: everything neutral is `INK`, or `INK` made translucent, which `restyle` turns into the colour of the page's
+text; the others are readable on white and on black. None of them says anything that shape or line does not say too.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Literal
 
-from fsmdsl.draw.graph import Edge, Flag, Graph, Label, Line, Mark, Node, Tone
+from fsmdsl.draw.arrows import Line
+from fsmdsl.draw.graph import Edge, Flag, Graph, Label, Mark, Node, Tone
 from fsmdsl.draw.labels import Part, lines
+from fsmdsl.draw.layout import Layout, layout
 from fsmdsl.draw.legend import MEANING, Entry, legend
 from fsmdsl.draw.text import wrapped
 
 if TYPE_CHECKING:
-    from graphviz import Digraph
+    from graphviz import Digraph  # type: ignore[import-untyped]
 
 INK = "#24292f"
 PALE = f"{INK}0d"
@@ -44,18 +46,19 @@ def dot(graph: Graph, direction: Direction = "TB", *, with_legend: bool = True) 
     entries = legend(graph) if with_legend else []
     if entries:
         drawing.attr("graph", label=_legend(entries))
+    plan = layout(graph)
     for node in graph.nodes:
-        _node(drawing, node)
-    inner = dict(_inner(graph.nodes))
+        _node(drawing, node, plan)
+    _middles(drawing, plan.broken.get(None, ()))
     for edge in graph.edges:
-        _edge(drawing, edge, inner)
+        _edge(drawing, edge, plan)
     return str(drawing.source)
 
 
 # Nodes ---------------------------------------------------------------------------------------------------------------
 
 
-def _node(drawing: Digraph, node: Node) -> None:
+def _node(drawing: Digraph, node: Node, plan: Layout) -> None:
     match node.kind:
         case "start":
             size = {"width": "0.14", "height": "0.14"}
@@ -66,18 +69,19 @@ def _node(drawing: Digraph, node: Node) -> None:
         case "any":
             drawing.node(node.id, _named(node, "I"), color=GREY, **_common(node))
         case "state" if node.children:
-            _composite(drawing, node)
+            _composite(drawing, node, plan)
         case "state":
             drawing.node(node.id, _named(node, "B"), **_look(node), **_common(node))
 
 
-def _composite(drawing: Digraph, node: Node) -> None:
+def _composite(drawing: Digraph, node: Node, plan: Layout) -> None:
     with drawing.subgraph(name=f"cluster_{node.id}") as cluster:
         look = {k: v for k, v in _look(node).items() if k != "peripheries"}
         cluster.attr(label=_named(node, "B"), fontsize="12", labelloc="t", margin="12")
         cluster.attr(**{"color": INK, **look, "fillcolor": PALER}, **_common(node))
         for child in node.children:
-            _node(cluster, child)
+            _node(cluster, child, plan)
+        _middles(cluster, plan.broken.get(node.id, ()))
 
 
 def _common(node: Node) -> dict[str, str]:
@@ -126,51 +130,43 @@ def _note(mark: Mark, on: str | None) -> str:
 # Edges ---------------------------------------------------------------------------------------------------------------
 
 
-def _inner(nodes: Iterable[Node]) -> Iterable[tuple[str, tuple[str, str]]]:
-    """For each composite the leaves at which DOT has edges end and begin: its first and its last."""
-    for node in nodes:
-        if node.children:
-            yield from _inner(node.children)
-            states = [leaf.id for leaf in _leaves(node)]
-            yield node.id, (states[0], states[-1])
-
-
-def _leaves(node: Node) -> Iterable[Node]:
-    if not node.children and node.kind == "state":
-        yield node
-    for child in node.children:
-        yield from _leaves(child)
-
-
-def _edge(drawing: Digraph, edge: Edge, inner: Mapping[str, tuple[str, str]]) -> None:
-    source, target = edge.source, edge.target
-    attributes = _edge_look(edge)
-    if source in inner:
-        attributes["ltail"] = f"cluster_{source}"
-        source = inner[source][1]
-    if target in inner:
-        attributes["lhead"] = f"cluster_{target}"
-        target = inner[target][0]
-    if edge.into_junction:
-        attributes["arrowhead"] = "none"
-    tip = _tip("\n".join(label.tooltip for label in edge.labels))
-    classes = " ".join([edge.line, *(f"transition-{i}" for i in edge.transitions), *_tone(edge.mark)])
-    attributes |= {"class": classes, "tooltip": tip, "labeltooltip": tip}
-    label = f"<{_labels(edge.labels)}>" if edge.labels else ""
-    if label and not {edge.source, edge.target}.isdisjoint(inner):
-        _broken(drawing, edge, (source, target), label, attributes)
+def _edge(drawing: Digraph, edge: Edge, plan: Layout) -> None:
+    tip = _tip(_told(edge))
+    classes = [edge.line, *(f"transition-{i}" for i in edge.transitions), *_tone(edge.mark)]
+    common = {**_edge_look(edge), "class": " ".join(classes), "tooltip": tip, "labeltooltip": tip}
+    if edge.id in plan.spine:
+        common["weight"] = "2"
+    tail, source = _end(edge.source, plan, "ltail", 0)
+    head, target = _end(edge.target, plan, "lhead", 1)
+    if edge.labels and (tail or head):
+        middle = _middle(edge)
+        drawing.edge(source, middle, **tail, **{**common, "arrowhead": "none"}, id=edge.id)
+        drawing.edge(middle, target, **head, **common, id=f"{edge.id}-head")
     else:
-        drawing.edge(source, target, **({"label": label} if label else {}), id=edge.id, **attributes)
+        label = {"label": f"<{_labels(edge.labels)}>"} if edge.labels else {}
+        drawing.edge(source, target, **tail, **head, **label, **common, id=edge.id)
 
 
-def _broken(drawing: Digraph, edge: Edge, ends: tuple[str, str], label: str, attributes: Mapping[str, str]) -> None:
-    """An edge at a composite: Graphviz would place its label by the leaf, so here the label is a node on the way."""
-    middle = f"label-{edge.id}"
-    first = {k: v for k, v in attributes.items() if k != "lhead"}
-    second = {k: v for k, v in attributes.items() if k != "ltail"}
-    drawing.node(middle, label, shape="plain", style="solid", id=middle, tooltip=attributes["tooltip"])
-    drawing.edge(ends[0], middle, **{**first, "arrowhead": "none"}, id=edge.id)
-    drawing.edge(middle, ends[1], **second, id=f"{edge.id}-head")
+def _end(node: str, plan: Layout, attribute: str, which: int) -> tuple[dict[str, str], str]:
+    """The node at which DOT has an edge begin or end, and the border up to which it is drawn."""
+    if node in plan.ends:
+        return {attribute: f"cluster_{node}"}, plan.ends[node][which]
+    return {}, node
+
+
+def _middles(drawing: Digraph, broken: Iterable[Edge]) -> None:
+    """Labels of edges at composites: Graphviz would put them next to a leaf, so they are nodes on the way."""
+    for edge in broken:
+        tip = _tip(_told(edge))
+        drawing.node(_middle(edge), f"<{_labels(edge.labels)}>", shape="plain", style="", id=_middle(edge), tooltip=tip)
+
+
+def _middle(edge: Edge) -> str:
+    return f"label-{edge.id}"
+
+
+def _told(edge: Edge) -> str:
+    return "\n".join(label.tooltip for label in edge.labels)
 
 
 def _tone(mark: Mark | None) -> Sequence[Tone]:
@@ -185,6 +181,8 @@ def _edge_look(edge: Edge) -> dict[str, str]:
         look["penwidth"] = "2.2"
     if edge.line == "crash":
         look["style"] = "dashed"
+    if edge.into_junction:
+        look["arrowhead"] = "none"
     if colour != GREY:
         look["color"] = f"{colour}:{colour}" if edge.line == "amended" else colour
     return look
@@ -197,10 +195,10 @@ def _labels(labels: Iterable[Label], on: str | None = None) -> str:
 
 
 def _row(label: Label, on: str | None) -> str:
-    colour = on or (INK if label.line == "plain" else LINES[label.line])
+    own = TONES[label.mark.tone] if label.mark is not None else INK if label.line == "plain" else LINES[label.line]
     shown = "".join(f'{_line(line, label, on)}<BR ALIGN="LEFT"/>' for line in lines(label))
     cell = f'<TD ALIGN="LEFT" BALIGN="LEFT" ID="{label.id}" TITLE="{_text(label.tooltip)}">'
-    return f'<TR><TD WIDTH="2"></TD>{cell}<FONT COLOR="{colour}" POINT-SIZE="10">{shown}</FONT></TD></TR>'
+    return f'<TR><TD WIDTH="2"></TD>{cell}<FONT COLOR="{on or own}" POINT-SIZE="10">{shown}</FONT></TD></TR>'
 
 
 def _line(parts: Iterable[Part], label: Label, on: str | None) -> str:
@@ -243,13 +241,13 @@ def _legend(entries: Sequence[Entry]) -> str:
 
 
 def _entry(entry: Entry) -> str:
-    return f'<TD>{_swatch(entry)}</TD><TD ALIGN="LEFT">{_text(MEANING[entry])}  </TD>'
+    return f'<TD WIDTH="26">{_swatch(entry)}</TD><TD ALIGN="LEFT">{_text(MEANING[entry])}</TD><TD WIDTH="6"></TD>'
 
 
 def _swatch(entry: Entry) -> str:
     match entry:
         case "initial":
-            return '<FONT POINT-SIZE="14">&#9679;</FONT>'
+            return '<FONT POINT-SIZE="15">&#9679;</FONT>'
         case "junction":
             return f'<FONT COLOR="{GREY}" POINT-SIZE="16">&#8226;</FONT>'
         case "final":
@@ -278,5 +276,6 @@ def _box(
 
 
 def _stroke(colour: str, sides: str, style: str) -> str:
-    line = f'<TD WIDTH="20" HEIGHT="3" FIXEDSIZE="TRUE" BORDER="1" SIDES="{sides}" STYLE="{style}" COLOR="{colour}"></TD>'
+    look = f'BORDER="1" SIDES="{sides}" STYLE="{style}" COLOR="{colour}"'
+    line = f'<TD WIDTH="20" HEIGHT="3" FIXEDSIZE="TRUE" {look}></TD>'
     return f'<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"><TR>{line}</TR></TABLE>'

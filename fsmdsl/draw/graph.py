@@ -133,21 +133,13 @@ class _Pen:
     def junction(self, bundle: Bundle) -> str:
         return f"{self._prefix}junction-{bundle.arrows[0].transition.index}"
 
-    def edge(
-        self, source: str, target: str, stands_for: Sequence[Arrow], *, labelled: bool = True, into_junction: bool = False
-    ) -> Edge:
-        """An edge between two nodes by id."""
+    def edge(self, source: str, target: str, stands_for: Sequence[Arrow], *, into_junction: bool = False) -> Edge:
+        """An edge between two nodes by id; labelled unless the labels follow behind a junction."""
         line = stands_for[0].row.line
-        return Edge(
-            f"edge-{source}-{target}{'' if line == 'plain' else f'-{line}'}",
-            source,
-            target,
-            line,
-            self.labels(stands_for) if labelled else (),
-            tuple(dict.fromkeys(a.transition.index for a in stands_for)),
-            self.mark(stands_for),
-            into_junction,
-        )
+        name = f"edge-{source}-{target}{'' if line == 'plain' else f'-{line}'}"
+        labels = () if into_junction else self.labels(stands_for)
+        indexes = tuple(dict.fromkeys(a.transition.index for a in stands_for))
+        return Edge(name, source, target, line, labels, indexes, self.mark(stands_for), into_junction)
 
     def labels(self, written: Iterable[Arrow]) -> tuple[Label, ...]:
         """A label for each way to read, in the order of the text."""
@@ -197,7 +189,7 @@ def _flow(bundle: Bundle, pen: _Pen) -> Iterator[Edge]:
     junction = pen.junction(bundle)
     for source in bundle.sources:
         own = [a for a in bundle.arrows if a.source == source]
-        yield pen.edge(pen.state(source), junction, own, labelled=False, into_junction=True)
+        yield pen.edge(pen.state(source), junction, own, into_junction=True)
     yield pen.edge(junction, pen.state(bundle.target), bundle.arrows)
 
 

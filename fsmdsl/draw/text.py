@@ -12,9 +12,22 @@ def clean(text: str) -> str:
 
 
 def wrapped(text: str, width: int, most: int = 6) -> list[str]:
-    """Lines broken at words, in the middle of a word only where it is longer than a line; cut after `most` lines."""
-    lines = textwrap.wrap(clean(text), width, break_on_hyphens=False)
-    return lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1][: width - 2]} …"]
+    """Lines broken at words, in the middle of a word only where it is longer than a line; cut after `most` lines. No
+    wider than that number of lines needs, so that the last is not one short word."""
+    lines = _broken(text, width)
+    if len(lines) > most:
+        return [*lines[: most - 1], f"{lines[most - 1][: width - 2]} …"]
+    longest = max((len(word) for word in clean(text).split()), default=0)
+    for narrower in range(width - 1, longest - 1, -1):
+        closer = _broken(text, narrower)
+        if len(closer) > len(lines):
+            break
+        lines = closer
+    return lines
+
+
+def _broken(text: str, width: int) -> list[str]:
+    return textwrap.wrap(clean(text), width, break_on_hyphens=False)
 
 
 def safe(name: str) -> str:

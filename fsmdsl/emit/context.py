@@ -8,6 +8,7 @@ from functools import cached_property
 from os.path import commonprefix
 
 from fsmdsl import model as m
+from fsmdsl.emit.names import RESERVED, Namespace, snake
 from fsmdsl.emit.naming import MachineNames, PackageNames, folder, package_names
 from fsmdsl.emit.traits import Traits, family, standalone, traits
 
@@ -61,6 +62,17 @@ class Context:
     def standalone(self, machine: m.Machine) -> bool:
         """Does a machine do without a system?"""
         return machine.qualified in self._standalone
+
+    def busy(self, module: str) -> bool:
+        """Are there times at which a system takes nothing from outside?"""
+        return self.traits(module).outcomes or self.traits(module).recovers
+
+    def channel_methods(self, channel: str) -> Mapping[str, str]:
+        """What the methods of a channel that send messages are called."""
+        found = self.model.channels[channel]
+        space = Namespace([*RESERVED, "bound", "messages", "deliver", "lose", "duplicate", "receiver", "system"])
+        events = self.model.machines[found.receiver].events
+        return {e.name: space.claim(snake(e.name)) for e in events if channel in e.senders}
 
     def crashes(self, machine: m.Machine) -> bool:
         """Can a crash reach a machine?"""

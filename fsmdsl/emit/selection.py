@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fsmdsl import model as m
@@ -38,34 +38,35 @@ class Trigger:
                 return self.place
 
 
-def dispatch(trigger: Trigger, ignored: Iterable[str] = ()) -> list[str]:
-    """The whole choice: by state, then by guard. States with the same code share it."""
+def dispatch(trigger: Trigger, passed: Mapping[str, Sequence[str]] | None = None, fast: bool = False) -> list[str]:
+    """The whole choice: by state, then by guard. States with the same code share it.
+
+    `passed` says what states do in which no transition is enabled, where it is not what `otherwise` says. `fast`: tests
+    that let most through come first, and are written as comparisons.
+    """
     machine = trigger.place.machine
     assert machine is not None
-    ignoring = set(ignored)
     groups: dict[tuple[str, ...], list[str]] = {}
     for leaf in machine.leaves:
-        passed = ["pass  # ignored"] if leaf.name in ignoring else list(trigger.otherwise)
-        found = levels(machine, leaf.name, trigger.name)
-        code = chosen(trigger, leaf.name, found, passed)
+        last = (passed or {}).get(leaf.name, trigger.otherwise)
+        code = chosen(trigger, leaf.name, levels(machine, leaf.name, trigger.name), last)
         if code != list(trigger.otherwise):
             groups.setdefault(tuple(code), []).append(leaf.name)
-    if not groups:
-        return list(trigger.otherwise)
-    if len(groups) == 1 and len(next(iter(groups.values()))) == len(machine.leaves):
+    if not fast and len(groups) == 1 and len(next(iter(groups.values()))) == len(machine.leaves):
         return list(next(iter(groups)))
+    ordered = sorted(groups.items(), key=lambda g: -len(g[1])) if fast else list(groups.items())
     lines: list[str] = []
-    for code, leaves in groups.items():
-        word = "elif" if lines else "if"
-        lines += [f"{word} {state_in(trigger.place, leaves)}:", *indented(code)]
+    for code, leaves in ordered:
+        test = _compared(trigger.place, leaves) if fast else state_in(trigger.place, leaves)
+        lines += [f"{'elif' if lines else 'if'} {test}:", *indented(code)]
     if sum(map(len, groups.values())) < len(machine.leaves) and trigger.otherwise:
-        lines += ["else:", *indented(trigger.otherwise)]
-    return ["state = self._state", *lines] if len(groups) > 1 else _directly(lines)
+        lines += ["else:", *indented(trigger.otherwise)] if lines else trigger.otherwise
+    return ["state = self._state", *lines] if len(groups) > 1 or fast else _directly(lines)
 
 
 def _directly(lines: Sequence[str]) -> list[str]:
     """One test alone needs no variable."""
-    return [lines[0].replace("if state ", "if self._state "), *lines[1:]]
+    return [line.replace("if state ", "if self._state ") if not n else line for n, line in enumerate(lines)]
 
 
 def state_in(place: Place, leaves: Sequence[str]) -> str:
@@ -81,6 +82,13 @@ def state_in(place: Place, leaves: Sequence[str]) -> str:
     if len(others) == 1:
         return f"state is not {place.names.states[others[0]]}"
     return f"state in ({', '.join(names)})"
+
+
+def _compared(place: Place, leaves: Sequence[str]) -> str:
+    """The same as comparisons, which are faster, where they are few."""
+    if len(leaves) > 4:
+        return state_in(place, leaves)
+    return " or ".join(f"state is {place.names.states[x]}" for x in leaves)
 
 
 def chosen(trigger: Trigger, leaf: str, found: Sequence[Level], otherwise: Sequence[str]) -> list[str]:

@@ -1,0 +1,39 @@
+"""Effects."""
+
+from __future__ import annotations
+
+from fsmdsl import syntax as s
+from fsmdsl.build.builder import Builder
+from fsmdsl.build.expressions import binders, expression, expressions
+from fsmdsl.tree import Node
+
+
+def effects(b: Builder, node: Node | None) -> tuple[s.Effect, ...]:
+    """The effects of a `do` or an `else`, in a block or alone."""
+    found: list[s.Effect] = []
+    for part in node.nodes() if node is not None else ():
+        found.extend([_effect(b, x) for x in part.nodes()] if part.rule == "block" else [_effect(b, part)])
+    return tuple(found)
+
+
+def block(b: Builder, node: Node) -> tuple[s.Effect, ...]:
+    """The effects of the block of a loop, a condition or a recovery."""
+    found = node.one("block")
+    return () if found is None else tuple(_effect(b, x) for x in found.nodes())
+
+
+def _effect(b: Builder, node: Node) -> s.Effect:
+    parts, span = node.nodes(), b.span(node)
+    match node.rule:
+        case "assign":
+            return s.Assign(*expressions(b, parts), span)
+        case "add" | "remove" as kind:
+            return s.Change(kind, *expressions(b, parts), span)
+        case "post":
+            return s.Post(expression(b, parts[0]), span)
+        case "for_":
+            return s.ForEach(binders(b, parts[:1])[0], block(b, node), span)
+        case "if_":
+            return s.If(expression(b, parts[0]), block(b, node), effects(b, node.one("else_")), span)
+        case _:
+            return s.Perform(expression(b, parts[0]), span)

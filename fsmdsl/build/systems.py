@@ -1,0 +1,118 @@
+"""Systems and scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from fsmdsl import syntax as s
+from fsmdsl.build.builder import Builder, number, only
+from fsmdsl.build.effects import block
+from fsmdsl.build.expressions import EXPRESSIONS, binders, condition, expression, value
+from fsmdsl.build.machines import invariant, let
+from fsmdsl.tree import Node
+
+
+def system(b: Builder, n: Node) -> s.SystemDecl:
+    """`system Small { … }`."""
+    members = tuple(_SYSTEM[m.rule](b, m) for m in n.every(*_SYSTEM))
+    return s.SystemDecl(b.name(only(n)), members, b.doc(n), b.span(n))
+
+
+def scenario(b: Builder, n: Node) -> s.ScenarioDecl:
+    """`scenario G1 "title" of Small { … }`."""
+    of = b.paths(n.one("of"))
+    instances = tuple(_instance(b, i) for i in n.every("instance"))
+    steps = tuple(_STEPS[x.rule](b, x) for x in n.every(*_STEPS))
+    return s.ScenarioDecl(b.name(only(n)), b.title(n), of[0] if of else None, instances, steps, b.doc(n), b.span(n))
+
+
+def _instance(b: Builder, n: Node) -> s.InstanceDecl:
+    name, machine = n.nodes()[:2]
+    count, state, initials = n.one("count"), b.names(n.one("in_state")), n.one("initials")
+    return s.InstanceDecl(
+        b.name(name),
+        b.path(machine),
+        None if count is None else number(count),
+        n.one("symmetric") is not None,
+        state[0] if state else None,
+        () if initials is None else tuple(s.Initial(b.name(only(i)), value(b, i), b.span(i)) for i in initials.nodes()),
+        b.doc(n),
+        b.span(n),
+    )
+
+
+def _environment(b: Builder, n: Node) -> s.EnvironmentDecl:
+    return s.EnvironmentDecl(tuple(_offer(b, o) for o in n.nodes()), b.doc(n), b.span(n))
+
+
+def _offer(b: Builder, n: Node) -> s.Offer | s.CrashOffer:
+    some, kind = n.one("some"), n.one("crash_kind")
+    call = expression(b, next(n.every(*EXPRESSIONS)))
+    guard = condition(b, n)
+    if isinstance(call, s.Name) and call.text == "crash" and some is None:
+        return s.CrashOffer(cast(Any, "anywhere" if kind is None else kind.text()), guard, b.doc(n), b.span(n))
+    return s.Offer(() if some is None else binders(b, some.nodes()), call, guard, b.doc(n), b.span(n))
+
+
+def _recover(b: Builder, n: Node) -> s.RecoverDecl:
+    return s.RecoverDecl(block(b, n), b.doc(n), b.span(n))
+
+
+def _property(b: Builder, n: Node) -> s.PropertyDecl:
+    recovers, under = n.one("recovers"), n.one("under")
+    formula: s.Expr | s.Recovers
+    if recovers is not None:
+        formula = s.Recovers(b.paths(recovers), b.span(recovers))
+    else:
+        formula = expression(b, next(n.every(*EXPRESSIONS)))
+    fair = () if under is None else tuple(_fairness(b, f) for f in under.nodes())
+    return s.PropertyDecl(b.label(n), formula, fair, b.doc(n), b.span(n))
+
+
+def _fairness(b: Builder, n: Node) -> s.Fairness:
+    strength = n.one("strength")
+    return s.Fairness(cast(Any, "weak" if strength is None else strength.text()), b.paths(n), b.span(n))
+
+
+def _reachable(b: Builder, n: Node) -> s.ReachableDecl:
+    return s.ReachableDecl(b.label(n), value(b, n), b.doc(n), b.span(n))
+
+
+def _do(b: Builder, n: Node) -> s.Do | s.Restart:
+    call = value(b, n)
+    if isinstance(call, s.Name) and call.text in ("crash", "recover"):
+        return s.Restart(cast(Any, call.text), b.doc(n), b.span(n))
+    return s.Do(call, False, None, b.doc(n), b.span(n))
+
+
+def _fails(b: Builder, n: Node) -> s.Do:
+    call, *fault = n.nodes()
+    return s.Do(expression(b, call), True, b.name(fault[0]) if fault else None, b.doc(n), b.span(n))
+
+
+def _elapse(b: Builder, n: Node) -> s.Elapse:
+    timer = b.names(n.one("timer_name"))
+    return s.Elapse(expression(b, only(n)), timer[0] if timer else None, b.doc(n), b.span(n))
+
+
+def _transmit(b: Builder, n: Node) -> s.Transmit:
+    kind, channel = n.nodes()
+    return s.Transmit(cast(Any, kind.text()), b.path(channel), b.doc(n), b.span(n))
+
+
+def _expect(b: Builder, n: Node) -> s.Expect:
+    return s.Expect(value(b, n), b.doc(n), b.span(n))
+
+
+def _via(b: Builder, n: Node) -> s.Via:
+    return s.Via(b.names(n), b.doc(n), b.span(n))
+
+
+_SYSTEM: dict[str, Callable[[Builder, Node], s.SystemMember]] = {
+    "instance": _instance, "let": let, "environment": _environment, "recover": _recover, "invariant": invariant,
+    "property": _property, "reachable": _reachable,
+}  # fmt: skip
+_STEPS: dict[str, Callable[[Builder, Node], s.ScenarioStep]] = {
+    "do_step": _do, "fails": _fails, "elapse": _elapse, "transmit": _transmit, "expect": _expect, "via": _via,
+}  # fmt: skip

@@ -1,0 +1,67 @@
+"""What Graphviz is told so that machines come out well: which edges are kept straight, and how to reach composites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from fsmdsl.draw.graph import Edge, Graph, Node
+
+
+@dataclass(frozen=True)
+class Layout:
+    """`ends` of a composite are the leaves where DOT has edges from it begin and edges to it end. `spine` are the edges
+    (by id) that are kept straight. `broken` are labelled edges at composites, by the composite around both ends."""
+
+    ends: Mapping[str, tuple[str, str]]
+    spine: frozenset[str]
+    broken: Mapping[str | None, tuple[Edge, ...]]
+
+
+def layout(graph: Graph) -> Layout:
+    """The layout of a graph."""
+    ends = dict(_ends(graph.nodes))
+    around = dict(_around(graph.nodes, ()))
+    broken: dict[str | None, tuple[Edge, ...]] = {}
+    for edge in graph.edges:
+        if edge.labels and (edge.source in ends or edge.target in ends):
+            common = [outer for outer in around[edge.source] if outer in around[edge.target]]
+            home = common[-1] if common else None
+            broken[home] = (*broken.get(home, ()), edge)
+    return Layout(ends, frozenset(_spine(graph)), broken)
+
+
+def _ends(nodes: Iterable[Node]) -> Iterator[tuple[str, tuple[str, str]]]:
+    for node in nodes:
+        if node.children:
+            leaves = list(_leaves(node))
+            yield node.id, (leaves[-1], leaves[0])
+            yield from _ends(node.children)
+
+
+def _leaves(node: Node) -> Iterator[str]:
+    if node.kind == "state" and not node.children:
+        yield node.id
+    for child in node.children:
+        yield from _leaves(child)
+
+
+def _around(nodes: Iterable[Node], outer: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for node in nodes:
+        yield node.id, outer
+        yield from _around(node.children, (*outer, node.id))
+
+
+def _spine(graph: Graph) -> Iterator[str]:
+    """To each state where a life goes on, the edge from the state nearest before it in the text: documents list states
+    in the order of a life, so this is the usual one."""
+    place = {node.id: n for n, node in enumerate(graph.every()) if node.kind == "state"}
+    ends = {node.id for node in graph.every() if node.flags & {"error", "final"}}
+    nearest: dict[str, Edge] = {}
+    for edge in graph.edges:
+        forward = place.get(edge.source, len(place)) < place.get(edge.target, -1)
+        if not forward or edge.line == "crash" or edge.target in ends:
+            continue
+        if edge.target not in nearest or place[nearest[edge.target].source] < place[edge.source]:
+            nearest[edge.target] = edge
+    return (edge.id for edge in nearest.values())

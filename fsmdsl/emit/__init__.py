@@ -1,0 +1,46 @@
+"""From a model to Python: classes of our own, and machines for the `transitions` library.
+
+Both are pure: the same model gives the same text. Nothing of a spec becomes code but through `names`, `text` and the
+model's typed expressions.
+"""
+
+from __future__ import annotations
+
+from fsmdsl import model as m
+from fsmdsl.emit.context import Context
+from fsmdsl.emit.naming import folder
+from fsmdsl.emit.packages import face, machinery, package
+
+__all__ = ["folder", "python"]
+
+
+def python(model: m.Model, module_name: str) -> dict[str, str]:
+    """The package of a module: relative path -> text.
+
+    `yunikorn.core` becomes `yunikorn/core/`. It needs the standard library and itself. Modules that import one another
+    make one system, so their packages share the `machinery.py` of the folder that holds them all: that folder is what can
+    be copied elsewhere.
+    """
+    context = Context(model)
+    module = context.modules[module_name]
+    place = context.packages[module_name].folder
+    home = context.home(module_name)
+    files = package(context, module)
+    out = {"/".join((*place, f"{name}.py")): text for name, text in files.items()}
+    out["/".join((*place, "__init__.py"))] = face(context, module, files)
+    around = {
+        text
+        for other in context.modules.values()
+        if context.home(other.name) == home
+        for text in (files if other is module else package(context, other)).values()
+    }
+    support = {str(n): text for n, text in enumerate(sorted(around))}
+    out["/".join((*home, "machinery.py"))] = machinery(context, module_name, support)
+    for depth in range(len(place)):
+        if place[:depth] not in [p.folder for p in context.packages.values()]:
+            out.setdefault("/".join((*place[:depth], "__init__.py")), _INNER if depth else _TOP)
+    return dict(sorted(out.items()))
+
+
+_TOP = '"""Generated code: one package for each module of the specs."""\n'
+_INNER = '"""Generated code: the packages of modules that belong together."""\n'

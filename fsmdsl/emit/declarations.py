@@ -1,0 +1,238 @@
+"""The files beside the classes: states, enums, derived values, actions, channels."""
+
+from __future__ import annotations
+
+from fsmdsl import model as m
+from fsmdsl.emit.context import Context
+from fsmdsl.emit.effects import checked, needs_check
+from fsmdsl.emit.expressions import Place, python
+from fsmdsl.emit.files import File
+from fsmdsl.emit.members import Member, joined, method, shown, signature
+from fsmdsl.emit.names import snake
+from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
+from fsmdsl.emit.types import annotation, decoded, encoded
+
+
+def states_file(context: Context, module: m.Module) -> str:
+    """The states of all machines of a module."""
+    file = File(context, module.name, "states")
+    lines: list[str] = []
+    for machine in module.machines:
+        lines += [*(["", ""] if lines else []), *_states(file, machine)]
+    return file.text(f"The states of the machines of {module.name}.", lines)
+
+
+def _states(file: File, machine: m.Machine) -> list[str]:
+    names = file.context.machine(machine.qualified)
+    lines = [f"class {names.states_class}({file.machinery('State')}):"]
+    lines += [*indented(docstring(f"Where {_article(machine)} can be.", 1)), ""]
+    for s in machine.leaves:
+        lines.append(f"    {names.states[s.name]} = {literal(s.name)}")
+        about = " ".join(sentence(x) for x in (s.doc, _flags(s)) if x)
+        lines += indented(docstring(about, 1)) if about else []
+    displayed = [s for s in machine.leaves if s.display != s.name]
+    if displayed:
+        table = [f"    {literal(s.name)}: {literal(s.display)}," for s in displayed]
+        body = ["names = {", *table, "}", "return names.get(self.value, self.value)"]
+        lines += ["", *indented(method("def display(self) -> str:", "What people call it.", body, "@property"))]
+    return lines
+
+
+def _article(machine: m.Machine) -> str:
+    name = machine.display if machine.display != machine.name else machine.name
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
+def _flags(s: m.State) -> str:
+    flags = ("final", "persistent", "volatile", "transient", "error")
+    return ", ".join(f for f in flags if getattr(s, f))
+
+
+def values_file(context: Context, module: m.Module) -> str:
+    """Enums, and types that only hand-written code looks into."""
+    file = File(context, module.name, "values")
+    names = context.packages[module.name]
+    lines: list[str] = []
+    for opaque in module.opaques:
+        alias = f"{names.opaques[opaque.type.name]}: {file.library('typing', 'TypeAlias')} = object"
+        doc = docstring(sentence(opaque.doc) or "Only hand-written code looks into it.")
+        lines += [*([""] if lines else []), alias, *doc]
+    for enum in module.enums:
+        base = file.library("enum", "IntEnum" if enum.type.ordered else "Enum", typing=False)
+        lines += [*(["", ""] if lines else []), f"class {names.enums[enum.type.name]}({base}):"]
+        order = "From the lowest to the highest." if enum.type.ordered else ""
+        doc = "\n\n".join(x for x in (sentence(enum.doc) or f"`{enum.name}`.", order) if x)
+        lines += [*indented(docstring(doc, 1)), ""]
+        for n, (member, about) in enumerate(zip(enum.type.members, enum.member_docs, strict=True)):
+            value = str(n) if enum.type.ordered else literal(member)
+            lines.append(f"    {names.members[(enum.type.name, member)]} = {value}")
+            lines += indented(docstring(sentence(about), 1)) if about else []
+    return file.text(f"The values that machines of {module.name} hold.", lines)
+
+
+def derived_file(context: Context, module: m.Module) -> str:
+    """The derived values of a module, as functions."""
+    file = File(context, module.name, "derived")
+    names = context.packages[module.name]
+    functions: list[list[str]] = []
+    for let in module.lets:
+        place = Place(file)
+        for p in let.parameters:
+            place = place.bind(p.name)
+        given = ", ".join(f"{place.locals[p.name]}: {annotation(file, p.type)}" for p in let.parameters)
+        doc = sentence(let.doc) or sentence(f"`{shown(let.value)}`")
+        head = folded([f"def {names.lets[let.name]}({given}) -> {annotation(file, let.type)}:"])
+        body = folded([f"return {python(place, let.value)}"], 1)
+        functions.append([*head, *indented(docstring(doc, 1)), *indented(body)])
+    lines: list[str] = []
+    for function in functions:
+        lines += [*(["", ""] if lines else []), *function]
+    return file.text(f"Values that follow from others, in the words of {module.name}.", lines)
+
+
+# Actions -------------------------------------------------------------------------------------------------------------
+
+
+def actions_file(context: Context, module: m.Module) -> str:
+    """The protocols that hand-written code implements."""
+    file = File(context, module.name, "actions")
+    protocol = file.library("typing", "Protocol", typing=False)
+    lines: list[str] = []
+    for machine in module.machines:
+        if machine.actions:
+            names = context.machine(machine.qualified)
+            doc = docstring(f"What hand-written code does for {_article(machine)}.", 1)
+            members = [_action(file, machine, a) for a in machine.actions]
+            lines += [*(["", ""] if lines else []), f"class {names.actions_class}({protocol}):"]
+            lines += indented([*doc, "", *joined(members)])
+    return file.text(f"What hand-written code does for the machines of {module.name}.", lines)
+
+
+def _action(file: File, machine: m.Machine, action: m.Action) -> Member:
+    names = file.context.machine(machine.qualified)
+    first = snake(machine.name)
+    place = Place(file).bind(first)
+    for p in action.parameters:
+        place = place.bind(p.name)
+    given = [f"{place.locals[first]}: {file.class_(machine.qualified)}"]
+    if action.asynchronous:
+        given.append("ticket: int")
+    given += [f"{place.locals[p.name]}: {annotation(file, p.type)}" for p in action.parameters]
+    result = "None"
+    if action.outcomes and not action.asynchronous:
+        result = f"{file.library('typing', 'Literal')}[{', '.join(literal(o) for o in action.outcomes)}]"
+    head = f"def {names.actions[action.name]}({', '.join(['self', *given])}) -> {result}:"
+    return method(head, _action_doc(names.answers, action), [] if action.doc or action.asynchronous else ["..."])
+
+
+def _action_doc(answers: object, action: m.Action) -> str:
+    doc = sentence(action.doc)
+    if not action.asynchronous:
+        return doc
+    assert isinstance(answers, dict)
+    listed = " or ".join(f"`{answers[(action.name, o)]}(ticket)`" for o in action.outcomes)
+    return f"{doc or f'Begins `{action.name}`.'}\n\nThe answer, {listed}, may come at any time."
+
+
+# Channels ------------------------------------------------------------------------------------------------------------
+
+
+def channels_file(context: Context, module: m.Module) -> str:
+    """The channels of a module."""
+    file = File(context, module.name, "channels")
+    lines: list[str] = []
+    for channel in module.channels:
+        lines += [*(["", "", ""] if lines else []), *_channel(file, channel)]
+    return file.text(f"The channels of {module.name}.", lines)
+
+
+def channel_events(model: m.Model, channel: m.Channel) -> list[m.Event]:
+    """The messages that a channel carries."""
+    return [e for e in model.machines[channel.receiver].events if channel.qualified in e.senders]
+
+
+def _channel(file: File, channel: m.Channel) -> list[str]:
+    context = file.context
+    class_ = context.packages[channel.module].channels[channel.qualified]
+    receiver = file.class_(channel.receiver)
+    system = file.machinery("System", typing=True)
+    kind = "in order" if channel.order == "fifo" else "in any order"
+    faults = [x for x, has in (("may lose messages", channel.lossy), ("may repeat them", channel.duplicating)) if has]
+    about = f"Carries at most {channel.bound} messages to {receiver}, {kind}{'; ' if faults else ''}{', '.join(faults)}."
+    doc = "\n\n".join(x for x in (sentence(channel.doc), about) if x)
+    events = channel_events(context.model, channel)
+    head = f"def __init__(self, system: {system}, receiver: {receiver} | None = None) -> None:"
+    members: list[Member] = [
+        ['__slots__ = ("receiver",)', "", f"bound = {channel.bound}"],
+        method(head, "", ["super().__init__(system)", "self.receiver = receiver"]),
+        *(_posting(file, channel, e) for e in events),
+        *_transmissions(file, channel),
+        *_codec(file, events, channel),
+    ]
+    return [f"class {class_}({file.machinery('Channel')}):", *indented([*docstring(doc, 1), "", *joined(members)])]
+
+
+def _posting(file: File, channel: m.Channel, event: m.Event) -> Member:
+    place = Place(file, locals={"": "receiver"})
+    for p in event.parameters:
+        place = place.bind(p.name)
+    given = [place.locals[p.name] for p in event.parameters]
+    checks = [
+        f"{n} = {checked(file, p.type, None, n, p.name)}"
+        for n, p in zip(given, event.parameters, strict=True)
+        if needs_check(p.type)
+    ]
+    name = file.context.channel_methods(channel.qualified)[event.name]
+    call = f"receiver.{file.context.machine(channel.receiver).events[event.name]}({', '.join(given)})"
+    arguments = f"({', '.join(given)}{',' if len(given) == 1 else ''})"
+    message = file.machinery("Message")
+    put = f"self._put({message}({literal(event.name)}, {arguments}, lambda: {call}), len(self))"
+    body = [*checks, "receiver = self.receiver", "if receiver is not None:", f"    {put}"]
+    doc = sentence(event.doc) or f"Sends `{event.name}`."
+    return method(f"def {name}({signature(place, given, event.parameters)}) -> None:", doc, body)
+
+
+def _transmissions(file: File, channel: m.Channel) -> list[Member]:
+    busy = file.context.busy(channel.module)
+
+    def context(what: str) -> str:
+        return f"with self._system.transmission(self{f', {literal(what)}' if busy else ''}):"
+
+    place = "position: int = 0"
+    any_ = channel.order == "bag"
+    out = [
+        method(
+            f"def deliver(self{f', {place}' if any_ else ''}) -> None:",
+            "Hands a message to the receiver, as a step.",
+            [context("a message"), f"    self._take({'position' if any_ else '0'}).call()"],
+        )
+    ]
+    if channel.lossy:
+        doc = "A message is lost."
+        out.append(method(f"def lose(self, {place}) -> None:", doc, [context("a loss"), "    self._take(position)"]))
+    if channel.duplicating:
+        body = [context("a repetition"), "    self._put(self._messages[position], position)"]
+        out.append(method(f"def duplicate(self, {place}) -> None:", "A message is there twice.", body))
+    return out
+
+
+def _codec(file: File, events: list[m.Event], channel: m.Channel) -> list[Member]:
+    """Messages as JSON has them. They come back by being sent again."""
+    data, saved = file.machinery("Data", typing=True), file.machinery("Saved", typing=True)
+    mapping, any_ = file.library("collections.abc", "Mapping"), file.library("typing", "Any")
+    writing = ["held = []", "for message in self._messages:"]
+    reading = ["before = self._messages", "self._messages = ()", "for message in data:", '    event, given = message["event"], message["arguments"]']
+    names = file.context.channel_methods(channel.qualified)
+    for n, event in enumerate(events):
+        word = "elif" if n else "if"
+        listed = [encoded(p.type, f"message.arguments[{i}]") for i, p in enumerate(event.parameters)]
+        back = [decoded(file, p.type, f"given[{i}]") for i, p in enumerate(event.parameters)]
+        writing += [f"    {word} message.event == {literal(event.name)}:", f"        arguments = [{', '.join(listed)}]"]
+        reading += [f"    {word} event == {literal(event.name)}:", f"        self.{names[event.name]}({', '.join(back)})"]
+    writing += ['    held.append({"event": message.event, "arguments": arguments})', "return held"]
+    reading += ["found, self._messages = self._messages, before", "return (found,)"]
+    writing.insert(2, "    arguments: list[object] = []")
+    return [
+        method(f"def _encode(self) -> list[{data}]:", "", writing),
+        method(f"def _decode(self, data: list[{data}], machines: {mapping}[int, {any_}]) -> {saved}:", "", reading),
+    ]

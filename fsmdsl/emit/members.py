@@ -1,0 +1,221 @@
+"""What the classes of all machines have: documentation, values that are read, the constructor, invariants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fsmdsl import model as m
+from fsmdsl.emit.effects import checked
+from fsmdsl.emit.expressions import Binds, Place, python
+from fsmdsl.emit.rows import levels
+from fsmdsl.emit.text import docstring, folded, indented, literal, rows, sentence
+from fsmdsl.emit.traits import anywhere
+from fsmdsl.emit.types import annotation
+
+Member = list[str]
+"""The lines of a method, without the indentation of its class."""
+
+
+def method(head: str, doc: str, body: Sequence[str], *decorators: str) -> Member:
+    """A method. The lines of its body are broken where they are too long."""
+    lines = [*decorators, *folded([head], 1)]
+    if doc:
+        lines += indented(docstring(doc, 2))
+    return [*lines, *indented(folded(body, 2))]
+
+
+def joined(members: Iterable[Member]) -> list[str]:
+    """The members of a class, with an empty line between each two."""
+    lines: list[str] = []
+    for member in members:
+        if member:
+            lines += [*([""] if lines else []), *member]
+    return lines
+
+
+def shown(e: m.Expr | None) -> str:
+    """An expression as the spec has it, on one line."""
+    return "" if e is None else " ".join(e.span.text.split())
+
+
+# Documentation -------------------------------------------------------------------------------------------------------
+
+
+def row(t: m.Transition) -> str:
+    """A line of the transition table: `e5: Preempting -> Pending`."""
+    arrow = f"{t.source} -> {t.target}" if t.target is not None else t.source
+    guard = f" when {shown(t.guard)}" if t.guard is not None and t.guard.span.text else ""
+    name = f"{t.name}: " if t.label else ""
+    text = f"{name}{arrow}{guard}"
+    return text if len(text) <= 86 else f"{text[:85]}…"
+
+
+def table(transitions: Iterable[m.Transition]) -> str:
+    """Rows for a docstring. A row for many sources, as `*` makes it, stands once."""
+    listed: dict[str, None] = {}
+    for t in transitions:
+        listed[row(t) if not t.wild else row(t).replace(t.source, "*", 1)] = None
+    return rows(listed)
+
+
+def event_doc(machine: m.Machine, event: m.Event) -> str:
+    """What an event is, where it is handled, where it is ignored."""
+    senders = [s.rpartition(".")[2] for s in event.senders if s != "environment"]
+    first = sentence(event.doc) or f"`{event.name}`{', from ' + ' or '.join(senders) if senders else ''}."
+    handled = table(t for t in machine.transitions if isinstance(t.trigger, m.OnEvent) and t.trigger.event == event.name)
+    return "\n\n".join(x for x in (first, handled, _ignored(machine, event.name)) if x)
+
+
+def _ignored(machine: m.Machine, event: str) -> str:
+    states = list(dict.fromkeys(i.state for i in machine.ignores if i.event == event))
+    if not states:
+        return ""
+    if len(states) == len(machine.leaves):
+        return "Ignored in all other states."
+    return f"Ignored in {', '.join(states)}."
+
+
+def notes(t: m.Transition) -> list[str]:
+    """Comments before the code of a transition: what the document says, why it was amended."""
+    said = " ".join(t.doc.split())
+    lines = docstring(f"{t.label + ': ' if t.label else ''}{said}", 4)[0:] if said else []
+    text = [line.strip('"').replace('\\"', '"').replace("\\\\", "\\") for line in lines]
+    if t.amended:
+        text += [x.strip('"') for x in docstring(f"Amended: {t.amended}.", 4)]
+    return [f"# {x}" for x in text if x]
+
+
+def handled_in(place: Place, trigger: str) -> str:
+    """The states that handle a trigger, as a tuple."""
+    machine = place.machine
+    assert machine is not None
+    names = [place.names.states[x.name] for x in machine.leaves if levels(machine, x.name, trigger)]
+    return f"({names[0]},)" if len(names) == 1 else f"({', '.join(names)})"
+
+
+# Values --------------------------------------------------------------------------------------------------------------
+
+
+def constants(place: Place) -> list[str]:
+    """The states of the machine, by names of the file."""
+    machine, names, file = place.machine, place.names, place.file
+    assert machine is not None
+    class_ = file.states_class(machine.qualified)
+    final = file.library("typing", "Final")
+    lines = [f"{file.define(names.states[s.name])}: {final} = {class_}.{names.states[s.name]}" for s in machine.leaves]
+    for composite in names.composites:
+        inside = ", ".join(names.states[x] for x in machine.leaves_of(composite))
+        inside += "," if len(machine.leaves_of(composite)) == 1 else ""
+        lines.append(f"{file.define(names.states[composite])}: {final} = frozenset(({inside}))")
+    return folded(lines)
+
+
+def state_members(place: Place) -> list[Member]:
+    """Where the machine is."""
+    machine, names = place.machine, place.names
+    assert machine is not None
+    class_ = place.file.states_class(machine.qualified, typing=True)
+    out = [method(f"def state(self) -> {class_}:", "Where the machine is.", ["return self._state"], "@property")]
+    for composite, name in names.composites.items():
+        state = machine.state_named[composite]
+        doc = sentence(state.doc) or f"In {', '.join(machine.leaves_of(composite))}?"
+        body = [f"return self._state in {names.states[composite]}"]
+        out.append(method(f"def {name}(self) -> bool:", doc, body, "@property"))
+    return out
+
+
+def value_members(place: Place) -> list[Member]:
+    """Parameters and fields, which only events change; derived values."""
+    machine, names, file = place.machine, place.names, place.file
+    assert machine is not None
+    out: list[Member] = []
+    for x in (*machine.params, *machine.fields):
+        name = names.values[x.name]
+        doc = sentence(x.doc) or f"`{x.name}`, which never changes." if isinstance(x, m.Param) else sentence(x.doc)
+        head = f"def {name}(self) -> {annotation(file, x.type)}:"
+        out.append(method(head, doc or f"`{x.name}`.", [f"return self._{name}"], "@property"))
+    return out + [let_member(place, let, names.values[let.name]) for let in machine.lets]
+
+
+def let_member(place: Place, let: m.Let, name: str) -> Member:
+    """A derived value: a property, or a method where it has parameters."""
+    inner = place
+    for p in let.parameters:
+        inner = inner.bind(p.name)
+    given = ", ".join(["self", *(f"{inner.locals[p.name]}: {annotation(place.file, p.type)}" for p in let.parameters)])
+    doc = sentence(let.doc) or sentence(f"`{shown(let.value)}`")
+    body = [f"return {python(inner, let.value)}"]
+    head = f"def {name}({given}) -> {annotation(place.file, let.type)}:"
+    return method(head, doc, body, *([] if let.parameters else ["@property"]))
+
+
+# The constructor -----------------------------------------------------------------------------------------------------
+
+
+def keyword(place: Place, x: m.Param | m.Field, optional: bool = False) -> tuple[str | None, str]:
+    """A keyword of the constructor, if there is one, and the statement that stores its value.
+
+    `optional`: a parameter that may be left out, to be given later by `connect`.
+    """
+    name = place.names.values[x.name]
+    kind = annotation(place.file, x.type)
+    value = checked(place.file, x.type, None, name, x.name)
+    if x.default is None and optional:
+        return f"{name}: {kind} | None = None", f"if {name} is not None:\n    self._{name} = {value}"
+    if x.default is None:
+        return f"{name}: {kind}", f"self._{name} = {value}"
+    default = python(place, x.default)
+    if _constant(x.default):
+        return f"{name}: {kind} = {default}", f"self._{name} = {value}"
+    first = checked(place.file, x.type, x.default, default, x.name)
+    if isinstance(x.type, m.OptionalType):
+        return None, f"self._{name}: {kind} = {first}"
+    return f"{name}: {kind} | None = None", f"self._{name} = {first} if {name} is None else {value}"
+
+
+def _constant(e: m.Expr) -> bool:
+    return all(isinstance(x, m.Constant | m.Collection | m.Negative) for x in anywhere(e))
+
+
+def initial_state(place: Place) -> str:
+    """The keyword for the state that a machine begins in."""
+    assert place.machine is not None
+    class_ = place.file.states_class(place.machine.qualified, typing=True)
+    return f"state: {class_} = {place.names.states[place.machine.initial.name]}"
+
+
+def parameter_names(place: Place, event: m.Event) -> list[str]:
+    """What the parameters of an event's method are called."""
+    inner = Place(place.file, place.machine, locals={"": "state"})
+    for p in event.parameters:
+        inner = inner.bind(p.name)
+    return [inner.locals[p.name] for p in event.parameters]
+
+
+def signature(place: Place, names: Sequence[str], parameters: Sequence[m.Variable]) -> str:
+    """The parameters of a method, `self` among them."""
+    typed = (f"{n}: {annotation(place.file, p.type)}" for n, p in zip(names, parameters, strict=True))
+    return ", ".join(["self", *typed])
+
+
+# Invariants ----------------------------------------------------------------------------------------------------------
+
+
+def invariant_member(place: Place, invariants: Sequence[m.Invariant]) -> Member:
+    """`check_invariants`."""
+    if not invariants:
+        return []
+    broken = place.file.machinery("InvariantBroken")
+    lines: list[str] = []
+    for x in invariants:
+        lines += folded([f"if {python(place, m.Not(x.condition))}:"], 2)
+        lines += indented([f"raise {broken}(self, {literal(x.name)}, {literal(shown(x.condition))})"])
+    doc = "Raises `InvariantBroken` where something does not hold that always must."
+    return method("def check_invariants(self) -> None:", doc, lines)
+
+
+__all__ = [
+    "Binds", "Member", "constants", "event_doc", "handled_in", "initial_state", "invariant_member", "joined", "keyword",
+    "let_member", "method", "notes", "parameter_names", "row", "shown", "signature", "state_members", "table",
+    "value_members",
+]  # fmt: skip

@@ -1,0 +1,154 @@
+"""A whole package: which files there are, and what they have in common."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from fsmdsl import model as m
+from fsmdsl.emit.classes import machine_class
+from fsmdsl.emit.context import Context
+from fsmdsl.emit.declarations import actions_file, channels_file, derived_file, states_file, values_file
+from fsmdsl.emit.expressions import Place
+from fsmdsl.emit.files import File, import_order, relative_path
+from fsmdsl.emit.locks import locks_file
+from fsmdsl.emit.standalone import standalone_class
+from fsmdsl.emit.systems import systems_file, with_code
+from fsmdsl.emit.text import docstring, folded, sentence
+
+
+def package(context: Context, module: m.Module) -> dict[str, str]:
+    """The files of a module's package, by their path inside it; without the machinery."""
+    names = context.packages[module.name]
+    files: dict[str, str] = {}
+    if module.machines:
+        files["states"] = states_file(context, module)
+    if module.enums or module.opaques:
+        files["values"] = values_file(context, module)
+    if module.lets:
+        files["derived"] = derived_file(context, module)
+    for machine in module.machines:
+        files[names.machines[machine.qualified].file] = machine_file(context, machine)
+    if any(x.actions for x in module.machines):
+        files["actions"] = actions_file(context, module)
+    if module.channels:
+        files["channels"] = channels_file(context, module)
+    if module.locks:
+        files["locks"] = locks_file(context, module)
+    if with_code(module):
+        files["systems"] = systems_file(context, module)
+    return files
+
+
+def machine_file(context: Context, machine: m.Machine) -> str:
+    """The file of one machine."""
+    names = context.machine(machine.qualified)
+    file = File(context, machine.module, names.file)
+    place = Place(file, machine)
+    body = standalone_class(place) if context.standalone(machine) else machine_class(place)
+    return file.text(f"`{machine.name}` of {machine.module}.", body)
+
+
+# What all files use --------------------------------------------------------------------------------------------------
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("fsmdsl.emit"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True, autoescape=False,
+    )  # fmt: skip
+
+
+_HELPERS = ("present", "first", "without", "not_longer", "in_range", "in_range_or_none", "each_in_range", "in_order", "subsets")
+
+
+def machinery(context: Context, module: str, files: dict[str, str]) -> str:
+    """The support file, with what the files of the packages around use of it."""
+    traits = context.traits(module)
+    used = {word for text in files.values() for word in re.findall(r"\w+", _imported(text))}
+    text = _templates().get_template("machinery.py.jinja").render(
+        t=traits,
+        used=used,
+        busy=traits.outcomes or traits.recovers,
+        ranges=bool(used & {"in_range", "in_range_or_none", "each_in_range"}),
+        functions=bool(used & set(_HELPERS)),
+        slots=_slots(context, module),
+        lost_in_crash=_lost(context, module),
+    )
+    return _tidy(text)
+
+
+def _imported(text: str) -> str:
+    """What a file imports from the machinery."""
+    found = re.findall(r"^ *from \.+machinery import (\([^)]*\)|.*)$", text, re.MULTILINE)
+    return " ".join(found)
+
+
+def _tidy(text: str) -> str:
+    """No more than two empty lines at once."""
+    return re.sub(r"\n{4,}", "\n\n\n", text).rstrip("\n") + "\n"
+
+
+def _slots(context: Context, module: str) -> list[str]:
+    t = context.traits(module)
+    slots = ["_before", "_by_number", "_followed", "_handling", "_listeners", "_made"]
+    slots += ["_touched"] if t.rounds else []
+    slots += ["_calls", "_delivering", "_outbox"] if t.actions else []
+    slots += ["_pending", "_pending_before", "_tickets"] if t.outcomes else []
+    slots += ["_overdue", "_settings", "_timers", "clock"] if t.timers else []
+    slots += ["_channels"] if t.channels else []
+    slots += ["_recovering", "_recovery", "down"] if t.recovers else []
+    return sorted(slots)
+
+
+def _lost(context: Context, module: str) -> str:
+    t = context.traits(module)
+    parts = [x for x, has in (("awaited answers", t.outcomes), ("messages", t.channels), ("timers", t.timers)) if has]
+    listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return f"{listed} are gone" if listed else "nothing of the step under way"
+
+
+def face(context: Context, module: m.Module, files: dict[str, str]) -> str:
+    """The package's `__init__`: what users import. Protocols stay apart, as `typing` is slow to import."""
+    names = context.packages[module.name]
+    home = (*context.home(module.name), "machinery")
+    public: dict[str, list[str]] = {}
+    for x in module.machines:
+        own = names.machines[x.qualified]
+        public.setdefault(own.file, []).append(own.class_)
+        public.setdefault("states", []).append(own.states_class)
+    public["values"] = [*names.enums.values()]
+    public["derived"] = [*names.lets.values()]
+    public["channels"] = [*names.channels.values()]
+    public["systems"] = [names.systems[s.qualified] for s in with_code(module)]
+    public["locks"] = [*names.locks.values()]
+    path = relative_path(names.folder, home)
+    lines: dict[str, list[str]] = {f".{file}": listed for file, listed in public.items() if listed and file in files}
+    lines[path] = _support(context, module)
+    order = sorted(lines, key=lambda p: (-(len(p) - len(p.lstrip("."))), p))
+    body = [_import(p, sorted(set(lines[p]), key=import_order)) for p in order]
+    everything = sorted({x for listed in lines.values() for x in listed}, key=import_order)
+    listed_ = ", ".join(f'"{x}"' for x in everything)
+    text = [*docstring(_about(module)), "", *folded(body), "", *folded([f"__all__ = [{listed_}]"]), ""]
+    return "\n".join(text)
+
+
+def _import(path: str, names: list[str]) -> str:
+    line = f"from {path} import {', '.join(names)}"
+    return line if len(line) <= 90 else f"from {path} import ({', '.join(names)})"
+
+
+def _support(context: Context, module: m.Module) -> list[str]:
+    t = context.traits(module.name)
+    found = ["Followed", "StepRefused", "UnhandledEvent"]
+    found += ["System"] if t.systems else []
+    return found + (["VirtualClock"] if t.timers else [])
+
+
+def _about(module: m.Module) -> str:
+    sources = [f"After “{d.title}”{f' ({d.location})' if d.location else ''}." for d in module.documents]
+    own = sentence(module.doc) or f"The machines of {module.name}."
+    return "\n\n".join([own, *sources, f"Generated from the spec `{module.name}`; changes belong there."])

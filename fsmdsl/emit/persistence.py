@@ -1,0 +1,80 @@
+"""Snapshots: what a machine saves, and how it comes back, within a step and as JSON."""
+
+from __future__ import annotations
+
+from fsmdsl import model as m
+from fsmdsl.emit.expressions import Place
+from fsmdsl.emit.members import Member, method
+from fsmdsl.emit.text import literal
+from fsmdsl.emit.types import decoded, encoded
+
+
+def persistence(place: Place, waits: bool, timers: bool) -> list[Member]:
+    """The methods of a machine in a system."""
+    machine, file = place.machine, place.file
+    assert machine is not None
+    data, saved = file.machinery("Data", typing=True), file.machinery("Saved", typing=True)
+    slots = _slots(place, waits)
+    extra = ['"timers": self._system.remaining(self),'] if timers else []
+    file.library("collections.abc", "Mapping")
+    file.library("typing", "Any")
+    return [
+        method(f"def snapshot(self) -> {data}:", "All that can change, as JSON has it.", _encoding(place, waits, extra)),
+        method(f"def _decode(self, data: {data}, machines: Mapping[int, Any]) -> {saved}:", "", _decoding(place, waits)),
+        method(f"def _save(self) -> {saved}:", "", [f"return {_tuple(slots)}"]),
+        method(f"def _load(self, saved: {saved}) -> None:", "", [f"{_tuple(slots)} = saved"]),
+    ]
+
+
+def standalone_persistence(place: Place) -> list[Member]:
+    """The methods of a machine that stands alone."""
+    data = place.file.machinery("Data", typing=True)
+    slots = _slots(place, False)
+    values = ", ".join(x.removeprefix("(").removesuffix(")") for x in _decoded(place))
+    return [
+        method(f"def snapshot(self) -> {data}:", "All that can change, as JSON has it.", _encoding(place, False, [])),
+        method(
+            f"def restore(self, data: {data}) -> None:", "Back to a snapshot.", [f"{', '.join(slots)} = {values}"]
+        ),
+    ]
+
+
+def _slots(place: Place, waits: bool) -> list[str]:
+    assert place.machine is not None
+    fields = [f"self._{place.names.values[f.name]}" for f in place.machine.fields]
+    return ["self._state", *fields, *(["self._wait"] if waits else [])]
+
+
+def _tuple(items: list[str]) -> str:
+    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
+def _encoding(place: Place, waits: bool, extra: list[str]) -> list[str]:
+    assert place.machine is not None
+    lines = ['"state": self._state.value,']
+    lines += [f'"wait": self._wait,'] if waits else []  # noqa: F541
+    for f in place.machine.fields:
+        lines.append(f"{literal(f.name)}: {encoded(f.type, f'self._{place.names.values[f.name]}')},")
+    inner = [f"    {line}" for line in (*_placed_apart(lines, place.machine), *extra)]
+    return ["return {", *inner, "}"]
+
+
+def _placed_apart(lines: list[str], machine: m.Machine) -> list[str]:
+    """Fields called `state` and the like do not stand in the way of what is always there."""
+    fields = [line for line in lines[1:] if not line.startswith('"wait"')]
+    head = [line for line in lines if line not in fields]
+    return head if not fields else [*head, '"fields": {', *(f"    {x}" for x in fields), "},"]
+
+
+def _decoding(place: Place, waits: bool) -> list[str]:
+    values = _decoded(place) + (['data["wait"]'] if waits else [])
+    return ["return (", *(f"    {v}," for v in values), ")"]
+
+
+def _decoded(place: Place) -> list[str]:
+    machine, file = place.machine, place.file
+    assert machine is not None
+    out = [f'{file.states_class(machine.qualified)}(data["state"])']
+    for f in machine.fields:
+        out.append(decoded(file, f.type, f'data["fields"][{literal(f.name)}]'))
+    return out

@@ -1,0 +1,73 @@
+"""Systems: any number of machines in the roles that a system of the spec names, with its invariants and recovery."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fsmdsl import model as m
+from fsmdsl.emit.context import Context
+from fsmdsl.emit.effects import statements
+from fsmdsl.emit.expressions import Place
+from fsmdsl.emit.files import File
+from fsmdsl.emit.members import Member, invariant_member, joined, let_member, method
+from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
+from fsmdsl.emit.text import docstring, folded, indented, sentence
+
+
+def with_code(module: m.Module) -> list[m.System]:
+    """The systems of which something is left at run time: what must hold, what a crash is followed by."""
+    return [s for s in module.systems if s.invariants or s.recover is not None]
+
+
+def systems_file(context: Context, module: m.Module) -> str:
+    """The systems of a module."""
+    file = File(context, module.name, "systems")
+    lines: list[str] = []
+    for system in with_code(module):
+        lines += [*(["", ""] if lines else []), *_class(file, system)]
+    return file.text(f"Systems of {module.name}: what must hold of machines together.", lines)
+
+
+def _class(file: File, system: m.System) -> list[str]:
+    name = file.define(file.context.packages[system.module].systems[system.qualified])
+    names = _names(system)
+    place = Place(file, system=system, locals=names)
+    members: list[Member] = [
+        _slots(system, names),
+        _constructor(file, system, names),
+        *(let_member(place, let, names[let.name]) for let in system.lets),
+        invariant_member(place, system.invariants),
+        _recovery(place, system),
+    ]
+    doc = sentence(system.doc) or f"`{system.name}`."
+    return [f"class {name}:", *indented([*docstring(doc, 1), "", *joined(members)])]
+
+
+def _names(system: m.System) -> Mapping[str, str]:
+    space = Namespace([*RESERVED_IN_CLASSES, "system", "check_invariants", "self"])
+    return {x.name: space.claim(snake(x.name)) for x in (*system.groups, *system.lets)}
+
+
+def _slots(system: m.System, names: Mapping[str, str]) -> Member:
+    slots = sorted(["system", *(names[g.name] for g in system.groups)])
+    return folded([f"__slots__ = ({', '.join(f'{chr(34)}{x}{chr(34)}' for x in slots)},)"], 1)
+
+
+def _constructor(file: File, system: m.System, names: Mapping[str, str]) -> Member:
+    given: list[str] = []
+    body = ["self.system = system"]
+    for g in system.groups:
+        class_ = file.class_(g.machine)
+        many = f"{file.library('collections.abc', 'Iterable')}[{class_}]"
+        given.append(f"{names[g.name]}: {class_ if g.single else many}")
+        body.append(f"self.{names[g.name]} = {names[g.name] if g.single else f'tuple({names[g.name]})'}")
+    if system.recover is not None:
+        body.append("system._recovery = self._recover")
+    head = f"def __init__(self, system: {file.machinery('System', typing=True)}, *, {', '.join(given)}) -> None:"
+    return method(head, "", body)
+
+
+def _recovery(place: Place, system: m.System) -> Member:
+    if system.recover is None:
+        return []
+    return method("def _recover(self) -> None:", "", statements(place, system.recover) or ["pass"])

@@ -1,0 +1,130 @@
+"""Tokens to a tree."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from fsmdsl.build.expressions import EXPRESSIONS
+from fsmdsl.build.types import TYPES
+from fsmdsl.diagnostics import Diagnostic
+from fsmdsl.parse import words
+from fsmdsl.parse.automaton import BOTTOM, Frame, advance
+from fsmdsl.parse.recovery import HIGHEST, Place, closed, recover
+from fsmdsl.parse.rules import DEPTH, LIMIT, MORE, TOO_DEEP
+from fsmdsl.parse.table import load
+from fsmdsl.parse.tokens import lex
+from fsmdsl.source import Source, Span
+from fsmdsl.tree import Comment, Node, Token
+
+
+BODIES = frozenset("block else_ state_body hold_body amend".split())
+"""Rules whose parts may hold the like of themselves, and may have no parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text read: its tree, its tokens (words that are names in their place are so called), its comments, its errors."""
+
+    tree: Node
+    tokens: list[Token]
+    comments: list[Comment]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def read(source: Source) -> Reading:
+    """Read a whole file. Never raises for bad text; takes time in proportion to its length."""
+    with uncollected():
+        lexed = lex(load(), source)
+        tree = _parse(source, lexed.tokens, lexed.found)
+    lexed.found.extend(
+        TOO_DEEP.at(span, f"this is nested more than {DEPTH} levels deep").help("name the inner parts with `let`")
+        for span in _prune(source, tree)
+    )
+    return Reading(tree, lexed.tokens, lexed.comments, _limited(source, lexed.found))
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without the collector of reference cycles, which would go through all frames and nodes again and again.
+
+    They have no cycles. It halves the time for a large file.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _parse(source: Source, tokens: list[Token], found: list[Diagnostic]) -> Node:
+    table, last = load(), len(tokens) - 1
+    top: Frame = BOTTOM
+    before: Frame | None = None
+    soft = table.words - words.RESERVED
+    i = mistakes = 0
+    while i <= last:
+        token = tokens[i]
+        if token.kind in soft:
+            token = tokens[i] = replace(token, kind=words.read(table, top, tokens, i))
+        after = advance(table, top, token)
+        if after is not None and after.height <= HIGHEST:
+            top, before = after, top
+            i += 1
+            continue
+        mistake = recover(Place(table, source, tokens, i, top, before))
+        found.append(mistake.diagnostic)
+        mistakes += 1
+        top, i = mistake.top, mistake.at
+        before = None
+        if mistakes > LIMIT:
+            top, i = closed(Place(table, source, tokens, last, top, None)), last
+    return _whole(top)
+
+
+def _whole(top: Frame) -> Node:
+    """The node of the file, below its end."""
+    assert top.below is not None
+    assert isinstance(top.below.value, Node)
+    return top.below.value
+
+
+def _prune(source: Source, tree: Node) -> list[Span]:
+    """Cut off what is below the depth limit, so that whoever follows may recurse; the places cut."""
+    cut: list[Span] = []
+    stack = [(tree, 0)]
+    while stack:
+        node, depth = stack.pop()
+        depth += len(node.children) // 2 if node.rule == "sum" else 1
+        if depth > DEPTH and _cut(node):
+            cut.append(Span(source, node.start, node.end))
+        else:
+            stack.extend((c, depth) for c in node.children if isinstance(c, Node))
+    return cut
+
+
+def _cut(node: Node) -> bool:
+    """Empty a node that holds others, if it is of a kind that can be empty or be replaced."""
+    if node.rule in EXPRESSIONS and node.nodes():
+        node.rule, node.children = "truth", [Token("true", "true", node.start, node.end)]
+    elif node.rule in TYPES and node.nodes():
+        bool_ = Node("name", [Token("NAME", "bool", node.start, node.end)], node.start, node.end)
+        node.rule, node.children = "named_type", [Node("path", [bool_], node.start, node.end)]
+    elif node.rule in BODIES and node.nodes():
+        node.children = [c for c in node.children if isinstance(c, Token)]
+    else:
+        return False
+    return True
+
+
+def _limited(source: Source, found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Errors in the order of the text, not more than anyone would read."""
+    found.sort(key=lambda d: d.span.start)
+    if len(found) <= LIMIT:
+        return tuple(found)
+    rest = Span(source, found[LIMIT].span.start, found[LIMIT].span.end)
+    return (*found[:LIMIT], MORE.at(rest, f"this file has more errors; the first {LIMIT} are shown"))

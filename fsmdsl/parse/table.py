@@ -1,0 +1,69 @@
+"""The parser's table: plain data, made from the grammar by `tabulate` and shipped beside this module."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from pkgutil import get_data
+from typing import Literal, NamedTuple
+
+
+class Rule(NamedTuple):
+    """One way to write something. `kept` are the places of its symbols that go into the tree.
+
+    A `spread` rule has no node of its own: its parts go to the node around it. An `unwrap` rule has none if one part is
+    kept. Symbols are kinds of tokens, or `<name>` for what other rules make.
+    """
+
+    name: str
+    made: str
+    symbols: tuple[str, ...]
+    kept: tuple[int, ...]
+    how: Literal["node", "spread", "unwrap"]
+    transparent: bool
+    """Whether it makes nothing but the one part that it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What the parser does, for each of its states.
+
+    `moves` has, for a kind of token, the next state, or the complement of the number of the rule that is complete before
+    the token; for what a rule has made, the next state. `begun` has the rules that a state is inside of, and how far;
+    `items` the rules that are repeated and can begin again in a state.
+    """
+
+    words: frozenset[str]
+    pattern: re.Pattern[str]
+    rules: tuple[Rule, ...]
+    moves: tuple[dict[str, int], ...]
+    begun: tuple[tuple[tuple[int, int], ...], ...]
+    items: tuple[frozenset[str], ...]
+
+
+@cache
+def load() -> Table:
+    """The table of this version of the language."""
+    data = get_data("fsmdsl.parse", "table.json")
+    assert data is not None
+    raw = json.loads(data)
+    moves = tuple(state[0] for state in raw["states"])
+    for row, state in zip(moves, raw["states"], strict=True):
+        for rule, after in state[1]:
+            row.update(dict.fromkeys(raw["sets"][after], ~rule))
+    whole = moves[0]["<start>"]
+    moves[whole]["END"] = whole
+    return Table(
+        frozenset(raw["words"]),
+        re.compile(raw["pattern"][0]),
+        tuple(_rule(*rule) for rule in raw["rules"]),
+        moves,
+        tuple(tuple((rule, place) for rule, place in state[2]) for state in raw["states"]),
+        tuple(frozenset(state[3]) for state in raw["states"]),
+    )
+
+
+def _rule(name: str, made: str, symbols: list[str], kept: list[int], how: Literal["node", "spread", "unwrap"]) -> Rule:
+    return Rule(name, made, tuple(symbols), tuple(kept), how, how == "unwrap" and len(symbols) == len(kept) == 1)

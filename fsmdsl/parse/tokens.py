@@ -1,0 +1,164 @@
+"""Text to tokens and comments. What does not belong to the language is reported, and taken for what was meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from fsmdsl.diagnostics import Diagnostic, Fix
+from fsmdsl.parse.rules import BAD_CHARACTER, BAD_NUMBER, LIMIT
+from fsmdsl.parse.table import Table
+from fsmdsl.source import Source, Span
+from fsmdsl.tree import Comment, Token
+
+MEANT = {
+    "&&": "and", "∧": "and", "||": "or", "∨": "or", "!": "not", "¬": "not", "===": "==", "≡": "==", "!==": "!=",
+    "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">=", ":=": "=", "→": "->", "⇒": "=>", "∈": "in", "∪": "+", "∩": "&", "−": "-",
+}  # fmt: skip
+"""Signs of other languages and of mathematics, and what they are here."""
+
+UNITS = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+"""The units of durations in milliseconds."""
+
+LARGEST = 10**15
+"""No number of a spec, and no duration in milliseconds, is as large."""
+
+HIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+"""Characters that cannot be seen, or that change how the text around them is shown."""
+
+ALIKE = {"m": "min", "mins": "min", "sec": "s", "secs": "s", "hour": "h", "hours": "h", "day": "d", "days": "d"}
+
+
+@dataclass(slots=True)
+class Lexed:
+    """The tokens of a source, with an `END` after the last, its comments, and what was wrong."""
+
+    source: Source
+    tokens: list[Token] = field(default_factory=list)
+    comments: list[Comment] = field(default_factory=list)
+    found: list[Diagnostic] = field(default_factory=list)
+
+    def report(self, start: int, end: int, message: str, advice: str, meant: str | None = None) -> None:
+        """Note a bad character or sign; one message for a run of them."""
+        if len(self.found) > LIMIT or (self.found and self.found[-1].span.end == start):
+            return
+        span = Span(self.source, start, end)
+        fix = None if meant is None else Fix(span, meant, f"write `{meant}`")
+        self.found.append(BAD_CHARACTER.at(span, message, fix=fix).help(advice))
+
+
+def lex(table: Table, source: Source) -> Lexed:
+    """The tokens and comments of a source."""
+    lexed = Lexed(source)
+    text, words, tokens = source.text, table.words, lexed.tokens
+    previous = -1
+    for kind, start, end in _matches(table, text):
+        match kind:
+            case "NAME":
+                word = text[start:end]
+                tokens.append(Token(word if word in words else kind, word, start, end))
+            case "SIGN":
+                sign = text[start:end]
+                tokens.append(Token(sign, sign, start, end))
+            case "DOC" | "COMMENT":
+                _check_hidden(lexed, start, end)
+                lexed.comments.append(Comment(kind == "DOC", text[start:end], start, end, previous))
+                continue
+            case _:
+                token = _other(lexed, kind, start, end)
+                if token is None:
+                    continue
+                tokens.append(token)
+        previous = end
+    return lexed
+
+
+def _matches(table: Table, text: str) -> Iterator[tuple[str, int, int]]:
+    """The classes of what the text consists of, with their places. A comment as in C ends where it says."""
+    start: int | None = 1 if text.startswith("\ufeff") else 0
+    while start is not None:
+        here, start = start, None
+        for found in table.pattern.finditer(text, here):
+            kind = found.lastgroup or ""
+            first, end = found.span(kind)
+            if kind == "FOREIGN_COMMENT" and text.startswith("/*", first) and (close := text.find("*/", first + 2)) >= 0:
+                end = start = close + 2
+            yield kind, first, end
+            if start is not None:
+                break
+
+
+def _other(lexed: Lexed, kind: str, start: int, end: int) -> Token | None:
+    """The token of a rarer kind; None for what is skipped."""
+    text = lexed.source.text[start:end]
+    match kind:
+        case "INT" | "DURATION":
+            return _number(lexed, kind, text, start, end)
+        case "STRING":
+            _check_hidden(lexed, start, end)
+        case "FOREIGN_SIGN":
+            kind = MEANT[text]
+            lexed.report(start, end, f"`{text}` is not a sign of the language", f"write `{kind}`", kind)
+        case "FOREIGN_STRING":
+            kind = "STRING"
+            lexed.report(start, end, "a text stands in plain double quotes", f'write `"{text[1:-1]}"`', f'"{text[1:-1]}"')
+        case "FOREIGN_NAME":
+            kind = "NAME"
+            bad = next(c for c in text if not (c.isascii() and c.isalnum()) and c != "_")
+            lexed.report(start, end, f"{_shown(bad)} cannot be part of a name", "names have letters a to z, digits and `_`")
+        case "FOREIGN_NUMBER":
+            return _foreign_number(lexed, text, start, end)
+        case "ENTRY" | "EXIT" | "END":
+            pass
+        case _:
+            _skipped(lexed, kind, text, start, end)
+            return None
+    return Token(kind, text, start, end)
+
+
+def _skipped(lexed: Lexed, kind: str, text: str, start: int, end: int) -> None:
+    if kind == "FOREIGN_COMMENT":
+        lexed.report(start, end, f"a comment does not begin with `{text[0] if text[0] == '#' else '/*'}`", "write `//`")
+    elif kind == "FOREIGN_SPACE":
+        lexed.report(start, end, f"{_shown(text[0])} is not a plain space", "write a space")
+    elif kind == "UNENDED":
+        lexed.report(start, end, "this text in quotes has no end", 'close it with `"` on the same line')
+    elif text == "/":
+        lexed.report(start, end, "`/` is not a character of the language", "a comment begins with `//`")
+    else:
+        lexed.report(start, end, f"{_shown(text)} is not a character of the language", "take it away")
+
+
+def _number(lexed: Lexed, kind: str, text: str, start: int, end: int) -> Token:
+    """A number that can be used; one that is too large is reported, and read as 1."""
+    digits = text.rstrip("abcdefghijklmnopqrstuvwxyz")
+    unit = UNITS.get(text[len(digits) :], 1)
+    if len(digits) <= 15 and int(digits) * unit < LARGEST:
+        return Token(kind, text, start, end)
+    found = BAD_NUMBER.at(Span(lexed.source, start, end), "this number is larger than any spec needs")
+    lexed.found.append(found.help("numbers have at most 15 digits, and durations end before thirty thousand years"))
+    return Token(kind, f"1{text[len(digits) :]}", start, end)
+
+
+def _foreign_number(lexed: Lexed, text: str, start: int, end: int) -> Token:
+    """Digits with something at them: `5m`, `1_000`, `2nd`."""
+    unit = text.lstrip("0123456789")
+    digits = text[: len(text) - len(unit)]
+    found = BAD_NUMBER.at(Span(lexed.source, start, end), f"`{text[:40]}` is neither a number nor a duration nor a name")
+    if unit in ALIKE:
+        found = found.help(f"did you mean `{digits}{ALIKE[unit]}`?")
+    else:
+        found = found.help("numbers are digits alone; durations end in `ms`, `s`, `min`, `h` or `d`; names begin with a letter")
+    lexed.found.append(found)
+    return Token("DURATION" if unit in ALIKE else "INT", f"1{ALIKE.get(unit, '')}", start, end)
+
+
+def _check_hidden(lexed: Lexed, start: int, end: int) -> None:
+    found = HIDDEN.search(lexed.source.text, start, end)
+    if found is not None:
+        lexed.report(found.start(), found.end(), f"{_shown(found[0])} cannot be seen and may mislead readers", "take it away")
+
+
+def _shown(character: str) -> str:
+    return f"`{character}`" if character.isprintable() else f"the character U+{ord(character):04X}"
