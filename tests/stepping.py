@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fsmdsl import model as m
-from fsmdsl.describe import shown
+from fsmdsl.step.describe import shown
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source

@@ -8,8 +8,8 @@ import pytest
 from stepping import compiled, only_system
 
 from fsmdsl import model as m
-from fsmdsl.describe import duration, shown
-from fsmdsl.evaluate import MOST, TooManyValuesError, cardinality, default, domain, domains, elements, outside, rank
+from fsmdsl.step.describe import duration, shown
+from fsmdsl.step.evaluate import MOST, TooManyValuesError, cardinality, default, domain, domains, elements, outside, rank
 from fsmdsl.step import FaultError, Universe, holds, initial, value
 
 LEVEL = m.EnumType("t.Level", ("low", "mid", "high"), True)

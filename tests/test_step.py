@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from stepping import Run
 
-from fsmdsl.cascade import DEEPEST_CASCADE
+from fsmdsl.step.cascade import DEEPEST_CASCADE
 from fsmdsl.step import describe
 
 DOOR = """

@@ -8,7 +8,7 @@ from fsmdsl import model as m
 from fsmdsl.checks.shape import Shape
 from fsmdsl.checks.subject import Subject
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
-from fsmdsl.universe import CRASH, flag
+from fsmdsl.step.universe import CRASH, flag
 
 LOST = Rule(
     "FSM219",

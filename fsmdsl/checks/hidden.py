@@ -11,7 +11,7 @@ from fsmdsl.checks.shape import Shape
 from fsmdsl.checks.subject import Subject
 from fsmdsl.checks.words import triggered
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
-from fsmdsl.universe import trigger_name
+from fsmdsl.step.universe import trigger_name
 
 NEVER_CHOSEN = Rule(
     "FSM211",

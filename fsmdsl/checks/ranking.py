@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fsmdsl import model as m
-from fsmdsl.universe import trigger_name
+from fsmdsl.step.universe import trigger_name
 
 
 def names(t: m.Transition) -> frozenset[str]:

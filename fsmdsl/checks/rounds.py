@@ -9,7 +9,7 @@ from fsmdsl.checks.shape import Shape
 from fsmdsl.checks.subject import Subject
 from fsmdsl.checks.words import quoted
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
-from fsmdsl.universe import EVENTLESS
+from fsmdsl.step.universe import EVENTLESS
 from fsmdsl.walk import effects
 
 CIRCLE = Rule(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from fsmdsl import model as m
-from fsmdsl.universe import trigger_name
+from fsmdsl.step.universe import trigger_name
 
 
 class Shape:

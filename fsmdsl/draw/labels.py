@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NamedTuple
 
 from fsmdsl.draw.graph import Label
 from fsmdsl.draw.text import wrapped
 
-WIDTH = 28
+WIDTH = 30
 """Letters in a line, unless a word is longer."""
+
+MOST = 8
+"""Lines of a guard; the whole of it is in the tooltip."""
 
 Role = Literal["name", "trigger", "guard", "note"]
 
@@ -28,10 +32,21 @@ def lines(label: Label, width: int = WIDTH) -> list[list[Part]]:
     if head and guard and len(head) + len(guard) < width:
         laid = [[*_head(head, name), Part(" ", "guard"), Part(guard, "guard")]]
     else:
-        laid = [*_heads(head, name, width), *([Part(line, "guard")] for line in wrapped(guard, width))]
+        laid = [*_heads(head, name, width), *([Part(line, "guard")] for line in _clauses(guard, width))]
     if label.mark is not None:
         laid.extend([Part(line, "note")] for line in wrapped(label.mark.note, width, 2))
     return laid
+
+
+def _clauses(guard: str, width: int) -> list[str]:
+    """Lines that end before `and`, `or` and `=>` or behind a colon, wherever such pieces are not too long themselves."""
+    laid: list[str] = []
+    for clause in filter(None, re.split(r" (?=(?:and|or|=>) )|(?<=:) ", guard)):
+        if laid and len(laid[-1]) + len(clause) < width:
+            laid[-1] += f" {clause}"
+        else:
+            laid.extend(wrapped(clause, width))
+    return laid if len(laid) <= MOST else [*laid[: MOST - 1], f"{laid[MOST - 1][: width - 2]} …"]
 
 
 def _heads(head: str, name: str, width: int) -> list[list[Part]]:

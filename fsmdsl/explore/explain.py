@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fsmdsl import model as m
-from fsmdsl.describe import shown
-from fsmdsl.evaluate import Frame, elements, evaluate, reference, truth, words
+from fsmdsl.step.describe import shown
+from fsmdsl.step.evaluate import Frame, elements, evaluate, reference, truth, words
 from fsmdsl.walk import children
-from fsmdsl.world import FaultError
+from fsmdsl.step.world import FaultError
 
 
 def explain(frame: Frame, e: m.Expr) -> list[str]:

@@ -9,7 +9,7 @@ from fsmdsl.explore.search import Finding, Question, Search
 from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.verdict import Coverage, Outcome, Verdict
 from fsmdsl.step import Universe
-from fsmdsl.world import Fault
+from fsmdsl.step.world import Fault
 
 NO_RUNS = "this explorer looks at one state at a time, and this is about whole runs"
 NO_RECOVERY = "this explorer does not compare the worlds after recovery with those without a crash"

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
-from fsmdsl.evaluate import Frame, TooManyValuesError, evaluate, reference, truth
+from fsmdsl.step.evaluate import Frame, TooManyValuesError, evaluate, reference, truth
 from fsmdsl.explore.explain import explain
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.source import Span

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fsmdsl import model as m
-from fsmdsl.describe import describe, shown, shown_arguments
-from fsmdsl.roster import Roster
-from fsmdsl.values import elements
-from fsmdsl.world import (
+from fsmdsl.step.describe import describe, shown, shown_arguments
+from fsmdsl.step.roster import Roster
+from fsmdsl.step.values import elements
+from fsmdsl.step.world import (
     Crashed,
     Fault,
     Followed,

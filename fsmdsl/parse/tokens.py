@@ -85,7 +85,7 @@ def _matches(table: Table, text: str) -> Iterator[tuple[str, int, int]]:
             if kind == "FOREIGN_COMMENT" and text.startswith("/*", first) and (close := text.find("*/", first + 2)) >= 0:
                 end = start = close + 2
             yield kind, first, end
-            if start is not None:
+            if start is not None or kind == "END":  # which is met again behind white space
                 break
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import chain
 
 from fsmdsl import model as m
-from fsmdsl.cascade import Draft, guard_holds
-from fsmdsl.evaluate import Frame, evaluate, iterate, reference, truth
-from fsmdsl.universe import Universe
-from fsmdsl.world import ChannelStep, EventStep, FaultError, OutcomeStep, Pending, Step, TimerStep, Value
+from fsmdsl.step.cascade import Draft, guard_holds
+from fsmdsl.step.evaluate import Frame, evaluate, iterate, reference, truth
+from fsmdsl.step.universe import Universe
+from fsmdsl.step.world import ChannelStep, EventStep, FaultError, OutcomeStep, Pending, Step, TimerStep, Value
 
 # What can come next --------------------------------------------------------------------------------------------------
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fsmdsl import model as m
-from fsmdsl.evaluate import Frame, default, domains, evaluate, outside
-from fsmdsl.roster import Roster
+from fsmdsl.step.evaluate import Frame, default, domains, evaluate, outside
+from fsmdsl.step.roster import Roster
 from fsmdsl.source import Span
-from fsmdsl.world import Fault, FaultError, Value, World
+from fsmdsl.step.world import Fault, FaultError, Value, World
 
 CRASH = "on crash"
 EVENTLESS = ""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.roster import Roster
-from fsmdsl.values import elements
-from fsmdsl.world import (
+from fsmdsl.step.roster import Roster
+from fsmdsl.step.values import elements
+from fsmdsl.step.world import (
     Assigned,
     ChannelStep,
     Crashed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fsmdsl import model as m
-from fsmdsl.values import default
+from fsmdsl.step.values import default
 
 
 def closed(model: m.Model, machine: m.Machine) -> m.System:

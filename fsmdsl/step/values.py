@@ -7,8 +7,8 @@ from itertools import combinations, product
 from typing import Any, Literal, NamedTuple, assert_never
 
 from fsmdsl import model as m
-from fsmdsl.roster import Roster
-from fsmdsl.world import Value
+from fsmdsl.step.roster import Roster
+from fsmdsl.step.world import Value
 
 MOST = 4096
 """A type with more values than this is not enumerated."""

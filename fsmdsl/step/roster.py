@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fsmdsl import model as m
-from fsmdsl.world import Value
+from fsmdsl.step.world import Value
 
 
 class Roster:

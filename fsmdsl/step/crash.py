@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fsmdsl import model as m
-from fsmdsl.cascade import Draft, bound, choose, perform
-from fsmdsl.universe import CRASH, flag
-from fsmdsl.world import Crashed, FaultError, Followed, Value
+from fsmdsl.step.cascade import Draft, bound, choose, perform
+from fsmdsl.step.universe import CRASH, flag
+from fsmdsl.step.world import Crashed, FaultError, Followed, Value
 
 
 def crash(draft: Draft) -> None:

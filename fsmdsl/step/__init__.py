@@ -13,14 +13,14 @@ from contextlib import suppress
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.cascade import CutError, Draft, deliver, finish_round, follow, guard_holds, handle, perform
-from fsmdsl.closed import closed
-from fsmdsl.crash import crash
-from fsmdsl.describe import describe
-from fsmdsl.evaluate import Frame, TooManyValuesError, evaluate, truth
-from fsmdsl.offers import answerable, awaited, offers, receiver, standing_still
-from fsmdsl.universe import Universe
-from fsmdsl.world import (
+from fsmdsl.step.cascade import CutError, Draft, deliver, finish_round, follow, guard_holds, handle, perform
+from fsmdsl.step.closed import closed
+from fsmdsl.step.crash import crash
+from fsmdsl.step.describe import describe
+from fsmdsl.step.evaluate import Frame, TooManyValuesError, evaluate, truth
+from fsmdsl.step.offers import answerable, awaited, offers, receiver, standing_still
+from fsmdsl.step.universe import Universe
+from fsmdsl.step.world import (
     Assigned,
     ChannelStep,
     Crashed,

@@ -12,9 +12,9 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any, assert_never
 
 from fsmdsl import model as m
-from fsmdsl.roster import Roster
-from fsmdsl.values import MOST, TooManyValuesError, cardinality, default, domain, domains, elements, outside, rank
-from fsmdsl.world import FaultError, Readable, Value
+from fsmdsl.step.roster import Roster
+from fsmdsl.step.values import MOST, TooManyValuesError, cardinality, default, domain, domains, elements, outside, rank
+from fsmdsl.step.world import FaultError, Readable, Value
 
 __all__ = [
     "MOST",
