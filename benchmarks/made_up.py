@@ -1,4 +1,7 @@
-"""Made-up specs of any size: one machine of N transitions with guards and effects. Usage: python made_up.py N > big.fsm"""
+"""Made-up specs of any size: one machine of N transitions with guards and effects.
+
+Usage: python made_up.py N > big.fsm
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Comment(NamedTuple):
 
 
 class Node:
-    """A part of the text that follows one rule of the grammar; signs and keywords that say nothing more are left out."""
+    """A part of the text that follows one rule of the grammar; signs and words that say nothing more are left out."""
 
     __slots__ = ("children", "end", "rule", "start")
 

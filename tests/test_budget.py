@@ -50,7 +50,10 @@ def test_functions_fit_the_eye(trees: dict[Path, ast.Module]) -> None:
 
 def test_everything_is_typed(trees: dict[Path, ast.Module]) -> None:
     untyped = [
-        f"{path.relative_to(ROOT)}:{f.name}" for path, tree in trees.items() for f in functions(tree) if f.returns is None
+        f"{path.relative_to(ROOT)}:{f.name}"
+        for path, tree in trees.items()
+        for f in functions(tree)
+        if f.returns is None
     ]
     assert untyped == []
 

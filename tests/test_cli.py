@@ -65,12 +65,16 @@ def test_help_names_every_command() -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    code = "import sys, fsmdsl.cli; print([m for m in ('lark', 'jinja2', 'rich', 'graphviz', 'json') if m in sys.modules])"
+    code = (
+        "import sys, fsmdsl.cli; print([m for m in ('lark', 'jinja2', 'rich', 'graphviz', 'json') if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("name", ["check", "verify", "test", "generate", "draw", "report", "fmt", "explain", "list", "init"])
+@pytest.mark.parametrize(
+    "name", ["check", "verify", "test", "generate", "draw", "report", "fmt", "explain", "list", "init"]
+)
 def test_every_command_explains_itself(name: str) -> None:
     done = fsm(name, "--help")
     assert done.returncode == 0
@@ -78,7 +82,12 @@ def test_every_command_explains_itself(name: str) -> None:
 
 
 def test_misuse_ends_with_2_and_says_what_to_do(folder: Path) -> None:
-    for arguments in (["chekc"], ["verify", "--system", "Onne"], ["verify", "--set", "doors"], ["verify", "--set", "x=1"]):
+    for arguments in (
+        ["chekc"],
+        ["verify", "--system", "Onne"],
+        ["verify", "--set", "doors"],
+        ["verify", "--set", "x=1"],
+    ):
         done = fsm(*arguments, cwd=folder)
         assert done.returncode == 2, arguments
         assert done.stdout == ""
@@ -137,7 +146,9 @@ def test_verify(folder: Path) -> None:
 
 
 def test_verify_shows_a_shortest_run(folder: Path) -> None:
-    (folder / "specs" / "door.fsm").write_text(DOOR.replace("reachable shut: door in Shut", "invariant open: door in Open"))
+    (folder / "specs" / "door.fsm").write_text(
+        DOOR.replace("reachable shut: door in Shut", "invariant open: door in Open")
+    )
     done = fsm("verify", cwd=folder)
     assert done.returncode == 1
     assert "violated: invariant open" in done.stdout

@@ -48,7 +48,9 @@ def test_names_can_be_imported_alone(folder: Path) -> None:
 
 
 def test_a_cycle_of_imports_is_fine(folder: Path) -> None:
-    (folder / "one.fsm").write_text("module one import two enum A { x } machine M { f: two.B initial state S invariant f == y }")
+    (folder / "one.fsm").write_text(
+        "module one import two enum A { x } machine M { f: two.B initial state S invariant f == y }"
+    )
     (folder / "two.fsm").write_text("module two import one enum B { y } machine N { f: one.A initial state S }")
     loaded = load(["one.fsm"])
     assert loaded.diagnostics == ()
@@ -94,7 +96,7 @@ def test_setting_forms() -> None:
     assert setting("lazy=true") == ("lazy", s.Word("true"))
     assert setting("policy=fifo") == ("policy", s.Name("fifo"))
     for wrong in ("groups", "=5", "groups=", "a b=1", "x=1+1", "x=__import__('os')"):
-        with pytest.raises(ValueError, match="."):
+        with pytest.raises(ValueError, match="is not of the form|is neither"):
             setting(wrong)
 
 

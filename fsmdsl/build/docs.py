@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from fsmdsl.source import Source
 from fsmdsl.tree import Comment, Token
 
-SEPARATORS = frozenset(", | < > ;".split())
+SEPARATORS = frozenset({",", "|", "<", ">", ";"})
 
 
 class Docs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fsmdsl import syntax as s
 from fsmdsl.build.builder import Builder
-from fsmdsl.build.expressions import binders, expression, expressions
+from fsmdsl.build.expressions import binders, expression
 from fsmdsl.tree import Node
 
 
@@ -26,9 +26,9 @@ def _effect(b: Builder, node: Node) -> s.Effect:
     parts, span = node.nodes(), b.span(node)
     match node.rule:
         case "assign":
-            return s.Assign(*expressions(b, parts), span)
+            return s.Assign(expression(b, parts[0]), expression(b, parts[1]), span)
         case "add" | "remove" as kind:
-            return s.Change(kind, *expressions(b, parts), span)
+            return s.Change(kind, expression(b, parts[0]), expression(b, parts[1]), span)
         case "post":
             return s.Post(expression(b, parts[0]), span)
         case "for_":

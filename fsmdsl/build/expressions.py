@@ -41,7 +41,11 @@ def condition(b: Builder, node: Node) -> s.Expr | None:
 
 
 def _binary(operator: s.BinaryOperator) -> Callable[[Builder, Node, Span], s.Expr]:
-    return lambda b, n, span: s.Binary(operator, *expressions(b, n.nodes()), span)
+    def build(b: Builder, node: Node, span: Span) -> s.Expr:
+        left, right = expressions(b, node.nodes())
+        return s.Binary(operator, left, right, span)
+
+    return build
 
 
 def _unary(operator: Any) -> Callable[[Builder, Node, Span], s.Expr]:
@@ -65,6 +69,11 @@ def _sum(b: Builder, node: Node, span: Span) -> s.Expr:
 def _compare(b: Builder, node: Node, span: Span) -> s.Expr:
     left, operator, right = node.nodes()
     return s.Binary(cast(s.BinaryOperator, operator.text()), expression(b, left), expression(b, right), span)
+
+
+def _conditional(b: Builder, node: Node, span: Span) -> s.Expr:
+    test, then, otherwise = expressions(b, node.nodes())
+    return s.Conditional(test, then, otherwise, span)
 
 
 def _quantified(b: Builder, node: Node, span: Span) -> s.Expr:
@@ -110,7 +119,7 @@ _EXPRESSIONS: dict[str, Callable[[Builder, Node, Span], s.Expr]] = {
     "next": _unary("next"),
     "negative": _unary("-"),
     "quantified": _quantified,
-    "conditional": lambda b, n, span: s.Conditional(*expressions(b, n.nodes()), span),
+    "conditional": _conditional,
     "compare": _compare,
     "sum": _sum,
     "number": lambda b, n, span: s.Number(number(n), span),

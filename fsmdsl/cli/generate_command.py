@@ -31,9 +31,7 @@ TARGETS = {"python": emit.python, "transitions": emit.transitions}
 @click.option("--target", type=click.Choice(list(TARGETS)), default="python", show_default=True, help="What to write.")
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit with 1 if something would change.")
 @format_option
-def command(
-    paths: tuple[str, ...], as_documented: bool, out: Path, target: str, only_check: bool, form: str
-) -> None:
+def command(paths: tuple[str, ...], as_documented: bool, out: Path, target: str, only_check: bool, form: str) -> None:
     """Write the classes of every machine: one package for each module, in a folder of its own.
 
     The folder holds nothing else: files of modules that are gone are removed, if this command made them.

@@ -35,7 +35,7 @@ def _table(machine: m.Machine) -> list[str]:
     ]
     widths = [max((len(r[i]) for r in rows), default=0) for i in range(3)]
     lines = [
-        f"  {label.ljust(widths[0])}  {source.ljust(widths[1])} -> {target.ljust(widths[2])}  {trigger}  {amended}".rstrip()
+        f"  {label:<{widths[0]}}  {source:<{widths[1]}} -> {target:<{widths[2]}}  {trigger}  {amended}".rstrip()
         for label, source, target, trigger, amended in rows
     ]
     states = ", ".join(s.name for s in machine.states)

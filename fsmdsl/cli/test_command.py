@@ -32,7 +32,9 @@ def command(paths: tuple[str, ...], as_documented: bool, verbose: bool, form: st
     done = [play(model, scenario) for scenario in model.scenarios.values()]
     failed = [x for x in done if not x.passed]
     if form == "json":
-        say_json("test", {"passed": len(done) - len(failed), "failed": len(failed), "scenarios": [played(x) for x in done]})
+        say_json(
+            "test", {"passed": len(done) - len(failed), "failed": len(failed), "scenarios": [played(x) for x in done]}
+        )
         sys.exit(FINDINGS if failed else 0)
     for x in done:
         if verbose or not x.passed:

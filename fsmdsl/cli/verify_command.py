@@ -34,7 +34,9 @@ BOUNDED = 3
 @documented_option
 @click.option("--system", "names", multiple=True, metavar="NAME", help="Only this system (may be repeated).")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
-@click.option("--max-states", type=click.IntRange(1), default=200_000, show_default=True, help="Stop at so many states.")
+@click.option(
+    "--max-states", type=click.IntRange(1), default=200_000, show_default=True, help="Stop at so many states."
+)
 @click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Stop after so long, for each system.")
 @click.option("--all", "every", is_flag=True, help="Also what holds, with the witnesses.")
 @format_option
@@ -88,7 +90,9 @@ def _chosen(model: m.Model, names: tuple[str, ...]) -> list[m.System]:
     known = {name: x for x in model.systems.values() for name in (x.name, x.qualified)}
     for name in names:
         if name not in known:
-            advice = did_you_mean(name, known) or f"there are {', '.join(f'`{x.name}`' for x in model.systems.values())}"
+            advice = (
+                did_you_mean(name, known) or f"there are {', '.join(f'`{x.name}`' for x in model.systems.values())}"
+            )
             misuse(f"there is no system `{name}`; {advice}")
     return list(dict.fromkeys(known[name] for name in names))
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement, fromstring, tostring
 
 from fsmdsl.draw.dot import INK
 
@@ -15,41 +14,84 @@ svg.fsm-diagram:root { color: #24292f; }
 """
 """Inside a page, the colour of the text is the page's; alone, the picture follows the reader's light or dark mode."""
 
-_XLINK = "{http://www.w3.org/1999/xlink}title"
+_TOOLTIP = "{http://www.w3.org/1999/xlink}title"
 
 
 def restyled(svg: str, title: str) -> str:
     """The picture without declarations, so that it can stand in a page. `title` is what a screen reader says."""
-    root = ElementTree.fromstring(svg)
+    root = fromstring(svg)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
         for paint in ("fill", "stroke"):
             if element.get(paint) == INK:
                 element.set(paint, "currentColor")
-    graph = root.find("g")
-    assert graph is not None  # Graphviz puts everything into one group
-    _retitle(graph, "")
+    _tidy(root)
+    sizes = {name: root.get(name, "") for name in ("width", "height", "viewBox")}
     root.attrib = {
-        "xmlns": "http://www.w3.org/2000/svg",
-        "class": "fsm-diagram",
-        "role": "img",
-        "aria-label": title,
-        "width": root.get("width", "").removesuffix("pt"),
-        "height": root.get("height", "").removesuffix("pt"),
-        "viewBox": root.get("viewBox", ""),
-    }
-    style = ElementTree.Element("style")
+        "xmlns": "http://www.w3.org/2000/svg", "class": "fsm-diagram", "role": "img", "aria-label": title, **sizes,
+    }  # fmt: skip
+    style = Element("style")
     style.text = STYLE
     root.insert(0, style)
-    return ElementTree.tostring(root, encoding="unicode") + "\n"
+    return tostring(root, encoding="unicode") + "\n"
 
 
-def _retitle(group: ElementTree.Element, shown: str) -> None:
-    """Graphviz writes an element's tooltip on a link inside of it that leads nowhere. It becomes the element's title,
-    which is what browsers show, and the link goes; the link around a transition's label becomes a group."""
-    for title in group.findall("title"):
-        group.remove(title)
-    children = [found for child in list(group) for found in _unlinked(child)]
-    tips = [tip for tip, _ in children if tip.strip() and tip != shown]
-    own = tips[0] if tips and not group.get("id", "").startswith("a_") else ""
-    group[:] = []
+def _tidy(group: Element) -> None:
+    """Graphviz writes tooltips on links that lead nowhere, and as titles names of its own. Here each element has its
+    tooltip as its title, which browsers show; a link inside a label, which is a transition's, becomes a group."""
+    shown = ""
+    children: list[Element] = []
+    for child in group:
+        tooltip, inside = _unlinked(child)
+        if child.tag == "title":
+            continue
+        if tooltip is None:
+            _tidy(child)
+            children.append(child)
+            continue
+        part = Element("g")
+        part.extend(inside)
+        _tidy(part)
+        name = child.get("id", "").removeprefix("a_")
+        if name.removesuffix("-label") == group.get("id"):
+            shown = shown or tooltip
+            children.extend(part)
+        else:
+            part.attrib = {"id": name, "class": "label"}
+            _entitle(part, tooltip)
+            children.append(part)
+    group[:] = _joined(children)
+    _entitle(group, shown)
+
+
+def _unlinked(element: Element) -> tuple[str | None, list[Element]]:
+    """The tooltip and the contents of `<g><a xlink:title="…">…</a></g>`; None for anything else."""
+    link = element[0] if element.tag == "g" and len(element) == 1 else None
+    if link is None or link.tag != "a":
+        return None, []
+    return link.get(_TOOLTIP, "").strip(), list(link)
+
+
+def _entitle(element: Element, shown: str) -> None:
+    if shown:
+        title = Element("title")
+        title.text = shown
+        element.insert(0, title)
+
+
+def _joined(children: list[Element]) -> list[Element]:
+    """Pieces of one line become one text, so that they follow one another in fonts of any width."""
+    joined: list[Element] = []
+    for child in children:
+        last = joined[-1] if joined else None
+        if last is not None and _continues(last, child):
+            piece = SubElement(last, "tspan", {k: v for k, v in child.attrib.items() if k.startswith(("f", "s"))})
+            piece.text = child.text
+        else:
+            joined.append(child)
+    return joined
+
+
+def _continues(last: Element, child: Element) -> bool:
+    same_line = last.tag == child.tag == "text" and last.get("y") == child.get("y")
+    return same_line and (child.text or "").startswith(" ")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
 from fsmdsl.parse.table import Rule, Table
 from fsmdsl.tree import Node, Token
@@ -78,13 +79,11 @@ def _reduced(table: Table, top: Frame, rule: Rule, here: int) -> Frame:
     elif rule.how == "unwrap" and len(kept) == 1:
         value = kept[0]
     else:
-        value = Node(rule.name, _flat(kept), start, end)
+        value = Node(rule.name, _flat(kept) if rule.mixed else cast(list[Node | Token], kept), start, end)
     return Frame(below, table.moves[below.state][rule.made], value, start, end, below.height + 1)
 
 
 def _flat(parts: list[Value]) -> list[Node | Token]:
-    if not any(isinstance(p, Spread) for p in parts):
-        return [p for p in parts if p is not None and not isinstance(p, Spread)]
     found: list[Node | Token] = []
     stack = parts[::-1]
     while stack:

@@ -40,10 +40,13 @@ ROLES = {
 }  # fmt: skip
 """What to call a part of a certain rule."""
 
-CONDITIONAL = frozenset("when invariant reachable property expect if_ conditional".split())
+CONDITIONAL = frozenset({"when", "invariant", "reachable", "property", "expect", "if_", "conditional"})
 """Rules whose expression is a condition."""
 
-OPERATORS = frozenset(f"`{x}`" for x in "and or => ~> until == != < <= > >= in not has + - & . [ ( ?".split())
+OPERATORS = frozenset({
+    "`and`", "`or`", "`=>`", "`~>`", "`until`", "`==`", "`!=`", "`<`", "`<=`", "`>`", "`>=`", "`in`", "`not`", "`has`", "`+`",
+    "`-`", "`&`", "`.`", "`[`", "`(`", "`?`",
+})  # fmt: skip
 
 LAST = ("an operator", DECLARATION, "an effect", "a step", "`}`", "the end of the file")
 """What a listing ends with, in this order."""

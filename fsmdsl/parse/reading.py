@@ -19,8 +19,7 @@ from fsmdsl.parse.tokens import lex
 from fsmdsl.source import Source, Span
 from fsmdsl.tree import Comment, Node, Token
 
-
-BODIES = frozenset("block else_ state_body hold_body amend".split())
+BODIES = frozenset({"block", "else_", "state_body", "hold_body", "amend"})
 """Rules whose parts may hold the like of themselves, and may have no parts."""
 
 

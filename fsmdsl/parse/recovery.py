@@ -36,10 +36,10 @@ CONFUSED = {
 CLOSABLE = 3
 """From how many of the stacks below a mistake blocks are closed to go on."""
 
-CLAUSES = frozenset("on when do after under".split())
+CLAUSES = frozenset({"on", "when", "do", "after", "under"})
 """Words at which reading can go on inside a declaration."""
 
-TOPMOST = frozenset("machine system scenario enum locks import".split())
+TOPMOST = frozenset({"machine", "system", "scenario", "enum", "locks", "import"})
 """Words that begin a declaration of the module if they stand at the very start of a line, whatever is open."""
 
 
@@ -87,7 +87,9 @@ class Place:
         """The message for a token that cannot stand where it does."""
         text = self.tokens[i].text
         fix = None if meant is None else Fix(self.span(i), meant, f"write `{meant}`")
-        found = UNEXPECTED.at(self.span(i), f"`{text if len(text) <= 40 else text[:39] + '…'}` cannot stand here", fix=fix)
+        found = UNEXPECTED.at(
+            self.span(i), f"`{text if len(text) <= 40 else text[:39] + '…'}` cannot stand here", fix=fix
+        )
         return found if advice is None else found.help(advice)
 
 
@@ -153,7 +155,9 @@ def _unfinished_message(place: Place, top: Frame, i: int) -> Diagnostic:
     opening = _open_brace(place, top)
     begins = f"`{place.tokens[i].text}` begins the next one"
     if opening is not None and probe(place.table, top, "}") is not None:
-        return UNEXPECTED.at(place.span(i), f"a `}}` is missing before `{place.tokens[i].text}`").label(opening, "opened here")
+        return UNEXPECTED.at(place.span(i), f"a `}}` is missing before `{place.tokens[i].text}`").label(
+            opening, "opened here"
+        )
     found = UNEXPECTED.at(place.span(i - 1), "this declaration is not finished").label(place.span(i), begins)
     wanted = listing(place.table, top)
     return found if wanted is None else found.help(f"expected {wanted}")
@@ -189,7 +193,9 @@ def _ended(place: Place) -> Mistake | None:
     last = place.span(max(place.at - 1, 0))
     opening = _open_brace(place, place.top)
     if opening is not None and probe(place.table, place.top, "}") is not None:
-        found = UNEXPECTED.at(last, "the file ends before a `}`").label(opening, "opened here").help("close it with `}`")
+        found = (
+            UNEXPECTED.at(last, "the file ends before a `}`").label(opening, "opened here").help("close it with `}`")
+        )
     else:
         wanted = listing(place.table, place.top)
         found = UNEXPECTED.at(last, "the file ends in the middle of a declaration")
@@ -216,7 +222,9 @@ def _skip(place: Place) -> Mistake:
 def _general(place: Place) -> Diagnostic:
     if place.token.kind in ("ENTRY", "EXIT"):
         word = place.token.kind.lower()
-        return place.unexpected(place.at, f"`on {word}` declares what is done on {word}; no event can be called `{word}`")
+        return place.unexpected(
+            place.at, f"`on {word}` declares what is done on {word}; no event can be called `{word}`"
+        )
     if place.token.kind == ";":
         return place.unexpected(place.at, "take it away: only effects are separated, and even they need not be")
     wanted = listing(place.table, place.top)

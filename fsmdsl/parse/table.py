@@ -24,6 +24,8 @@ class Rule(NamedTuple):
     how: Literal["node", "spread", "unwrap"]
     transparent: bool
     """Whether it makes nothing but the one part that it has."""
+    mixed: bool
+    """Whether some of its parts are those of a `spread` rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,4 +68,6 @@ def load() -> Table:
 
 
 def _rule(name: str, made: str, symbols: list[str], kept: list[int], how: Literal["node", "spread", "unwrap"]) -> Rule:
-    return Rule(name, made, tuple(symbols), tuple(kept), how, how == "unwrap" and len(symbols) == len(kept) == 1)
+    transparent = how == "unwrap" and len(symbols) == len(kept) == 1
+    mixed = any(symbols[i].startswith("<_") for i in kept)
+    return Rule(name, made, tuple(symbols), tuple(kept), how, transparent, mixed)

@@ -82,7 +82,11 @@ def _matches(table: Table, text: str) -> Iterator[tuple[str, int, int]]:
         for found in table.pattern.finditer(text, here):
             kind = found.lastgroup or ""
             first, end = found.span(kind)
-            if kind == "FOREIGN_COMMENT" and text.startswith("/*", first) and (close := text.find("*/", first + 2)) >= 0:
+            if (
+                kind == "FOREIGN_COMMENT"
+                and text.startswith("/*", first)
+                and (close := text.find("*/", first + 2)) >= 0
+            ):
                 end = start = close + 2
             yield kind, first, end
             if start is not None or kind == "END":  # which is met again behind white space
@@ -102,11 +106,15 @@ def _other(lexed: Lexed, kind: str, start: int, end: int) -> Token | None:
             lexed.report(start, end, f"`{text}` is not a sign of the language", f"write `{kind}`", kind)
         case "FOREIGN_STRING":
             kind = "STRING"
-            lexed.report(start, end, "a text stands in plain double quotes", f'write `"{text[1:-1]}"`', f'"{text[1:-1]}"')
+            lexed.report(
+                start, end, "a text stands in plain double quotes", f'write `"{text[1:-1]}"`', f'"{text[1:-1]}"'
+            )
         case "FOREIGN_NAME":
             kind = "NAME"
             bad = next(c for c in text if not (c.isascii() and c.isalnum()) and c != "_")
-            lexed.report(start, end, f"{_shown(bad)} cannot be part of a name", "names have letters a to z, digits and `_`")
+            lexed.report(
+                start, end, f"{_shown(bad)} cannot be part of a name", "names have letters a to z, digits and `_`"
+            )
         case "FOREIGN_NUMBER":
             return _foreign_number(lexed, text, start, end)
         case "ENTRY" | "EXIT" | "END":
@@ -145,11 +153,15 @@ def _foreign_number(lexed: Lexed, text: str, start: int, end: int) -> Token:
     """Digits with something at them: `5m`, `1_000`, `2nd`."""
     unit = text.lstrip("0123456789")
     digits = text[: len(text) - len(unit)]
-    found = BAD_NUMBER.at(Span(lexed.source, start, end), f"`{text[:40]}` is neither a number nor a duration nor a name")
+    found = BAD_NUMBER.at(
+        Span(lexed.source, start, end), f"`{text[:40]}` is neither a number nor a duration nor a name"
+    )
     if unit in ALIKE:
         found = found.help(f"did you mean `{digits}{ALIKE[unit]}`?")
     else:
-        found = found.help("numbers are digits alone; durations end in `ms`, `s`, `min`, `h` or `d`; names begin with a letter")
+        found = found.help(
+            "numbers are digits alone; durations end in `ms`, `s`, `min`, `h` or `d`; names begin with a letter"
+        )
     lexed.found.append(found)
     return Token("DURATION" if unit in ALIKE else "INT", f"1{ALIKE.get(unit, '')}", start, end)
 
@@ -157,7 +169,9 @@ def _foreign_number(lexed: Lexed, text: str, start: int, end: int) -> Token:
 def _check_hidden(lexed: Lexed, start: int, end: int) -> None:
     found = HIDDEN.search(lexed.source.text, start, end)
     if found is not None:
-        lexed.report(found.start(), found.end(), f"{_shown(found[0])} cannot be seen and may mislead readers", "take it away")
+        lexed.report(
+            found.start(), found.end(), f"{_shown(found[0])} cannot be seen and may mislead readers", "take it away"
+        )
 
 
 def _shown(character: str) -> str:

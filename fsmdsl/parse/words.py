@@ -13,12 +13,11 @@ from fsmdsl.parse.automaton import Frame, probe
 from fsmdsl.parse.table import Table
 from fsmdsl.tree import Token
 
-RESERVED = frozenset(
-    """
-    module import enum opaque machine system scenario let param state event action invariant ignore amends durable
-    on after when do for if then else in has and or not all some true false none self
-    """.split()
-)
+RESERVED = frozenset({
+    "module", "import", "enum", "opaque", "machine", "system", "scenario", "let", "param", "state", "event", "action",
+    "invariant", "ignore", "amends", "durable", "on", "after", "when", "do", "for", "if", "then", "else", "in", "has",
+    "and", "or", "not", "all", "some", "true", "false", "none", "self",
+})  # fmt: skip
 """Words that are never names: they hold a declaration or an expression together."""
 
 PREFERS_NAME = frozenset(

@@ -1,11 +1,11 @@
 """Diagnostics as text: a headline, the line with the place marked, and what to do.
 
-    error[FSM101]: there is no state `Shut`
-      --> door.fsm:4:13
-       |
-     4 |     Open -> Shut on push
-       |             ^^^^
-       = help: declare a state of that name
+error[FSM101]: there is no state `Shut`
+  --> door.fsm:4:13
+   |
+ 4 |     Open -> Shut on push
+   |             ^^^^
+   = help: declare a state of that name
 """
 
 from __future__ import annotations

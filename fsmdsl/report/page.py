@@ -132,4 +132,4 @@ def _template() -> Any:
 
 def anchor(*names: str) -> str:
     """An id made of names; only letters, digits, dots and dashes."""
-    return "-".join("".join(c if c.isalnum() and c.isascii() or c == "." else "-" for c in n) for n in names)
+    return "-".join("".join(c if (c.isalnum() and c.isascii()) or c == "." else "-" for c in n) for n in names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
@@ -36,7 +37,7 @@ def _opened(decl: s.LocksDecl, as_documented: bool) -> Iterator[tuple[s.LockOrde
 
 def _pairs(order: s.LockOrder, why: str | None) -> Iterator[m.LockPair]:
     uses = [_use(u) for u in order.locks]
-    for held, wanted in zip(uses, uses[1:], strict=False):
+    for held, wanted in pairwise(uses):
         yield m.LockPair(held, wanted, why, order.span)
 
 

@@ -272,8 +272,8 @@ REPLACES = _rule(
     "replaces-nothing",
     "an amendment that replaces no documented row",
     """
-`amends "reason" replaces e4: …` takes the place of the document's transitions labelled `e4`. Without such a row there is
-nothing to replace.
+`amends "reason" replaces e4: …` takes the place of the document's transitions labelled `e4`. Without such a row there
+is nothing to replace.
 
 ```fsm
 machine Door {
@@ -289,6 +289,6 @@ Correct the label, or leave `replaces` out.
 )
 
 RULES = (
-    UNKNOWN, TWICE, MISMATCH, ARGUMENTS, AMBIGUOUS, SENDER, MISPLACED, IMPORT, INITIAL, FLAGS, CIRCULAR, INSTANCE, RANGE,
-    REPLACES,
+    UNKNOWN, TWICE, MISMATCH, ARGUMENTS, AMBIGUOUS, SENDER, MISPLACED, IMPORT, INITIAL, FLAGS, CIRCULAR, INSTANCE,
+    RANGE, REPLACES,
 )  # fmt: skip

@@ -31,7 +31,20 @@ def scenario(module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.Sys
         channels = channels_of(module, names, decl.name)
         groups = tuple(names.groups.values())
         around = m.System(
-            decl.name.text, module.name, groups, instances, None, (), None, (), (), (), (), channels, decl.doc, decl.span
+            decl.name.text,
+            module.name,
+            groups,
+            instances,
+            None,
+            (),
+            None,
+            (),
+            (),
+            (),
+            (),
+            channels,
+            decl.doc,
+            decl.span,
         )
     else:
         found = _system(module, decl, systems)

@@ -18,6 +18,9 @@ from fsmdsl.resolve.types import bare, shown
 
 T = TypeVar("T")
 
+MOST_INSTANCES = 10_000
+"""No search gets through more, and a slip of the finger should not fill the memory."""
+
 
 def system(module: ModuleNames, decl: s.SystemDecl) -> m.System:
     """A system, once all machines are known."""
@@ -62,8 +65,9 @@ def named(module: ModuleNames, qualified: str, decls: Sequence[s.InstanceDecl]) 
         if machine is None:
             continue
         count = 1 if decl.count is None else decl.count
-        if count < 1:
-            module.program.found.append(rules.RANGE.at(decl.span, f"`{decl.name.text}` has no instances"))
+        if not 1 <= count <= MOST_INSTANCES:
+            how_many = "no instances" if count < 1 else f"more than {MOST_INSTANCES} instances"
+            module.program.found.append(rules.RANGE.at(decl.span, f"`{decl.name.text}` has {how_many}"))
             count = 1
         group = m.InstanceGroup(decl.name.text, machine.qualified, count, decl.count is None, decl.symmetric, decl.span)
         _take(names, decl.name, names.groups, group)

@@ -1,0 +1,110 @@
+"""DOT to a picture, by Graphviz: the `dot` program, else the library in the pygraphviz wheel.
+
+The library runs in a process of its own: it is C code that prints to the terminal and, at worst, takes its process
+down. Different versions of Graphviz draw differently, so nothing here is compared in tests to the letter.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from typing import Literal
+
+from fsmdsl.diagnostics import Diagnostic, Rule, Severity
+from fsmdsl.draw.dot import Direction, dot
+from fsmdsl.draw.graph import Graph
+from fsmdsl.draw.restyle import restyled
+from fsmdsl.source import NOWHERE
+
+NO_GRAPHVIZ = Rule(
+    "FSM501",
+    "no-graphviz",
+    Severity.ERROR,
+    "a picture is asked for, and Graphviz is not installed",
+    """
+SVG, PNG and PDF are laid out by Graphviz. Neither its `dot` program nor the `pygraphviz` package, which brings
+Graphviz with it, was found.
+
+```console
+$ fsm draw specs/hived --format svg
+```
+
+Install the extra, `pip install 'fsmdsl[svg]'`, or Graphviz itself; or take a format that needs neither:
+`--format mermaid`, `plantuml` or `dot`.
+""",
+)
+
+NOT_DRAWN = Rule(
+    "FSM502",
+    "not-drawn",
+    Severity.ERROR,
+    "Graphviz could not draw a machine",
+    """
+Graphviz ended with an error, or took longer than a minute. The machine itself is not at fault; very large ones are
+too much for its layout.
+
+```console
+$ fsm draw huge.fsm --format svg
+```
+
+Write the diagram as text, with `--format dot` or `--format mermaid`, and lay it out with another program.
+""",
+)
+
+RULES = (NO_GRAPHVIZ, NOT_DRAWN)
+
+Picture = Literal["svg", "png", "pdf"]
+
+PATIENCE = 60.0
+"""Seconds that a drawing may take."""
+
+_LIBRARY = """
+import sys, pygraphviz
+form, *arguments = sys.argv[1:]
+graph = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode("utf-8"))
+sys.stdout.buffer.write(graph.draw(format=form, prog="dot", args=" ".join(arguments)))
+"""
+
+
+def picture(graph: Graph, form: Picture, direction: Direction = "TB") -> bytes | Diagnostic:
+    """The graph as a picture, with a legend; SVG is ready to stand in a page."""
+    drawn = rendered(dot(graph, direction), form)
+    if isinstance(drawn, Diagnostic) or form != "svg":
+        return drawn
+    return restyled(drawn.decode("utf-8"), f"State machine {graph.name}").encode("utf-8")
+
+
+def rendered(text: str, form: Picture) -> bytes | Diagnostic:
+    """What Graphviz makes of a text in its language."""
+    command = _command(form)
+    if command is None:
+        return NO_GRAPHVIZ.at(NOWHERE, f"Graphviz is not installed, so there can be no {form.upper()}").help(
+            "run `pip install 'fsmdsl[svg]'`, or draw with `--format mermaid`"
+        )
+    try:
+        done = subprocess.run(command, input=text.encode("utf-8"), capture_output=True, timeout=PATIENCE, check=False)
+    except subprocess.TimeoutExpired:
+        return NOT_DRAWN.at(NOWHERE, f"Graphviz did not finish within {PATIENCE:.0f} seconds")
+    except OSError as error:
+        return NOT_DRAWN.at(NOWHERE, f"Graphviz could not be started: {error.strerror}")
+    if done.returncode or not done.stdout:
+        return NOT_DRAWN.at(NOWHERE, f"Graphviz failed: {_complaint(done.stderr)}")
+    return done.stdout
+
+
+def _command(form: Picture) -> list[str] | None:
+    """The first Graphviz that there is, and its arguments."""
+    look = [] if form == "svg" else ["-Gbgcolor=white", "-Gdpi=144"]
+    if program := shutil.which("dot"):
+        return [program, f"-T{form}", *look]
+    if find_spec("pygraphviz") is not None:
+        return [sys.executable, "-P", "-c", _LIBRARY, form, *look]
+    return None
+
+
+def _complaint(stderr: bytes) -> str:
+    """The last line that is not about fonts."""
+    lines = [x for x in stderr.decode("utf-8", "replace").splitlines() if x.strip() and "ontconfig" not in x]
+    return lines[-1].strip() if lines else "no reason given"
