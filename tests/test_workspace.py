@@ -96,7 +96,7 @@ def test_setting_forms() -> None:
     assert setting("lazy=true") == ("lazy", s.Word("true"))
     assert setting("policy=fifo") == ("policy", s.Name("fifo"))
     for wrong in ("groups", "=5", "groups=", "a b=1", "x=1+1", "x=__import__('os')"):
-        with pytest.raises(ValueError, match="is not of the form|is neither"):
+        with pytest.raises(ValueError, match=r"is not of the form|is neither"):
             setting(wrong)
 
 

@@ -5,6 +5,7 @@ Each subcommand is a module of this package and is imported when it is called, s
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from typing import Any
@@ -54,18 +55,20 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
+def version() -> str:
+    """The installed version."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
 
     try:
-        return version("fsmdsl")
+        return installed("fsmdsl")
     except PackageNotFoundError:
         return "(not installed)"
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, value: Any) -> None:
     if value and not ctx.resilient_parsing:
-        click.echo(f"fsm {_version()}")
+        click.echo(f"fsm {version()}")
         ctx.exit()
 
 
@@ -78,13 +81,23 @@ def cli() -> None:
     """
 
 
+INTERNAL = 70
+"""The exit code when the fault is ours."""
+
+
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command; never shows a traceback for what a user did."""
+    """Run the command. No traceback reaches a user, unless FSM_TRACEBACK is set to ask for one."""
     try:
         cli.main(arguments, prog_name="fsm", standalone_mode=True)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
     except RecursionError:
-        click.echo("fsm: this spec is nested too deeply to be handled", err=True)
+        click.echo("fsm: this spec is nested too deeply to be handled; name the inner parts with `let`", err=True)
         sys.exit(1)
+    except Exception as error:
+        if os.environ.get("FSM_TRACEBACK"):
+            raise
+        click.echo(f"fsm: a mistake of fsm itself, not yours: {type(error).__name__}: {error}", err=True)
+        click.echo("fsm: please report it, with the spec and what FSM_TRACEBACK=1 makes it print", err=True)
+        sys.exit(INTERNAL)

@@ -21,14 +21,22 @@ class Layout:
 def layout(graph: Graph) -> Layout:
     """The layout of a graph."""
     ends = dict(_ends(graph.nodes))
-    around = dict(_around(graph.nodes, ()))
+    home = enclosing(graph)
     broken: dict[str | None, tuple[Edge, ...]] = {}
     for edge in graph.edges:
         if edge.labels and (edge.source in ends or edge.target in ends):
-            common = [outer for outer in around[edge.source] if outer in around[edge.target]]
-            home = common[-1] if common else None
-            broken[home] = (*broken.get(home, ()), edge)
+            broken[home[edge.id]] = (*broken.get(home[edge.id], ()), edge)
     return Layout(ends, frozenset(_spine(graph)), broken)
+
+
+def enclosing(graph: Graph) -> dict[str, str | None]:
+    """For each edge the innermost composite around both of its ends, by id; None: the machine."""
+    around = dict(_around(graph.nodes, ()))
+    return {edge.id: _common(around[edge.source], around[edge.target]) for edge in graph.edges}
+
+
+def _common(left: tuple[str, ...], right: tuple[str, ...]) -> str | None:
+    return next((outer for outer in reversed(left) if outer in right), None)
 
 
 def _ends(nodes: Iterable[Node]) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -85,7 +85,8 @@ def _joined(children: list[Element]) -> list[Element]:
     for child in children:
         last = joined[-1] if joined else None
         if last is not None and _continues(last, child):
-            piece = SubElement(last, "tspan", {k: v for k, v in child.attrib.items() if k.startswith(("f", "s"))})
+            look = {"font-weight": "normal", "font-style": "normal", **child.attrib}
+            piece = SubElement(last, "tspan", {k: look[k] for k in ("font-weight", "font-style", "fill") if k in look})
             piece.text = child.text
         else:
             joined.append(child)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterable
 
 
 def clean(text: str) -> str:
@@ -33,3 +34,16 @@ def _broken(text: str, width: int) -> list[str]:
 def safe(name: str) -> str:
     """A name that may stand in an id, a class and a bare identifier of every format; different for different names."""
     return re.sub(r"[^A-Za-z0-9_]", lambda found: f"-{ord(found[0]):x}-", name)
+
+
+def identifiers(ids: Iterable[str], reserved: frozenset[str]) -> dict[str, str]:
+    """A bare identifier for each id: the state's own name where no other has it and the format has no other use for it."""
+    given: dict[str, str] = {}
+    taken = {word.casefold() for word in reserved}
+    for full in ids:
+        name = re.sub(r"\W", "_", full.rpartition("state-")[2], flags=re.ASCII) or "_"
+        while name.casefold() in taken:
+            name += "_"
+        taken.add(name.casefold())
+        given[full] = name
+    return given

@@ -28,7 +28,7 @@ from fsmdsl.emit.members import (
 )
 from fsmdsl.emit.persistence import persistence
 from fsmdsl.emit.rows import move, triggers
-from fsmdsl.emit.selection import Follow, Trigger, dispatch
+from fsmdsl.emit.selection import IGNORED, Follow, Trigger, dispatch
 from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
 from fsmdsl.emit.traits import anywhere, connected
 from fsmdsl.emit.types import annotation
@@ -171,7 +171,7 @@ def _event(place: Place, waits: bool, event: m.Event) -> Member:
 
 
 def _passed(machine: m.Machine, trigger: str) -> dict[str, Sequence[str]]:
-    return {i.state: ["pass  # ignored"] for i in machine.ignores if i.event == trigger}
+    return {i.state: IGNORED for i in machine.ignores if i.event == trigger}
 
 
 # Actions with outcomes -----------------------------------------------------------------------------------------------

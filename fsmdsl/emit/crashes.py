@@ -6,6 +6,7 @@ from fsmdsl import model as m
 from fsmdsl.emit.effects import statements
 from fsmdsl.emit.expressions import Place
 from fsmdsl.emit.members import Member, method, notes, table
+from fsmdsl.emit.names import Namespace
 from fsmdsl.emit.rows import triggers
 from fsmdsl.emit.selection import Trigger, dispatch
 from fsmdsl.emit.text import indented, literal
@@ -25,10 +26,17 @@ def _choice(place: Place, found: list[m.Transition]) -> Member:
     fleeting = [x.name for x in machine.leaves if not lasts(machine, x.name)]
     if not found and not fleeting:
         return []
-    lost = {x: [f'raise {file.machinery("Lost")}(f"a crash finds {{self!r}}, and no crash transition leads on")'] for x in fleeting}
-    trigger = Trigger("crash", place, (), lambda _place, _leaf, t: [f"return {t.index}"], ["return -1"])
-    lines = dispatch(trigger, lost)
-    return method("def _crash_row(self) -> int:", "", lines)
+    why = f'raise {file.machinery("Lost")}(f"a crash finds {{self!r}}, and no crash transition leads on")'
+    rows = _rows(found)
+    trigger = Trigger("crash", place, (), lambda _place, _leaf, t: [f"return {literal(rows[t.index])}"], ['return ""'])
+    lines = dispatch(trigger, {x: [why] for x in fleeting})
+    return method("def _crash_row(self) -> str:", "", lines)
+
+
+def _rows(found: list[m.Transition]) -> dict[int, str]:
+    """What crash transitions are called."""
+    space = Namespace(())
+    return {t.index: space.claim(f"{t.source} -> {t.target or t.source}") for t in found}
 
 
 def lasts(machine: m.Machine, leaf: str) -> bool:
@@ -56,9 +64,10 @@ def _transition(place: Place, found: list[m.Transition]) -> Member:
         return []
     assert machine is not None
     lines: list[str] = []
+    rows = _rows(found)
     for t in found:
         target = "self._state" if t.target is None else place.names.states[machine.entered(t.target)]
         code = [*notes(t), f'self._follow({literal(t.name)}, "crash", {target})', *statements(place, t.effects)]
         code += [] if t.target is None else [f"self._state = {target}"]
-        lines += [f"{'elif' if lines else 'if'} row == {t.index}:", *indented(code)]
-    return method("def _crash(self, row: int) -> None:", table(found), lines)
+        lines += [f"{'elif' if lines else 'if'} row == {literal(rows[t.index])}:", *indented(code)]
+    return method("def _crash(self, row: str) -> None:", f"A restart of the whole system.\n\n{table(found)}", lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import assert_never
+from typing import Literal, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.emit.files import File
@@ -225,19 +225,38 @@ def _logic(place: Place, e: m.Logic) -> tuple[str, Binds]:
     binds = Binds.AND if e.operator == "and" else Binds.OR
     texts: list[str] = []
     for operand in e.operands:
-        texts.append(python(place, operand, Binds(binds + 1)))
+        texts.append(python(place, operand, binds))
         place = place.knowing(operand) if e.operator == "and" else place.knowing_not(operand)
     return f" {e.operator} ".join(texts), binds
 
 
+_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
 def _negated(place: Place, e: m.Expr) -> tuple[str, Binds]:
+    """`not`, moved inwards where that reads better."""
     match e:
         case m.InState():
             return _in_state(place, e, positive=False)
+        case m.Not(operand=operand):
+            return _emitted(place, operand)
         case m.Binary(operator="in", left=left, right=right):
             return f"{python(place, left, Binds.UNION)} not in {_container(place, right)}", Binds.COMPARISON
+        case m.Binary(operator="=>", left=left, right=right):
+            return _logic(place, m.Logic("and", (left, m.Not(right))))
+        case m.Binary(operator=operator, left=left, right=right, type=type_) if operator in _OPPOSITE:
+            return _binary(place, m.Binary(_OPPOSITE[operator], left, right, type_))  # type: ignore[arg-type]
+        case m.Logic(operator=operator, operands=operands) if all(map(_flips, operands)):
+            other: Literal["and", "or"] = "or" if operator == "and" else "and"
+            return _logic(place, m.Logic(other, tuple(m.Not(x) for x in operands)))
         case _:
             return f"not {python(place, e, Binds.NOT)}", Binds.NOT
+
+
+def _flips(e: m.Expr) -> bool:
+    """Has a condition an opposite that is no longer than itself?"""
+    optional = isinstance(e, m.InState) and isinstance(e.target.type, m.OptionalType)
+    return isinstance(e, m.Not | m.InState) and not optional or (isinstance(e, m.Binary) and e.operator in _OPPOSITE)
 
 
 def _in_state(place: Place, e: m.InState, positive: bool) -> tuple[str, Binds]:
@@ -283,8 +302,7 @@ _IDENTICAL = {"==": "is", "!=": "is not"}
 def _binary(place: Place, e: m.Binary) -> tuple[str, Binds]:
     match e.operator:
         case "=>":
-            left = _emitted(place, m.Not(e.left))
-            premise = _bracketed(*left, Binds.AND)
+            premise = _bracketed(*_negated(place, e.left), Binds.AND)
             return f"{premise} or {python(place.knowing(e.left), e.right, Binds.AND)}", Binds.OR
         case "==" | "!=":
             return _equality(place, e), Binds.COMPARISON

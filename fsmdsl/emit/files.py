@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.names import Namespace, camel
-from fsmdsl.emit.text import docstring, folded, indented
+from fsmdsl.emit.text import WIDTH, docstring, folded, indented
 
 Origin = tuple[str, ...]
 """The path of a module from the top of what is generated: `("hived", "cell")`."""
@@ -104,11 +105,13 @@ class File:
 
     def text(self, doc: str, body: Sequence[str]) -> str:
         """The whole file."""
+        words = set(re.findall(r"\w+", "\n".join(body)))
+        local = {key for key, name in self._local.items() if name in words}
         lines = [*docstring(doc), "", "from __future__ import annotations", ""]
-        lines += self._imports(self._running_library, self._running, 0)
-        typed = {key for key in self._local if key not in self._running}
-        if self._library or typed:
-            block = indented(self._imports(self._library, typed, 1))
+        lines += self._imports(self._running_library, local & self._running, 0)
+        typed, library = local - self._running, {(m, n) for m, n in self._library if n in words}
+        if library or typed:
+            block = indented(self._imports(library, typed, 1))
             lines += ["TYPE_CHECKING = False", "if TYPE_CHECKING:", *block]
         while lines[-1] == "":
             lines.pop()
@@ -124,7 +127,7 @@ class File:
             by_path.setdefault(relative_path(self.package, origin), []).append(shown)
         near_last = sorted(by_path, key=lambda p: (-(len(p) - len(p.lstrip("."))), p))
         inner = [f"from {path} import {', '.join(sorted(by_path[path], key=import_order))}" for path in near_last]
-        lines += folded([x if len(x) < 90 else _bracketed(x) for x in inner], indent)
+        lines += folded([x if len(x) <= WIDTH - 4 * indent else _bracketed(x) for x in inner], indent)
         return [*lines, ""] if inner else lines
 
 

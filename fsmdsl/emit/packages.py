@@ -16,7 +16,7 @@ from fsmdsl.emit.files import File, import_order, relative_path
 from fsmdsl.emit.locks import locks_file
 from fsmdsl.emit.standalone import standalone_class
 from fsmdsl.emit.systems import systems_file, with_code
-from fsmdsl.emit.text import docstring, folded, sentence
+from fsmdsl.emit.text import WIDTH, docstring, folded, sentence
 
 
 def package(context: Context, module: m.Module) -> dict[str, str]:
@@ -108,7 +108,7 @@ def _lost(context: Context, module: str) -> str:
     t = context.traits(module)
     parts = [x for x, has in (("awaited answers", t.outcomes), ("messages", t.channels), ("timers", t.timers)) if has]
     listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-    return f"{listed} are gone" if listed else "nothing of the step under way"
+    return f"{listed[0].upper()}{listed[1:]} are gone." if listed else ""
 
 
 def face(context: Context, module: m.Module, files: dict[str, str]) -> str:
@@ -138,7 +138,7 @@ def face(context: Context, module: m.Module, files: dict[str, str]) -> str:
 
 def _import(path: str, names: list[str]) -> str:
     line = f"from {path} import {', '.join(names)}"
-    return line if len(line) <= 90 else f"from {path} import ({', '.join(names)})"
+    return line if len(line) <= WIDTH else f"from {path} import ({', '.join(names)})"
 
 
 def _support(context: Context, module: m.Module) -> list[str]:

@@ -9,8 +9,10 @@ from fsmdsl import model as m
 from fsmdsl.emit.expressions import Place, python
 from fsmdsl.emit.names import snake
 from fsmdsl.emit.rows import Level, comes_before, levels, rivals
-from fsmdsl.emit.text import indented, literal
+from fsmdsl.emit.text import indented, literal, outermost_text
 from fsmdsl.emit.traits import may_fail
+
+IGNORED = ["pass  # ignored"]
 
 Follow = Callable[[Place, str, m.Transition], list[str]]
 """The statements that follow a transition from a leaf."""
@@ -58,10 +60,29 @@ def dispatch(trigger: Trigger, passed: Mapping[str, Sequence[str]] | None = None
     lines: list[str] = []
     for code, leaves in ordered:
         test = _compared(trigger.place, leaves) if fast else state_in(trigger.place, leaves)
-        lines += [f"{'elif' if lines else 'if'} {test}:", *indented(code)]
+        guard, inner = _guarded(code, trigger.otherwise)
+        if guard:
+            test = f"{bracketed(test)} and {bracketed(guard)}"
+        lines += [f"{'elif' if lines else 'if'} {test}:", *indented(inner)]
     if sum(map(len, groups.values())) < len(machine.leaves) and trigger.otherwise:
         lines += ["else:", *indented(trigger.otherwise)] if lines else trigger.otherwise
     return ["state = self._state", *lines] if len(groups) > 1 or fast else _directly(lines)
+
+
+def _guarded(code: Sequence[str], otherwise: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """A guard that can be asked together with the state, as nothing else comes into question; and what it leads to."""
+    rest = ["else:", *indented(otherwise)]
+    body = code[1 : len(code) - len(rest)]
+    alone = code[0].startswith("if ") and list(code[len(code) - len(rest) :]) == rest
+    if not alone or not body or any(not x.startswith(" ") for x in body):
+        return "", code
+    return code[0][3:-1], [x[4:] for x in body]
+
+
+def bracketed(condition: str) -> str:
+    """A condition that can stand beside `and`."""
+    loose = any(word in f" {text} " for text in outermost_text(condition) for word in (" or ", " if ", " lambda "))
+    return f"({condition})" if loose else condition
 
 
 def _directly(lines: Sequence[str]) -> list[str]:
@@ -105,7 +126,8 @@ def chosen(trigger: Trigger, leaf: str, found: Sequence[Level], otherwise: Seque
             return [*lines, *(["else:", *indented(code)] if word == "elif" else code)]
         lines += [f"{word} {tests[t.index]}:", *indented(code or ["pass"])]
         word = "elif"
-    return [*lines, *_else(chosen(trigger, leaf, rest, otherwise))]
+    last = chosen(trigger, leaf, rest, otherwise)
+    return [*lines, "# Otherwise ignored."] if last == IGNORED else [*lines, *_else(last)]
 
 
 def _else(code: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from fsmdsl.emit.expressions import Place
 from fsmdsl.emit.files import File
 from fsmdsl.emit.members import Member, invariant_member, joined, let_member, method
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
-from fsmdsl.emit.text import docstring, folded, indented, sentence
+from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
 
 
 def with_code(module: m.Module) -> list[m.System]:
@@ -50,7 +50,7 @@ def _names(system: m.System) -> Mapping[str, str]:
 
 def _slots(system: m.System, names: Mapping[str, str]) -> Member:
     slots = sorted(["system", *(names[g.name] for g in system.groups)])
-    return folded([f"__slots__ = ({', '.join(f'{chr(34)}{x}{chr(34)}' for x in slots)},)"], 1)
+    return folded([f"__slots__ = ({', '.join(literal(x) for x in slots)})"], 1)
 
 
 def _constructor(file: File, system: m.System, names: Mapping[str, str]) -> Member:

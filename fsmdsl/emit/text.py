@@ -87,7 +87,7 @@ def _fold(line: str, width: int) -> list[str]:
         return [line]
     margin = line[: len(line) - len(line.lstrip())]
     text = _parenthesised(line.lstrip())
-    place = _last_bracket(text)
+    place = _bracket(text, last=not text.startswith("def "))
     if place is None:
         return [line]
     start, end = place
@@ -114,8 +114,8 @@ def _parenthesised(text: str) -> str:
     return text
 
 
-def _last_bracket(text: str) -> tuple[int, int] | None:
-    """The last outermost pair of brackets with something in it."""
+def _bracket(text: str, last: bool) -> tuple[int, int] | None:
+    """The first or last outermost pair of brackets with something in it."""
     found = None
     start = depth = 0
     for place, c in _code(text):
@@ -123,7 +123,7 @@ def _last_bracket(text: str) -> tuple[int, int] | None:
             start, depth = (place if depth == 0 else start), depth + 1
         elif c in ")]}":
             depth -= 1
-            if depth == 0 and place > start + 1:
+            if depth == 0 and place > start + 1 and (last or found is None):
                 found = (start, place)
     return found
 
@@ -172,6 +172,11 @@ def _outermost(text: str) -> Iterator[tuple[int, str]]:
         if depth == 0:
             yield place, c
         depth += c in "([{"
+
+
+def outermost_text(text: str) -> Iterator[str]:
+    """What stands outside of brackets and strings."""
+    yield "".join(c for _, c in _outermost(text) if c not in "()[]{}")
 
 
 def _code(text: str) -> Iterator[tuple[int, str]]:

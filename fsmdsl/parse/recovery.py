@@ -152,6 +152,9 @@ def _unfinished(place: Place) -> Mistake | None:
 
 
 def _unfinished_message(place: Place, top: Frame, i: int) -> Diagnostic:
+    if place.tokens[i - 1].kind == "}":
+        found = place.unexpected(i, "the block that ends before it may be closed too early")
+        return found.label(place.span(i - 1), "closed here")
     opening = _open_brace(place, top)
     begins = f"`{place.tokens[i].text}` begins the next one"
     if opening is not None and probe(place.table, top, "}") is not None:
@@ -169,6 +172,8 @@ def _reserved(place: Place) -> Mistake | None:
         return None
     if place.token.kind == place.tokens[place.at - 1].kind and place.fits(place.top, place.at + 1, 3):
         return None  # written twice
+    if place.token.kind in CLAUSES and place.fits(probe(place.table, place.top, "NAME"), place.at, 3):
+        return None  # the name is missing
     after = advance(place.table, place.top, replace(place.token, kind="NAME"))
     if after is None or not place.fits(after, place.at + 1, 1):
         return None

@@ -14,7 +14,8 @@ from fsmdsl.report.data import diagnostic
 @dataclass(frozen=True, slots=True)
 class MachineView:
     """A machine as the page shows it. `svg` is a whole `<svg>` element made by `draw`, or empty; `rows` are
-    `data.row`s with `doc`; `matrix` has a row a state, a cell an event: `handled`, `ignored` or `error`."""
+    `data.row`s with `doc`; `matrix` has a row a state, a cell an event: `handled`,
+    `guarded` (handled where a guard holds), `ignored` or `error`."""
 
     name: str
     display: str

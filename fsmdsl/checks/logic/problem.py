@@ -79,14 +79,14 @@ class Problem:
         self._leaves = None if leaves is None else tuple(leaves)
         self._place: dict[m.Expr, int] = {}
         self.variables: list[Variable] = []
+        self.required: list[m.Expr] = []
         self.conditions: list[Formula] = []
         self._self: str | None = None
 
-    def require(self, condition: m.Expr) -> Formula:
+    def require(self, condition: m.Expr) -> None:
         """Add a condition, in normal form."""
-        formula = self.formula(condition)
-        self.conditions.append(formula)
-        return formula
+        self.required.append(condition)
+        self.conditions.append(self.formula(condition))
 
     def formula(self, condition: m.Expr) -> Formula:
         """A condition as a function of the variables, without requiring it."""
@@ -210,11 +210,11 @@ class Problem:
 
     def _order(self, e: m.Binary) -> Formula | None:
         """A comparison as a test of one variable: how its sides stand to each other."""
-        turned = m.Binary("<", e.right, e.left, m.BOOL)
+        pair, turned = (m.Collection("list", sides, m.ERROR) for sides in ((e.left, e.right), (e.right, e.left)))
         if turned in self._place:
             order, signs = self._variable(turned, False), _TURNED[e.operator]
         else:
-            order, signs = self._variable(m.Binary("<", e.left, e.right, m.BOOL), False, "<=>"), _SIGNS[e.operator]
+            order, signs = self._variable(pair, False, "<=>"), _SIGNS[e.operator]
         return None if order is None else _inside(order, signs)
 
     def _extreme(self, e: m.Apply, arguments: tuple[m.Expr, ...]) -> Formula | None:

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Final
 
 from fsmdsl import model as m
+from fsmdsl.checks.logic.narrow import narrowed
 from fsmdsl.checks.logic.problem import Box, Formula, Problem, Variable
 from fsmdsl.checks.logic.values import EITHER, FALSE, TRUE, Values, compared, ends
 
@@ -46,10 +47,11 @@ class _Search:
         self.consistent: dict[tuple[tuple[m.Expr, bool], ...], bool] = {}
 
     def run(self) -> Solution | GaveUp | None:
-        if not all(self.domains):
+        start = narrowed(self.problem, self.domains)
+        if not all(start):
             return None
         conditions = [*self.problem.conditions, *self.links]
-        stack = [tuple(d if isinstance(d, range) else frozenset(d) for d in self.domains)]
+        stack = [start]
         for _ in range(BUDGET):
             if not stack:
                 return None
@@ -57,12 +59,14 @@ class _Search:
             found = [condition(box) for condition in conditions]
             if not all(True in f for f in found):
                 continue
-            point = self._point(box)
-            if all(f == TRUE for f in found) and all(c(point) == TRUE for c in conditions):
-                if self._elements_exist(box):
+            if all(f == TRUE for f in found):
+                point = self._point(box)
+                if not all(c(point) == TRUE for c in conditions):
+                    stack.extend(self._halves(box))
+                elif self._elements_exist(box):
                     return self._solution(box, point)
-                continue
-            stack.extend(self._halves(box))
+            else:
+                stack.extend(self._halves(box))
         return GAVE_UP
 
     def _point(self, box: Box) -> Box:

@@ -1,0 +1,92 @@
+"""`fsm draw`: machines as diagrams."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fsmdsl import model as m
+from fsmdsl.cli.common import (
+    FINDINGS,
+    documented_option,
+    misuse,
+    model_or_exit,
+    paint,
+    paths_argument,
+    say,
+    say_json,
+    write,
+)
+from fsmdsl.diagnostics import Diagnostic, did_you_mean
+from fsmdsl.draw.dot import dot
+from fsmdsl.draw.graph import Graph, graph_of
+from fsmdsl.draw.mermaid import mermaid
+from fsmdsl.draw.plantuml import plantuml
+from fsmdsl.draw.svg import picture
+from fsmdsl.report.drawing import drawing
+from fsmdsl.report.frames import frame
+
+TEXTS: dict[str, tuple[str, Callable[[m.Machine], str]]] = {
+    "dot": ("dot", lambda x: dot(graph_of(x))),
+    "mermaid": ("mmd", mermaid),
+    "plantuml": ("puml", plantuml),
+}
+"""Formats that need no Graphviz: the ending of their files, and how they are made."""
+
+PICTURES = ("svg", "png", "pdf")
+
+
+@click.command("draw")
+@paths_argument
+@documented_option
+@click.option("--machine", "names", multiple=True, metavar="NAME", help="Only this machine (may be repeated).")
+@click.option("--out", "-o", default="diagrams", show_default=True, help="A folder; `-` prints instead.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([*PICTURES, *TEXTS, "json"]),
+    default="svg",
+    show_default=True,
+    help="svg, png and pdf need Graphviz or the extra `svg`; json prints the graphs as data.",
+)
+def command(paths: tuple[str, ...], as_documented: bool, names: tuple[str, ...], out: str, form: str) -> None:
+    """Draw the machines of specs: a file for each, called `module.Machine`."""
+    model = model_or_exit(paths, "json" if form == "json" else "text", as_documented=as_documented)
+    machines = _chosen(model, names)
+    if form == "json":
+        say_json("draw", {"machines": [drawing(x.qualified, graph_of(x)) for x in machines]})
+        return
+    ending = TEXTS[form][0] if form in TEXTS else form
+    for machine in machines:
+        content = _drawn(machine, form)
+        if isinstance(content, Diagnostic):
+            say(frame(content, paint), err=True)
+            sys.exit(FINDINGS)
+        if out == "-":
+            click.echo(content, nl=not isinstance(content, bytes))
+        else:
+            write(Path(out) / f"{machine.qualified}.{ending}", content)
+    if out != "-":
+        say(f"{len(machines)} diagram{'s' * (len(machines) != 1)} in {out}")
+
+
+def _drawn(machine: m.Machine, form: str) -> str | bytes | Diagnostic:
+    if form in TEXTS:
+        return TEXTS[form][1](machine)
+    graph: Graph = graph_of(machine)
+    kind: Any = form
+    return picture(graph, kind)
+
+
+def _chosen(model: m.Model, names: tuple[str, ...]) -> list[m.Machine]:
+    if not names:
+        return list(model.machines.values())
+    known = {name: x for x in model.machines.values() for name in (x.name, x.qualified)}
+    for name in names:
+        if name not in known:
+            misuse(f"there is no machine `{name}`; {did_you_mean(name, known) or '`fsm list` names them'}")
+    return list(dict.fromkeys(known[name] for name in names))

@@ -1,0 +1,95 @@
+"""Graph to Mermaid's `stateDiagram-v2`, as GitHub and notebooks render it.
+
+Mermaid has no line styles for arrows of states, so amended ones are told by their `+`. It draws no arrow between a
+composite and a state in it, and none is here: `arrows` has put leaves in the composite's place. (Where a composite has
+parallel regions, arrows to it fail as well; the language has no regions.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from fsmdsl.draw.dot import LINES, RED, TONES, Direction
+from fsmdsl.draw.graph import Edge, Graph, Node
+from fsmdsl.draw.labels import written
+from fsmdsl.draw.layout import enclosing
+from fsmdsl.draw.text import identifiers, wrapped
+
+RESERVED = frozenset(
+    "accdescr acctitle as class classdef click default direction end fork join choice hide href note over right left "
+    "root scale state statediagram style title br".split()
+)
+"""Words that mean something to Mermaid, in any case."""
+
+_LOOKS: Mapping[str, str] = {
+    "final": "font-weight:bold",
+    "persistent": "stroke-width:3px",
+    "volatile": "stroke-dasharray:6 4",
+    "transient": "stroke-dasharray:2 4",
+    "error": f"fill:{RED},color:#fff",
+    "amended": f"stroke:{LINES['amended']},stroke-width:2px",
+    "focus": f"stroke:{TONES['focus']},stroke-width:4px",
+    "seen": f"stroke:{TONES['seen']},stroke-width:4px",
+    "unseen": f"stroke:{TONES['unseen']},stroke-width:4px",
+}
+
+
+def mermaid(graph: Graph, direction: Direction = "TB") -> str:
+    """The graph in Mermaid's language. Give it a graph without junctions."""
+    names = identifiers((n.id for n in graph.every() if n.kind in ("state", "any")), RESERVED)
+    home = enclosing(graph)
+    body = [
+        *_scope(graph.nodes, None, graph, names, home),
+        *(f"{names[n.id]} --> [*]" for n in graph.every() if "final" in n.flags),
+        *_classes(graph, names),
+    ]
+    return "\n".join(["stateDiagram-v2", f"    direction {direction}", *(f"    {line}" for line in body)]) + "\n"
+
+
+def _scope(
+    nodes: Iterable[Node], inside: str | None, graph: Graph, names: Mapping[str, str], home: Mapping[str, str | None]
+) -> Iterator[str]:
+    """The states of the machine or of a composite, then the arrows between them."""
+    for node in nodes:
+        if node.id not in names:
+            continue
+        shown = "<br/>".join(_escaped(line) for line in wrapped(_title(node), 30))
+        if node.children:
+            rows = "".join(f"<br/>{_escaped(written(label))}" for label in node.inside)
+            yield f'state "{shown}{rows}" as {names[node.id]} {{'
+            yield from (f"    {line}" for line in _scope(node.children, node.id, graph, names, home))
+            yield "}"
+        else:
+            yield f'state "{shown}" as {names[node.id]}'
+            yield from (f"{names[node.id]} : {_escaped(written(label))}" for label in node.inside)
+    yield from (_arrow(edge, names) for edge in graph.edges if home[edge.id] == inside)
+
+
+def _title(node: Node) -> str:
+    note = f" ({node.mark.note})" if node.mark is not None and node.mark.note else ""
+    return ("+ " if "amended" in node.flags else "") + (node.name or " ") + note
+
+
+def _arrow(edge: Edge, names: Mapping[str, str]) -> str:
+    arrow = f"{names.get(edge.source, '[*]')} --> {names.get(edge.target, '[*]')}"
+    rows = [_escaped(line) for label in edge.labels for line in wrapped(written(label), 40)]
+    return f"{arrow} : {'<br/>'.join(rows)}" if rows else arrow
+
+
+def _classes(graph: Graph, names: Mapping[str, str]) -> Iterator[str]:
+    """Looks can be given to leaves alone."""
+    for look, style in _LOOKS.items():
+        members = [names[n.id] for n in graph.every() if n.id in names and not n.children and look in _looks(n)]
+        if members:
+            yield f"classDef {look} {style}"
+            yield f"class {','.join(members)} {look}"
+
+
+def _looks(node: Node) -> set[str]:
+    return {*node.flags, *([node.mark.tone] if node.mark is not None else [])}
+
+
+def _escaped(text: str) -> str:
+    """Letters, digits and harmless signs as they are, the others by number."""
+    return re.sub(r"[^\w ,.()=+!?…-]|--", lambda found: "".join(f"#{ord(c)};" for c in found[0]), text)

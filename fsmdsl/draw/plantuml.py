@@ -1,0 +1,106 @@
+"""Graph to PlantUML's state diagrams."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from fsmdsl.draw.dot import GREY, LINES, RED, TONES, Direction
+from fsmdsl.draw.graph import Edge, Graph, Node
+from fsmdsl.draw.labels import written
+from fsmdsl.draw.layout import enclosing
+from fsmdsl.draw.legend import MEANING, Entry, legend
+from fsmdsl.draw.text import identifiers, wrapped
+
+RESERVED = frozenset("as end state note legend title left right top bottom hide skinparam scale start stop of".split())
+"""Words that mean something to PlantUML."""
+
+_BORDERS = {"persistent": "bold", "volatile": "dashed", "transient": "dotted"}
+
+_NOTATION: Mapping[Entry, str] = {
+    "persistent": "thick border",
+    "volatile": "dashed border",
+    "transient": "dotted border",
+    "error": "filled",
+    "crash": "dashed arrow",
+    "amended": "+",
+    "focus": "blue",
+    "seen": "green",
+    "unseen": "magenta",
+}
+"""How a legend of words names what the pictures of `dot` show; initial and final are as everywhere in UML."""
+
+
+def plantuml(graph: Graph, direction: Direction = "TB") -> str:
+    """The graph in PlantUML's language. Give it a graph without junctions."""
+    names = identifiers((n.id for n in graph.every() if n.kind in ("state", "any")), RESERVED)
+    home = enclosing(graph)
+    lines = [
+        "@startuml",
+        "hide empty description",
+        *(["left to right direction"] if direction == "LR" else []),
+        f"skinparam stateArrowColor {GREY}",
+        *_scope(graph.nodes, None, graph, names, home),
+        *(f"{names[n.id]} --> [*]" for n in graph.every() if "final" in n.flags),
+        *_legend(graph),
+        "@enduml",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _scope(
+    nodes: Iterable[Node], inside: str | None, graph: Graph, names: Mapping[str, str], home: Mapping[str, str | None]
+) -> Iterator[str]:
+    """The states of the machine or of a composite, then the arrows between them."""
+    for node in nodes:
+        if node.id not in names:
+            continue
+        shown = r"\n".join(_escaped(line) for line in wrapped(_title(node), 30))
+        state = f'state "{shown}" as {names[node.id]}{_look(node)}'
+        if node.children:
+            yield f"{state} {{"
+            yield from (f"  {line}" for line in _scope(node.children, node.id, graph, names, home))
+            yield "}"
+        else:
+            yield state
+        yield from (f"{names[node.id]} : {_escaped(written(label))}" for label in node.inside)
+    yield from (_arrow(edge, names) for edge in graph.edges if home[edge.id] == inside)
+
+
+def _title(node: Node) -> str:
+    note = f" ({node.mark.note})" if node.mark is not None and node.mark.note else ""
+    return ("+ " if "amended" in node.flags else "") + (node.name or " ") + note
+
+
+def _look(node: Node) -> str:
+    border = next((style for flag, style in _BORDERS.items() if flag in node.flags), "")
+    colour = TONES[node.mark.tone] if node.mark is not None else LINES["amended"] if "amended" in node.flags else ""
+    fill = f" {RED}" if "error" in node.flags and not node.children else ""
+    line = f" ##{f'[{border}]' if border else ''}{colour.removeprefix('#')}" if border or colour else ""
+    return fill + line
+
+
+def _arrow(edge: Edge, names: Mapping[str, str]) -> str:
+    colour = TONES[edge.mark.tone] if edge.mark is not None else LINES[edge.line]
+    styles = [*([colour] if colour != GREY else []), *(["dashed"] if edge.line == "crash" else [])]
+    shaft = f"-[{','.join(styles)}]->" if styles else "-->"
+    arrow = f"{names.get(edge.source, '[*]')} {shaft} {names.get(edge.target, '[*]')}"
+    rows = [_escaped(line) for label in edge.labels for line in wrapped(written(label), 40)]
+    return f"{arrow} : {BREAK.join(rows)}" if rows else arrow
+
+
+BREAK = r"\n"
+
+
+def _legend(graph: Graph) -> Iterator[str]:
+    entries = [entry for entry in legend(graph) if entry in _NOTATION]
+    if entries:
+        yield "legend"
+        yield from (f"{_NOTATION[entry]}: {MEANING[entry]}" for entry in entries)
+        yield "end legend"
+
+
+def _escaped(text: str) -> str:
+    """What could be markup, a comment, a variable or an escape goes by its number."""
+    special = r"[<>&\"\\%'$~|#@!]|\*\*|//|__|--|\[\[|\]\]|^[\s=.*]"
+    return re.sub(special, lambda found: "".join(f"&#{ord(c)};" for c in found[0]), text)
