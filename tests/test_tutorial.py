@@ -60,9 +60,10 @@ def test_the_tutorial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(ran) >= 8
 
 
-def test_how_a_document_becomes_a_spec(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_a_document_becomes_a_spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It looks at the specs of the project; what it quotes from them is there."""
-    monkeypatch.chdir(ROOT)
+    (tmp_path / "specs").symlink_to(ROOT / "specs")
+    monkeypatch.chdir(tmp_path)
     ran = list(followed(ROOT / "docs" / "how-a-document-becomes-a-spec.md"))
     assert len(ran) >= 5
 

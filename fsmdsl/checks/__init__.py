@@ -25,6 +25,7 @@ from fsmdsl.checks import (
 from fsmdsl.checks.completeness import Cell, Completeness, completeness
 from fsmdsl.checks.subject import Subject
 from fsmdsl.diagnostics import Diagnostic, Rule, ordered
+from fsmdsl.parse.reading import uncollected
 
 __all__ = ["RULES", "Cell", "Completeness", "check", "completeness"]
 
@@ -52,4 +53,5 @@ RULES: tuple[Rule, ...] = tuple(rule for x in _CHECKS for rule in x.RULES)
 def check(model: m.Model) -> list[Diagnostic]:
     """Everything that the rules find, by file and place. Takes time in proportion to the model."""
     subject = Subject(model)
-    return ordered(found for x in _CHECKS for found in x.check(subject))
+    with uncollected():
+        return ordered(found for x in _CHECKS for found in x.check(subject))

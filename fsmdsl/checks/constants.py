@@ -103,9 +103,12 @@ def _guard(subject: Subject, shape: Shape, line: tuple[m.Transition, ...]) -> It
     if first.guard is None:
         return
     leaves = tuple(dict.fromkeys(leaf for t in line for leaf in shape.inside[t.source]))
-    if subject.together(machine, leaves, [subject.guard(machine, first)]) is None:
+    guard = subject.guard(machine, first)
+    if subject.together(machine, leaves, [guard]) is None:
         found = NEVER.at(first.guard.span, f"the guard of `{first.name}` is never true")
         yield found.help("correct it, or take the transition out")
+        return
+    if subject.may_fail(machine, leaves, guard):
         return
     opposite = subject.normal(m.Not(first.guard), arguments(machine, first))
     if subject.together(machine, leaves, [opposite]) is None:

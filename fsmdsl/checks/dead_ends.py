@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from fsmdsl import model as m
 from fsmdsl.checks.shape import Shape
 from fsmdsl.checks.subject import Subject
-from fsmdsl.diagnostics import Diagnostic, Rule, Severity
+from fsmdsl.diagnostics import Diagnostic, Fix, Rule, Severity
+from fsmdsl.source import Span
 
 DEAD_END = Rule(
     "FSM203",
@@ -91,7 +92,9 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             elif state.transient:
                 yield from _stays(shape, state)
             elif _stuck(shape, state):
-                found = DEAD_END.at(state.span, f"nothing leads on from `{state.name}`, and it is not final")
+                start = Span(state.span.source, state.span.start, state.span.start)
+                fix = Fix(start, "final ", f"make `{state.name}` final")
+                found = DEAD_END.at(state.span, f"nothing leads on from `{state.name}`, and it is not final", fix=fix)
                 yield found.help(f"write `final state {state.name}`, or add a transition that leaves it")
 
 

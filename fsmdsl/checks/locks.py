@@ -9,7 +9,8 @@ from itertools import pairwise
 from fsmdsl import model as m
 from fsmdsl.checks.subject import Subject
 from fsmdsl.checks.words import quoted
-from fsmdsl.diagnostics import Diagnostic, Rule, Severity
+from fsmdsl.diagnostics import Diagnostic, Fix, Rule, Severity
+from fsmdsl.source import Span
 
 CYCLE = Rule(
     "FSM225",
@@ -87,22 +88,26 @@ def _cycles(locks: m.Locks) -> Iterator[Diagnostic]:
 def _below_itself(pair: m.LockPair) -> Iterator[Diagnostic]:
     if not pair.wanted.child:
         name = pair.held.name
-        found = CYCLE.at(pair.wanted.span, f"`{name}` may be taken while `{name}` is held: it would wait for itself")
+        start = Span(pair.wanted.span.source, pair.wanted.span.start, pair.wanted.span.start)
+        fix = Fix(start, "child ", f"let the second `{name}` be one level down") if pair.wanted.mode == "any" else None
+        message = f"`{name}` may be taken while `{name}` is held: it would wait for itself"
+        found = CYCLE.at(pair.wanted.span, message, fix=fix)
         yield found.help(f"write `{name} > child {name}` if the second is one level down")
 
 
 def _from(after: Mapping[str, Mapping[str, m.LockPair]], start: str, done: set[str]) -> Iterator[Diagnostic]:
-    path: list[str] = [start]
+    path = dict.fromkeys([start])
     waiting = [iter(after.get(start, {}).values())] if start not in done else []
     while waiting:
         pair = next(waiting[-1], None)
         if pair is None:
             waiting.pop()
-            done.add(path.pop())
+            done.add(path.popitem()[0])
         elif pair.wanted.name in path:
-            yield _closed(after, pair, path[path.index(pair.wanted.name) :])
+            listed = list(path)
+            yield _closed(after, pair, listed[listed.index(pair.wanted.name) :])
         elif pair.wanted.name not in done:
-            path.append(pair.wanted.name)
+            path[pair.wanted.name] = None
             waiting.append(iter(after.get(pair.wanted.name, {}).values()))
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Iterator, Sequence
 
 from fsmdsl import model as m
-from fsmdsl.checks.logic import GaveUp, Solution
+from fsmdsl.checks.logic import Solution
 from fsmdsl.checks.ranking import before
 from fsmdsl.checks.shape import Shape
 from fsmdsl.checks.subject import Subject
@@ -74,50 +73,53 @@ Nothing needs to be done. `priority a > b` would settle it.
 RULES = (OVERLAP, POSSIBLE)
 
 _MOST_PAIRS = 20_000
-"""Of one source and trigger. Beyond that, the pairs are not compared."""
+"""Of one source and trigger. Beyond that, they are not compared."""
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """Each pair of lines is reported once, whatever states they share."""
+    """A line is reported once, with a line before it that competes with it, whatever states they share."""
     for shape in subject.shapes:
-        seen: set[tuple[int, int]] = set()
+        reported: dict[int, Diagnostic] = {}
         for group in shape.groups():
             if len(group) ** 2 > 2 * _MOST_PAIRS:
-                yield _too_many(shape, group)
+                yield _too_many(group)
                 continue
-            for a, b in combinations(group, 2):
-                places = (a.span.start, b.span.start)
-                found = None if places in seen else _overlap(subject, shape, a, b)
-                if found is not None:
-                    seen.add(places)
-                    yield found
+            for n, t in enumerate(group):
+                known = reported.get(t.span.start)
+                found = None if known is not None and known.rule is OVERLAP else _first(subject, shape, group[:n], t)
+                if found is not None and (known is None or found.rule is OVERLAP):
+                    reported[t.span.start] = found
+        yield from reported.values()
 
 
-def _overlap(subject: Subject, shape: Shape, a: m.Transition, b: m.Transition) -> Diagnostic | None:
-    machine = shape.machine
-    if before(machine, a, b) or before(machine, b, a):
-        return None
-    guards = [subject.guard(machine, a), subject.guard(machine, b)]
-    common = subject.together(machine, shape.inside[a.source], guards)
-    if common is None:
-        return None
-    if isinstance(common, GaveUp) or not common.exact:
-        return _possible(a, b)
-    return _definite(a, b, common)
+def _first(subject: Subject, shape: Shape, others: Sequence[m.Transition], t: m.Transition) -> Diagnostic | None:
+    """The first that surely competes, else the first that may."""
+    possible: Diagnostic | None = None
+    for other in others:
+        if before(shape.machine, other, t) or before(shape.machine, t, other):
+            continue
+        guards = [subject.guard(shape.machine, other), subject.guard(shape.machine, t)]
+        common = subject.together(shape.machine, shape.inside[t.source], guards)
+        if isinstance(common, Solution) and common.exact:
+            return _definite(other, t, common)
+        if common is not None:
+            possible = possible or _possible(other, t)
+    return possible
 
 
 def _definite(a: m.Transition, b: m.Transition, common: Solution) -> Diagnostic:
-    when = given(common, " when ")
-    found = OVERLAP.at(b.span, f"from `{a.source}`, two transitions {triggered(a)} are enabled at once{when}")
-    return found.label(a.span, "this is the other one").help(_advice(a, b))
+    message = f"from `{a.source}` {triggered(a)}, {_both(a, b)} are enabled at once{given(common, ' when ')}"
+    return OVERLAP.at(b.span, message).label(a.span, "this is the other one").help(_advice(a, b))
 
 
 def _possible(a: m.Transition, b: m.Transition) -> Diagnostic:
-    message = (
-        f"from `{a.source}`, two transitions {triggered(a)} may be enabled at once: their guards cannot be compared"
-    )
+    message = f"from `{a.source}` {triggered(a)}, {_both(a, b)} may be enabled at once: their guards cannot be compared"
     found = POSSIBLE.at(b.span, message).label(a.span, "this is the other one")
     return found.note("exploring a system decides it: `fsm verify`")
+
+
+def _both(a: m.Transition, b: m.Transition) -> str:
+    return f"`{a.label}` and `{b.label}`" if a.label and b.label and a.label != b.label else "two transitions"
 
 
 def _advice(a: m.Transition, b: m.Transition) -> str:
@@ -126,6 +128,6 @@ def _advice(a: m.Transition, b: m.Transition) -> str:
     return "make their guards exclude each other, or give them labels and say which goes first with `priority`"
 
 
-def _too_many(shape: Shape, group: tuple[m.Transition, ...]) -> Diagnostic:
+def _too_many(group: tuple[m.Transition, ...]) -> Diagnostic:
     message = f"{len(group)} transitions leave `{group[0].source}` {triggered(group[0])}: too many to compare"
     return POSSIBLE.at(group[0].span, message)

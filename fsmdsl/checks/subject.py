@@ -6,8 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from fsmdsl import model as m
-from fsmdsl.checks.logic import GAVE_UP, GaveUp, Normal, Problem, Solution, TooLargeError, solve
+from fsmdsl.checks.logic import BUDGET, FALSE, GAVE_UP, GaveUp, Normal, Problem, Solution, TooLargeError, one, solve
 from fsmdsl.checks.shape import Shape
+
+_PATIENCE = 100_000
+"""So many boxes may be looked at for one model before it has to go faster."""
+
+_HURRY = 100
+"""So many boxes are looked at for one question after that."""
 
 
 class Subject:
@@ -16,7 +22,7 @@ class Subject:
     def __init__(self, model: m.Model) -> None:
         self.model = model
         self._normal: dict[tuple[int, tuple[str, ...], str], m.Expr | None] = {}
-        self._decided: dict[tuple[str, tuple[str, ...], tuple[m.Expr, ...]], Solution | GaveUp | None] = {}
+        self._tried = 0
 
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
@@ -58,25 +64,38 @@ class Subject:
         self, machine: m.Machine | None, leaves: Iterable[str], conditions: Sequence[m.Expr | None]
     ) -> Solution | GaveUp | None:
         """Can these hold at once, in an instance in one of the leaves? Conditions are in normal form."""
-        known = tuple(c for c in conditions if c is not None)
+        known = [c for c in conditions if c is not None]
         if len(known) < len(conditions):
             return GAVE_UP
-        key = (machine.qualified if machine is not None else "", tuple(leaves), known)
-        if key not in self._decided:
-            self._decided[key] = self._decide(key[1] if machine is not None else None, known)
-        return self._decided[key]
-
-    def _decide(self, leaves: tuple[str, ...] | None, conditions: tuple[m.Expr, ...]) -> Solution | GaveUp | None:
-        problem = self._problem(leaves, conditions, False)
-        if problem.wide and solve(self._problem(leaves, conditions, True)) is None:
+        problem = self._problem(machine, leaves, known, False)
+        if problem.wide and self._solve(self._problem(machine, leaves, known, True)) is None:
             return None
-        return solve(problem)
+        return self._solve(problem)
 
-    def _problem(self, leaves: tuple[str, ...] | None, conditions: tuple[m.Expr, ...], coarse: bool) -> Problem:
-        problem = Problem(self.model, leaves, coarse)
+    def _problem(
+        self, machine: m.Machine | None, leaves: Iterable[str], conditions: Sequence[m.Expr], coarse: bool
+    ) -> Problem:
+        problem = Problem(self.model, None if machine is None else leaves, coarse)
         for c in conditions:
             problem.require(c)
         return problem
+
+    def _solve(self, problem: Problem) -> Solution | GaveUp | None:
+        """Looks at less once much has been looked at, so that many hard guards do not take for ever."""
+        found = solve(problem, BUDGET if self._tried < _PATIENCE else _HURRY)
+        self._tried += problem.tried
+        return found
+
+    def may_fail(self, machine: m.Machine, leaves: Iterable[str], condition: m.Expr | None) -> bool:
+        """A quick look: is a condition false for the smallest or the greatest values? If not, it may still be false."""
+        if condition is None:
+            return True
+        problem = self._problem(machine, leaves, [condition], False)
+        if any(isinstance(v.term, m.Quantified) for v in problem.variables):
+            return False
+        domains = problem.domains()
+        ends = (tuple(one(d[i]) for d in domains) for i in (0, -1)) if all(domains) else ()
+        return any(problem.conditions[0](end) == FALSE for end in ends)
 
 
 def arguments(machine: m.Machine, t: m.Transition) -> Mapping[str, m.Expr]:

@@ -112,7 +112,7 @@ def _look(node: Node) -> dict[str, str]:
 def _named(node: Node, tag: Literal["B", "I"]) -> str:
     """The name, and below it an overlay's note and the internal transitions."""
     on = "white" if "error" in node.flags and not node.children else None
-    name = f"+ {node.name}" if "amended" in node.flags else node.name
+    name = f"+{node.name}" if "amended" in node.flags else node.name
     shown = [f"<{tag}>{_text(line)}</{tag}>" for line in wrapped(name, 24) or [" "]]
     rows = [f"<TR><TD>{'<BR/>'.join(shown)}</TD></TR>"]
     if node.mark is not None and node.mark.note:
@@ -190,13 +190,20 @@ def _edge_look(edge: Edge) -> dict[str, str]:
 
 def _labels(labels: Iterable[Label], on: str | None = None) -> str:
     """One row for each label. `on` is the colour of everything, where the ground is dark."""
-    rows = "".join(_row(label, on) for label in labels)
+    listed = list(labels)
+    rows = "".join(_row(label, on, said=n > 0 and _same(listed[n - 1], label)) for n, label in enumerate(listed))
     return f'<TABLE BORDER="0" CELLSPACING="0" CELLPADDING="1">{rows}</TABLE>'
 
 
-def _row(label: Label, on: str | None) -> str:
+def _same(one: Label, other: Label) -> bool:
+    """May the second go without its name and trigger, because only the guards differ?"""
+    heads = [(label.name, label.trigger, label.line) for label in (one, other)]
+    return heads[0] == heads[1] and heads[0] != ("", "", "plain") and bool(one.guard and other.guard)
+
+
+def _row(label: Label, on: str | None, *, said: bool) -> str:
     own = TONES[label.mark.tone] if label.mark is not None else INK if label.line == "plain" else LINES[label.line]
-    shown = "".join(f'{_line(line, label, on)}<BR ALIGN="LEFT"/>' for line in lines(label))
+    shown = "".join(f'{_line(line, label, on)}<BR ALIGN="LEFT"/>' for line in lines(label, said=said))
     cell = f'<TD ALIGN="LEFT" BALIGN="LEFT" ID="{label.id}" TITLE="{_text(label.tooltip)}">'
     return f'<TR><TD WIDTH="2"></TD>{cell}<FONT COLOR="{on or own}" POINT-SIZE="10">{shown}</FONT></TD></TR>'
 

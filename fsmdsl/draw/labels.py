@@ -24,11 +24,12 @@ class Part(NamedTuple):
     role: Role
 
 
-def lines(label: Label, width: int = WIDTH) -> list[list[Part]]:
-    """The document's label and the trigger, then the guard, on the same line where it fits; last an overlay's note."""
-    name = f"+ {label.name}".rstrip() if label.line == "amended" else label.name
-    guard = f"[{label.guard}]" if label.guard else ""
-    head = " ".join(filter(None, (name, label.trigger)))
+def lines(label: Label, width: int = WIDTH, *, said: bool = False) -> list[list[Part]]:
+    """The document's label and the trigger, then the guard, on the same line where it fits; last an overlay's note.
+
+    Name and trigger are left out where they are `said` in the label before.
+    """
+    name, head, guard = ("", "", f"[{label.guard}]") if said else _told(label)
     if head and guard and len(head) + len(guard) < width:
         laid = [[*_head(head, name), Part(" ", "guard"), Part(guard, "guard")]]
     else:
@@ -38,8 +39,27 @@ def lines(label: Label, width: int = WIDTH) -> list[list[Part]]:
     return laid
 
 
+def plain(label: Label, width: int = WIDTH) -> list[str]:
+    """The same lines for formats without styles."""
+    return ["".join(part.text for part in line) for line in lines(label, width)]
+
+
+def written(label: Label) -> str:
+    """The whole on one line: `e0 schedule(choice) [guard]`, with a `+` before it when amended."""
+    _, head, guard = _told(label)
+    note = f"({label.mark.note})" if label.mark is not None and label.mark.note else ""
+    return " ".join(filter(None, (head, guard, note)))
+
+
+def _told(label: Label) -> tuple[str, str, str]:
+    """The name, with a `+` when amended; the name and the trigger; the guard."""
+    plus = "+" if label.line == "amended" else ""
+    head = plus + " ".join(filter(None, (label.name, label.trigger)))
+    return plus + label.name, head, f"[{label.guard}]" if label.guard else ""
+
+
 def _clauses(guard: str, width: int) -> list[str]:
-    """Lines that end before `and`, `or` and `=>` or behind a colon, wherever such pieces are not too long themselves."""
+    """Lines that end before `and`, `or` and `=>` or behind a colon, where such pieces are not too long themselves."""
     laid: list[str] = []
     for clause in filter(None, re.split(r" (?=(?:and|or|=>) )|(?<=:) ", guard)):
         if laid and len(laid[-1]) + len(clause) < width:
@@ -59,15 +79,5 @@ def _heads(head: str, name: str, width: int) -> list[list[Part]]:
 
 def _head(line: str, name: str) -> list[Part]:
     """As much of the line as the name takes up, and the rest."""
-    n = min(len(line), len(name))
-    return [Part(text, role) for text, role in ((line[:n], "name"), (line[n:], "trigger")) if text]  # type: ignore[arg-type]
-
-
-def written(label: Label) -> str:
-    """The whole on one line, as formats without styles have it: `e0: schedule(choice) [guard]`."""
-    name = f"+ {label.name}".rstrip() if label.line == "amended" else label.name
-    guard = f"[{label.guard}]" if label.guard else ""
-    note = f"({label.mark.note})" if label.mark is not None and label.mark.note else ""
-    rest = " ".join(filter(None, (label.trigger, guard, note)))
-    colon = ":" if label.name and rest else ""
-    return f"{name}{colon} {rest}".strip()
+    parts = Part(line[: len(name)], "name"), Part(line[len(name) :], "trigger")
+    return [part for part in parts if part.text]

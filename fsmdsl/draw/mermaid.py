@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from fsmdsl.draw.dot import LINES, RED, TONES, Direction
 from fsmdsl.draw.graph import Edge, Graph, Node
-from fsmdsl.draw.labels import written
+from fsmdsl.draw.labels import plain, written
 from fsmdsl.draw.layout import enclosing
 from fsmdsl.draw.text import identifiers, wrapped
 
-RESERVED = frozenset(
-    "accdescr acctitle as class classdef click default direction end fork join choice hide href note over right left "
-    "root scale state statediagram style title br".split()
-)
+RESERVED = frozenset({
+    "accdescr", "acctitle", "as", "class", "classdef", "click", "default", "direction", "end", "hide", "href",
+    "note", "root", "root_end", "root_start", "scale", "state", "statediagram", "style", "title",
+})  # fmt: skip
 """Words that mean something to Mermaid, in any case."""
 
 _LOOKS: Mapping[str, str] = {
@@ -37,7 +37,8 @@ _LOOKS: Mapping[str, str] = {
 
 def mermaid(graph: Graph, direction: Direction = "TB") -> str:
     """The graph in Mermaid's language. Give it a graph without junctions."""
-    names = identifiers((n.id for n in graph.every() if n.kind in ("state", "any")), RESERVED)
+    own = {f"{n.name}_{end}".casefold() for n in graph.every() if n.children for end in ("start", "end")}
+    names = identifiers((n.id for n in graph.every() if n.kind in ("state", "any")), RESERVED | own)
     home = enclosing(graph)
     body = [
         *_scope(graph.nodes, None, graph, names, home),
@@ -68,12 +69,12 @@ def _scope(
 
 def _title(node: Node) -> str:
     note = f" ({node.mark.note})" if node.mark is not None and node.mark.note else ""
-    return ("+ " if "amended" in node.flags else "") + (node.name or " ") + note
+    return ("+" if "amended" in node.flags else "") + (node.name or " ") + note
 
 
 def _arrow(edge: Edge, names: Mapping[str, str]) -> str:
     arrow = f"{names.get(edge.source, '[*]')} --> {names.get(edge.target, '[*]')}"
-    rows = [_escaped(line) for label in edge.labels for line in wrapped(written(label), 40)]
+    rows = [_escaped(line) for label in edge.labels for line in plain(label)]
     return f"{arrow} : {'<br/>'.join(rows)}" if rows else arrow
 
 
@@ -90,6 +91,9 @@ def _looks(node: Node) -> set[str]:
     return {*node.flags, *([node.mark.tone] if node.mark is not None else [])}
 
 
+_SPECIAL = re.compile(r"[;\"<>#&%\\`$*~]|^[-:=\d]|^\+(?=\s)|(?<!\w)_|_(?!\w)")
+"""What Mermaid, or the Markdown and HTML that it takes labels for, would not print as it is."""
+
+
 def _escaped(text: str) -> str:
-    """Letters, digits and harmless signs as they are, the others by number."""
-    return re.sub(r"[^\w ,.()=+!?…-]|--", lambda found: "".join(f"#{ord(c)};" for c in found[0]), text)
+    return _SPECIAL.sub(lambda found: f"#{ord(found[0])};", text)

@@ -5,30 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from fsmdsl.draw.dot import GREY, LINES, RED, TONES, Direction
+from fsmdsl.draw.dot import GREY, INK, LINES, TONES, Direction
 from fsmdsl.draw.graph import Edge, Graph, Node
-from fsmdsl.draw.labels import written
+from fsmdsl.draw.labels import plain, written
 from fsmdsl.draw.layout import enclosing
 from fsmdsl.draw.legend import MEANING, Entry, legend
 from fsmdsl.draw.text import identifiers, wrapped
 
-RESERVED = frozenset("as end state note legend title left right top bottom hide skinparam scale start stop of".split())
+RESERVED = frozenset({
+    "as", "end", "state", "note", "legend", "title", "left", "right", "top", "bottom", "hide", "skinparam", "scale",
+    "start", "stop", "of",
+})  # fmt: skip
 """Words that mean something to PlantUML."""
 
+_BREAK = r"\n"
 _BORDERS = {"persistent": "bold", "volatile": "dashed", "transient": "dotted"}
 
 _NOTATION: Mapping[Entry, str] = {
-    "persistent": "thick border",
-    "volatile": "dashed border",
-    "transient": "dotted border",
-    "error": "filled",
-    "crash": "dashed arrow",
-    "amended": "+",
-    "focus": "blue",
-    "seen": "green",
-    "unseen": "magenta",
+    "persistent": "",
+    "volatile": "",
+    "transient": "",
+    "crash": "dashed: ",
+    "amended": "&#43;: ",
+    "focus": "blue: ",
+    "seen": "green: ",
+    "unseen": "magenta: ",
 }
-"""How a legend of words names what the pictures of `dot` show; initial and final are as everywhere in UML."""
+"""What a legend in words says of the notation, where it is not a word itself; the rest is as everywhere in UML."""
 
 
 def plantuml(graph: Graph, direction: Direction = "TB") -> str:
@@ -39,7 +42,8 @@ def plantuml(graph: Graph, direction: Direction = "TB") -> str:
         "@startuml",
         "hide empty description",
         *(["left to right direction"] if direction == "LR" else []),
-        f"skinparam stateArrowColor {GREY}",
+        "skinparam shadowing false",
+        f"skinparam state {{\n  BackgroundColor #f6f8fa\n  BorderColor {INK}\n  ArrowColor {GREY}\n}}",
         *_scope(graph.nodes, None, graph, names, home),
         *(f"{names[n.id]} --> [*]" for n in graph.every() if "final" in n.flags),
         *_legend(graph),
@@ -55,7 +59,7 @@ def _scope(
     for node in nodes:
         if node.id not in names:
             continue
-        shown = r"\n".join(_escaped(line) for line in wrapped(_title(node), 30))
+        shown = _BREAK.join(_escaped(line) for line in wrapped(_title(node), 30))
         state = f'state "{shown}" as {names[node.id]}{_look(node)}'
         if node.children:
             yield f"{state} {{"
@@ -63,19 +67,27 @@ def _scope(
             yield "}"
         else:
             yield state
-        yield from (f"{names[node.id]} : {_escaped(written(label))}" for label in node.inside)
+        yield from (f"{names[node.id]} : {line}" for line in _inside(node))
     yield from (_arrow(edge, names) for edge in graph.edges if home[edge.id] == inside)
 
 
 def _title(node: Node) -> str:
     note = f" ({node.mark.note})" if node.mark is not None and node.mark.note else ""
-    return ("+ " if "amended" in node.flags else "") + (node.name or " ") + note
+    return ("+" if "amended" in node.flags else "") + (node.name or " ") + note
+
+
+def _inside(node: Node) -> Iterator[str]:
+    """The flags in words, for not every version draws borders as told; then the internal transitions."""
+    flags = [flag for flag in ("persistent", "volatile", "transient", "error") if flag in node.flags]
+    if flags:
+        yield f"«{', '.join(flags)}»"
+    yield from (_escaped(written(label)) for label in node.inside)
 
 
 def _look(node: Node) -> str:
     border = next((style for flag, style in _BORDERS.items() if flag in node.flags), "")
     colour = TONES[node.mark.tone] if node.mark is not None else LINES["amended"] if "amended" in node.flags else ""
-    fill = f" {RED}" if "error" in node.flags and not node.children else ""
+    fill = " #f7d5d8" if "error" in node.flags and not node.children else ""
     line = f" ##{f'[{border}]' if border else ''}{colour.removeprefix('#')}" if border or colour else ""
     return fill + line
 
@@ -85,22 +97,22 @@ def _arrow(edge: Edge, names: Mapping[str, str]) -> str:
     styles = [*([colour] if colour != GREY else []), *(["dashed"] if edge.line == "crash" else [])]
     shaft = f"-[{','.join(styles)}]->" if styles else "-->"
     arrow = f"{names.get(edge.source, '[*]')} {shaft} {names.get(edge.target, '[*]')}"
-    rows = [_escaped(line) for label in edge.labels for line in wrapped(written(label), 40)]
-    return f"{arrow} : {BREAK.join(rows)}" if rows else arrow
+    rows = [_escaped(line) for label in edge.labels for line in plain(label)]
+    return f"{arrow} : {_BREAK.join(rows)}" if rows else arrow
 
-
-BREAK = r"\n"
 
 
 def _legend(graph: Graph) -> Iterator[str]:
     entries = [entry for entry in legend(graph) if entry in _NOTATION]
     if entries:
         yield "legend"
-        yield from (f"{_NOTATION[entry]}: {MEANING[entry]}" for entry in entries)
+        yield from (f"{_NOTATION[entry]}{MEANING[entry]}" for entry in entries)
         yield "end legend"
+
+
+_SPECIAL = re.compile(r"[<>&\"\\%'$~|#@!]|\*\*|//|__|--|\[\[|\]\]|^[\s=.*+-]")
 
 
 def _escaped(text: str) -> str:
     """What could be markup, a comment, a variable or an escape goes by its number."""
-    special = r"[<>&\"\\%'$~|#@!]|\*\*|//|__|--|\[\[|\]\]|^[\s=.*]"
-    return re.sub(special, lambda found: "".join(f"&#{ord(c)};" for c in found[0]), text)
+    return _SPECIAL.sub(lambda found: "".join(f"&#{ord(c)};" for c in found[0]), text)

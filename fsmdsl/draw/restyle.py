@@ -95,4 +95,4 @@ def _joined(children: list[Element]) -> list[Element]:
 
 def _continues(last: Element, child: Element) -> bool:
     same_line = last.tag == child.tag == "text" and last.get("y") == child.get("y")
-    return same_line and (child.text or "").startswith(" ")
+    return same_line and (child.text or "")[:1].isspace()

@@ -7,18 +7,23 @@ import textwrap
 from collections.abc import Iterable
 
 
+LONG_WORD = 44
+"""Letters of a word that may make a line longer than it should be."""
+
+
 def clean(text: str) -> str:
     """The text on one line; control characters and halves of characters become a replacement character."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]", "\ufffd", " ".join(text.split()))
 
 
 def wrapped(text: str, width: int, most: int = 6) -> list[str]:
-    """Lines broken at words, in the middle of a word only where it is longer than a line; cut after `most` lines. No
-    wider than that number of lines needs, so that the last is not one short word."""
+    """Lines broken at words, in the middle of a word only where it is endless; cut after `most` lines. No wider than
+    that number of lines needs, so that the last is not one short word."""
+    longest = max((len(word) for word in clean(text).split()), default=width)
+    width = max(width, min(longest, LONG_WORD))
     lines = _broken(text, width)
     if len(lines) > most:
         return [*lines[: most - 1], f"{lines[most - 1][: width - 2]} …"]
-    longest = max((len(word) for word in clean(text).split()), default=0)
     for narrower in range(width - 1, longest - 1, -1):
         closer = _broken(text, narrower)
         if len(closer) > len(lines):
@@ -37,7 +42,7 @@ def safe(name: str) -> str:
 
 
 def identifiers(ids: Iterable[str], reserved: frozenset[str]) -> dict[str, str]:
-    """A bare identifier for each id: the state's own name where no other has it and the format has no other use for it."""
+    """A bare identifier for each id: the state's name, unless another has it or the format another use for it."""
     given: dict[str, str] = {}
     taken = {word.casefold() for word in reserved}
     for full in ids:

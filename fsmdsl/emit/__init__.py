@@ -9,9 +9,10 @@ from __future__ import annotations
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.naming import folder
-from fsmdsl.emit.packages import face, machinery, package
+from fsmdsl.emit.packages import face, machinery, needs_machinery, package
+from fsmdsl.emit.text import MARK, mark
 
-__all__ = ["folder", "python"]
+__all__ = ["MARK", "folder", "python"]
 
 
 def python(model: m.Model, module_name: str) -> dict[str, str]:
@@ -28,19 +29,16 @@ def python(model: m.Model, module_name: str) -> dict[str, str]:
     files = package(context, module)
     out = {"/".join((*place, f"{name}.py")): text for name, text in files.items()}
     out["/".join((*place, "__init__.py"))] = face(context, module, files)
-    around = {
-        text
-        for other in context.modules.values()
-        if context.home(other.name) == home
-        for text in (files if other is module else package(context, other)).values()
-    }
-    support = {str(n): text for n, text in enumerate(sorted(around))}
-    out["/".join((*home, "machinery.py"))] = machinery(context, module_name, support)
+    if needs_machinery(module):
+        family = [x for x in context.modules.values() if context.home(x.name) == home]
+        around = [files if x is module else package(context, x) for x in family]
+        texts = [text for other in around for text in other.values()]
+        out["/".join((*home, "machinery.py"))] = machinery(context, module_name, texts)
     for depth in range(len(place)):
         if place[:depth] not in [p.folder for p in context.packages.values()]:
             out.setdefault("/".join((*place[:depth], "__init__.py")), _INNER if depth else _TOP)
     return dict(sorted(out.items()))
 
 
-_TOP = '"""Generated code: one package for each module of the specs."""\n'
-_INNER = '"""Generated code: the packages of modules that belong together."""\n'
+_TOP = f'{mark(None)}\n"""Generated code: one package for each module of the specs."""\n'
+_INNER = f'{mark(None)}\n"""Generated code: the packages of modules that belong together."""\n'

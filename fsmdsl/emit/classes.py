@@ -197,7 +197,7 @@ def _answer(place: Place, waits: bool, action: m.Action, outcome: str) -> Member
     head = f"def {place.names.answers[(action.name, outcome)]}({', '.join(x for x in ('self', ticket) if x)}) -> None:"
     given = ["self", literal(action.name), literal(outcome), *(["ticket"] if ticket else [])]
     rows_ = table(t for t in machine.transitions if t.trigger == m.OnOutcome(action.name, outcome))
-    doc = f"The answer of `{action.name}` is `{outcome}`.\n\n{rows_}"
+    doc = f"The answer to `{action.name}` is `{outcome}`.\n\n{rows_}"
     return method(head, doc, [f"with self._system.answer({', '.join(given)}):", *indented(body)])
 
 

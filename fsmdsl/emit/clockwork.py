@@ -8,7 +8,7 @@ from fsmdsl import model as m
 from fsmdsl.emit.expressions import Binds, Place, python
 from fsmdsl.emit.members import Member, method, table
 from fsmdsl.emit.rows import Move, timers, triggers
-from fsmdsl.emit.selection import Follow, state_in
+from fsmdsl.emit.selection import Follow, bracketed, state_in
 from fsmdsl.emit.text import indented, literal
 
 
@@ -53,7 +53,11 @@ def clockwork(place: Place, follow: Follow) -> list[Member]:
         return []
     due: list[str] = []
     for t in timed:
-        due += [f"{'elif' if due else 'if'} timer == {literal(timer_name(machine, t))}:", *indented(_due(place, follow, t))]
+        name = literal(timer_name(machine, t))
+        code = _due(place, follow, t)
+        alone = code[0].startswith("if ") and all(x.startswith(" ") for x in code[1:])
+        test = f"timer == {name} and {bracketed(code[0][3:-1])}" if alone else f"timer == {name}"
+        due += [f"{'elif' if due else 'if'} {test}:", *(code[1:] if alone else indented(code))]
     running = [
         line
         for t in timed
@@ -89,7 +93,9 @@ def _due(place: Place, follow: Follow, t: m.Transition) -> list[str]:
     for code, leaves in groups.items():
         inner = list(code)
         if t.guard is not None:
-            inner = [f"if {python(place, t.guard)}:", *indented(code), "else:", f"    {_start(place, t)}"]
+            again = _start(place, t)
+            last = [again] if inner[-1] == again else ["else:", f"    {again}"]
+            inner = [f"if {python(place, t.guard)}:", *indented(x for x in code if x != again), *last]
         lines += [f"{'elif' if lines else 'if'} {_active(place, leaves)}:", *indented(inner)]
     return lines
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.effects import checked, needs_check
@@ -10,6 +12,7 @@ from fsmdsl.emit.files import File
 from fsmdsl.emit.members import Member, joined, method, shown, signature
 from fsmdsl.emit.names import snake
 from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
+from fsmdsl.emit.traits import needs_system, surveys
 from fsmdsl.emit.types import annotation, decoded, encoded
 
 
@@ -74,20 +77,35 @@ def derived_file(context: Context, module: m.Module) -> str:
     """The derived values of a module, as functions."""
     file = File(context, module.name, "derived")
     names = context.packages[module.name]
-    functions: list[list[str]] = []
-    for let in module.lets:
-        place = Place(file)
-        for p in let.parameters:
-            place = place.bind(p.name)
-        given = ", ".join(f"{place.locals[p.name]}: {annotation(file, p.type)}" for p in let.parameters)
-        doc = sentence(let.doc) or sentence(f"`{shown(let.value)}`")
-        head = folded([f"def {names.lets[let.name]}({given}) -> {annotation(file, let.type)}:"])
-        body = folded([f"return {python(place, let.value)}"], 1)
-        functions.append([*head, *indented(docstring(doc, 1)), *indented(body)])
+    functions = [derived_function(file, x, names.lets[x.name]) for x in in_derived(context.model, module)]
+    return file.text(f"Values that follow from others, in the words of {module.name}.", apart(functions))
+
+
+def in_derived(model: m.Model, module: m.Module) -> list[m.Let]:
+    """The derived values that have no need of classes."""
+    return [x for x in module.lets if not surveys(model, x.value)]
+
+
+def derived_function(file: File, let: m.Let, name: str) -> list[str]:
+    """A derived value of a module."""
+    place = Place(file, locals={"": "system"})
+    for p in let.parameters:
+        place = place.bind(p.name)
+    given = [f"{place.locals[p.name]}: {annotation(file, p.type)}" for p in let.parameters]
+    if needs_system(file.context.model, let.value):
+        given.insert(0, f"system: {file.machinery('System', typing=True)}")
+    doc = sentence(let.doc) or sentence(f"`{shown(let.value)}`")
+    head = folded([f"def {name}({', '.join(given)}) -> {annotation(file, let.type)}:"])
+    body = folded([f"return {python(place, let.value)}"], 1)
+    return [*head, *indented(docstring(doc, 1)), *indented(body)]
+
+
+def apart(parts: Iterable[Sequence[str]]) -> list[str]:
+    """Functions or classes, with two empty lines between each two."""
     lines: list[str] = []
-    for function in functions:
-        lines += [*(["", ""] if lines else []), *function]
-    return file.text(f"Values that follow from others, in the words of {module.name}.", lines)
+    for part in parts:
+        lines += [*(["", ""] if lines else []), *part]
+    return lines
 
 
 # Actions -------------------------------------------------------------------------------------------------------------
@@ -142,7 +160,7 @@ def channels_file(context: Context, module: m.Module) -> str:
     file = File(context, module.name, "channels")
     lines: list[str] = []
     for channel in module.channels:
-        lines += [*(["", "", ""] if lines else []), *_channel(file, channel)]
+        lines += [*(["", ""] if lines else []), *_channel(file, channel)]
     return file.text(f"The channels of {module.name}.", lines)
 
 
@@ -220,19 +238,39 @@ def _codec(file: File, events: list[m.Event], channel: m.Channel) -> list[Member
     """Messages as JSON has them. They come back by being sent again."""
     data, saved = file.machinery("Data", typing=True), file.machinery("Saved", typing=True)
     mapping, any_ = file.library("collections.abc", "Mapping"), file.library("typing", "Any")
-    writing = ["held = []", "for message in self._messages:"]
-    reading = ["before = self._messages", "self._messages = ()", "for message in data:", '    event, given = message["event"], message["arguments"]']
     names = file.context.channel_methods(channel.qualified)
-    for n, event in enumerate(events):
-        word = "elif" if n else "if"
-        listed = [encoded(p.type, f"message.arguments[{i}]") for i, p in enumerate(event.parameters)]
+    converted: dict[str, list[str]] = {}
+    reading: list[str] = []
+    for event in events:
+        plain = [f"message.arguments[{i}]" for i in range(len(event.parameters))]
+        listed = [encoded(p.type, x) for p, x in zip(event.parameters, plain, strict=True)]
         back = [decoded(file, p.type, f"given[{i}]") for i, p in enumerate(event.parameters)]
-        writing += [f"    {word} message.event == {literal(event.name)}:", f"        arguments = [{', '.join(listed)}]"]
-        reading += [f"    {word} event == {literal(event.name)}:", f"        self.{names[event.name]}({', '.join(back)})"]
-    writing += ['    held.append({"event": message.event, "arguments": arguments})', "return held"]
-    reading += ["found, self._messages = self._messages, before", "return (found,)"]
-    writing.insert(2, "    arguments: list[object] = []")
+        if listed != plain:
+            converted.setdefault(f"arguments = [{', '.join(listed)}]", []).append(literal(event.name))
+        reading.append(f"{'elif' if reading else 'if'} event == {literal(event.name)}:")
+        reading.append(f"    self.{names[event.name]}({', '.join(back)})")
+    writing: list[str] = []
+    for code, of in converted.items():
+        test = f"message.event in ({', '.join(of)})" if len(of) > 1 else f"message.event == {of[0]}"
+        writing += [f"{'elif' if writing else 'if'} {test}:", f"    {code}"]
+    given = ['given = message["arguments"]'] if any(e.parameters for e in events) else []
+    encoding = ["arguments = list(message.arguments)", *writing, 'held.append({"event": message.event, "arguments": arguments})']
+    decoding = ['event = message["event"]', *given, *reading]
     return [
-        method(f"def _encode(self) -> list[{data}]:", "", writing),
-        method(f"def _decode(self, data: list[{data}], machines: {mapping}[int, {any_}]) -> {saved}:", "", reading),
+        method(
+            f"def _encode(self) -> list[{data}]:",
+            "",
+            [f"held: list[{data}] = []", "for message in self._messages:", *indented(encoding), "return held"],
+        ),
+        method(
+            f"def _decode(self, data: list[{data}], machines: {mapping}[int, {any_}]) -> {saved}:",
+            "",
+            [
+                "before, self._messages = self._messages, ()",
+                "for message in data:",
+                *indented(decoding),
+                "found, self._messages = self._messages, before",
+                "return (found,)",
+            ],
+        ),
     ]

@@ -45,7 +45,7 @@ def _statement(place: Place, e: m.Effect) -> list[str]:
             given = ", ".join(python(place, a, Binds.CONDITIONAL) for a in e.arguments)
             class_ = place.file.channel(channel)
             name = place.file.context.channel_methods(channel)[event]
-            return [f"{_system(place)}.channel({class_}).{name}({given})"]
+            return [f"{place.system_name}.channel({class_}).{name}({given})"]
         case m.Request():
             return [_request(place, e)]
         case m.ForEach(variable=variable, over=over, body=body):
@@ -56,10 +56,6 @@ def _statement(place: Place, e: m.Effect) -> list[str]:
             return _if(place, e)
         case _:
             assert_never(e)
-
-
-def _system(place: Place) -> str:
-    return "self.system" if place.system is not None else "self._system"
 
 
 def _written(place: Place, e: m.Assign | m.Change, value: str) -> list[str]:

@@ -13,7 +13,7 @@ from fsmdsl.emit.names import RESERVED, snake
 from fsmdsl.emit.naming import FUNCTIONS, MachineNames
 from fsmdsl.emit.rows import conjuncts
 from fsmdsl.emit.text import literal
-from fsmdsl.emit.traits import anywhere, may_fail
+from fsmdsl.emit.traits import anywhere, may_fail, needs_system
 
 
 class Binds(IntEnum):
@@ -44,6 +44,13 @@ class Place:
     """Own fields that a step has changed, and not written yet."""
     present: frozenset[m.Expr] = frozenset()
     """Optional values that are known not to be none."""
+
+    @property
+    def system_name(self) -> str:
+        """How the system is called here."""
+        if self.system is not None:
+            return "self.system"
+        return "system" if self.machine is None else "self._system"
 
     @property
     def names(self) -> MachineNames:
@@ -124,7 +131,7 @@ def _emitted(place: Place, e: m.Expr) -> tuple[str, Binds]:
         case m.Instances(name=name):
             return f"self.{place.locals[name]}", Binds.ATOM
         case m.AllOf(machine=machine):
-            return f"self.system.all_of({place.file.class_(machine, typing=False)})", Binds.ATOM
+            return f"{place.system_name}.all_of({place.file.class_(machine, typing=False)})", Binds.ATOM
         case m.ChannelRef() | m.Ordinal() | m.Temporal():
             raise TypeError(f"{type(e).__name__} is nothing that code can compute")
         case _:
@@ -193,8 +200,11 @@ def _derived(place: Place, e: m.Derived) -> tuple[str, Binds]:
         name = f"{target}.{context.machine(e.owner).values[e.name]}"
         return (f"{name}({arguments})" if let.parameters else name), Binds.ATOM
     if place.system is not None and e.owner == place.system.qualified:
-        return f"self.{place.locals[e.name]}({arguments})", Binds.ATOM
-    return f"{place.file.let(e.owner, e.name)}({arguments})", Binds.ATOM
+        name = f"self.{place.locals[e.name]}"
+        return (f"{name}({arguments})" if e.arguments else name), Binds.ATOM
+    let = context.model.let(e, None)
+    first = [place.system_name] if needs_system(context.model, let.value) else []
+    return f"{place.file.let(e.owner, let)}({', '.join([*first, *([arguments] if arguments else [])])})", Binds.ATOM
 
 
 def _reads(model: m.Model, e: m.Expr, fields: Mapping[str, str]) -> bool:
@@ -224,10 +234,44 @@ def _instance(place: Place, name: str, index: int) -> str:
 def _logic(place: Place, e: m.Logic) -> tuple[str, Binds]:
     binds = Binds.AND if e.operator == "and" else Binds.OR
     texts: list[str] = []
-    for operand in e.operands:
-        texts.append(python(place, operand, binds))
+    operands = _gathered(e)
+    if len(operands) == 1:
+        return _emitted(place, operands[0])
+    for operand in operands:
+        text, inner = _emitted(place, operand)
+        mixed = binds is Binds.OR and inner is Binds.AND
+        texts.append(f"({text})" if inner < binds or mixed else text)
         place = place.knowing(operand) if e.operator == "and" else place.knowing_not(operand)
     return f" {e.operator} ".join(texts), binds
+
+
+def _gathered(e: m.Logic) -> list[m.Expr]:
+    """The operands, with tests of one state each put together: `Free or Used`, `not Free and not Used`."""
+    out: list[m.Expr] = []
+    for x in e.operands:
+        test = x.operand if isinstance(x, m.Not) else x
+        if isinstance(test, m.InState) and (x is test) == (e.operator == "or"):
+            places = [n for n, other in enumerate(out) if _same_test(other, x)]
+            if places:
+                before = out[places[0]]
+                inner = before.operand if isinstance(before, m.Not) else before
+                assert isinstance(inner, m.InState)
+                both = replace(inner, states=inner.states | test.states)
+                out[places[0]] = both if x is test else m.Not(both)
+                continue
+        out.append(x)
+    return out
+
+
+def _same_test(a: m.Expr, b: m.Expr) -> bool:
+    """Do two conditions test the state of one machine, or deny it?"""
+    match a, b:
+        case m.InState(target=x), m.InState(target=y):
+            return x == y
+        case m.Not(operand=m.InState(target=x)), m.Not(operand=m.InState(target=y)):
+            return x == y
+        case _:
+            return False
 
 
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -268,7 +312,7 @@ def _in_state(place: Place, e: m.InState, positive: bool) -> tuple[str, Binds]:
     if not isinstance(e.target.type, m.OptionalType) or e.target in place.present:
         return text, binds
     if not positive:
-        return f"{target} is None or {_bracketed(text, binds, Binds.AND)}", Binds.OR
+        return f"{target} is None or {_bracketed(text, binds, Binds.NOT)}", Binds.OR
     return f"{target} is not None and {_bracketed(text, binds, Binds.NOT)}", Binds.AND
 
 
@@ -302,8 +346,8 @@ _IDENTICAL = {"==": "is", "!=": "is not"}
 def _binary(place: Place, e: m.Binary) -> tuple[str, Binds]:
     match e.operator:
         case "=>":
-            premise = _bracketed(*_negated(place, e.left), Binds.AND)
-            return f"{premise} or {python(place.knowing(e.left), e.right, Binds.AND)}", Binds.OR
+            premise = _bracketed(*_negated(place, e.left), Binds.NOT)
+            return f"{premise} or {python(place.knowing(e.left), e.right, Binds.NOT)}", Binds.OR
         case "==" | "!=":
             return _equality(place, e), Binds.COMPARISON
         case "in":
@@ -408,7 +452,7 @@ def in_order(place: Place, over: m.Expr) -> str:
 def _applied(place: Place, e: m.Apply) -> tuple[str, Binds]:
     first = e.arguments[0]
     if e.function == "size" and isinstance(first, m.ChannelRef):
-        return f"len(self._system.channel({place.file.channel(first.name)}))", Binds.ATOM
+        return f"len({place.system_name}.channel({place.file.channel(first.name)}))", Binds.ATOM
     given = [python(place, a, Binds.CONDITIONAL) for a in e.arguments]
     match e.function:
         case "present":

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.names import Namespace, camel
-from fsmdsl.emit.text import WIDTH, docstring, folded, indented
+from fsmdsl.emit.text import WIDTH, docstring, folded, indented, mark
+from fsmdsl.emit.traits import surveys
 
 Origin = tuple[str, ...]
 """The path of a module from the top of what is generated: `("hived", "cell")`."""
@@ -63,9 +64,10 @@ class File:
         module = channel.rpartition(".")[0]
         return self._of(channel, "channels", self.context.packages[module].channels[channel], False)
 
-    def let(self, module: str, name: str) -> str:
-        """The function of a module's derived value."""
-        return self._of(f"{module}.", "derived", self.context.packages[module].lets[name], False)
+    def let(self, module: str, let: m.Let) -> str:
+        """The function of a module's derived value. One that looks at all machines of a kind stands with the systems."""
+        file = "systems" if surveys(self.context.model, let.value) else "derived"
+        return self._of(f"{module}.", file, self.context.packages[module].lets[let.name], False)
 
     def library(self, module: str, name: str, typing: bool = True) -> str:
         """Something of the standard library."""
@@ -107,7 +109,7 @@ class File:
         """The whole file."""
         words = set(re.findall(r"\w+", "\n".join(body)))
         local = {key for key, name in self._local.items() if name in words}
-        lines = [*docstring(doc), "", "from __future__ import annotations", ""]
+        lines = [mark(self.module), *docstring(doc), "", "from __future__ import annotations", ""]
         lines += self._imports(self._running_library, local & self._running, 0)
         typed, library = local - self._running, {(m, n) for m, n in self._library if n in words}
         if library or typed:

@@ -42,8 +42,9 @@ def shown(e: m.Expr | None) -> str:
 
 
 def row(t: m.Transition) -> str:
-    """A line of the transition table: `e5: Preempting -> Pending`."""
-    arrow = f"{t.source} -> {t.target}" if t.target is not None else t.source
+    """A line of the transition table: `e5: Preempting -> Pending`, `in Running` for an internal one."""
+    source = "*" if t.wild else t.source
+    arrow = f"{source} -> {t.target}" if t.target is not None else f"in {'any state' if t.wild else source}"
     guard = f" when {shown(t.guard)}" if t.guard is not None and t.guard.span.text else ""
     name = f"{t.name}: " if t.label else ""
     text = f"{name}{arrow}{guard}"
@@ -52,10 +53,7 @@ def row(t: m.Transition) -> str:
 
 def table(transitions: Iterable[m.Transition]) -> str:
     """Rows for a docstring. A row for many sources, as `*` makes it, stands once."""
-    listed: dict[str, None] = {}
-    for t in transitions:
-        listed[row(t) if not t.wild else row(t).replace(t.source, "*", 1)] = None
-    return rows(listed)
+    return rows(dict.fromkeys(map(row, transitions)))
 
 
 def event_doc(machine: m.Machine, event: m.Event) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -10,13 +11,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from fsmdsl import model as m
 from fsmdsl.emit.classes import machine_class
 from fsmdsl.emit.context import Context
-from fsmdsl.emit.declarations import actions_file, channels_file, derived_file, states_file, values_file
+from fsmdsl.emit.declarations import actions_file, channels_file, derived_file, in_derived, states_file, values_file
 from fsmdsl.emit.expressions import Place
 from fsmdsl.emit.files import File, import_order, relative_path
 from fsmdsl.emit.locks import locks_file
 from fsmdsl.emit.standalone import standalone_class
-from fsmdsl.emit.systems import systems_file, with_code
-from fsmdsl.emit.text import WIDTH, docstring, folded, sentence
+from fsmdsl.emit.systems import needs_file, systems_file, with_code
+from fsmdsl.emit.text import WIDTH, docstring, folded, mark, sentence
+from fsmdsl.emit.traits import Traits
 
 
 def package(context: Context, module: m.Module) -> dict[str, str]:
@@ -27,7 +29,7 @@ def package(context: Context, module: m.Module) -> dict[str, str]:
         files["states"] = states_file(context, module)
     if module.enums or module.opaques:
         files["values"] = values_file(context, module)
-    if module.lets:
+    if in_derived(context.model, module):
         files["derived"] = derived_file(context, module)
     for machine in module.machines:
         files[names.machines[machine.qualified].file] = machine_file(context, machine)
@@ -37,7 +39,7 @@ def package(context: Context, module: m.Module) -> dict[str, str]:
         files["channels"] = channels_file(context, module)
     if module.locks:
         files["locks"] = locks_file(context, module)
-    if with_code(module):
+    if needs_file(context.model, module):
         files["systems"] = systems_file(context, module)
     return files
 
@@ -49,6 +51,11 @@ def machine_file(context: Context, machine: m.Machine) -> str:
     place = Place(file, machine)
     body = standalone_class(place) if context.standalone(machine) else machine_class(place)
     return file.text(f"`{machine.name}` of {machine.module}.", body)
+
+
+def needs_machinery(module: m.Module) -> bool:
+    """Is there anything in a module that rests on the support file? Locks alone do not."""
+    return bool(module.machines or module.channels or module.systems)
 
 
 # What all files use --------------------------------------------------------------------------------------------------
@@ -65,10 +72,10 @@ def _templates() -> Environment:
 _HELPERS = ("present", "first", "without", "not_longer", "in_range", "in_range_or_none", "each_in_range", "in_order", "subsets")
 
 
-def machinery(context: Context, module: str, files: dict[str, str]) -> str:
+def machinery(context: Context, module: str, files: Iterable[str]) -> str:
     """The support file, with what the files of the packages around use of it."""
     traits = context.traits(module)
-    used = {word for text in files.values() for word in re.findall(r"\w+", _imported(text))}
+    used = {word for text in files for word in re.findall(r"\w+", _imported(text))}
     text = _templates().get_template("machinery.py.jinja").render(
         t=traits,
         used=used,
@@ -76,9 +83,16 @@ def machinery(context: Context, module: str, files: dict[str, str]) -> str:
         ranges=bool(used & {"in_range", "in_range_or_none", "each_in_range"}),
         functions=bool(used & set(_HELPERS)),
         slots=_slots(context, module),
+        collections=", ".join(_collections(traits, used)),
+        mark=mark(None),
         lost_in_crash=_lost(context, module),
     )
     return _tidy(text)
+
+
+def _collections(t: Traits, used: set[str]) -> list[str]:
+    iterable = ["Iterable"] if used & {"in_order", "subsets"} else []
+    return ["Callable", *iterable, *(["Mapping"] if t.systems else [])]
 
 
 def _imported(text: str) -> str:
@@ -121,18 +135,21 @@ def face(context: Context, module: m.Module, files: dict[str, str]) -> str:
         public.setdefault(own.file, []).append(own.class_)
         public.setdefault("states", []).append(own.states_class)
     public["values"] = [*names.enums.values()]
-    public["derived"] = [*names.lets.values()]
+    functions = {x.name for x in in_derived(context.model, module)}
+    public["derived"] = [name for let, name in names.lets.items() if let in functions]
     public["channels"] = [*names.channels.values()]
-    public["systems"] = [names.systems[s.qualified] for s in with_code(module)]
+    public["systems"] = [name for let, name in names.lets.items() if let not in functions]
+    public["systems"] += [names.systems[s.qualified] for s in with_code(module)]
     public["locks"] = [*names.locks.values()]
     path = relative_path(names.folder, home)
     lines: dict[str, list[str]] = {f".{file}": listed for file, listed in public.items() if listed and file in files}
-    lines[path] = _support(context, module)
+    if needs_machinery(module):
+        lines[path] = _support(context, module)
     order = sorted(lines, key=lambda p: (-(len(p) - len(p.lstrip("."))), p))
     body = [_import(p, sorted(set(lines[p]), key=import_order)) for p in order]
     everything = sorted({x for listed in lines.values() for x in listed}, key=import_order)
     listed_ = ", ".join(f'"{x}"' for x in everything)
-    text = [*docstring(_about(module)), "", *folded(body), "", *folded([f"__all__ = [{listed_}]"]), ""]
+    text = [mark(module.name), *docstring(_about(module)), "", *folded(body), "", *folded([f"__all__ = [{listed_}]"]), ""]
     return "\n".join(text)
 
 
@@ -151,4 +168,4 @@ def _support(context: Context, module: m.Module) -> list[str]:
 def _about(module: m.Module) -> str:
     sources = [f"After “{d.title}”{f' ({d.location})' if d.location else ''}." for d in module.documents]
     own = sentence(module.doc) or f"The machines of {module.name}."
-    return "\n\n".join([own, *sources, f"Generated from the spec `{module.name}`; changes belong there."])
+    return "\n\n".join([own, *sources])

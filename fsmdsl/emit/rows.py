@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from operator import eq, ge, gt, le, lt, ne
 
 from fsmdsl import model as m
 
@@ -60,7 +61,7 @@ def rivals(machine: m.Machine, level: Level) -> list[tuple[m.Transition, m.Trans
     return [
         (a, b)
         for a, b in combinations(level, 2)
-        if not comes_before(machine, a, b) and not comes_before(machine, b, a) and not exclusive(a.guard, b.guard)
+        if not comes_before(machine, a, b) and not comes_before(machine, b, a) and not exclusive(a.guard, b.guard, machine.let_named)
     ]
 
 
@@ -78,12 +79,17 @@ def conjuncts(guard: m.Expr | None) -> list[m.Expr]:
             return [guard]
 
 
-_CONTRARY = {("==", "!="), ("<", ">="), ("<", ">"), ("<", "=="), (">", "<="), (">", "==")}
+def exclusive(a: m.Expr | None, b: m.Expr | None, lets: Mapping[str, m.Let]) -> bool:
+    """Can two guards be seen not to hold at once? Only what they ask about one value is compared."""
+    return any(_contrary(x, y) or _contrary(y, x) for x in _asked(a, lets) for y in _asked(b, lets))
 
 
-def exclusive(a: m.Expr | None, b: m.Expr | None) -> bool:
-    """Can two guards be seen not to hold at once? Only what stands in their text is compared."""
-    return any(_contrary(x, y) or _contrary(y, x) for x in conjuncts(a) for y in conjuncts(b))
+def _asked(guard: m.Expr | None, lets: Mapping[str, m.Let]) -> Iterator[m.Expr]:
+    """What a guard asks, the conditions inside its derived values included."""
+    for x in conjuncts(guard):
+        yield x
+        if isinstance(x, m.Derived) and x.name in lets and not x.arguments and x.target is None:
+            yield from _asked(lets[x.name].value, lets)
 
 
 def _contrary(x: m.Expr, y: m.Expr) -> bool:
@@ -94,13 +100,35 @@ def _contrary(x: m.Expr, y: m.Expr) -> bool:
             return s2 <= s1
         case m.InState(target=t1, states=s1), m.InState(target=t2, states=s2) if t1 == t2:
             return not s1 & s2
-        case m.Binary(operator=o1, left=l1, right=r1), m.Binary(operator=o2, left=l2, right=r2) if l1 == l2:
-            if r1 == r2:
-                return (o1, o2) in _CONTRARY
-            different = isinstance(r1, m.Constant) and isinstance(r2, m.Constant) and r1.value != r2.value
-            return different and o1 == o2 == "=="
+        case m.Binary(left=l1, right=m.Constant() as c1), m.Binary(left=l2, right=m.Constant() as c2) if l1 == l2:
+            return x.operator in _COMPARED and y.operator in _COMPARED and not _overlapping(x.operator, c1, y.operator, c2)
+        case m.Binary(operator=o1, left=l1, right=r1), m.Binary(operator=o2, left=l2, right=r2) if (l1, r1) == (l2, r2):
+            return (o1, o2) in _OPPOSED
         case _:
             return False
+
+
+_COMPARED: Mapping[str, Callable[[object, object], bool]] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+_OPPOSED = {("==", "!="), ("<", ">="), ("<", ">"), ("<", "=="), (">", "<="), (">", "==")}
+
+
+def _overlapping(o1: str, c1: m.Constant, o2: str, c2: m.Constant) -> bool:
+    """Is there a value that compares so with both constants?"""
+    a, b = _number(c1), _number(c2)
+    if a is None or b is None:
+        same = c1.value == c2.value
+        return not ({o1, o2} == {"=="} and not same or {o1, o2} == {"==", "!="} and same)
+    values: Iterable[int] = range(min(a, b) - 1, max(a, b) + 2)
+    if isinstance(c1.type, m.EnumType):
+        values = range(len(c1.type.members))
+    return any(_COMPARED[o1](v, a) and _COMPARED[o2](v, b) for v in values)
+
+
+def _number(c: m.Constant) -> int | None:
+    """A number, or a member's place among the members."""
+    if isinstance(c.type, m.EnumType) and isinstance(c.value, str):
+        return c.type.members.index(c.value)
+    return c.value if isinstance(c.value, int) and not isinstance(c.value, bool) else None
 
 
 # Leaving and entering ------------------------------------------------------------------------------------------------

@@ -57,16 +57,26 @@ def dispatch(trigger: Trigger, passed: Mapping[str, Sequence[str]] | None = None
     if not fast and len(groups) == 1 and len(next(iter(groups.values()))) == len(machine.leaves):
         return list(next(iter(groups)))
     ordered = sorted(groups.items(), key=lambda g: -len(g[1])) if fast else list(groups.items())
+    complete = sum(map(len, groups.values())) == len(machine.leaves)
+    parts = [_part(trigger, code, leaves, fast) for code, leaves in ordered]
+    guarded = any(guard for _, guard, _ in parts)
     lines: list[str] = []
-    for code, leaves in ordered:
-        test = _compared(trigger.place, leaves) if fast else state_in(trigger.place, leaves)
-        guard, inner = _guarded(code, trigger.otherwise)
-        if guard:
-            test = f"{bracketed(test)} and {bracketed(guard)}"
-        lines += [f"{'elif' if lines else 'if'} {test}:", *indented(inner)]
-    if sum(map(len, groups.values())) < len(machine.leaves) and trigger.otherwise:
+    for n, (test, guard, inner) in enumerate(parts):
+        if n and complete and not guarded and n == len(parts) - 1:
+            lines.append("else:")
+        else:
+            both = f"{bracketed(test)} and {bracketed(guard)}" if guard else test
+            lines.append(f"{'elif' if lines else 'if'} {both}:")
+        lines += indented(inner)
+    if trigger.otherwise and (guarded or not complete):
         lines += ["else:", *indented(trigger.otherwise)] if lines else trigger.otherwise
     return ["state = self._state", *lines] if len(groups) > 1 or fast else _directly(lines)
+
+
+def _part(trigger: Trigger, code: Sequence[str], leaves: Sequence[str], fast: bool) -> tuple[str, str, Sequence[str]]:
+    """A test of the state, a guard if it can be asked in the same line, and the code behind both."""
+    guard, inner = _guarded(code, trigger.otherwise)
+    return (_compared(trigger.place, leaves) if fast else state_in(trigger.place, leaves)), guard, inner
 
 
 def _guarded(code: Sequence[str], otherwise: Sequence[str]) -> tuple[str, Sequence[str]]:

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
+from fsmdsl.emit.declarations import apart, derived_function
 from fsmdsl.emit.effects import statements
 from fsmdsl.emit.expressions import Place
 from fsmdsl.emit.files import File
 from fsmdsl.emit.members import Member, invariant_member, joined, let_member, method
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
 from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
+from fsmdsl.emit.traits import surveys
 
 
 def with_code(module: m.Module) -> list[m.System]:
@@ -19,13 +21,19 @@ def with_code(module: m.Module) -> list[m.System]:
     return [s for s in module.systems if s.invariants or s.recover is not None]
 
 
+def needs_file(model: m.Model, module: m.Module) -> bool:
+    """Is there anything of the kind?"""
+    return bool(with_code(module)) or any(surveys(model, x.value) for x in module.lets)
+
+
 def systems_file(context: Context, module: m.Module) -> str:
     """The systems of a module."""
     file = File(context, module.name, "systems")
-    lines: list[str] = []
-    for system in with_code(module):
-        lines += [*(["", ""] if lines else []), *_class(file, system)]
-    return file.text(f"Systems of {module.name}: what must hold of machines together.", lines)
+    names = context.packages[module.name]
+    lets = [x for x in module.lets if surveys(context.model, x.value)]
+    parts = [derived_function(file, x, names.lets[x.name]) for x in lets]
+    parts += [_class(file, system) for system in with_code(module)]
+    return file.text(f"Systems of {module.name}: what must hold of machines together.", apart(parts))
 
 
 def _class(file: File, system: m.System) -> list[str]:

@@ -176,3 +176,22 @@ def may_fail(model: m.Model, e: m.Expr, system: m.System | None = None) -> bool:
         if isinstance(x, m.Derived) and may_fail(model, model.let(x, system).value, system):
             return True
     return False
+
+
+def needs_system(model: m.Model, e: m.Expr) -> bool:
+    """Does an expression look at more than the machines that it is given: at channels, at all machines of a kind?"""
+    return _mentions(model, e, (m.ChannelRef, m.AllOf))
+
+
+def surveys(model: m.Model, e: m.Expr) -> bool:
+    """Does an expression look at all machines of a kind?"""
+    return _mentions(model, e, (m.AllOf,))
+
+
+def _mentions(model: m.Model, e: m.Expr, kinds: tuple[type, ...]) -> bool:
+    for x in anywhere(e):
+        if isinstance(x, kinds):
+            return True
+        if isinstance(x, m.Derived) and x.owner in model.module_lets and _mentions(model, model.let(x, None).value, kinds):
+            return True
+    return False

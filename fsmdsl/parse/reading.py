@@ -19,6 +19,8 @@ from fsmdsl.parse.tokens import lex
 from fsmdsl.source import Source, Span
 from fsmdsl.tree import Comment, Node, Token
 
+DEEP, SHALLOWER = f"this is nested more than {DEPTH} levels deep", "name the inner parts with `let`"
+
 BODIES = frozenset({"block", "else_", "state_body", "hold_body", "amend"})
 """Rules whose parts may hold the like of themselves, and may have no parts."""
 
@@ -38,10 +40,9 @@ def read(source: Source) -> Reading:
     with uncollected():
         lexed = lex(load(), source)
         tree = _parse(source, lexed.tokens, lexed.found)
-    lexed.found.extend(
-        TOO_DEEP.at(span, f"this is nested more than {DEPTH} levels deep").help("name the inner parts with `let`")
-        for span in _prune(source, tree)
-    )
+    cut = _prune(source, tree)
+    if not any(d.rule is TOO_DEEP for d in lexed.found):
+        lexed.found.extend(TOO_DEEP.at(x, DEEP).help(SHALLOWER) for x in cut)
     return Reading(tree, lexed.tokens, lexed.comments, _limited(source, lexed.found))
 
 
@@ -76,7 +77,8 @@ def _parse(source: Source, tokens: list[Token], found: list[Diagnostic]) -> Node
             i += 1
             continue
         mistake = recover(Place(table, source, tokens, i, top, before))
-        found.append(mistake.diagnostic)
+        if not (mistake.diagnostic.rule is TOO_DEEP and found and found[-1].rule is TOO_DEEP):
+            found.append(mistake.diagnostic)
         mistakes += 1
         top, i = mistake.top, mistake.at
         before = None

@@ -32,16 +32,18 @@ ALIKE = {"m": "min", "mins": "min", "sec": "s", "secs": "s", "hour": "h", "hours
 
 @dataclass(slots=True)
 class Lexed:
-    """The tokens of a source, with an `END` after the last, its comments, and what was wrong."""
+    """The tokens of a source, with an `END` after the last, its comments, and what was wrong up to `end`."""
 
     source: Source
     tokens: list[Token] = field(default_factory=list)
     comments: list[Comment] = field(default_factory=list)
     found: list[Diagnostic] = field(default_factory=list)
+    end: int = -1
 
     def report(self, start: int, end: int, message: str, advice: str, meant: str | None = None) -> None:
         """Note a bad character or sign; one message for a run of them."""
-        if len(self.found) > LIMIT or (self.found and self.found[-1].span.end == start):
+        run, self.end = start == self.end, end
+        if run or len(self.found) > LIMIT:
             return
         span = Span(self.source, start, end)
         fix = None if meant is None else Fix(span, meant, f"write `{meant}`")
@@ -76,20 +78,17 @@ def lex(table: Table, source: Source) -> Lexed:
 
 def _matches(table: Table, text: str) -> Iterator[tuple[str, int, int]]:
     """The classes of what the text consists of, with their places. A comment as in C ends where it says."""
-    start: int | None = 1 if text.startswith("\ufeff") else 0
-    while start is not None:
-        here, start = start, None
-        for found in table.pattern.finditer(text, here):
+    here: int | None = 1 if text.startswith("\ufeff") else 0
+    last_close = text.rfind("*/")
+    while here is not None:
+        matches, here = table.pattern.finditer(text, here), None
+        for found in matches:
             kind = found.lastgroup or ""
-            first, end = found.span(kind)
-            if (
-                kind == "FOREIGN_COMMENT"
-                and text.startswith("/*", first)
-                and (close := text.find("*/", first + 2)) >= 0
-            ):
-                end = start = close + 2
-            yield kind, first, end
-            if start is not None or kind == "END":  # which is met again behind white space
+            start, end = found.span(kind)
+            if kind == "FOREIGN_COMMENT" and text[start] == "/" and start + 2 <= last_close:
+                end = here = text.index("*/", start + 2) + 2
+            yield kind, start, end
+            if here is not None or kind == "END":  # which is met again behind white space
                 break
 
 

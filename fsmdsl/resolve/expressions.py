@@ -116,7 +116,7 @@ def _index(scope: Scope, e: s.Index) -> m.Expr:
 
 
 def _call(scope: Scope, e: s.Call, expected: m.Type | None) -> m.Expr:
-    if isinstance(e.target, s.Name) and not scope.holds(e.target.text):
+    if isinstance(e.target, s.Name) and not scope.computes(e.target.text):
         return applied(scope, e, e.target, expected, typed)
     return call_let(scope, e, typed, of_type)
 

@@ -129,6 +129,11 @@ class Scope:
             return True
         return name in self.module.home(name).lets
 
+    def computes(self, name: str) -> bool:
+        """Is the name that of a `let` here? Data of the same name as a function (`size`) leaves the function alone."""
+        owners = (self.machine, self.system, self.module.home(name))
+        return any(owner is not None and name in owner.lets for owner in owners)
+
     def values(self) -> Iterator[str]:
         """The names that `holds` knows, for suggestions."""
         yield from self.locals

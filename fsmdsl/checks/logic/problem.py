@@ -27,6 +27,7 @@ from fsmdsl.checks.logic.values import (
     extreme,
     joined,
     negated,
+    one,
     summed,
 )
 
@@ -82,6 +83,8 @@ class Problem:
         self.required: list[m.Expr] = []
         self.conditions: list[Formula] = []
         self._self: str | None = None
+        self.tried = 0
+        """How many boxes have been looked at to solve it."""
 
     def require(self, condition: m.Expr) -> None:
         """Add a condition, in normal form."""
@@ -279,8 +282,7 @@ def _subsets(of: Sequence[object] | None) -> Sequence[object] | None:
 
 
 def _constant(value: object) -> Formula:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    values: Values = range(value, value + 1) if isinstance(value, int) and whole else frozenset({value})
+    values = one(value)
     return lambda box: values
 
 

@@ -34,14 +34,15 @@ class Solution:
     """Can these values occur, as far as the machine's text says? Else they may contradict what is not looked into."""
 
 
-def solve(problem: Problem) -> Solution | GaveUp | None:
+def solve(problem: Problem, budget: int = BUDGET) -> Solution | GaveUp | None:
     """Values under which all conditions hold, or None if there are none."""
-    return _Search(problem).run()
+    return _Search(problem, budget).run()
 
 
 class _Search:
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, budget: int) -> None:
         self.problem = problem
+        self.budget = budget
         self.links = tuple(_links(problem))
         self.domains = problem.domains()
         self.consistent: dict[tuple[tuple[m.Expr, bool], ...], bool] = {}
@@ -52,9 +53,10 @@ class _Search:
             return None
         conditions = [*self.problem.conditions, *self.links]
         stack = [start]
-        for _ in range(BUDGET):
+        while self.problem.tried < self.budget:
             if not stack:
                 return None
+            self.problem.tried += 1
             box = stack.pop()
             found = [condition(box) for condition in conditions]
             if not all(True in f for f in found):
@@ -123,7 +125,8 @@ class _Search:
             for e, _ in others:
                 assert isinstance(e, m.Quantified)
                 inner.require(m.Not(e.body))
-            self.consistent[key] = solve(inner) is not None
+            self.consistent[key] = solve(inner, self.budget // 10) is not None
+            self.problem.tried += inner.tried
         return self.consistent[key]
 
 

@@ -32,6 +32,12 @@ def _plus(x: Any, y: Any) -> Any:
 _SUMS: Mapping[str, Operation] = {"+": _plus, "-": sub, "&": and_}
 
 
+def one(value: Any) -> Values:
+    """A single value."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return range(value, value + 1) if whole else frozenset({value})
+
+
 def negated(v: Values) -> Values:
     """What `not` makes of truth values."""
     return FALSE if v == TRUE else TRUE if v == FALSE else v

@@ -1,0 +1,332 @@
+"""The checks as a whole: decisions about guards against brute force, fixes, the table of events, and time."""
+
+from __future__ import annotations
+
+from itertools import product
+from time import process_time
+from typing import Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from literate import findings
+
+from fsmdsl import model as m
+from fsmdsl.checks import check, completeness
+from fsmdsl.checks.subject import Subject
+from fsmdsl.diagnostics import Diagnostic
+from fsmdsl.parse import parse
+from fsmdsl.resolve import resolve
+from fsmdsl.source import Source
+from fsmdsl.step import Frame, Universe, closed, initial, truth
+from fsmdsl.step.values import domain
+from fsmdsl.step.world import World
+
+
+def model_of(text: str) -> m.Model:
+    parsed = parse(Source("case.fsm", text))
+    resolved = resolve([parsed.module])
+    assert resolved.model is not None, (parsed.diagnostics, resolved.diagnostics)
+    return resolved.model
+
+
+def found_in(text: str, code: str) -> list[Diagnostic]:
+    return [d for d in findings([Source("case.fsm", text)]) if d.rule.code == code]
+
+
+# Decisions about guards, against trying everything -------------------------------------------------------------------
+
+NUMBERS = st.sampled_from(["n", "k", "how", "0", "1", "2", "3"])
+SUMS = st.one_of(
+    NUMBERS,
+    st.builds("({} {} {})".format, NUMBERS, st.sampled_from("+-"), NUMBERS),
+    st.builds("{}({}, {})".format, st.sampled_from(["min", "max"]), NUMBERS, NUMBERS),
+    st.builds("(if lit then {} else {})".format, NUMBERS, NUMBERS),
+)
+COMPARISONS = st.sampled_from(["==", "!=", "<", "<=", ">", ">="])
+ATOMS = st.one_of(
+    st.builds("{} {} {}".format, SUMS, COMPARISONS, SUMS),
+    st.builds("level {} {}".format, COMPARISONS, st.sampled_from(["low", "mid", "high"])),
+    st.builds("{} in {{{}, {}}}".format, NUMBERS, NUMBERS, NUMBERS),
+    st.builds("kinds has {}".format, st.sampled_from(["soft", "hard"])),
+    st.sampled_from(["lit", "wide", "A", "maybe == none", "maybe != none", "maybe == 1", "kinds == {}", "enough(k)"]),
+    st.sampled_from(["size(kinds) > 1", "maybe != none and maybe < n", "maybe == none or maybe > 1"]),
+)
+GUARDS = st.recursive(
+    ATOMS,
+    lambda inner: st.one_of(
+        st.builds("not ({})".format, inner),
+        st.builds("({}) {} ({})".format, inner, st.sampled_from(["and", "or", "=>"]), inner),
+        st.builds("(if {} then {} else {})".format, inner, inner, inner),
+    ),
+    max_leaves=5,
+)
+MACHINE = """
+enum Level {{ low < mid < high }}
+enum Kind {{ soft | hard }}
+machine Door {{
+    n: 0..3
+    k: 1..3
+    lit: bool
+    level: Level
+    maybe: 0..1?
+    kinds: set<Kind>
+    let wide = n + k > 3
+    let enough(x: 0..9) = x >= 2 or lit
+    initial state A
+    state B
+    event push(how: 0..2), back from environment
+    one: A -> B on push(how) when {0}
+    two: A -> A on push(how) when {1}
+    B -> A on back
+}}
+"""
+
+
+def worlds(universe: Universe) -> list[tuple[World, dict[str, int]]]:
+    """The machine in its initial state with every combination of values, and every argument of `push`."""
+    begin = initial(universe)
+    types = [f.type for f in universe.machines[0].fields]
+    combinations = product(*(domain(t, universe) for t in types))
+    return [
+        (World(begin.states, (values,), begin.waited, begin.channels, begin.pending, begin.down), {"how": how})
+        for values in combinations
+        for how in range(3)
+    ]
+
+
+def truths(model: m.Model, guard: m.Expr) -> list[bool | None]:
+    """Of a guard, for everything; None where it ends in a fault."""
+    universe = Universe(model, closed(model, next(iter(model.machines.values()))))
+    return [_truth(universe, world, bound, guard) for world, bound in worlds(universe)]
+
+
+def _truth(universe: Universe, world: World, bound: dict[str, int], guard: m.Expr) -> bool | None:
+    from fsmdsl.step import FaultError
+
+    try:
+        return truth(Frame(universe, world, 0, bound), guard)
+    except FaultError:
+        return None
+
+
+@settings(max_examples=60, deadline=None)
+@given(GUARDS, GUARDS)
+def test_guards_are_decided_as_trying_everything_does(one: str, two: str) -> None:
+    model = model_of(MACHINE.format(one, two))
+    first, second = (t for t in next(iter(model.machines.values())).transitions if t.label)
+    assert first.guard is not None
+    assert second.guard is not None
+    a, b = truths(model, first.guard), truths(model, second.guard)
+    found = check(model)
+    assert _reported(found, "FSM206") is any(x is True and y is True for x, y in zip(a, b, strict=True))
+    assert not _reported(found, "FSM207")
+    for t, values in ((first, a), (second, b)):
+        assert t.guard is not None
+        at = {d.rule.code for d in found if d.span == t.guard.span}
+        assert ("FSM209" in at) is (True not in values)
+        assert ("FSM208" in at) is (True in values and False not in values)
+
+
+def _reported(found: list[Diagnostic], code: str) -> bool:
+    return any(d.rule.code == code for d in found)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    GUARDS, st.sampled_from(["n = n + how", "n = n - k", "n = k + how", "k = n", "k = max(n, how)", "n = k - 1 + n"])
+)
+def test_ranges_are_decided_as_trying_everything_does(guard: str, effect: str) -> None:
+    text = MACHINE.format(guard, "false").replace(f"when {guard}\n", f"when {guard} do {effect}\n", 1)
+    model = model_of(text)
+    machine = next(iter(model.machines.values()))
+    t = machine.transitions[0]
+    assert t.guard is not None
+    assign = t.effects[0]
+    assert isinstance(assign, m.Assign)
+    allowed = {
+        v: isinstance(assign.type, m.RangeType) and assign.type.low <= v <= assign.type.high for v in range(-9, 19)
+    }
+    universe = Universe(model, closed(model, machine))
+    from fsmdsl.step import evaluate
+
+    fits = [
+        allowed[value]
+        for world, bound in worlds(universe)
+        if _truth(universe, world, bound, t.guard) is True
+        and isinstance(value := evaluate(Frame(universe, world, 0, bound), assign.value), int)
+    ]
+    found = check(model)
+    assert _reported(found, "FSM221") is (bool(fits) and not any(fits))
+    assert _reported(found, "FSM222") is (any(fits) and not all(fits))
+
+
+def test_a_witness_is_named_as_the_author_wrote_it() -> None:
+    text = MACHINE.format("n == 2 and lit and maybe == none and kinds has hard", "how == 1 and level > mid")
+    (found,) = found_in(text, "FSM206")
+    assert found.message == (
+        "from `A` on `push`, `one` and `two` are enabled at once when `n` is 2 and `lit` is true and `maybe` is none "
+        "and `kinds` is {hard} and `how` is 1 and `level` is high"
+    )
+    assert found.advice is not None
+    assert "priority one > two" in found.advice
+
+
+# Fixes ---------------------------------------------------------------------------------------------------------------
+
+
+def mended(text: str, code: str) -> str:
+    """The text with the first fix for a rule carried out."""
+    fix = next(d.fix for d in findings([Source("case.fsm", text)]) if d.rule.code == code)
+    assert fix is not None
+    return text[: fix.span.start] + fix.replacement + text[fix.span.end :]
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        (
+            "FSM203",
+            """machine Task {
+    initial state New
+    persistent state Done "all done"
+    event finish from environment
+    New -> Done on finish
+}
+""",
+        ),
+        (
+            "FSM216",
+            """machine Sliver {
+    initial state Idle
+    state Busy
+    event go, back from environment
+    action deploy -> ok | err
+    Idle -> Busy on go do deploy
+    Busy -> Idle on deploy.ok
+    Busy -> Idle on back
+}
+""",
+        ),
+        ("FSM225", "locks Order {\n    Queue > Queue\n}\n"),
+    ],
+)
+def test_a_fix_settles_its_finding(code: str, text: str) -> None:
+    assert findings([Source("case.fsm", mended(text, code))]) == []
+
+
+# The table of events -------------------------------------------------------------------------------------------------
+
+
+def test_the_table_says_what_each_state_makes_of_each_event() -> None:
+    model = model_of(
+        """machine Door {
+    locked: bool
+    initial state Open
+    state Closed {
+        initial state Shut
+        state Barred
+    }
+    event push, pull, bar from environment
+    action ring -> ok | err
+    Open -> Closed on push
+    Closed -> Open on pull when not locked
+    Shut -> Barred on bar do ring
+    Barred on ring.ok do locked = true
+    ignore pull in Open, Barred
+    ignore ring.err in Barred
+}
+"""
+    )
+    table = completeness(model.machines["case.Door"])
+    assert table.events == ("push", "pull", "bar", "ring.ok", "ring.err")
+    assert table.states == ("Open", "Shut", "Barred")
+    rows = {e: [table.cells[(e, s)] for s in table.states] for e in table.events}
+    assert rows == {
+        "push": ["handled", "fault", "fault"],
+        "pull": ["ignored", "if", "handled"],
+        "bar": ["fault", "handled", "fault"],
+        "ring.ok": ["fault", "fault", "handled"],
+        "ring.err": ["fault", "fault", "ignored"],
+    }
+
+
+# Amendments ----------------------------------------------------------------------------------------------------------
+
+AMENDED = """machine Group {
+    initial state Pending
+    state Gone
+    event go, stop from environment
+    Pending -> Gone on go
+    amends "the document forgets the way back" Gone -> Pending on stop
+}
+"""
+
+
+def test_what_is_checked_is_the_model_with_or_without_its_amendments() -> None:
+    def codes(as_documented: bool) -> list[str]:
+        return [d.rule.code for d in findings([Source("case.fsm", AMENDED)], as_documented=as_documented)]
+
+    assert codes(False) == []
+    assert codes(True) == ["FSM203", "FSM214"]
+
+
+# Time ----------------------------------------------------------------------------------------------------------------
+
+
+def large(transitions: int) -> str:
+    """A machine with ten transitions to a state, each with a guard and an effect."""
+    states = transitions // 10
+    lines = ["machine Large {", "    n: 0..99", "    lit: bool", "    initial state S0"]
+    lines += [f"    state S{i}" for i in range(1, states)]
+    lines += [f"    event e{j}(k: 0..99) from environment" for j in range(5)]
+    for i, j in product(range(states), range(5)):
+        limit, there = i % 90 + 5, (7 * i + j + 1) % states
+        lines.append(f"    S{i} -> S{there} on e{j}(k) when n < {limit} and k > {j} do n = n + 1")
+        lines.append(f"    S{i} -> S{(i + 1) % states} on e{j}(k) when n >= {limit} do {{ n = k; lit = not lit }}")
+    return "\n".join([*lines, "    invariant n < 99 or lit", "}"])
+
+
+def timed(model: m.Model) -> float:
+    begun = process_time()
+    assert check(model) == []
+    return process_time() - begun
+
+
+def test_ten_thousand_transitions_take_about_a_second_and_twice_as_many_about_twice_as_long() -> None:
+    """With room for a slow or busy machine."""
+    half, whole = model_of(large(5_000)), model_of(large(10_000))
+    seconds = timed(half), timed(whole)
+    assert seconds[1] < 6
+    assert seconds[1] < 3.5 * seconds[0]
+
+
+Hard = Literal["sums", "lets", "pairs"]
+
+
+@pytest.mark.parametrize("kind", ["sums", "lets", "pairs"])
+def test_what_is_too_hard_is_given_up_in_time(kind: Hard) -> None:
+    numbers = "\n".join(f"    v{i}: 0..1000" for i in range(6))
+    many = {
+        "sums": "\n".join(
+            f"    event e{i} from environment\n"
+            f"    A -> B on e{i} when v0 + v1 + v2 == v3 + v4 + v5 + {i} and v0 + v1 != v2 + v3\n"
+            f"    A -> A on e{i} when v0 + v1 - v2 == v3 - {i} and v4 + v5 == v0 + v0 + 1"
+            for i in range(100)
+        ),
+        "lets": "    let a0 = v0\n"
+        + "\n".join(f"    let a{i + 1} = a{i} + a{i}" for i in range(60))
+        + "\n    event e from environment\n    A -> B on e when a60 > 5\n    A -> A on e when a60 <= 5",
+        "pairs": "    event e from environment\n" + "\n".join(f"    A -> B on e when v0 == {i}" for i in range(900)),
+    }
+    model = model_of(f"machine Hard {{\n{numbers}\n    initial state A\n    state B\n{many[kind]}\n}}")
+    begun = process_time()
+    found = check(model)
+    assert process_time() - begun < 6
+    assert _reported(found, "FSM207") or kind == "sums"
+
+
+def test_checks_leave_the_model_alone_and_find_the_same_again() -> None:
+    model = model_of(large(100))
+    assert check(model) == check(model)
+    assert Subject(model).model is model
