@@ -12,6 +12,7 @@ HOMES = (
     "fsmdsl.resolve",
     "fsmdsl.checks",
     "fsmdsl.explore",
+    "fsmdsl.draw.svg",
     "fsmdsl.workspace",
 )
 """The modules that declare rules, each in a tuple `RULES`. They are imported when rules are asked for, not before."""

@@ -32,8 +32,8 @@ from fsmdsl.report.frames import frame
 
 TEXTS: dict[str, tuple[str, Callable[[m.Machine], str]]] = {
     "dot": ("dot", lambda x: dot(graph_of(x))),
-    "mermaid": ("mmd", mermaid),
-    "plantuml": ("puml", plantuml),
+    "mermaid": ("mmd", lambda x: mermaid(graph_of(x, junctions=False))),
+    "plantuml": ("puml", lambda x: plantuml(graph_of(x, junctions=False))),
 }
 """Formats that need no Graphviz: the ending of their files, and how they are made."""
 

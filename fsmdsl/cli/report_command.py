@@ -30,6 +30,7 @@ from fsmdsl.report.data import row
 from fsmdsl.report.exploration import never_followed
 from fsmdsl.report.frames import frame, frames, tally
 from fsmdsl.report.page import (
+    LocksView,
     MachineView,
     ModuleView,
     Report,
@@ -112,7 +113,24 @@ def _module(model: m.Model, x: m.Module, svgs: dict[str, str], max_states: int) 
         [_machine(y, svgs[y.qualified]) for y in x.machines],
         [_system(model, explore(model, y, Limits(max_states))) for y in x.systems],
         [_scenario(model, y) for y in x.scenarios],
+        [(c.name, f"{c.order}, at most {c.bound}", c.receiver.rpartition(".")[2]) for c in x.channels],
+        [_locks(y) for y in x.locks],
     )
+
+
+def _locks(x: m.Locks) -> LocksView:
+    pairs = [(_lock(p.held), _lock(p.wanted), p.amended or "") for p in x.pairs]
+    return LocksView(x.name, x.doc, pairs, [(o.name, _takes(o.holds), o.doc) for o in x.operations])
+
+
+def _lock(x: m.LockUse) -> str:
+    name = f"child {x.name}" if x.child else x.name
+    return name if x.mode == "any" else f"{x.mode}({name})"
+
+
+def _takes(holds: tuple[m.Hold, ...]) -> str:
+    """`write(A) { write(B) }, read(C)`: each lock with what is taken under it."""
+    return ", ".join(_lock(h.lock) + (f" {{ {_takes(h.inside)} }}" if h.inside else "") for h in holds)
 
 
 def _machine(x: m.Machine, svg: str) -> MachineView:

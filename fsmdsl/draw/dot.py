@@ -41,7 +41,7 @@ def dot(graph: Graph, direction: Direction = "TB", *, with_legend: bool = True) 
     drawing.attr("graph", fontname=FONT, fontsize="9", fontcolor=INK, labelloc="b", pad="0.1", id=graph.id)
     drawing.attr("graph", bgcolor="transparent", tooltip=" ")
     drawing.attr("node", shape="box", style="rounded,filled", fillcolor=PALE, color=INK, margin="0.15,0.08")
-    drawing.attr("node", fontname=FONT, fontsize="12", fontcolor=INK, height="0.4")
+    drawing.attr("node", fontname=FONT, fontsize="10", fontcolor=INK, height="0.4")
     drawing.attr("edge", fontname=FONT, fontsize="10", fontcolor=INK, color=GREY, arrowsize="0.7", penwidth="1.1")
     entries = legend(graph) if with_legend else []
     if entries:
@@ -77,7 +77,7 @@ def _node(drawing: Digraph, node: Node, plan: Layout) -> None:
 def _composite(drawing: Digraph, node: Node, plan: Layout) -> None:
     with drawing.subgraph(name=f"cluster_{node.id}") as cluster:
         look = {k: v for k, v in _look(node).items() if k != "peripheries"}
-        cluster.attr(label=_named(node, "B"), fontsize="12", labelloc="t", margin="12")
+        cluster.attr(label=_named(node, "B"), fontsize="10", labelloc="t", margin="12")
         cluster.attr(**{"color": INK, **look, "fillcolor": PALER}, **_common(node))
         for child in node.children:
             _node(cluster, child, plan)
@@ -114,7 +114,7 @@ def _named(node: Node, tag: Literal["B", "I"]) -> str:
     on = "white" if "error" in node.flags and not node.children else None
     name = f"+{node.name}" if "amended" in node.flags else node.name
     shown = [f"<{tag}>{_text(line)}</{tag}>" for line in wrapped(name, 24) or [" "]]
-    rows = [f"<TR><TD>{'<BR/>'.join(shown)}</TD></TR>"]
+    rows = [f'<TR><TD><FONT POINT-SIZE="12">{"<BR/>".join(shown)}</FONT></TD></TR>']
     if node.mark is not None and node.mark.note:
         rows.append(f"<TR><TD>{_note(node.mark, on)}</TD></TR>")
     if node.inside:
@@ -124,7 +124,7 @@ def _named(node: Node, tag: Literal["B", "I"]) -> str:
 
 def _note(mark: Mark, on: str | None) -> str:
     lines = "<BR/>".join(_text(line) for line in wrapped(mark.note, 24, 2))
-    return f'<FONT POINT-SIZE="10" COLOR="{on or TONES[mark.tone]}">{lines}</FONT>'
+    return f'<FONT COLOR="{on or TONES[mark.tone]}">{lines}</FONT>'
 
 
 # Edges ---------------------------------------------------------------------------------------------------------------
@@ -195,6 +195,10 @@ def _labels(labels: Iterable[Label], on: str | None = None) -> str:
     return f'<TABLE BORDER="0" CELLSPACING="0" CELLPADDING="1">{rows}</TABLE>'
 
 
+_GAP = '<TD WIDTH="3" HEIGHT="3" FIXEDSIZE="TRUE"></TD>'
+"""Between an arrow and what is written beside it. (A cell without a size is as high as a line of large text.)"""
+
+
 def _same(one: Label, other: Label) -> bool:
     """May the second go without its name and trigger, because only the guards differ?"""
     heads = [(label.name, label.trigger, label.line) for label in (one, other)]
@@ -203,9 +207,9 @@ def _same(one: Label, other: Label) -> bool:
 
 def _row(label: Label, on: str | None, *, said: bool) -> str:
     own = TONES[label.mark.tone] if label.mark is not None else INK if label.line == "plain" else LINES[label.line]
-    shown = "".join(f'{_line(line, label, on)}<BR ALIGN="LEFT"/>' for line in lines(label, said=said))
+    shown = "".join(f'{_line(line, label, on)}<B> </B><BR ALIGN="LEFT"/>' for line in lines(label, said=said))
     cell = f'<TD ALIGN="LEFT" BALIGN="LEFT" ID="{label.id}" TITLE="{_text(label.tooltip)}">'
-    return f'<TR><TD WIDTH="2"></TD>{cell}<FONT COLOR="{on or own}" POINT-SIZE="10">{shown}</FONT></TD></TR>'
+    return f'<TR>{_GAP}{cell}<FONT COLOR="{on or own}">{shown}</FONT></TD></TR>'
 
 
 def _line(parts: Iterable[Part], label: Label, on: str | None) -> str:
@@ -248,7 +252,7 @@ def _legend(entries: Sequence[Entry]) -> str:
 
 
 def _entry(entry: Entry) -> str:
-    return f'<TD WIDTH="26">{_swatch(entry)}</TD><TD ALIGN="LEFT">{_text(MEANING[entry])}</TD><TD WIDTH="6"></TD>'
+    return f'<TD WIDTH="26">{_swatch(entry)}</TD><TD ALIGN="LEFT">{_text(MEANING[entry])}</TD>{_GAP}'
 
 
 def _swatch(entry: Entry) -> str:

@@ -6,7 +6,6 @@ import re
 import textwrap
 from collections.abc import Iterable
 
-
 LONG_WORD = 44
 """Letters of a word that may make a line longer than it should be."""
 

@@ -38,7 +38,7 @@ def systems_file(context: Context, module: m.Module) -> str:
 
 def _class(file: File, system: m.System) -> list[str]:
     name = file.define(file.context.packages[system.module].systems[system.qualified])
-    names = _names(system)
+    names = attribute_names(system)
     place = Place(file, system=system, locals=names)
     members: list[Member] = [
         _slots(system, names),
@@ -51,7 +51,8 @@ def _class(file: File, system: m.System) -> list[str]:
     return [f"class {name}:", *indented([*docstring(doc, 1), "", *joined(members)])]
 
 
-def _names(system: m.System) -> Mapping[str, str]:
+def attribute_names(system: m.System) -> Mapping[str, str]:
+    """What groups and derived values are called."""
     space = Namespace([*RESERVED_IN_CLASSES, "system", "check_invariants", "self"])
     return {x.name: space.claim(snake(x.name)) for x in (*system.groups, *system.lets)}
 

@@ -43,11 +43,13 @@ crash is no way out. Where no machine of the system has final states, every stat
 
 ```fsm
 machine Task {
+    left: 0..3 = 2
     initial state Waiting
     state Running
     final state Done
-    event begin from environment
-    Waiting -> Running on begin
+    event begin, finish from environment
+    Waiting -> Running on begin do left = left - 1
+    Running -> Done on finish when left == 0      // it is 1, for ever
 }
 
 system Shop { task: Task }
@@ -107,10 +109,12 @@ for an invariant holds easily in a system where nothing happens.
 
 ```fsm
 machine Door {
+    keys: 0..3
     initial state Shut
     state Open
-    event push from environment
-    Shut on push
+    event push, knock from environment
+    Shut on knock
+    Shut -> Open on push when keys > 0            // nobody brings one
     Open -> Shut on push
 }
 

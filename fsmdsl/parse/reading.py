@@ -62,12 +62,14 @@ def uncollected() -> Iterator[None]:
 
 
 def _parse(source: Source, tokens: list[Token], found: list[Diagnostic]) -> Node:
-    table, last = load(), len(tokens) - 1
+    table = load()
     top: Frame = BOTTOM
     before: Frame | None = None
     soft = table.words - words.RESERVED
     i = mistakes = 0
-    while i <= last:
+    while i < len(tokens):
+        if (event := words.event_of(table, top, tokens, i)) is not None:
+            tokens[i : i + 1] = event
         token = tokens[i]
         if token.kind in soft:
             token = tokens[i] = replace(token, kind=words.read(table, top, tokens, i))
@@ -83,7 +85,8 @@ def _parse(source: Source, tokens: list[Token], found: list[Diagnostic]) -> Node
         top, i = mistake.top, mistake.at
         before = None
         if mistakes > LIMIT:
-            top, i = closed(Place(table, source, tokens, last, top, None)), last
+            i = len(tokens) - 1
+            top = closed(Place(table, source, tokens, i, top, None))
     return _whole(top)
 
 

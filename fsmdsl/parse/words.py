@@ -26,8 +26,12 @@ PREFERS_NAME = frozenset(
 )
 """Words with the sign after them that are names where both readings fit: `next - 1`, and an action `add(x)`."""
 
-REACH = 2
+REACH = 3
 """How many tokens after a word are looked at."""
+
+
+HOOK = 4
+"""How many tokens after `on entry` are looked at: `(A) do`."""
 
 
 def read(table: Table, top: Frame, tokens: Sequence[Token], i: int) -> str:
@@ -44,6 +48,18 @@ def read(table: Table, top: Frame, tokens: Sequence[Token], i: int) -> str:
         if word_fits or name_fits:
             return word if word_fits else "NAME"
     return word
+
+
+def event_of(table: Table, top: Frame, tokens: Sequence[Token], i: int) -> list[Token] | None:
+    """`on` and the name of an event, if the `on entry` or `on exit` at `i` is that and begins no hook."""
+    token = tokens[i]
+    if token.kind not in ("ENTRY", "EXIT"):
+        return None
+    hook = probe(table, top, token.kind)
+    if hook is not None and goes_on(table, hook, tokens, i + 1, HOOK):
+        return None
+    name = token.end - len(token.kind)
+    return [Token("on", "on", token.start, token.start + 2), Token("NAME", token.kind.lower(), name, token.end)]
 
 
 def goes_on(table: Table, top: Frame, tokens: Sequence[Token], i: int, reach: int) -> bool:

@@ -68,6 +68,17 @@ class ScenarioView:
 
 
 @dataclass(frozen=True, slots=True)
+class LocksView:
+    """A lock order: which lock may be taken while which is held, why if the document lacks it; and who takes what."""
+
+    name: str
+    doc: str
+    pairs: Sequence[tuple[str, str, str]]
+    operations: Sequence[tuple[str, str, str]]
+    """Name, what it takes, and its doc."""
+
+
+@dataclass(frozen=True, slots=True)
 class ModuleView:
     """A module with everything in it."""
 
@@ -77,6 +88,9 @@ class ModuleView:
     machines: Sequence[MachineView]
     systems: Sequence[SystemView]
     scenarios: Sequence[ScenarioView]
+    channels: Sequence[tuple[str, str, str]] = ()
+    """Name, kind and receiver."""
+    locks: Sequence[LocksView] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +142,21 @@ def _template() -> Any:
         lstrip_blocks=True,
     )
     environment.filters["anchor"] = anchor
+    environment.filters["prose"] = prose
     return environment.get_template("page.html.jinja")
 
 
 def anchor(*names: str) -> str:
     """An id made of names; only letters, digits, dots and dashes."""
     return "-".join("".join(c if (c.isalnum() and c.isascii()) or c == "." else "-" for c in n) for n in names)
+
+
+def prose(text: str) -> Any:
+    """A doc comment as HTML: escaped, and what stands between backticks as code."""
+    from markupsafe import Markup, escape
+
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    shown = (Markup("<code>{}</code>").format(p) if i % 2 else escape(p) for i, p in enumerate(parts))
+    return Markup("").join(shown)

@@ -1,0 +1,331 @@
+"""Generated classes in the place of a system's instances, seen through the values of `fsmdsl.step`."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from fsmdsl import emit
+from fsmdsl import model as m
+from fsmdsl.emit.clockwork import timer_name
+from fsmdsl.emit.context import Context
+from fsmdsl.step import (
+    ChannelStep,
+    CrashStep,
+    EventStep,
+    OutcomeStep,
+    RecoverStep,
+    Step,
+    TimerStep,
+    Universe,
+    Value,
+    World,
+)
+
+EXCEPTIONS = {
+    "unhandled": "UnhandledEvent", "overlap": "Overlap", "reentrance": "ReentrantEvent", "busy": "Busy",
+    "none": "MissingReference", "range": "OutOfRange", "overflow": "Full", "endless": "EndlessRound", "lost": "Lost",
+}  # fmt: skip
+"""What the generated code raises for each kind of fault."""
+
+
+class UnansweredError(Exception):
+    """Hand-written code that breaks off before it has answered."""
+
+
+class Packages:
+    """The packages of a model, written to a folder and imported from there."""
+
+    def __init__(self, model: m.Model, folder: Path, name: str) -> None:
+        self.context = Context(model)
+        self.name = name
+        for module in model.modules:
+            for path, text in emit.python(model, module.name).items():
+                file = folder / name / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text)
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
+
+    def module(self, *path: str) -> ModuleType:
+        return import_module(".".join((self.name, *path)))
+
+    def machinery(self, module: str) -> ModuleType:
+        return self.module(*self.context.home(module), "machinery")
+
+    def of(self, qualified: str, file: str) -> ModuleType:
+        return self.module(*self.context.packages[qualified.rpartition(".")[0]].folder, file)
+
+
+class Mirror:
+    """A system of generated classes, with the numbers and names that `step` uses."""
+
+    def __init__(self, packages: Packages, universe: Universe) -> None:
+        self.packages, self.context, self.universe = packages, packages.context, universe
+        self.calls: list[tuple[int, str, tuple[Value, ...]]] = []
+        self.answers: deque[str] = deque()
+        self.tickets: dict[tuple[int, str], deque[int]] = {}
+        self.made: list[Any] = []
+        self.system = self._system()
+        for n in range(len(universe.machines)):
+            self.made.append(self._instance(n))
+        for n in range(len(universe.machines)):
+            self._connect(n)
+        self.channels = {c.qualified: self._channel(c) for c in universe.channels}
+        self.view = self._view()
+
+    # Making
+
+    def _system(self) -> Any:
+        module = self.universe.system.module
+        if not self.context.traits(module).systems:
+            return None
+        support = self.packages.machinery(module)
+        return support.System(support.VirtualClock()) if self.context.traits(module).timers else support.System()
+
+    def _instance(self, n: int) -> Any:
+        machine, instance = self.universe.machines[n], self.universe.system.instances[n]
+        names = self.context.machine(machine.qualified)
+        given: list[Any] = []
+        if not self.context.standalone(machine):
+            given = [self.system, *([Recorder(self, machine)] if machine.actions else [])]
+        keywords = {names.values[f.name]: self.python(f.type, v) for f, v in self._fields(n) if self._known(v, f.type)}
+        late = {p.name for p in _connected(self.context, machine)}
+        for p in machine.params:
+            value = self.universe.params[n][p.name]
+            if self._known(value, p.type):
+                keywords[names.values[p.name]] = self.python(p.type, value)
+            elif p.name not in late:
+                keywords[names.values[p.name]] = None
+        state = self.packages.of(machine.qualified, "states").__dict__[names.states_class](instance.state)
+        made = self.packages.of(machine.qualified, names.file).__dict__[names.class_](*given, state=state, **keywords)
+        return made
+
+    def _fields(self, n: int) -> Iterator[tuple[m.Field, Value]]:
+        return zip(self.universe.machines[n].fields, self.universe.start.fields[n], strict=True)
+
+    def _known(self, value: Value, t: m.Type) -> bool:
+        """Have all instances that a value mentions been made?"""
+        return all(x < len(self.made) for x in _numbers(value, t))
+
+    def _connect(self, n: int) -> None:
+        machine = self.universe.machines[n]
+        names = self.context.machine(machine.qualified)
+        params = [(p, self.universe.params[n][p.name]) for p in machine.params]
+        late = _connected(self.context, machine)
+        for p, value in params:
+            if p not in late:
+                setattr(self.made[n], f"_{names.values[p.name]}", self.python(p.type, value))
+        if late:
+            keywords = {names.values[p.name]: self.python(p.type, value) for p, value in params if p in late}
+            self.made[n].connect(**keywords)
+
+    def _channel(self, channel: m.Channel) -> Any:
+        class_ = self.context.packages[channel.module].channels[channel.qualified]
+        receiver = next(x for x, y in zip(self.made, self.universe.machines, strict=True) if y.qualified == channel.receiver)
+        return self.packages.of(channel.qualified, "channels").__dict__[class_](self.system, receiver)
+
+    def _view(self) -> Any:
+        """The system's own class, if it has one and this is no scenario's system."""
+        system = self.universe.system
+        names = self.context.packages[system.module].systems
+        if system.qualified not in names or not (system.invariants or system.recover is not None):
+            return None
+        from fsmdsl.emit.systems import attribute_names
+
+        class_ = self.packages.of(system.qualified, "systems").__dict__[names[system.qualified]]
+        groups = {g.name: [x for x, i in zip(self.made, system.instances, strict=True) if i.group == g.name] for g in system.groups}
+        called = attribute_names(system)
+        return class_(self.system, **{called[g.name]: groups[g.name][0] if g.single else groups[g.name] for g in system.groups})
+
+    # Values
+
+    def python(self, t: m.Type, value: Value) -> Any:
+        """A value of `step` as the generated code has it."""
+        match t, value:
+            case _, None:
+                return None
+            case m.OptionalType(of), _:
+                return self.python(of, value)
+            case m.RefType(), int():
+                return self.made[value]
+            case m.DurationType(), int():
+                return value / 1000
+            case m.EnumType(name=name), str():
+                names = self.context.packages[name.rpartition(".")[0]]
+                class_ = self.packages.of(name, "values").__dict__[names.enums[name]]
+                return class_[names.members[(name, value)]]
+            case m.SetType(of), frozenset():
+                return frozenset(self.python(of, x) for x in value)
+            case m.ListType(of=of), tuple():
+                return tuple(self.python(of, x) for x in value)
+            case _:
+                return value
+
+    def value(self, t: m.Type, found: Any) -> Value:
+        """The way back."""
+        match t:
+            case _ if found is None:
+                return None
+            case m.OptionalType(of):
+                return self.value(of, found)
+            case m.RefType():
+                return self.made.index(found)
+            case m.DurationType():
+                return round(found * 1000)
+            case m.EnumType(name=name, members=members):
+                names = self.context.packages[name.rpartition(".")[0]].members
+                return next(x for x in members if names[(name, x)] == found.name)
+            case m.SetType(of):
+                return frozenset(self.value(of, x) for x in found)
+            case m.ListType(of=of):
+                return tuple(self.value(of, x) for x in found)
+            case _:
+                return found  # type: ignore[no-any-return]
+
+    # Looking
+
+    def world(self) -> World:
+        """What the generated system looks like."""
+        fields = []
+        for machine, made in zip(self.universe.machines, self.made, strict=True):
+            names = self.context.machine(machine.qualified).values
+            fields.append(tuple(self.value(f.type, getattr(made, names[f.name])) for f in machine.fields))
+        waited = frozenset(n for n, x in enumerate(self.made) if not getattr(x, "_wait", True))
+        channels = tuple(self._messages(c) for c in self.universe.channels)
+        pending = getattr(self.system, "_pending", ())
+        return World(
+            tuple(x.state.value for x in self.made),
+            tuple(fields),
+            waited,
+            channels,
+            tuple((self.made.index(r.machine), r.action) for r in pending),  # type: ignore[misc]
+            getattr(self.system, "down", False),
+        )
+
+    def _messages(self, channel: m.Channel) -> Any:
+        held = tuple((x.event, self._arguments(channel, x)) for x in self.channels[channel.qualified].messages)
+        return held if channel.order == "fifo" else frozenset((x, held.count(x)) for x in held)
+
+    def _arguments(self, channel: m.Channel, message: Any) -> tuple[Value, ...]:
+        event = self.context.model.machines[channel.receiver].event_named[message.event]
+        return tuple(self.value(p.type, x) for p, x in zip(event.parameters, message.arguments, strict=True))
+
+    def expected(self, world: World) -> World:
+        """A world as `world` shows it: a bag has no order, and who never reads `wait` never has it false."""
+        channels = tuple(
+            held if c.order == "fifo" else frozenset((x, held.count(x)) for x in held)
+            for c, held in zip(self.universe.channels, world.channels, strict=True)
+        )
+        waited = frozenset(n for n in world.waited if hasattr(self.made[n], "_wait"))
+        return world._replace(channels=channels, waited=waited)  # type: ignore[arg-type]
+
+    def timers(self) -> set[tuple[int, str]]:
+        """The timers that run."""
+        running = getattr(self.system, "_timers", {})
+        return {(self.made.index(x), name) for x, name in running}
+
+    def expected_timers(self, world: World) -> set[tuple[int, str]]:
+        """Those that should."""
+        return {
+            (n, timer_name(x, t))
+            for n, x in enumerate(self.universe.machines)
+            for t in x.transitions
+            if isinstance(t.trigger, m.OnTimer) and t.source in set(x.ancestors(world.states[n]))
+        }
+
+    # Acting
+
+    def take(self, step: Step) -> None:
+        """A step of `step`, done with the generated code."""
+        match step:
+            case EventStep(instance, event, arguments):
+                machine = self.universe.machines[instance]
+                types = [p.type for p in machine.event_named[event].parameters]
+                given = [self.python(t, x) for t, x in zip(types, arguments, strict=True)]
+                getattr(self.made[instance], self.context.machine(machine.qualified).events[event])(*given)
+            case OutcomeStep(instance, action, outcome):
+                machine = self.universe.machines[instance]
+                method = self.context.machine(machine.qualified).answers[(action, outcome)]
+                tickets = self.tickets.get((instance, action))
+                getattr(self.made[instance], method)(*([tickets.popleft()] if tickets else []))
+            case TimerStep(instance, transition):
+                machine = self.universe.machines[instance]
+                name = timer_name(machine, machine.transitions[transition])
+                self.system._ring(self.made[instance], name)
+            case ChannelStep():
+                self._transmit(step)
+            case CrashStep(None, 0):
+                self.tickets.clear()
+                self.system.crash()
+            case RecoverStep():
+                self.system.recover()
+            case _:
+                raise TypeError(step)
+
+    def _transmit(self, step: ChannelStep) -> None:
+        self.channels[step.channel]
+        getattr(self.channels[step.channel], step.kind)(*self.position)
+
+    position: tuple[int, ...] = ()
+    """Where in the generated channel the message of the next `ChannelStep` is."""
+
+    def locate(self, world: World, step: Step) -> None:
+        """Finds the message of a `ChannelStep`: a bag has an order of its own in `step`."""
+        if isinstance(step, ChannelStep):
+            place = self.universe.channel_place[step.channel]
+            channel = self.universe.channels[place]
+            message = world.channels[place][step.position]
+            held = [(x.event, self._arguments(channel, x)) for x in self.channels[step.channel].messages]
+            position = held.index(message) if channel.order == "bag" else step.position
+            self.position = () if step.kind == "deliver" and channel.order == "fifo" else (position,)
+
+    def called(self, machine: m.Machine, method: str, given: tuple[Any, ...]) -> str | None:
+        """What hand-written code does: it makes a note, and answers as it was told to."""
+        names = self.context.machine(machine.qualified).actions
+        action = next(a for a in machine.actions if names[a.name] == method)
+        instance, *arguments = given
+        number = self.made.index(instance)
+        if action.asynchronous:
+            self.tickets.setdefault((number, action.name), deque()).append(arguments.pop(0))
+        values = tuple(self.value(p.type, x) for p, x in zip(action.parameters, arguments, strict=True))
+        self.calls.append((number, action.name, values))
+        if not action.outcomes or action.asynchronous:
+            return None
+        if not self.answers:
+            raise UnansweredError
+        return self.answers.popleft()
+
+
+class Recorder:
+    """The actions of one machine."""
+
+    def __init__(self, mirror: Mirror, machine: m.Machine) -> None:
+        self._mirror, self._machine = mirror, machine
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *given: self._mirror.called(self._machine, name, given)
+
+
+def _connected(context: Context, machine: m.Machine) -> tuple[m.Param, ...]:
+    from fsmdsl.emit.traits import connected
+
+    return connected(context.model, machine)
+
+
+def _numbers(value: Value, t: m.Type) -> Iterator[int]:
+    match t, value:
+        case m.RefType(), int():
+            yield value
+        case m.OptionalType(of), x if x is not None:
+            yield from _numbers(x, of)
+        case (m.SetType(of) | m.ListType(of=of)), (frozenset() | tuple()):
+            for x in value:
+                yield from _numbers(x, of)
+        case _:
+            return

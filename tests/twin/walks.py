@@ -1,0 +1,170 @@
+"""Random walks through a system, with the generated code at every step beside `step`."""
+
+from __future__ import annotations
+
+from random import Random
+
+from fsmdsl import model as m
+from fsmdsl.step import (
+    CrashStep,
+    EventStep,
+    Fault,
+    OutcomeStep,
+    Requested,
+    Result,
+    Step,
+    TooManyValuesError,
+    Universe,
+    Value,
+    World,
+    describe,
+    enabled,
+    fire,
+)
+from fsmdsl.step.offers import standing_still
+from mirror import EXCEPTIONS, Mirror, Packages, UnansweredError
+
+Calls = list[tuple[int, str, tuple[Value, ...]]]
+
+
+class Explored:
+    """The worlds of one system, each looked at once: walks go through the same ones again and again."""
+
+    def __init__(self, universe: Universe) -> None:
+        self.universe = universe
+        self._steps: dict[World, list[Step]] = {}
+        self._results: dict[tuple[World, Step], Result] = {}
+
+    def steps(self, world: World) -> list[Step]:
+        """What can come next; a crash inside a step is not for generated code, whose steps are saved whole."""
+        if world not in self._steps:
+            found = enabled(self.universe, world)
+            self._steps[world] = [s for s in found if not isinstance(s, CrashStep) or s.inside is None]
+        return self._steps[world]
+
+    def fire(self, world: World, step: Step) -> Result:
+        key = (world, step)
+        if key not in self._results:
+            self._results[key] = fire(self.universe, world, step)
+        return self._results[key]
+
+
+class Walk:
+    """One walk. `answering`: hand-written code answers at once; otherwise it breaks off, and the answer comes later."""
+
+    def __init__(self, explored: Explored, packages: Packages, seed: int) -> None:
+        self.explored, self.universe = explored, explored.universe
+        self.random = Random(seed)
+        self.mirror = Mirror(packages, explored.universe)
+        self.world = explored.universe.start
+        self.answering = seed % 2 == 0
+        self.told: list[str] = []
+        self.compare()
+
+    def run(self, steps: int) -> None:
+        for _ in range(steps):
+            step = self.choose()
+            if step is None:
+                return
+            self.take(step)
+
+    def choose(self) -> Step | None:
+        """Mostly what can come next; at times an event that nobody would send."""
+        steps = self.explored.steps(self.world)
+        if self.random.random() < 0.15 or not steps:
+            return self.anything()
+        crashes = [s for s in steps if isinstance(s, CrashStep)]
+        if crashes and (len(crashes) == len(steps) or self.random.random() < 0.1):
+            return crashes[0]
+        return self.random.choice([s for s in steps if s not in crashes])
+
+    def anything(self) -> Step | None:
+        """Any event, to anyone."""
+        events = [(n, e) for n, x in enumerate(self.universe.machines) for e in x.events]
+        if not events:
+            return None
+        number, event = self.random.choice(events)
+        arguments = tuple(value_of(self.random, self.universe, p.type) for p in event.parameters)
+        return EventStep(number, event.name, arguments)
+
+    def take(self, step: Step) -> None:
+        self.told.append(describe(self.universe, step))
+        before = self.world
+        self.mirror.locate(before, step)
+        calls, fault = self.foresee(step)
+        self.mirror.calls = []
+        try:
+            self.mirror.take(step)
+        except UnansweredError:
+            assert not self.answering, self.story()
+        except Exception as error:
+            assert fault is not None, (self.story(), error)
+            assert type(error).__name__ == EXCEPTIONS[fault.kind] or _refused(error, fault), (self.story(), fault, error)
+        else:
+            assert fault is None, (self.story(), fault)
+        self.compare(calls)
+
+    def foresee(self, step: Step) -> tuple[Calls, Fault | None]:
+        """What must happen, by `step`: for an answer given at once, up to the end of the round."""
+        calls: Calls = []
+        self.mirror.answers.clear()
+        while True:
+            result = self.explored.fire(self.world, step)
+            if result.fault is not None:
+                return calls, result.fault
+            calls += [(x.instance, x.action, x.arguments) for x in result.cascade if isinstance(x, Requested)]
+            self.world = result.world
+            first = standing_still_in(self.universe, self.world)
+            if first is None or not self.answering:
+                return calls, None
+            outcomes = self.universe.machines[first.instance].action_named[first.action].outcomes
+            step = OutcomeStep(first.instance, first.action, self.random.choice(outcomes))
+            self.mirror.answers.append(step.outcome)
+            self.told.append(describe(self.universe, step))
+
+    def compare(self, calls: Calls | None = None) -> None:
+        assert self.mirror.world() == self.mirror.expected(self.world), self.story()
+        assert self.mirror.timers() == self.mirror.expected_timers(self.world), self.story()
+        if calls is not None and self.answering:
+            assert self.mirror.calls == calls, self.story()
+
+    def story(self) -> str:
+        return "\n".join([f"{self.universe.system.qualified}:", *self.told])
+
+
+def _refused(error: Exception, fault: Fault) -> bool:
+    """What no machine is asked about: a message that is not there, a recovery of what is not down."""
+    return fault.kind == "unhandled" and type(error).__name__ in ("StepRefused", "StaleAnswer")
+
+
+def standing_still_in(universe: Universe, world: World) -> object:
+    """The pending action that everything waits for."""
+    from fsmdsl.step.cascade import Draft
+
+    return standing_still(Draft(universe, world)) if world.pending else None
+
+
+def value_of(random: Random, universe: Universe, t: m.Type) -> Value:
+    """Any value of a type."""
+    match t:
+        case m.BoolType():
+            return random.random() < 0.5
+        case m.RangeType(low, high):
+            return random.randint(low, min(high, low + 20))
+        case m.EnumType(members=members):
+            return random.choice(members)
+        case m.RefType(machine):
+            found = sorted(x for x in universe.instances_of(machine) if isinstance(x, int))
+            if not found:
+                raise TooManyValuesError(machine)
+            return random.choice(found)
+        case m.OptionalType(of):
+            return None if random.random() < 0.3 else value_of(random, universe, of)
+        case m.SetType(of):
+            return frozenset(value_of(random, universe, of) for _ in range(random.randint(0, 3)))
+        case m.ListType(of=of, bound=bound):
+            return tuple(value_of(random, universe, of) for _ in range(random.randint(0, bound)))
+        case m.OpaqueType(name):
+            return name
+        case _:
+            return 0
