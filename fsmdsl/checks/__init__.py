@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from fsmdsl import model as m
 from fsmdsl.checks import (
-    completeness as _completeness,
-)
-from fsmdsl.checks import (
     constants,
     crashes,
     dead_ends,
+    event_table,
     events,
     hidden,
     locks,
@@ -22,7 +20,7 @@ from fsmdsl.checks import (
     symmetry,
     unused,
 )
-from fsmdsl.checks.completeness import Cell, Completeness, completeness
+from fsmdsl.checks.event_table import Cell, Completeness, completeness
 from fsmdsl.checks.subject import Subject
 from fsmdsl.diagnostics import Diagnostic, Rule, ordered
 from fsmdsl.parse.reading import uncollected
@@ -30,22 +28,9 @@ from fsmdsl.parse.reading import uncollected
 __all__ = ["RULES", "Cell", "Completeness", "check", "completeness"]
 
 _CHECKS = (
-    reachability,
-    dead_ends,
-    overlaps,
-    constants,
-    hidden,
-    events,
-    _completeness,
-    outcomes,
-    rounds,
-    crashes,
-    priorities,
-    ranges,
-    unused,
-    locks,
-    symmetry,
-)
+    reachability, dead_ends, overlaps, constants, hidden, events, event_table, outcomes, rounds, crashes, priorities,
+    ranges, unused, locks, symmetry,
+)  # fmt: skip
 
 RULES: tuple[Rule, ...] = tuple(rule for x in _CHECKS for rule in x.RULES)
 

@@ -128,12 +128,8 @@ class Shape:
     @cached_property
     def reachable(self) -> frozenset[str]:
         """The states that an instance can be in, if any guard may hold; composites as soon as one of their leaves."""
-        return self.reached_from(self.machine.initial.name)
-
-    def reached_from(self, leaf: str) -> frozenset[str]:
-        """The states that can be entered from a leaf, itself included."""
         found: set[str] = set()
-        waiting = [leaf]
+        waiting = [self.machine.initial.name]
         while waiting:
             at = waiting.pop()
             if at in found:

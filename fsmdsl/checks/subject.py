@@ -29,11 +29,6 @@ class Subject:
         """Every machine, in the order of the modules and of the text."""
         return tuple(Shape(x) for x in self.model.machines.values())
 
-    @cached_property
-    def shape_of(self) -> Mapping[str, Shape]:
-        """By qualified name."""
-        return {s.machine.qualified: s for s in self.shapes}
-
     # Guards ----------------------------------------------------------------------------------------------------------
 
     def guard(self, machine: m.Machine, t: m.Transition) -> m.Expr | None:

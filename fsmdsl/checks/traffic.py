@@ -11,7 +11,7 @@ from fsmdsl.walk import effects
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """An event sent: by a machine or channel or by a system's environment or recovery, to a machine."""
+    """An event that a machine or channel sends to a machine; all by their full names."""
 
     sender: str
     machine: str
@@ -28,7 +28,7 @@ def bodies(machine: m.Machine) -> Iterator[m.Effect]:
 
 
 def dispatches(model: m.Model) -> Iterator[Dispatch]:
-    """Everything that is sent by machines, through channels, and on recovery."""
+    """Everything that machines send, to one another and through channels."""
     for machine in model.machines.values():
         for x in bodies(machine):
             match x:
@@ -38,7 +38,3 @@ def dispatches(model: m.Model) -> Iterator[Dispatch]:
                     yield Dispatch(channel, model.channels[channel].receiver, event)
                 case _:
                     pass
-    for system in model.systems.values():
-        for x in effects(system.recover or ()):
-            if isinstance(x, m.Send):
-                yield Dispatch("recover", x.machine, x.event)

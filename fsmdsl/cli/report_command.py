@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from fsmdsl import model as m
-from fsmdsl.checks.completeness import completeness
+from fsmdsl.checks import completeness
 from fsmdsl.cli.common import (
     FINDINGS,
     checked,

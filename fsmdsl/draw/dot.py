@@ -199,6 +199,10 @@ _GAP = '<TD WIDTH="3" HEIGHT="3" FIXEDSIZE="TRUE"></TD>'
 """Between an arrow and what is written beside it. (A cell without a size is as high as a line of large text.)"""
 
 
+_STRUT = '<FONT POINT-SIZE="12"> </FONT>'
+"""Lines that mix fonts are set tight by Graphviz, others are not; this makes them alike."""
+
+
 def _same(one: Label, other: Label) -> bool:
     """May the second go without its name and trigger, because only the guards differ?"""
     heads = [(label.name, label.trigger, label.line) for label in (one, other)]
@@ -207,7 +211,9 @@ def _same(one: Label, other: Label) -> bool:
 
 def _row(label: Label, on: str | None, *, said: bool) -> str:
     own = TONES[label.mark.tone] if label.mark is not None else INK if label.line == "plain" else LINES[label.line]
-    shown = "".join(f'{_line(line, label, on)}<B> </B><BR ALIGN="LEFT"/>' for line in lines(label, said=said))
+    laid = lines(label, said=said)
+    strut = _STRUT if len(laid) > 1 else ""
+    shown = "".join(f'{_line(line, label, on)}{strut}<BR ALIGN="LEFT"/>' for line in laid)
     cell = f'<TD ALIGN="LEFT" BALIGN="LEFT" ID="{label.id}" TITLE="{_text(label.tooltip)}">'
     return f'<TR>{_GAP}{cell}<FONT COLOR="{on or own}">{shown}</FONT></TD></TR>'
 

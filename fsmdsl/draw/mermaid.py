@@ -55,15 +55,15 @@ def _scope(
     for node in nodes:
         if node.id not in names:
             continue
-        shown = "<br/>".join(_escaped(line) for line in wrapped(_title(node), 30))
+        shown = "<br/>".join(escaped(line) for line in wrapped(_title(node), 30))
         if node.children:
-            rows = "".join(f"<br/>{_escaped(written(label))}" for label in node.inside)
+            rows = "".join(f"<br/>{escaped(written(label))}" for label in node.inside)
             yield f'state "{shown}{rows}" as {names[node.id]} {{'
             yield from (f"    {line}" for line in _scope(node.children, node.id, graph, names, home))
             yield "}"
         else:
             yield f'state "{shown}" as {names[node.id]}'
-            yield from (f"{names[node.id]} : {_escaped(written(label))}" for label in node.inside)
+            yield from (f"{names[node.id]} : {escaped(written(label))}" for label in node.inside)
     yield from (_arrow(edge, names) for edge in graph.edges if home[edge.id] == inside)
 
 
@@ -74,7 +74,7 @@ def _title(node: Node) -> str:
 
 def _arrow(edge: Edge, names: Mapping[str, str]) -> str:
     arrow = f"{names.get(edge.source, '[*]')} --> {names.get(edge.target, '[*]')}"
-    rows = [_escaped(line) for label in edge.labels for line in plain(label)]
+    rows = [escaped(line) for label in edge.labels for line in plain(label)]
     return f"{arrow} : {'<br/>'.join(rows)}" if rows else arrow
 
 
@@ -95,5 +95,6 @@ _SPECIAL = re.compile(r"[;\"<>#&%\\`$*~]|^[-:=\d]|^\+(?=\s)|(?<!\w)_|_(?!\w)")
 """What Mermaid, or the Markdown and HTML that it takes labels for, would not print as it is."""
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Text that Mermaid prints as it is."""
     return _SPECIAL.sub(lambda found: f"#{ord(found[0])};", text)

@@ -59,7 +59,7 @@ def _scope(
     for node in nodes:
         if node.id not in names:
             continue
-        shown = _BREAK.join(_escaped(line) for line in wrapped(_title(node), 30))
+        shown = _BREAK.join(escaped(line) for line in wrapped(_title(node), 30))
         state = f'state "{shown}" as {names[node.id]}{_look(node)}'
         if node.children:
             yield f"{state} {{"
@@ -81,7 +81,7 @@ def _inside(node: Node) -> Iterator[str]:
     flags = [flag for flag in ("persistent", "volatile", "transient", "error") if flag in node.flags]
     if flags:
         yield f"«{', '.join(flags)}»"
-    yield from (_escaped(written(label)) for label in node.inside)
+    yield from (escaped(written(label)) for label in node.inside)
 
 
 def _look(node: Node) -> str:
@@ -97,7 +97,7 @@ def _arrow(edge: Edge, names: Mapping[str, str]) -> str:
     styles = [*([colour] if colour != GREY else []), *(["dashed"] if edge.line == "crash" else [])]
     shaft = f"-[{','.join(styles)}]->" if styles else "-->"
     arrow = f"{names.get(edge.source, '[*]')} {shaft} {names.get(edge.target, '[*]')}"
-    rows = [_escaped(line) for label in edge.labels for line in plain(label)]
+    rows = [escaped(line) for label in edge.labels for line in plain(label)]
     return f"{arrow} : {_BREAK.join(rows)}" if rows else arrow
 
 
@@ -113,6 +113,7 @@ def _legend(graph: Graph) -> Iterator[str]:
 _SPECIAL = re.compile(r"[<>&\"\\%'$~|#@!]|\*\*|//|__|--|\[\[|\]\]|^[\s=.*+-]")
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Text that PlantUML prints as it is."""
     """What could be markup, a comment, a variable or an escape goes by its number."""
     return _SPECIAL.sub(lambda found: "".join(f"&#{ord(c)};" for c in found[0]), text)

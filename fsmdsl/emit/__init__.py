@@ -9,10 +9,11 @@ from __future__ import annotations
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.naming import folder
-from fsmdsl.emit.packages import face, machinery, needs_machinery, package
+from fsmdsl.emit.packages import face, machinery, needs_machinery, package, support
+from fsmdsl.emit.tabular import tabular
 from fsmdsl.emit.text import MARK, mark
 
-__all__ = ["MARK", "folder", "python"]
+__all__ = ["MARK", "folder", "python", "transitions"]
 
 
 def python(model: m.Model, module_name: str) -> dict[str, str]:
@@ -22,22 +23,35 @@ def python(model: m.Model, module_name: str) -> dict[str, str]:
     make one system, so their packages share the `machinery.py` of the folder that holds them all: that folder is what can
     be copied elsewhere.
     """
-    context = Context(model)
+    return _written(Context(model), module_name)
+
+
+def transitions(model: m.Model, module_name: str) -> dict[str, str]:
+    """The same for the `transitions` library: a file for each flat machine, with states, transitions and a model."""
+    return _written(Context(model, "transitions"), module_name)
+
+
+def _written(context: Context, module_name: str) -> dict[str, str]:
     module = context.modules[module_name]
-    place = context.packages[module_name].folder
-    home = context.home(module_name)
-    files = package(context, module)
+    place, home = context.packages[module_name].folder, context.home(module_name)
+    files = _files(context, module)
     out = {"/".join((*place, f"{name}.py")): text for name, text in files.items()}
-    out["/".join((*place, "__init__.py"))] = face(context, module, files)
     if needs_machinery(module):
         family = [x for x in context.modules.values() if context.home(x.name) == home]
-        around = [files if x is module else package(context, x) for x in family]
-        texts = [text for other in around for text in other.values()]
-        out["/".join((*home, "machinery.py"))] = machinery(context, module_name, texts)
+        texts = [text for x in family for text in (files if x is module else _files(context, x)).values()]
+        own = context.dialect == "classes"
+        out["/".join((*home, "machinery.py"))] = machinery(context, module_name, texts) if own else support(texts)
     for depth in range(len(place)):
         if place[:depth] not in [p.folder for p in context.packages.values()]:
             out.setdefault("/".join((*place[:depth], "__init__.py")), _INNER if depth else _TOP)
     return dict(sorted(out.items()))
+
+
+def _files(context: Context, module: m.Module) -> dict[str, str]:
+    if context.dialect == "transitions":
+        return tabular(context, module)
+    files = package(context, module)
+    return {**files, "__init__": face(context, module, files)}
 
 
 _TOP = f'{mark(None)}\n"""Generated code: one package for each module of the specs."""\n'

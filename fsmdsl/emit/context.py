@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os.path import commonprefix
+from typing import Literal
 
 from fsmdsl import model as m
 from fsmdsl.emit.names import RESERVED, Namespace, snake
@@ -18,6 +19,8 @@ class Context:
     """The whole model, as the writers of files look at it."""
 
     model: m.Model
+    dialect: Literal["classes", "transitions"] = "classes"
+    """For our own classes, or for models of the `transitions` library, whose state is a string."""
 
     @cached_property
     def modules(self) -> Mapping[str, m.Module]:

@@ -9,6 +9,7 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.emit.expressions import Binds, Place, in_order, python
 from fsmdsl.emit.files import File
+from fsmdsl.emit.names import snake
 from fsmdsl.emit.text import indented, literal
 
 
@@ -43,6 +44,8 @@ def _statement(place: Place, e: m.Effect) -> list[str]:
             return [f"{python(place, target, Binds.ATOM)}.{name}({given})"]
         case m.Post(channel=channel, event=event):
             given = ", ".join(python(place, a, Binds.CONDITIONAL) for a in e.arguments)
+            if place.file.context.dialect == "transitions":
+                return [f"self.{post_name(channel, event)}({given})"]
             class_ = place.file.channel(channel)
             name = place.file.context.channel_methods(channel)[event]
             return [f"{place.system_name}.channel({class_}).{name}({given})"]
@@ -73,7 +76,7 @@ def _owner(t: m.Type) -> str:
 
 
 def _field(place: Place, e: m.Assign | m.Change) -> str:
-    return place.staged.get(e.name, f"self._{place.names.values[e.name]}")
+    return place.staged.get(e.name) or place.own(e.name)
 
 
 def _changed(place: Place, e: m.Change) -> str:
@@ -101,11 +104,18 @@ def _request(place: Place, e: m.Request) -> str:
         for a, p in zip(e.arguments, action.parameters, strict=True)
     ]
     name = place.names.actions[e.action]
+    if place.file.context.dialect == "transitions":
+        return f"self.action_{name}({', '.join(given)})"
     if not action.outcomes:
         return f"self._system.later({', '.join([f'self._actions.{name}', 'self', *given])})"
     call = f"self._actions.{name}" if action.asynchronous else f"self._{place.names.asking[e.action]}"
     method = "ask_later" if action.asynchronous else "ask"
     return f"self._system.{method}({', '.join(['self', literal(e.action), call, *given])})"
+
+
+def post_name(channel: str, event: str) -> str:
+    """The method of a `transitions` model that sends a message."""
+    return f"post_{snake(event)}_{snake(channel.rpartition('.')[2])}"
 
 
 def _if(place: Place, e: m.If) -> list[str]:

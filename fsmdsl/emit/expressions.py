@@ -52,6 +52,11 @@ class Place:
             return "self.system"
         return "system" if self.machine is None else "self._system"
 
+    def own(self, name: str) -> str:
+        """A field or parameter of the machine itself. Models of `transitions` have plain attributes."""
+        private = "_" if self.file.context.dialect == "classes" else ""
+        return f"self.{private}{self.names.values[name]}"
+
     @property
     def names(self) -> MachineNames:
         """The names of the machine in whose class the expression stands."""
@@ -172,7 +177,7 @@ def _read(place: Place, e: m.Read) -> str:
     if e.target is None or isinstance(e.target, m.Self):
         if e.kind == "field" and e.name in place.staged:
             return place.staged[e.name]
-        return f"self._{place.names.values[e.name]}"
+        return place.own(e.name)
     machine = machine_of(e.target.type)
     return f"{python(place, e.target, Binds.ATOM)}.{place.file.context.machine(machine).values[e.name]}"
 
@@ -323,6 +328,8 @@ def _bracketed(text: str, binds: Binds, within: Binds) -> str:
 def _state_test(
     place: Place, machine: m.Machine, target: str, own: bool, states: frozenset[str], positive: bool
 ) -> tuple[str, Binds]:
+    if place.file.context.dialect == "transitions":
+        return _string_test(machine, target, states, positive)
     names = place.file.context.machine(machine.qualified)
     composite = next((c for c in names.composites if set(machine.leaves_of(c)) == states), None)
     state = "self._state" if own else f"{target}.state"
@@ -338,6 +345,14 @@ def _state_test(
     if len(listed) == 1:
         return f"{state} {'is' if positive else 'is not'} {listed[0]}", Binds.COMPARISON
     return f"{state} {'in' if positive else 'not in'} ({', '.join(listed)})", Binds.COMPARISON
+
+
+def _string_test(machine: m.Machine, target: str, states: frozenset[str], positive: bool) -> tuple[str, Binds]:
+    """A test of the state of a model of `transitions`."""
+    listed = [literal(s.name) for s in machine.leaves if s.name in states]
+    if len(listed) == 1:
+        return f"{target}.state {'==' if positive else '!='} {listed[0]}", Binds.COMPARISON
+    return f"{target}.state {'in' if positive else 'not in'} ({', '.join(listed)})", Binds.COMPARISON
 
 
 _IDENTICAL = {"==": "is", "!=": "is not"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import fields
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -86,6 +87,19 @@ def machinery(context: Context, module: str, files: Iterable[str]) -> str:
         collections=", ".join(_collections(traits, used)),
         mark=mark(None),
         lost_in_crash=_lost(context, module),
+    )
+    return _tidy(text)
+
+
+def support(texts: Iterable[str]) -> str:
+    """The support file of packages for `transitions`."""
+    used = {word for text in texts for word in re.findall(r"\w+", _imported(text))}
+    text = _templates().get_template("support.py.jinja").render(
+        t=Traits(*[False] * len(fields(Traits))),
+        used=used,
+        ranges=bool(used & {"in_range", "in_range_or_none", "each_in_range"}),
+        functions=bool(used & set(_HELPERS)),
+        mark=mark(None),
     )
     return _tidy(text)
 

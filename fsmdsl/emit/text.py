@@ -97,7 +97,7 @@ def _fold(line: str, width: int) -> list[str]:
         return [line]
     margin = line[: len(line) - len(line.lstrip())]
     text = _parenthesised(line.lstrip())
-    if text.startswith('"'):
+    if re.fullmatch(r'"(\\.|[^"\\])*",?', text):
         return [margin + x for x in _pieces(text, width - len(margin))]
     place = _bracket(text, last=not text.startswith("def "))
     if place is None:

@@ -1,0 +1,231 @@
+"""Machines for the `transitions` library: a list of states, a list of transitions, a model with guards and effects.
+
+For flat machines. Rounds, crashes and the refusal of half a step are not things that `transitions` has; nor does it see
+that two transitions are enabled at once: the first one whose guard holds is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from fsmdsl import model as m
+from fsmdsl.emit.context import Context
+from fsmdsl.emit.declarations import apart, derived_function, in_derived, values_file
+from fsmdsl.emit.effects import checked, needs_check, post_name, statements
+from fsmdsl.emit.expressions import Place, python
+from fsmdsl.emit.files import File
+from fsmdsl.emit.members import Member, joined, keyword, method, notes, parameter_names, shown, signature, value_members
+from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
+from fsmdsl.emit.rows import effects_of, levels, move, triggers
+from fsmdsl.emit.text import docstring, folded, indented, literal, mark, sentence
+
+
+def is_flat(machine: m.Machine) -> bool:
+    """Can `transitions` run a machine as it is?"""
+    return all(not s.children for s in machine.states) and not triggers(machine, m.Eventless)
+
+
+def tabular(context: Context, module: m.Module) -> dict[str, str]:
+    """The files of a module's package, by their path inside it."""
+    names = context.packages[module.name]
+    flat = [x for x in module.machines if is_flat(x)]
+    files = {names.machines[x.qualified].file: _file(context, x) for x in flat}
+    if module.enums or module.opaques:
+        files["values"] = values_file(context, module)
+    if in_derived(context.model, module):
+        file = File(context, module.name, "derived")
+        lets = [derived_function(file, x, names.lets[x.name]) for x in in_derived(context.model, module)]
+        files["derived"] = file.text(f"Values that follow from others, in the words of {module.name}.", apart(lets))
+    left_out = [x.name for x in module.machines if not is_flat(x)]
+    doc = f"The flat machines of {module.name}, for the `transitions` library."
+    if left_out:
+        doc += f"\n\nLeft out, as they have states inside states, or transitions without events: {', '.join(left_out)}."
+    return {**files, "__init__": "\n".join([mark(module.name), *docstring(doc), ""])}
+
+
+def _file(context: Context, machine: m.Machine) -> str:
+    names = context.machine(machine.qualified)
+    file = File(context, machine.module, names.file)
+    file.define(names.class_)
+    table = _Table(Place(file, machine))
+    rows = folded([f"TRANSITIONS: list[dict[str, Any]] = [{', '.join(table.rows)}]"])
+    file.library("typing", "Any")
+    body = [
+        *folded([f"STATES = [{', '.join(_state(s) for s in machine.leaves)}]"]), "", *rows, "", "",
+        *_model(table), "", "", *_build(table),
+    ]  # fmt: skip
+    imports = file.text(f"`{machine.name}` of {machine.module}, for the `transitions` library.", body)
+    return imports.replace("count\n\n", "count\n\nimport transitions\n\n", 1)
+
+
+def _state(s: m.State) -> str:
+    final = ', "final": True' if s.final else ""
+    return f'{{"name": {literal(s.name)}{final}}}'
+
+
+class _Table:
+    """The rows of a machine, and the methods that they name, each once."""
+
+    def __init__(self, place: Place) -> None:
+        assert place.machine is not None
+        self.place, self.machine = place, place.machine
+        self.methods: dict[str, Member] = {}
+        self._called: dict[tuple[str, ...], str] = {}
+        self._names = Namespace([*RESERVED_IN_CLASSES, *self.taken()])
+        self.rows = list(self._all())
+
+    def taken(self) -> Iterator[str]:
+        """Names that the library, or the machine itself, puts on a model."""
+        names = self.place.names
+        yield from ("state", "trigger", *names.values.values(), *self.triggers().values())
+        for s in self.machine.leaves:
+            yield from (f"is_{s.name}", f"to_{s.name}", f"on_enter_{s.name}", f"on_exit_{s.name}")
+        yield from (f"may_{t}" for t in self.triggers().values())
+
+    def triggers(self) -> dict[str, str]:
+        """What triggers are called: events, outcomes, timers."""
+        names = self.place.names
+        found = {e.name: names.events[e.name] for e in self.machine.events}
+        found |= {f"{a}.{o}": name for (a, o), name in names.answers.items()}
+        space = Namespace([*found.values(), *names.values.values()])
+        timed = triggers(self.machine, m.OnTimer)
+        return found | {_timer(t): space.claim(f"time_out_{snake(t.source)}") for t in timed}
+
+    def _all(self) -> Iterator[str]:
+        for event in self.machine.events:
+            yield from self._of(event.name, parameter_names(self.place, event), event.parameters)
+        for action in self.machine.actions:
+            for outcome in action.outcomes:
+                yield from self._of(f"{action.name}.{outcome}", [], ())
+        for t in triggers(self.machine, m.OnTimer):
+            yield self._row(_timer(t), t, t.source, [], ())
+
+    def _of(self, trigger: str, given: list[str], parameters: tuple[m.Variable, ...]) -> Iterator[str]:
+        """The rows of a trigger: those of named sources before those of `*`, the best priority first."""
+        for leaf in self.machine.leaves:
+            for level in levels(self.machine, leaf.name, trigger):
+                for t in level:
+                    yield self._row(trigger, t, leaf.name, given, parameters)
+        ignoring = list(dict.fromkeys(i.state for i in self.machine.ignores if i.event == trigger))
+        if ignoring:
+            listed = ", ".join(literal(s) for s in ignoring)
+            yield f'{{"trigger": {literal(self.triggers()[trigger])}, "source": [{listed}], "dest": None}}'
+
+    def _row(self, trigger: str, t: m.Transition, leaf: str, given: list[str], parameters: tuple[m.Variable, ...]) -> str:
+        bound = {}
+        if isinstance(t.trigger, m.OnEvent):
+            bound = dict(zip(t.trigger.arguments, given, strict=False))
+        place = Place(self.place.file, self.machine, locals=bound)
+        moved = move(self.machine, leaf, t)
+        head = f"({signature(place, given, parameters)})"
+        dest = "None" if moved.arrival is None else literal(moved.arrival)
+        entries = [f'"trigger": {literal(self.triggers()[trigger])}', f'"source": {literal(leaf)}', f'"dest": {dest}']
+        if t.guard is not None:
+            body = folded([f"return {python(place, t.guard)}"], 2)
+            entries.append(f'"conditions": {literal(self._method("guard", t, f"{head} -> bool:", body, shown(t.guard)))}')
+        checks = [
+            f"{n} = {checked(place.file, p.type, None, n, p.name)}"
+            for n, p in zip(given, parameters, strict=True)
+            if needs_check(p.type)
+        ]
+        before = [*checks, *statements(place, moved.effects)]
+        if before:
+            entries.append(f'"before": {literal(self._method("effect", t, f"{head} -> None:", [*notes(t), *before], ""))}')
+        if moved.entry:
+            body = statements(self.place, moved.entry)
+            name = self._method("enter", t, "(self, *_: object) -> None:", body, "", moved.arrival)
+            entries.append(f'"after": {literal(name)}')
+        return f"{{{', '.join(entries)}}}"
+
+    def _method(self, kind: str, t: m.Transition, head: str, body: list[str], doc: str, of: str | None = None) -> str:
+        """The name of a method with such a body, made if there is none yet."""
+        key = (kind, head, *body)
+        if key not in self._called:
+            name = self._names.claim(f"{kind}_{snake(of or t.name)}")
+            self._called[key] = name
+            self.methods[name] = method(f"def {name}{head}", sentence(f"`{doc}`") if doc else "", body)
+        return self._called[key]
+
+
+def _timer(t: m.Transition) -> str:
+    return f"{t.index} {t.shown_trigger}"
+
+
+# The model -----------------------------------------------------------------------------------------------------------
+
+
+def _model(table: _Table) -> list[str]:
+    place, machine, names = table.place, table.machine, table.place.names
+    doc = f"{sentence(machine.doc) or machine.display + '.'}\n\nActions do nothing here: override them."
+    lets = [x for x in value_members(place)[len(machine.params) + len(machine.fields) :]]
+    members = [
+        ["state: str", f"_numbers = {place.file.library('itertools', 'count', typing=False)}()"],
+        _constructor(table),
+        *lets,
+        *(_action(place, a) for a in machine.actions),
+        *_posting(place),
+        *table.methods.values(),
+        _typed_triggers(table),
+    ]
+    return [f"class {names.class_}:", *indented([*docstring(doc, 1), "", *joined(members)])]
+
+
+def _constructor(table: _Table) -> Member:
+    place, machine = table.place, table.machine
+    keywords: list[str] = []
+    body = ["self._number = next(self._numbers)"]
+    for x in (*machine.params, *machine.fields):
+        given, stored = keyword(place, x)
+        keywords += [given] if given is not None else []
+        body.append(re.sub(r"self\._(?=\w)", "self.", stored))
+    ordered = [*(k for k in keywords if " = " not in k), *(k for k in keywords if " = " in k)]
+    return method(f"def __init__({', '.join(['self', *(['*'] if ordered else []), *ordered])}) -> None:", "", body)
+
+
+def _action(place: Place, action: m.Action) -> Member:
+    inner = place
+    for p in action.parameters:
+        inner = inner.bind(p.name)
+    given = signature(place, [inner.locals[p.name] for p in action.parameters], action.parameters)
+    answers = " or ".join(place.names.answers[(action.name, o)] for o in action.outcomes)
+    doc = sentence(action.doc) or f"`{action.name}`."
+    doc += f"\n\nIt is answered by {answers}." if answers else ""
+    return method(f"def action_{place.names.actions[action.name]}({given}) -> None:", doc, [])
+
+
+def _posting(place: Place) -> Iterator[Member]:
+    """Messages to channels."""
+    machine, model = place.machine, place.file.context.model
+    assert machine is not None
+    sent = {(e.channel, e.event) for e in effects_of(machine) if isinstance(e, m.Post)}
+    for channel, name in sorted(sent):
+        event = model.machines[model.channels[channel].receiver].event_named[name]
+        inner = place
+        for p in event.parameters:
+            inner = inner.bind(p.name)
+        given = signature(place, [inner.locals[p.name] for p in event.parameters], event.parameters)
+        yield method(f"def {post_name(channel, name)}({given}) -> None:", f"Sends `{name}`.", [])
+
+
+def _typed_triggers(table: _Table) -> Member:
+    """The library adds these to the model; a type checker learns of them here."""
+    called = table.triggers()
+    heads = [
+        f"def {called[e.name]}({signature(table.place, parameter_names(table.place, e), e.parameters)}) -> bool: ..."
+        for e in table.machine.events
+    ]
+    others = [name for trigger, name in called.items() if trigger not in table.machine.event_named]
+    heads += [f"def {name}(self) -> bool: ..." for name in others]
+    return ["if TYPE_CHECKING:", "    # What the library adds: see `build`.", *indented(heads)] if heads else []
+
+
+def _build(table: _Table) -> list[str]:
+    names = table.place.names
+    initial = literal(table.machine.initial.name)
+    call = f"return transitions.Machine(model, states=STATES, transitions=TRANSITIONS, initial={initial}, auto_transitions=False)"
+    doc = docstring("A machine of the library that moves the model.", 1)
+    return [
+        f"def build(model: {names.class_}) -> transitions.Machine:",
+        *indented([*doc, *folded([call], 1)]),
+    ]

@@ -1,0 +1,407 @@
+"""Random expressions of a wanted type, from the names in sight, with the parentheses that they need.
+
+What is written here resolves without errors; whether it has a value in some world is another matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import NamedTuple
+
+from fsmdsl import model as m
+
+LOCALS = ("x", "y", "each", "item", "n_", "q", "by_", "_it")
+"""Names of bound variables; nothing else is called so."""
+
+Signature = tuple[Mapping[str, m.Type], m.Type]
+
+# What there is -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class MachinePlan:
+    """What a machine declares. Its derived values join `lets` as they are written."""
+
+    name: str
+    params: dict[str, m.Type] = field(default_factory=dict)
+    fields: dict[str, m.Type] = field(default_factory=dict)
+    states: list[str] = field(default_factory=list)
+    events: dict[str, dict[str, m.Type]] = field(default_factory=dict)
+    senders: dict[str, list[str]] = field(default_factory=dict)
+    actions: dict[str, tuple[dict[str, m.Type], list[str]]] = field(default_factory=dict)
+    let_names: list[str] = field(default_factory=list)
+    lets: dict[str, m.Type] = field(default_factory=dict)
+    functions: dict[str, Signature] = field(default_factory=dict)
+    own: set[str] = field(default_factory=set)
+    """Derived values that read nothing but the machine itself."""
+
+    @property
+    def data(self) -> dict[str, m.Type]:
+        """What can be read of an instance."""
+        return {**self.params, **self.fields, **self.lets}
+
+
+@dataclass
+class ModulePlan:
+    """What a module declares."""
+
+    enums: list[m.EnumType] = field(default_factory=list)
+    opaques: list[m.OpaqueType] = field(default_factory=list)
+    machines: dict[str, MachinePlan] = field(default_factory=dict)
+    channels: dict[str, str] = field(default_factory=dict)
+    """The receiver of each."""
+    lets: dict[str, m.Type] = field(default_factory=dict)
+    functions: dict[str, Signature] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)
+    """Members that two enums have."""
+
+
+@dataclass(frozen=True)
+class Env:
+    """The names in sight of an expression."""
+
+    module: ModulePlan
+    names: Mapping[str, m.Type]
+    functions: Mapping[str, Signature]
+    machine: MachinePlan | None = None
+    reserved: frozenset[str] = frozenset()
+    """Names that stand for a value here, but cannot be used yet."""
+    own_only: bool = False
+    """In the guard of an eventless transition."""
+
+    def bind(self, variables: Mapping[str, m.Type]) -> Env:
+        return replace(self, names={**self.names, **variables})
+
+    def holds(self, name: str) -> bool:
+        return name in self.names or name in self.functions or name in self.reserved
+
+    def paths(self) -> Iterator[tuple[str, m.Type]]:
+        """Names, and what can be read through them."""
+        yield from self.names.items()
+        if self.machine is not None:
+            yield from ((f"self.{n}", t) for n, t in self.machine.fields.items())
+        if self.own_only:
+            return
+        for name, t in self.names.items():
+            if isinstance(inner := bare(t), m.RefType):
+                yield from ((f"{name}.{n}", x) for n, x in self.module.machines[inner.machine].data.items())
+
+
+def bare(t: m.Type) -> m.Type:
+    """A type without its `?`."""
+    return t.of if isinstance(t, m.OptionalType) else t
+
+
+def alike(a: m.Type, b: m.Type) -> bool:
+    """May a value of one type stand wherever one of the other may?"""
+    match a, b:
+        case m.RangeType(), m.RangeType():
+            return True
+        case m.SetType(), m.SetType():
+            return alike(a.of, b.of)
+        case m.ListType(), m.ListType():
+            return alike(a.of, b.of)
+        case m.OptionalType(), m.OptionalType():
+            return alike(a.of, b.of)
+        case _:
+            return a == b
+
+
+# Text ----------------------------------------------------------------------------------------------------------------
+
+IMPLICATION, OR, AND, NOT, COMPARISON, SUM, TERM, ATOM = range(8)
+
+
+class Text(NamedTuple):
+    """An expression, how tightly it binds, and whether it reaches as far to the right as it can."""
+
+    text: str
+    level: int = ATOM
+    open: bool = False
+
+
+def within(t: Text, level: int, last: bool = True) -> Text:
+    """An expression as an operand: in parentheses where it would be read otherwise."""
+    return Text(f"({t.text})") if t.level < level or (t.open and not last) else t
+
+
+def joined(operator: str, level: int, operands: list[Text]) -> Text:
+    """Operands, which bind more tightly than the level, with an operator between them."""
+    parts = [within(x, level + 1, n == len(operands) - 1) for n, x in enumerate(operands)]
+    return Text(f" {operator} ".join(x.text for x in parts), level, parts[-1].open)
+
+
+# Expressions ---------------------------------------------------------------------------------------------------------
+
+Make = Callable[[], Text]
+
+
+class Writer:
+    """Writes expressions, at random."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+
+    def chance(self, p: float) -> bool:
+        return self.random.random() < p
+
+    def value(self, env: Env, t: m.Type, depth: int, opened: bool = False) -> Text:
+        """An expression of a type that `possible` allows. `opened`: an option may stand in for what it holds."""
+        if opened and not isinstance(t, m.OptionalType) and self.chance(0.12):
+            options = self._named(env, m.OptionalType(t))
+            if options:
+                return Text(self.random.choice(options))
+        made = self.random.choice(self._ways(env, t, depth))()
+        return Text(f"({made.text})") if self.chance(0.03) else made
+
+    def possible(self, env: Env, t: m.Type) -> bool:
+        """Is there an expression of this type?"""
+        if not isinstance(t, m.RefType | m.OpaqueType):
+            return True
+        return self._is_self(env, t) or bool(self._named(env, t))
+
+    def condition(self, env: Env, depth: int) -> Text:
+        """Something that is true or false."""
+        return self.value(env, m.BOOL, depth, opened=True)
+
+    def _is_self(self, env: Env, t: m.Type) -> bool:
+        return env.machine is not None and t == m.RefType(env.machine.name)
+
+    def _named(self, env: Env, t: m.Type) -> list[str]:
+        return [n for n, x in env.paths() if alike(x, t)]
+
+    def _ways(self, env: Env, t: m.Type, depth: int) -> list[Make]:
+        """Ways to write an expression of a type."""
+        ways: list[Make] = []
+        named = self._named(env, t)
+        if named:
+            ways += [lambda: Text(self.random.choice(named))] * 3
+        if self._is_self(env, t):
+            ways.append(lambda: Text("self"))
+        elif not isinstance(t, m.RefType | m.OpaqueType):
+            ways.append(lambda: self.literal(env, t))
+        if depth <= 0 or not ways:
+            return ways
+        ways.append(lambda: self._conditional(env, t, depth - 1))
+        calls = [(n, s) for n, s in self._functions(env) if alike(s[1], t)]
+        if calls:
+            ways.append(lambda: self._call(env, *self.random.choice(calls), depth - 1))
+        return ways + list(self._composed(env, t, depth - 1))
+
+    def _composed(self, env: Env, t: m.Type, depth: int) -> Iterator[Make]:
+        """What is made of smaller expressions, according to the type."""
+        lists = self._named(env, m.ListType(t, 1))
+        if lists and not isinstance(t, m.OptionalType):
+            yield lambda: Text(f"first({self.random.choice(lists)})")
+        match t:
+            case m.BoolType():
+                yield from [lambda: self._boolean(env, depth)] * 5
+            case m.RangeType():
+                yield from [lambda: self._number(env, t, depth)] * 3
+            case m.EnumType(ordered=True):
+                yield lambda: self._extreme(env, t, depth)
+            case m.SetType():
+                yield lambda: self._sum(env, t, depth, ["+", "-", "&"])
+            case m.ListType():
+                yield lambda: Text(f"rest({self.value(env, t, depth).text})")
+            case m.OptionalType(of) if self.possible(env, of):
+                yield lambda: self.value(env, of, depth)
+            case _:
+                return
+
+    # Literals and calls
+
+    def literal(self, env: Env, t: m.Type) -> Text:
+        """A constant, of a type that has any."""
+        match t:
+            case m.BoolType():
+                return Text(self.random.choice(["true", "false"]))
+            case m.RangeType(low, high):
+                n = self.random.randint(low, high) + self.chance(0.03)
+                return Text(str(n), ATOM if n >= 0 else TERM)
+            case m.DurationType():
+                return Text(self.random.choice(["100ms", "30s", "5min", "0s", "24h", "3d"]))
+            case m.EnumType(name, members):
+                return Text(self.member(env, name, self.random.choice(members)))
+            case m.SetType(of):
+                return Text("{" + ", ".join(self._items(env, of, self.random.randint(0, 2))) + "}")
+            case m.ListType(of, bound):
+                count = self.random.randint(0, bound) + self.chance(0.03)
+                return Text("[" + ", ".join(self._items(env, of, count)) + "]")
+            case _:
+                return Text("none")
+
+    def member(self, env: Env, enum: str, name: str) -> str:
+        """A member of an enum: bare where nothing else is called so."""
+        plain = name not in env.module.shared and not env.holds(name)
+        if env.machine is not None:
+            plain = plain and name not in env.machine.states
+        return name if plain and self.chance(0.6) else f"{enum}.{name}"
+
+    def _items(self, env: Env, of: m.Type, count: int) -> list[str]:
+        return [self.value(env, of, 0).text for _ in range(count)] if self.possible(env, of) else []
+
+    def _functions(self, env: Env) -> Iterator[tuple[str, Signature]]:
+        """Derived values with parameters whose arguments can be given."""
+        found = list(env.functions.items())
+        if not env.own_only:
+            for name, t in env.names.items():
+                if isinstance(inner := bare(t), m.RefType):
+                    of = env.module.machines[inner.machine].functions
+                    found += [(f"{name}.{n}", s) for n, s in of.items()]
+        return ((n, s) for n, s in found if all(self.possible(env, p) for p in s[0].values()))
+
+    def _call(self, env: Env, name: str, signature: Signature, depth: int) -> Text:
+        return Text(f"{name}({self.arguments(env, signature[0], depth)})")
+
+    def arguments(self, env: Env, parameters: Mapping[str, m.Type], depth: int) -> str:
+        """Arguments for parameters, which must be possible."""
+        return ", ".join(self.value(env, t, depth, opened=True).text for t in parameters.values())
+
+    def _conditional(self, env: Env, t: m.Type, depth: int) -> Text:
+        test, then, other = self.condition(env, depth), self.value(env, t, depth), self.value(env, t, depth)
+        return Text(f"if {test.text} then {then.text} else {other.text}", NOT, True)
+
+    # Numbers and sets
+
+    def _number(self, env: Env, t: m.RangeType, depth: int) -> Text:
+        match self.random.randrange(6):
+            case 0 | 1:
+                return self._sum(env, t, depth, ["+", "-"])
+            case 2:
+                return self._extreme(env, t, depth)
+            case 3:
+                return self._size(env, depth)
+            case 4:
+                return Text(f"-{within(self.value(env, t, depth, True), ATOM).text}", TERM)
+            case _:
+                return self._quantified(env, "count", depth)
+
+    def _sum(self, env: Env, t: m.Type, depth: int, operators: list[str]) -> Text:
+        text = within(self.value(env, t, depth, True), SUM, False).text
+        for _ in range(self.random.choice([1, 1, 2])):
+            text += f" {self.random.choice(operators)} {within(self.value(env, t, depth, True), TERM).text}"
+        return Text(text, SUM)
+
+    def _extreme(self, env: Env, t: m.Type, depth: int) -> Text:
+        count = self.random.choice([2, 2, 3]) if isinstance(t, m.RangeType) else 2
+        listed = ", ".join(self.value(env, t, depth, True).text for _ in range(count))
+        return Text(f"{self.random.choice(['min', 'max'])}({listed})")
+
+    def _size(self, env: Env, depth: int) -> Text:
+        if env.module.channels and not env.own_only and self.chance(0.2):
+            channel = self.random.choice(list(env.module.channels))
+            if not env.holds(channel):
+                return Text(f"size({channel})")
+        return Text(f"size({self.source(env, depth)[0].text})")
+
+    # Sets and lists to go through
+
+    def source(self, env: Env, depth: int) -> tuple[Text, m.Type]:
+        """A set or list, and the type of what it holds."""
+        named = [(n, t.of) for n, t in env.paths() if isinstance(t, m.SetType | m.ListType)]
+        if named and self.chance(0.8):
+            name, of = self.random.choice(named)
+            t = dict(env.paths())[name]
+            if isinstance(t, m.SetType) and depth > 0 and self.chance(0.25):
+                operator = self.random.choice("+-&")
+                right = within(self.value(env, t, depth - 1), TERM).text
+                return Text(f"{name} {operator} {right}", SUM), of
+            return Text(name), of
+        of = self.random.choice([m.RangeType(0, 2), m.BOOL, *env.module.enums])
+        items = ", ".join(self.literal(env, of).text for _ in range(self.random.randint(1, 3)))
+        return Text("{" + items + "}" if self.chance(0.7) else f"[{items}]"), of
+
+    def _quantified(self, env: Env, kind: str, depth: int) -> Text:
+        binders = []
+        for _ in range(1 if kind == "count" else self.random.choice([1, 1, 1, 2])):
+            over, of = self.source(env, depth)
+            if env.machine is None and isinstance(of, m.RefType) and self.chance(0.15):
+                over, of = Text(f"subsets({over.text}, {self.random.randint(0, 2)})"), m.SetType(of)
+            name = self.local(env)
+            binders.append(f"{name} in {over.text}")
+            env = env.bind({name: of})
+        return Text(f"{kind} {', '.join(binders)}: {self.condition(env, depth).text}", NOT, True)
+
+    def local(self, env: Env) -> str:
+        """A name for a bound variable; now and then one that hides a field."""
+        if env.machine is not None and env.machine.fields and self.chance(0.1):
+            return self.random.choice(list(env.machine.fields))
+        return self.random.choice(LOCALS)
+
+    # Conditions
+
+    def _boolean(self, env: Env, depth: int) -> Text:
+        ways: list[Make] = [
+            lambda: self._logic(env, depth),
+            lambda: Text(f"not {(x := within(self.condition(env, depth), NOT)).text}", NOT, x.open),
+            lambda: self._comparison(env, depth),
+            lambda: self._comparison(env, depth),
+            lambda: self._membership(env, depth),
+            lambda: self._quantified(env, self.random.choice(["all", "some"]), depth),
+            lambda: self._state_test(env) or self._comparison(env, depth),
+            lambda: self._state_test(env) or self._comparison(env, depth),
+        ]
+        if env.machine is not None:
+            ways.append(lambda: Text("wait"))
+        return self.random.choice(ways)()
+
+    def _logic(self, env: Env, depth: int) -> Text:
+        kind = self.random.choice(["and", "or", "=>"])
+        operands = [self.condition(env, depth) for _ in range(2 if kind == "=>" else self.random.choice([2, 2, 3]))]
+        if kind == "=>":
+            left, right = within(operands[0], OR, False), operands[1]
+            return Text(f"{left.text} => {right.text}", IMPLICATION, right.open)
+        return joined(kind, AND if kind == "and" else OR, operands)
+
+    def _comparison(self, env: Env, depth: int) -> Text:
+        types = [m.RangeType(0, 3), m.BOOL, *env.module.enums, *(t for _, t in env.paths())]
+        t = self.random.choice([x for x in types if not isinstance(bare(x), m.OpaqueType) and _plain(x)])
+        ordered = isinstance(bare(t), m.RangeType | m.DurationType) or (isinstance(e := bare(t), m.EnumType) and e.ordered)
+        operators = ["==", "!="] + (["<", "<=", ">", ">="] if ordered and self.possible(env, bare(t)) else [])
+        operator = self.random.choice(operators)
+        if operator not in ("==", "!="):
+            t = bare(t)
+        if not self.possible(env, t):
+            t = m.BOOL
+        left, right = self.value(env, t, depth), self.value(env, t, depth)
+        if isinstance(t, m.OptionalType | m.SetType | m.ListType) and self._named(env, t):
+            left = Text(self.random.choice(self._named(env, t)))
+        parts = [within(x, SUM, False) for x in (left, right)]
+        return Text(f"{parts[0].text} {operator} {parts[1].text}", COMPARISON)
+
+    def _membership(self, env: Env, depth: int) -> Text:
+        over, of = self.source(env, depth)
+        if not self.possible(env, of) or not _plain(of):
+            return self._comparison(env, depth)
+        item, over = within(self.value(env, of, depth), SUM, False), within(over, SUM, False)
+        if self.chance(0.3):
+            return Text(f"{over.text} has {item.text}", COMPARISON)
+        return Text(f"{item.text} {self.random.choice(['in', 'not in'])} {over.text}", COMPARISON)
+
+    def _state_test(self, env: Env) -> Text | None:
+        """`x in Used`, `x in {Used, Free}`, or one of the machine's own states."""
+        found = [(n, t.machine) for n, x in env.paths() if isinstance(t := bare(x), m.RefType)]
+        found = [] if env.own_only else found
+        if env.machine is not None and (not found or self.chance(0.4)):
+            members = {x for e in env.module.enums for x in e.members}
+            own = [s for s in env.machine.states if not env.holds(s) and s not in members]
+            if own and self.chance(0.6):
+                return Text(self.random.choice(own))
+            found = [("self", env.machine.name)]
+        if not found:
+            return None
+        name, machine = self.random.choice(found)
+        states = [s for s in env.module.machines[machine].states if not env.holds(s)]
+        if not states:
+            return None
+        picked = self.random.sample(states, min(len(states), self.random.choice([1, 1, 2])))
+        right = picked[0] if len(picked) == 1 and self.chance(0.7) else "{" + ", ".join(picked) + "}"
+        return Text(f"{name} {self.random.choice(['in', 'in', 'not in'])} {right}", COMPARISON)
+
+
+def _plain(t: m.Type) -> bool:
+    """Does the type say enough about its literals for both sides of a comparison to agree?"""
+    return not (isinstance(t, m.SetType | m.ListType) and isinstance(t.of, m.OptionalType))
