@@ -13,7 +13,8 @@ def with_settings(
 ) -> tuple[tuple[s.Module, ...], frozenset[str]]:
     """The modules with the settings in every system, and the settings that something answered to.
 
-    A setting is the number of a set of instances, or the value of a parameter in every instance that has it.
+    A setting is the number of a set of instances, or the value of a parameter in every instance that has it. With
+    settings there are no scenarios: they are about the sizes in the text.
     """
     machines = {x.name.text: x for module in modules for x in module.members if isinstance(x, s.MachineDecl)}
     params = {name: {x.name.text for x in _params(decl)} for name, decl in machines.items()}
@@ -35,7 +36,12 @@ def with_settings(
             return x
         return replace(x, members=tuple(instance(i) if isinstance(i, s.InstanceDecl) else i for i in x.members))
 
-    changed = tuple(replace(module, members=tuple(member(x) for x in module.members)) for module in modules)
+    if not settings:
+        return tuple(modules), frozenset()
+    changed = tuple(
+        replace(module, members=tuple(member(x) for x in module.members if not isinstance(x, s.ScenarioDecl)))
+        for module in modules
+    )
     return changed, frozenset(used)
 
 

@@ -251,9 +251,9 @@ def test_draw(folder: Path) -> None:
     assert fsm("draw", "--out", "pictures", cwd=folder).returncode == 0
     assert "<svg" in (folder / "pictures" / "door.Door.svg").read_text()
     for form, start in (("dot", "digraph"), ("mermaid", "stateDiagram-v2"), ("plantuml", "@startuml")):
-        done = fsm("draw", "--as", form, "--out", "-", cwd=folder)
+        done = fsm("draw", "--format", form, "--out", "-", cwd=folder)
         assert start in done.stdout
-    assert (fsm("draw", "--as", "png", "--out", "pictures", cwd=folder).returncode) == 0
+    assert (fsm("draw", "--format", "png", "--out", "pictures", cwd=folder).returncode) == 0
     assert (folder / "pictures" / "door.Door.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from fsmdsl.draw.graph import Label
+from fsmdsl.draw.graph import Label, Node
 from fsmdsl.draw.text import wrapped
 
 WIDTH = 30
@@ -49,6 +49,12 @@ def written(label: Label) -> str:
     _, head, guard = _told(label)
     note = f"({label.mark.note})" if label.mark is not None and label.mark.note else ""
     return " ".join(filter(None, (head, guard, note)))
+
+
+def titled(node: Node) -> str:
+    """A state's name on one line, with a `+` when amended and an overlay's note; never empty."""
+    note = f" ({node.mark.note})" if node.mark is not None and node.mark.note else ""
+    return ("+" if "amended" in node.flags else "") + (node.name or "?") + note
 
 
 def _told(label: Label) -> tuple[str, str, str]:

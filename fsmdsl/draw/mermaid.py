@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from fsmdsl.draw.dot import LINES, RED, TONES, Direction
 from fsmdsl.draw.graph import Edge, Graph, Node
-from fsmdsl.draw.labels import plain, written
+from fsmdsl.draw.labels import plain, titled, written
 from fsmdsl.draw.layout import enclosing
 from fsmdsl.draw.text import identifiers, wrapped
 
@@ -55,7 +55,7 @@ def _scope(
     for node in nodes:
         if node.id not in names:
             continue
-        shown = "<br/>".join(escaped(line) for line in wrapped(_title(node), 30))
+        shown = "<br/>".join(escaped(line) for line in wrapped(titled(node), 30))
         if node.children:
             rows = "".join(f"<br/>{escaped(written(label))}" for label in node.inside)
             yield f'state "{shown}{rows}" as {names[node.id]} {{'
@@ -65,11 +65,6 @@ def _scope(
             yield f'state "{shown}" as {names[node.id]}'
             yield from (f"{names[node.id]} : {escaped(written(label))}" for label in node.inside)
     yield from (_arrow(edge, names) for edge in graph.edges if home[edge.id] == inside)
-
-
-def _title(node: Node) -> str:
-    note = f" ({node.mark.note})" if node.mark is not None and node.mark.note else ""
-    return ("+" if "amended" in node.flags else "") + (node.name or " ") + note
 
 
 def _arrow(edge: Edge, names: Mapping[str, str]) -> str:
@@ -91,10 +86,10 @@ def _looks(node: Node) -> set[str]:
     return {*node.flags, *([node.mark.tone] if node.mark is not None else [])}
 
 
-_SPECIAL = re.compile(r"[;\"<>#&%\\`$*~]|^[-:=\d]|^\+(?=\s)|(?<!\w)_|_(?!\w)")
+_SPECIAL = re.compile(r"[;\"<>#&%\\`$*~]|^[-:=]|^\+(?=\s)|^\d+[.)]|(?<!\w)_|_(?!\w)")
 """What Mermaid, or the Markdown and HTML that it takes labels for, would not print as it is."""
 
 
 def escaped(text: str) -> str:
     """Text that Mermaid prints as it is."""
-    return _SPECIAL.sub(lambda found: f"#{ord(found[0])};", text)
+    return _SPECIAL.sub(lambda found: "".join(f"#{ord(c)};" for c in found[0]), text)

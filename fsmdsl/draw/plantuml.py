@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from fsmdsl.draw.dot import GREY, INK, LINES, TONES, Direction
 from fsmdsl.draw.graph import Edge, Graph, Node
-from fsmdsl.draw.labels import plain, written
+from fsmdsl.draw.labels import plain, titled, written
 from fsmdsl.draw.layout import enclosing
 from fsmdsl.draw.legend import MEANING, Entry, legend
 from fsmdsl.draw.text import identifiers, wrapped
@@ -59,7 +59,7 @@ def _scope(
     for node in nodes:
         if node.id not in names:
             continue
-        shown = _BREAK.join(escaped(line) for line in wrapped(_title(node), 30))
+        shown = _BREAK.join(escaped(line) for line in wrapped(titled(node), 30))
         state = f'state "{shown}" as {names[node.id]}{_look(node)}'
         if node.children:
             yield f"{state} {{"
@@ -69,11 +69,6 @@ def _scope(
             yield state
         yield from (f"{names[node.id]} : {line}" for line in _inside(node))
     yield from (_arrow(edge, names) for edge in graph.edges if home[edge.id] == inside)
-
-
-def _title(node: Node) -> str:
-    note = f" ({node.mark.note})" if node.mark is not None and node.mark.note else ""
-    return ("+" if "amended" in node.flags else "") + (node.name or " ") + note
 
 
 def _inside(node: Node) -> Iterator[str]:

@@ -114,7 +114,7 @@ def _mermaid_item(n: int, item: Item, columns: list[str]) -> Iterator[str]:
     everyone = columns[0] if len(columns) == 1 else f"{columns[0]},{columns[-1]}"
     match item:
         case Step(title):
-            yield f"Note over {everyone}: {_mermaid(f'{n}. {title}')}"
+            yield f"Note over {everyone}: {_mermaid(f'{n}: {title}')}"
         case Message(source, target, text, posted):
             ends = [end for end in (source, target) if end is not None] or [0]
             arrow = "-)" if posted else "->>"
@@ -155,11 +155,11 @@ def _plantuml_item(n: int, item: Item, columns: list[str]) -> str:
     everyone = columns[0] if len(columns) == 1 else f"{columns[0]},{columns[-1]}"
     match item:
         case Step(title):
-            return f"== {_plantuml(f'{n}. {title}')} =="
+            return f"== {_plantuml(f'{n}: {title}')} =="
         case Message(source, target, text, posted):
-            tail = "[" if source is None else columns[source]
-            head = "]" if target is None else columns[target]
-            return f"{tail} {'->>' if posted else '->'} {head} : {_plantuml(text)}"
+            tail = "[" if source is None else f"{columns[source]} "
+            head = "]" if target is None else f" {columns[target]}"
+            return f"{tail}{'->>' if posted else '->'}{head} : {_plantuml(text)}"
         case Change(participant, _, _, _):
             return f"rnote over {columns[participant]} #dbe9fb : {_plantuml(item.shown)}"
         case Note(participant, text):

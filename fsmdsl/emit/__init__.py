@@ -39,8 +39,9 @@ def _written(context: Context, module_name: str) -> dict[str, str]:
     if needs_machinery(module):
         family = [x for x in context.modules.values() if context.home(x.name) == home]
         texts = [text for x in family for text in (files if x is module else _files(context, x)).values()]
-        own = context.dialect == "classes"
-        out["/".join((*home, "machinery.py"))] = machinery(context, module_name, texts) if own else support(texts)
+        shared = machinery(context, module_name, texts) if context.dialect == "classes" else support(texts)
+        if shared:
+            out["/".join((*home, "machinery.py"))] = shared
     for depth in range(len(place)):
         if place[:depth] not in [p.folder for p in context.packages.values()]:
             out.setdefault("/".join((*place[:depth], "__init__.py")), _INNER if depth else _TOP)

@@ -27,7 +27,7 @@ from fsmdsl.emit.members import (
     value_members,
 )
 from fsmdsl.emit.persistence import persistence
-from fsmdsl.emit.rows import move, triggers
+from fsmdsl.emit.rows import move, stored, triggers
 from fsmdsl.emit.selection import IGNORED, Follow, Trigger, dispatch
 from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
 from fsmdsl.emit.traits import anywhere, connected
@@ -82,7 +82,7 @@ def _volatile(place: Place) -> list[m.Field]:
 def _slots(place: Place, waits: bool) -> Member:
     machine, names = place.machine, place.names
     assert machine is not None
-    slots = ["_state", *(f"_{names.values[x.name]}" for x in (*machine.params, *machine.fields))]
+    slots = ["_state", *(f"_{names.values[x.name]}" for x in stored(machine))]
     slots += [*(["_actions"] if machine.actions else []), *(["_wait"] if waits else [])]
     slots += ["_first"] if _volatile(place) else []
     quoted = ", ".join(f'"{x}"' for x in sorted(slots))
@@ -98,7 +98,7 @@ def _constructor(place: Place, waits: bool) -> Member:
     late = connected(file.context.model, machine)
     keywords: list[str] = []
     body = [*(["self._actions = actions"] if machine.actions else []), "self._state = state"]
-    for x in (*machine.params, *machine.fields):
+    for x in stored(machine):
         given, stored = keyword(place, x, optional=x in late)
         keywords += [given] if given is not None else []
         body += stored.splitlines()

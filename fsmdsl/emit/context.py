@@ -11,7 +11,7 @@ from typing import Literal
 from fsmdsl import model as m
 from fsmdsl.emit.names import RESERVED, Namespace, snake
 from fsmdsl.emit.naming import MachineNames, PackageNames, folder, package_names
-from fsmdsl.emit.traits import Traits, family, standalone, traits
+from fsmdsl.emit.traits import Traits, family, is_flat, standalone, traits
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,10 @@ class Context:
         space = Namespace([*RESERVED, "bound", "messages", "deliver", "lose", "duplicate", "receiver", "system"])
         events = self.model.machines[found.receiver].events
         return {e.name: space.claim(snake(e.name)) for e in events if channel in e.senders}
+
+    def written(self, machine: str) -> bool:
+        """Does a machine become a class? `transitions` cannot run them all."""
+        return self.dialect == "classes" or is_flat(self.model, self.model.machines[machine])
 
     def crashes(self, machine: m.Machine) -> bool:
         """Can a crash reach a machine?"""

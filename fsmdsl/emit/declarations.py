@@ -64,12 +64,12 @@ def values_file(context: Context, module: m.Module) -> str:
         base = file.library("enum", "IntEnum" if enum.type.ordered else "Enum", typing=False)
         lines += [*(["", ""] if lines else []), f"class {names.enums[enum.type.name]}({base}):"]
         order = "From the lowest to the highest." if enum.type.ordered else ""
-        doc = "\n\n".join(x for x in (sentence(enum.doc) or f"`{enum.name}`.", order) if x)
-        lines += [*indented(docstring(doc, 1)), ""]
-        for n, (member, about) in enumerate(zip(enum.type.members, enum.member_docs, strict=True)):
+        about = "\n\n".join(x for x in (sentence(enum.doc) or f"`{enum.name}`.", order) if x)
+        lines += [*indented(docstring(about, 1)), ""]
+        for n, (member, said) in enumerate(zip(enum.type.members, enum.member_docs, strict=True)):
             value = str(n) if enum.type.ordered else literal(member)
             lines.append(f"    {names.members[(enum.type.name, member)]} = {value}")
-            lines += indented(docstring(sentence(about), 1)) if about else []
+            lines += indented(docstring(sentence(said), 1)) if said else []
     return file.text(f"The values that machines of {module.name} hold.", lines)
 
 
@@ -254,7 +254,8 @@ def _codec(file: File, events: list[m.Event], channel: m.Channel) -> list[Member
         test = f"message.event in ({', '.join(of)})" if len(of) > 1 else f"message.event == {of[0]}"
         writing += [f"{'elif' if writing else 'if'} {test}:", f"    {code}"]
     given = ['given = message["arguments"]'] if any(e.parameters for e in events) else []
-    encoding = ["arguments = list(message.arguments)", *writing, 'held.append({"event": message.event, "arguments": arguments})']
+    note = 'held.append({"event": message.event, "arguments": arguments})'
+    encoding = ["arguments = list(message.arguments)", *writing, note]
     decoding = ['event = message["event"]', *given, *reading]
     return [
         method(

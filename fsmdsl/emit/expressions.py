@@ -305,7 +305,7 @@ def _negated(place: Place, e: m.Expr) -> tuple[str, Binds]:
 def _flips(e: m.Expr) -> bool:
     """Has a condition an opposite that is no longer than itself?"""
     optional = isinstance(e, m.InState) and isinstance(e.target.type, m.OptionalType)
-    return isinstance(e, m.Not | m.InState) and not optional or (isinstance(e, m.Binary) and e.operator in _OPPOSITE)
+    return (isinstance(e, m.Not | m.InState) and not optional) or (isinstance(e, m.Binary) and e.operator in _OPPOSITE)
 
 
 def _in_state(place: Place, e: m.InState, positive: bool) -> tuple[str, Binds]:

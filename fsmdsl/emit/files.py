@@ -43,6 +43,8 @@ class File:
     def class_(self, machine: str, typing: bool = True) -> str:
         """A machine's class; only for types, as files refer to one another in circles."""
         names = self.context.machine(machine)
+        if not self.context.written(machine):
+            return self.library("typing", "Any")
         return self._of(machine, names.file, names.class_, typing)
 
     def actions_class(self, machine: str) -> str:

@@ -2,12 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
-from fsmdsl.emit.files import File
+from fsmdsl.emit.members import Member, joined, method
+from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
+from fsmdsl.emit.templates import rendered
+from fsmdsl.emit.text import docstring, folded, indented, literal, mark, rows, sentence
 
 
 def locks_file(context: Context, module: m.Module) -> str:
-    """The lock orders of a module."""
-    file = File(context, module.name, "locks")
-    return file.text(f"The lock orders of {module.name}.", [])
+    """The lock orders of a module. The file needs nothing else."""
+    names = context.packages[module.name].locks
+    lines = [mark(module.name), *docstring(f"The lock orders of {module.name}."), "", "from __future__ import annotations", ""]
+    lines += rendered("locks.py.jinja").splitlines()
+    for locks in module.locks:
+        lines += ["", "", *_class(names[locks.name], locks)]
+    return "\n".join([*lines, ""])
+
+
+def _class(name: str, locks: m.Locks) -> list[str]:
+    pairs = ", ".join(_pair(p) for p in locks.pairs)
+    table = folded([f"pairs = ({pairs}{',' if len(locks.pairs) == 1 else ''})"], 1)
+    members = [["__slots__ = ()", "", *table], *_kinds(locks)]
+    return [f"class {name}(LockOrder):", *indented([*docstring(_doc(locks), 1), "", *joined(members)])]
+
+
+def _pair(p: m.LockPair) -> str:
+    words = ", ".join(map(literal, (p.held.name, p.held.mode, p.wanted.name, p.wanted.mode)))
+    return f"({words}, {p.wanted.child})"
+
+
+def _kinds(locks: m.Locks) -> list[Member]:
+    """A method for each kind of lock."""
+    space = Namespace([*RESERVED_IN_CLASSES, "pairs", "held", "check"])
+    uses = [u for p in locks.pairs for u in (p.held, p.wanted)]
+    kinds = list(dict.fromkeys([*(u.name for u in uses), *(x for o in locks.operations for x in _taken(o.holds))]))
+    nested = {p.wanted.name for p in locks.pairs if p.wanted.child}
+    out: list[Member] = []
+    for kind in kinds:
+        name = space.claim(snake(kind))
+        parent = "parent: Lock | None = None" if kind in nested else ""
+        doc = f"A lock of the kind {kind}{', one level below its parent where it has one' if parent else ''}."
+        given = f"self{', ' + parent if parent else ''}"
+        body = [f"return Lock(self, {literal(kind)}{', parent' if parent else ''})"]
+        out.append(method(f"def {name}({given}) -> Lock:", doc, body))
+    return out
+
+
+def _taken(holds: Sequence[m.Hold]) -> list[str]:
+    return [name for h in holds for name in (h.lock.name, *_taken(h.inside))]
+
+
+def _doc(locks: m.Locks) -> str:
+    lines = [f"{o.name}: {' '.join(map(_shown, o.holds))}" for o in locks.operations]
+    first = sentence(locks.doc) or f"The lock order `{locks.name}`."
+    return f"{first}\n\nOperations take their locks so:\n\n{rows(lines)}" if lines else first
+
+
+def _shown(hold: m.Hold) -> str:
+    name = f"child {hold.lock.name}" if hold.lock.child else hold.lock.name
+    use = name if hold.lock.mode == "any" else f"{hold.lock.mode}({name})"
+    return f"{use} {{ {' '.join(map(_shown, hold.inside))} }}" if hold.inside else use

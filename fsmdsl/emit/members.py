@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from fsmdsl import model as m
 from fsmdsl.emit.effects import checked
 from fsmdsl.emit.expressions import Binds, Place, python
-from fsmdsl.emit.rows import levels
+from fsmdsl.emit.rows import levels, stored
 from fsmdsl.emit.text import docstring, folded, indented, literal, rows, sentence
 from fsmdsl.emit.traits import anywhere
 from fsmdsl.emit.types import annotation
@@ -127,7 +127,7 @@ def value_members(place: Place) -> list[Member]:
     machine, names, file = place.machine, place.names, place.file
     assert machine is not None
     out: list[Member] = []
-    for x in (*machine.params, *machine.fields):
+    for x in stored(machine):
         name = names.values[x.name]
         doc = sentence(x.doc) or f"`{x.name}`, which never changes." if isinstance(x, m.Param) else sentence(x.doc)
         head = f"def {name}(self) -> {annotation(file, x.type)}:"

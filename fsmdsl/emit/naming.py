@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from fsmdsl import model as m
 from fsmdsl.emit.names import RESERVED, RESERVED_IN_CLASSES, Namespace, camel, snake, upper
+from fsmdsl.emit.rows import stored
 
 SUPPORT = ("machinery", "states", "values", "derived", "actions", "channels", "locks", "systems")
 """Files of a package that are not those of machines."""
@@ -101,7 +102,7 @@ def _machine(machine: m.Machine, classes: Namespace, files: Namespace) -> Machin
     states = [s.name for s in machine.states]
     constants = _constants(states)
     members = Namespace([*RESERVED_IN_CLASSES, *MEMBERS])
-    values = [x.name for x in (*machine.params, *machine.fields, *machine.lets)]
+    values = [*(x.name for x in stored(machine)), *(x.name for x in machine.lets)]
     named = {n: members.claim(snake(n)) for n in values}
     events = {e.name: members.claim(snake(e.name)) for e in machine.events}
     answers = [(a.name, o) for a in machine.actions for o in a.outcomes]

@@ -5,9 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import fields
-from functools import cache
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from fsmdsl import model as m
 from fsmdsl.emit.classes import machine_class
@@ -18,6 +15,7 @@ from fsmdsl.emit.files import File, import_order, relative_path
 from fsmdsl.emit.locks import locks_file
 from fsmdsl.emit.standalone import standalone_class
 from fsmdsl.emit.systems import needs_file, systems_file, with_code
+from fsmdsl.emit.templates import rendered
 from fsmdsl.emit.text import WIDTH, docstring, folded, mark, sentence
 from fsmdsl.emit.traits import Traits
 
@@ -62,46 +60,42 @@ def needs_machinery(module: m.Module) -> bool:
 # What all files use --------------------------------------------------------------------------------------------------
 
 
-@cache
-def _templates() -> Environment:
-    return Environment(
-        loader=PackageLoader("fsmdsl.emit"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True, autoescape=False,
-    )  # fmt: skip
-
-
-_HELPERS = ("present", "first", "without", "not_longer", "in_range", "in_range_or_none", "each_in_range", "in_order", "subsets")
+_HELPERS = frozenset([
+    "present", "first", "without", "not_longer", "in_range", "in_range_or_none", "each_in_range", "in_order", "subsets",
+])  # fmt: skip
 
 
 def machinery(context: Context, module: str, files: Iterable[str]) -> str:
     """The support file, with what the files of the packages around use of it."""
     traits = context.traits(module)
     used = {word for text in files for word in re.findall(r"\w+", _imported(text))}
-    text = _templates().get_template("machinery.py.jinja").render(
+    return rendered(
+        "machinery.py.jinja",
         t=traits,
         used=used,
         busy=traits.outcomes or traits.recovers,
         ranges=bool(used & {"in_range", "in_range_or_none", "each_in_range"}),
-        functions=bool(used & set(_HELPERS)),
+        functions=bool(used & _HELPERS),
         slots=_slots(context, module),
         collections=", ".join(_collections(traits, used)),
         mark=mark(None),
         lost_in_crash=_lost(context, module),
     )
-    return _tidy(text)
 
 
 def support(texts: Iterable[str]) -> str:
-    """The support file of packages for `transitions`."""
+    """The support file of packages for `transitions`; empty where they need none."""
     used = {word for text in texts for word in re.findall(r"\w+", _imported(text))}
-    text = _templates().get_template("support.py.jinja").render(
+    if not used:
+        return ""
+    return rendered(
+        "support.py.jinja",
         t=Traits(*[False] * len(fields(Traits))),
         used=used,
         ranges=bool(used & {"in_range", "in_range_or_none", "each_in_range"}),
-        functions=bool(used & set(_HELPERS)),
+        functions=bool(used & _HELPERS),
         mark=mark(None),
     )
-    return _tidy(text)
 
 
 def _collections(t: Traits, used: set[str]) -> list[str]:
@@ -113,11 +107,6 @@ def _imported(text: str) -> str:
     """What a file imports from the machinery."""
     found = re.findall(r"^ *from \.+machinery import (\([^)]*\)|.*)$", text, re.MULTILINE)
     return " ".join(found)
-
-
-def _tidy(text: str) -> str:
-    """No more than two empty lines at once."""
-    return re.sub(r"\n{4,}", "\n\n\n", text).rstrip("\n") + "\n"
 
 
 def _slots(context: Context, module: str) -> list[str]:
@@ -154,7 +143,7 @@ def face(context: Context, module: m.Module, files: dict[str, str]) -> str:
     public["channels"] = [*names.channels.values()]
     public["systems"] = [name for let, name in names.lets.items() if let not in functions]
     public["systems"] += [names.systems[s.qualified] for s in with_code(module)]
-    public["locks"] = [*names.locks.values()]
+    public["locks"] = [*names.locks.values(), "LockOrderBroken"]
     path = relative_path(names.folder, home)
     lines: dict[str, list[str]] = {f".{file}": listed for file, listed in public.items() if listed and file in files}
     if needs_machinery(module):

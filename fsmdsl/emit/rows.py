@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from operator import eq, ge, gt, le, lt, ne
+from typing import Any
 
 from fsmdsl import model as m
 
@@ -30,6 +31,11 @@ def levels(machine: m.Machine, leaf: str, trigger: str) -> tuple[Level, ...]:
     found = [[t for t in these if t.source == state and not t.wild] for state in around]
     found.append([t for t in these if t.wild])
     return tuple(tuple(_best_first(machine, level)) for level in found if level)
+
+
+def stored(machine: m.Machine) -> tuple[m.Param | m.Field, ...]:
+    """What an instance holds beside its state."""
+    return (*machine.params, *machine.fields)
 
 
 # Priority ------------------------------------------------------------------------------------------------------------
@@ -101,14 +107,15 @@ def _contrary(x: m.Expr, y: m.Expr) -> bool:
         case m.InState(target=t1, states=s1), m.InState(target=t2, states=s2) if t1 == t2:
             return not s1 & s2
         case m.Binary(left=l1, right=m.Constant() as c1), m.Binary(left=l2, right=m.Constant() as c2) if l1 == l2:
-            return x.operator in _COMPARED and y.operator in _COMPARED and not _overlapping(x.operator, c1, y.operator, c2)
+            compared = x.operator in _COMPARED and y.operator in _COMPARED
+            return compared and not _overlapping(x.operator, c1, y.operator, c2)
         case m.Binary(operator=o1, left=l1, right=r1), m.Binary(operator=o2, left=l2, right=r2) if (l1, r1) == (l2, r2):
             return (o1, o2) in _OPPOSED
         case _:
             return False
 
 
-_COMPARED: Mapping[str, Callable[[object, object], bool]] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+_COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 _OPPOSED = {("==", "!="), ("<", ">="), ("<", ">"), ("<", "=="), (">", "<="), (">", "==")}
 
 
@@ -117,7 +124,7 @@ def _overlapping(o1: str, c1: m.Constant, o2: str, c2: m.Constant) -> bool:
     a, b = _number(c1), _number(c2)
     if a is None or b is None:
         same = c1.value == c2.value
-        return not ({o1, o2} == {"=="} and not same or {o1, o2} == {"==", "!="} and same)
+        return not (({o1, o2} == {"=="} and not same) or ({o1, o2} == {"==", "!="} and same))
     values: Iterable[int] = range(min(a, b) - 1, max(a, b) + 2)
     if isinstance(c1.type, m.EnumType):
         values = range(len(c1.type.members))

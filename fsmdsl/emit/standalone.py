@@ -25,7 +25,7 @@ from fsmdsl.emit.members import (
     value_members,
 )
 from fsmdsl.emit.persistence import standalone_persistence
-from fsmdsl.emit.rows import Move, levels, move, within
+from fsmdsl.emit.rows import Move, levels, move, stored, within
 from fsmdsl.emit.selection import Follow, Trigger, dispatch
 from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
 from fsmdsl.emit.traits import may_fail
@@ -54,7 +54,7 @@ def standalone_class(place: Place) -> list[str]:
 def _slots(place: Place) -> Member:
     machine = place.machine
     assert machine is not None
-    values = (f"_{place.names.values[x.name]}" for x in (*machine.params, *machine.fields))
+    values = (f"_{place.names.values[x.name]}" for x in stored(machine))
     quoted = ", ".join(f'"{x}"' for x in sorted(["_state", "_listeners", *values]))
     return folded([f"__slots__ = ({quoted})"], 1)
 
@@ -64,7 +64,7 @@ def _constructor(place: Place) -> Member:
     assert machine is not None
     keywords: list[str] = []
     body = ["self._state = state"]
-    for x in (*machine.params, *machine.fields):
+    for x in stored(machine):
         given, stored = keyword(place, x)
         keywords += [given] if given is not None else []
         body.append(stored)

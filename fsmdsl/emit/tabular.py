@@ -11,36 +11,33 @@ from collections.abc import Iterator
 
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
-from fsmdsl.emit.declarations import apart, derived_function, in_derived, values_file
+from fsmdsl.emit.declarations import apart, derived_function, values_file
 from fsmdsl.emit.effects import checked, needs_check, post_name, statements
 from fsmdsl.emit.expressions import Place, python
 from fsmdsl.emit.files import File
 from fsmdsl.emit.members import Member, joined, keyword, method, notes, parameter_names, shown, signature, value_members
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
-from fsmdsl.emit.rows import effects_of, levels, move, triggers
+from fsmdsl.emit.rows import effects_of, levels, move, stored, triggers
 from fsmdsl.emit.text import docstring, folded, indented, literal, mark, sentence
-
-
-def is_flat(machine: m.Machine) -> bool:
-    """Can `transitions` run a machine as it is?"""
-    return all(not s.children for s in machine.states) and not triggers(machine, m.Eventless)
+from fsmdsl.emit.traits import needs_system
 
 
 def tabular(context: Context, module: m.Module) -> dict[str, str]:
     """The files of a module's package, by their path inside it."""
     names = context.packages[module.name]
-    flat = [x for x in module.machines if is_flat(x)]
+    flat = [x for x in module.machines if context.written(x.qualified)]
     files = {names.machines[x.qualified].file: _file(context, x) for x in flat}
     if module.enums or module.opaques:
         files["values"] = values_file(context, module)
-    if in_derived(context.model, module):
+    plain = [x for x in module.lets if not needs_system(context.model, x.value)]
+    if plain:
         file = File(context, module.name, "derived")
-        lets = [derived_function(file, x, names.lets[x.name]) for x in in_derived(context.model, module)]
+        lets = [derived_function(file, x, names.lets[x.name]) for x in plain]
         files["derived"] = file.text(f"Values that follow from others, in the words of {module.name}.", apart(lets))
-    left_out = [x.name for x in module.machines if not is_flat(x)]
+    left_out = [x.name for x in module.machines if not context.written(x.qualified)]
     doc = f"The flat machines of {module.name}, for the `transitions` library."
     if left_out:
-        doc += f"\n\nLeft out, as they have states inside states, or transitions without events: {', '.join(left_out)}."
+        doc += f"\n\nLeft out are {', '.join(left_out)}: with states inside states, or transitions that need no event."
     return {**files, "__init__": "\n".join([mark(module.name), *docstring(doc), ""])}
 
 
@@ -52,7 +49,7 @@ def _file(context: Context, machine: m.Machine) -> str:
     rows = folded([f"TRANSITIONS: list[dict[str, Any]] = [{', '.join(table.rows)}]"])
     file.library("typing", "Any")
     body = [
-        *folded([f"STATES = [{', '.join(_state(s) for s in machine.leaves)}]"]), "", *rows, "", "",
+        *folded([f"STATES: list[dict[str, Any]] = [{', '.join(_state(s) for s in machine.leaves)}]"]), "", *rows, "", "",
         *_model(table), "", "", *_build(table),
     ]  # fmt: skip
     imports = file.text(f"`{machine.name}` of {machine.module}, for the `transitions` library.", body)
@@ -102,15 +99,29 @@ class _Table:
             yield self._row(_timer(t), t, t.source, [], ())
 
     def _of(self, trigger: str, given: list[str], parameters: tuple[m.Variable, ...]) -> Iterator[str]:
-        """The rows of a trigger: those of named sources before those of `*`, the best priority first."""
+        """The rows of a trigger: those of named sources before those of `*`, the best priority first.
+
+        States with one row each, and the same, share it.
+        """
+        alone: dict[str, list[str]] = {}
         for leaf in self.machine.leaves:
-            for level in levels(self.machine, leaf.name, trigger):
-                for t in level:
-                    yield self._row(trigger, t, leaf.name, given, parameters)
-        ignoring = list(dict.fromkeys(i.state for i in self.machine.ignores if i.event == trigger))
-        if ignoring:
-            listed = ", ".join(literal(s) for s in ignoring)
-            yield f'{{"trigger": {literal(self.triggers()[trigger])}, "source": [{listed}], "dest": None}}'
+            found = [t for level in levels(self.machine, leaf.name, trigger) for t in level]
+            rows = [self._row(trigger, t, leaf.name, given, parameters) for t in found]
+            if any(i.event == trigger and i.state == leaf.name for i in self.machine.ignores):
+                rows.append(f'{self._head(trigger, leaf.name)}, "dest": None}}')
+            for row in rows:
+                shared = row.replace(self._head(trigger, leaf.name), "")
+                alone.setdefault(shared if len(rows) == 1 else row, []).append(leaf.name)
+        for rest, leaves in alone.items():
+            yield self._head(trigger, *leaves) + rest if not rest.startswith("{") else rest
+
+    def _head(self, trigger: str, *leaves: str) -> str:
+        """How a row begins."""
+        listed = ", ".join(map(literal, leaves))
+        source = listed if len(leaves) == 1 else f"[{listed}]"
+        if set(leaves) == {s.name for s in self.machine.leaves} and len(leaves) > 1:
+            source = '"*"'
+        return f'{{"trigger": {literal(self.triggers()[trigger])}, "source": {source}'
 
     def _row(self, trigger: str, t: m.Transition, leaf: str, given: list[str], parameters: tuple[m.Variable, ...]) -> str:
         bound = {}
@@ -120,7 +131,7 @@ class _Table:
         moved = move(self.machine, leaf, t)
         head = f"({signature(place, given, parameters)})"
         dest = "None" if moved.arrival is None else literal(moved.arrival)
-        entries = [f'"trigger": {literal(self.triggers()[trigger])}', f'"source": {literal(leaf)}', f'"dest": {dest}']
+        entries = [self._head(trigger, leaf), f'"dest": {dest}']
         if t.guard is not None:
             body = folded([f"return {python(place, t.guard)}"], 2)
             entries.append(f'"conditions": {literal(self._method("guard", t, f"{head} -> bool:", body, shown(t.guard)))}')
@@ -136,7 +147,7 @@ class _Table:
             body = statements(self.place, moved.entry)
             name = self._method("enter", t, "(self, *_: object) -> None:", body, "", moved.arrival)
             entries.append(f'"after": {literal(name)}')
-        return f"{{{', '.join(entries)}}}"
+        return f"{', '.join(entries)}}}"
 
     def _method(self, kind: str, t: m.Transition, head: str, body: list[str], doc: str, of: str | None = None) -> str:
         """The name of a method with such a body, made if there is none yet."""
@@ -175,7 +186,7 @@ def _constructor(table: _Table) -> Member:
     place, machine = table.place, table.machine
     keywords: list[str] = []
     body = ["self._number = next(self._numbers)"]
-    for x in (*machine.params, *machine.fields):
+    for x in stored(machine):
         given, stored = keyword(place, x)
         keywords += [given] if given is not None else []
         body.append(re.sub(r"self\._(?=\w)", "self.", stored))

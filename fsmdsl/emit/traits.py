@@ -95,7 +95,8 @@ def _receivers(model: m.Model) -> set[str]:
 
 def references(machine: m.Machine) -> Iterator[str]:
     """The machines whose instances a machine can hold, be told of, or tell of."""
-    parameters = [v.type for x in (*machine.events, *machine.actions) for v in x.parameters]
+    parameters = [v.type for x in machine.events for v in x.parameters]
+    parameters += [v.type for x in machine.actions for v in x.parameters]
     for t in (*(p.type for p in machine.params), *(f.type for f in machine.fields), *parameters):
         yield from referred(t)
 
@@ -192,6 +193,15 @@ def _mentions(model: m.Model, e: m.Expr, kinds: tuple[type, ...]) -> bool:
     for x in anywhere(e):
         if isinstance(x, kinds):
             return True
-        if isinstance(x, m.Derived) and x.owner in model.module_lets and _mentions(model, model.let(x, None).value, kinds):
-            return True
+        if isinstance(x, m.Derived) and x.owner in model.module_lets:
+            if _mentions(model, model.let(x, None).value, kinds):
+                return True
     return False
+
+
+def is_flat(model: m.Model, machine: m.Machine) -> bool:
+    """Can `transitions` run a machine as it is? Not with states inside states, rounds, or a look at channels."""
+    if any(s.children for s in machine.states) or triggers(machine, m.Eventless):
+        return False
+    read = [*(t.guard for t in machine.transitions if t.guard is not None), *(x.value for x in machine.lets)]
+    return not any(needs_system(model, e) for e in read)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise, zip_longest
 
 from fsmdsl.format.doc import Doc, Either, Group, Hard, Line, Nest, Remark
-from fsmdsl.format.margins import Margin, margins
+from fsmdsl.format.margins import Above, margins
 from fsmdsl.parse.reading import Reading
 from fsmdsl.parse.table import load
 from fsmdsl.source import Source
@@ -18,14 +19,14 @@ NO_SPACE_BEHIND = frozenset({"(", "[", "."})
 TIGHT = frozenset({"range_type", "set_type", "list_type", "negative", "bound", "index"})
 """Rules between whose parts is no space."""
 
-BREAK_BEFORE = {
-    "or_": {"or"}, "and_": {"and"}, "implies": {"=>"}, "leads_to": {"~>"}, "until_": {"until"},
-    "conditional": {"then", "else"},
+BREAKS = {
+    "or_": frozenset({"or"}), "and_": frozenset({"and"}), "implies": frozenset({"=>"}), "leads_to": frozenset({"~>"}),
+    "until_": frozenset({"until"}), "conditional": frozenset({"then", "else"}),
 }  # fmt: skip
-"""Where an expression may be broken: before these words."""
+"""Before which words an expression is broken, before all of them or none."""
 
-FILLED = frozenset({"event", "action", "ignore", "priority", "via", "senders", "opaque", "on", "sum", "edges"})
-"""Rules that are broken only where a line is full: before a sum's operators, behind commas."""
+FILLED = frozenset({"event", "action", "ignore", "priority", "via", "opaque", "edges", "edge", "sources", "senders", "under"})
+"""Rules that are broken behind commas, where a line is full."""
 
 
 class Printer:
@@ -33,12 +34,12 @@ class Printer:
 
     def __init__(self, source: Source, reading: Reading) -> None:
         self.tokens = reading.tokens
-        self.margins: list[Margin] = margins(source, reading)
+        self.margins = margins(source, reading)
         self._first = {t.start: i for i, t in enumerate(reading.tokens)}
         self._last = {t.end: i for i, t in enumerate(reading.tokens)}
         self._words = load().words
 
-    # Pieces
+    # Elements
 
     def first(self, element: Element) -> int:
         """The number of the first token of an element."""
@@ -50,13 +51,12 @@ class Printer:
 
     def elements(self, node: Node) -> list[Element]:
         """The parts of a node, with the tokens that the tree leaves out."""
-        inner = {self.first(c): c for c in node.children}
+        inner: dict[int, Element] = {self.first(c): c for c in node.children}
         found: list[Element] = []
         i, last = self.first(node), self.last(node)
         while i <= last:
-            element = inner.get(i, self.tokens[i])
-            found.append(element)
-            i = self.last(element) + 1
+            found.append(inner.get(i, self.tokens[i]))
+            i = self.last(found[-1]) + 1
         return found
 
     def gap(self, rule: str, left: Element, right: Element) -> str:
@@ -64,38 +64,137 @@ class Printer:
         before, after = self.tokens[self.last(left)].kind, self.tokens[self.first(right)].kind
         if after in NO_SPACE_BEFORE or before in NO_SPACE_BEHIND or rule in TIGHT or (before, after) == ("{", "}"):
             return ""
-        if rule in ("set", "list") and (left is self._edge(left, "{") or right is self._edge(right, "}")):
+        if rule == "set" and (_is(left, "{") or _is(right, "}")):
             return ""
         if after == "(":
             called = rule in ("hook", "lock_use") or (rule == "call" and isinstance(left, Node))
-            return "" if called or isinstance(right, Node) and right.rule in ("parameters", "arguments") else " "
+            return "" if called or (isinstance(right, Node) and right.rule in ("parameters", "arguments")) else " "
         return "" if after == "[" and rule in ("channel", "instance") else " "
 
-    def _edge(self, element: Element, brace: str) -> Element | None:
-        return element if isinstance(element, Token) and element.kind == brace else None
+    # Margins
+
+    def take_above(self, i: int) -> list[Above]:
+        """The comments on the lines before a token, which are then not printed with it."""
+        taken, self.margins[i].above = self.margins[i].above, []
+        return taken
+
+    def take_behind(self, i: int) -> str:
+        """The comment behind a token, which is then not printed with it."""
+        taken, self.margins[i].behind = self.margins[i].behind, ""
+        return taken
 
     # Docs
 
-    def doc(self, element: Element, *, begins: bool = False, ends: bool = False) -> Doc:
-        """An element; without the margin before it if it begins a row, and the comment behind it if it ends one."""
+    def doc(self, element: Element) -> Doc:
+        """An element with all that is in it."""
         if isinstance(element, Token):
-            return self._token(self.first(element), begins, ends)
-        build = _SHAPES.get(element.rule)
-        if build is not None and not begins and not ends:
-            return build(self, element)
-        return self.sequence(element.rule, self.elements(element), begins=begins, ends=ends)
+            return self.token(self.first(element))
+        shape = _SHAPES.get(element.rule)
+        return self.sequence(element.rule, self.elements(element)) if shape is None else shape(self, element)
 
-    def sequence(self, rule: str, elements: Sequence[Element], *, begins: bool = False, ends: bool = False) -> Doc:
-        """Elements side by side."""
-        found: list[Doc] = []
-        last = len(elements) - 1
-        for i, element in enumerate(elements):
-            doc = self.doc(element, begins=begins and i == 0, ends=ends and i == last)
-            if i == 0:
-                found.append(doc)
-                continue
-            gap = self.gap(rule, elements[i - 1], element)
-            found.append(self._broken(rule, elements[i - 1], element, gap, doc))
-        return found
+    def token(self, i: int) -> Doc:
+        """A token with what is left of its margin."""
+        token, margin = self.tokens[i], self.margins[i]
+        text = f"on {token.kind.lower()}" if token.kind in ("ENTRY", "EXIT") else token.text
+        if not margin.above and not margin.behind:
+            return text
+        above = [above_doc(margin.above), Hard(margin.blank)] if margin.above else []
+        return [above, text, [Remark(margin.behind), Hard()] if margin.behind else []]
 
-...
+    def sequence(self, rule: str, elements: Sequence[Element]) -> Doc:
+        """Elements side by side, with the breaks of their rule."""
+        found: list[Doc] = [self.doc(e) for e in elements[:1]]
+        words = BREAKS.get(rule, frozenset())
+        for left, right in pairwise(elements):
+            gap, doc = self.gap(rule, left, right), self.doc(right)
+            if _is(right, *words):
+                found.extend([Line(gap), doc])
+            elif (rule in FILLED and _is(left, ",", ">")) or (isinstance(right, Node) and right.rule == "sum_op"):
+                found.append(Group([Line(gap), doc]))
+            else:
+                found.extend([gap, doc])
+        return Group(found) if words else found
+
+    def braced(self, node: Node) -> Doc:
+        """`{ a; b }`, or one a line. The group around it decides."""
+        opening, *_, closing = self.elements(node)
+        items = node.nodes()
+        above = self.take_above(self.first(closing))
+        if not items and not above:
+            return [self.doc(opening), self.doc(closing)]
+        inside: list[Doc] = [Line()]
+        for item, after in zip_longest(items, items[1:]):
+            inside.append(self.doc(item))
+            inside.append(self._separator(item, after))
+        ending = [above_doc(above)] if above else []
+        return [self.doc(opening), Nest([*inside, ending]), Line(), self.doc(closing)]
+
+    def _separator(self, item: Node, after: Node | None) -> Doc:
+        """`;` on one line. On lines of their own items need none, unless a word could be taken for a keyword then."""
+        i = self.last(item) + 1
+        kept: list[Doc] = []
+        if self.tokens[i].kind == ";":
+            above, behind = self.take_above(i), self.take_behind(i)
+            kept = [[above_doc(above)] if above else [], [Remark(behind), Hard()] if behind else []]
+        if after is None:
+            return kept
+        words = self.tokens[self.last(item)].text, self.tokens[self.first(after)].text
+        margin = self.margins[self.first(after)]
+        sign = ";" if not self._words.isdisjoint(words) else ""
+        return [Either(";", sign), kept, Either(" ", Hard(margin.blank and not margin.above))]
+
+
+def above_doc(above: Sequence[Above]) -> Doc:
+    """Comments on lines of their own."""
+    return [[Hard(a.blank), a.text, Hard()] for a in above]
+
+
+def _is(element: Element, *kinds: str) -> bool:
+    return isinstance(element, Token) and element.kind in kinds
+
+
+# Shapes: the rules that are broken in a way of their own --------------------------------------------------------------
+
+
+def _block(p: Printer, node: Node) -> Doc:
+    return Group(p.braced(node))
+
+
+def _if(p: Printer, node: Node) -> Doc:
+    return Group(_branches(p, node))
+
+
+def _branches(p: Printer, node: Node) -> Doc:
+    """`if c { … } else if d { … } else { … }`: all the blocks are broken, or none."""
+    found: list[Doc] = []
+    for i, element in enumerate(p.elements(node)):
+        rule = element.rule if isinstance(element, Node) else ""
+        doc = p.braced(element) if rule == "block" else _branches(p, element) if rule in ("else_", "if_") else p.doc(element)
+        found.extend([" ", doc] if i else [doc])
+    return found
+
+
+def _quantified(p: Printer, node: Node) -> Doc:
+    *head, body = p.elements(node)
+    return Group([p.sequence(node.rule, head), Nest([Line(), p.doc(body)])])
+
+
+def _enclosed(p: Printer, node: Node) -> Doc:
+    """Arguments or members, on one line or one a line."""
+    elements = p.elements(node)
+    start = next(i for i, e in enumerate(elements) if _is(e, "(", "{", "["))
+    *inside, closing = elements[start + 1 :]
+    head = p.sequence(node.rule, elements[: start + 1])
+    if not inside:
+        return [head, p.doc(closing)]
+    listed: list[Doc] = [p.doc(inside[0])]
+    for left, right in pairwise(inside):
+        gap = p.gap(node.rule, left, right)
+        listed.extend([Line(gap) if _is(left, ",") else gap, p.doc(right)])
+    return Group([head, Nest([Line(""), listed]), Line(""), p.doc(closing)])
+
+
+_SHAPES: dict[str, Callable[[Printer, Node], Doc]] = {
+    "block": _block, "hold_body": _block, "if_": _if, "quantified": _quantified, "call": _enclosed, "set": _enclosed,
+    "list": _enclosed, "parameters": _enclosed,
+}  # fmt: skip

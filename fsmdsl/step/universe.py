@@ -5,6 +5,7 @@ Everything here follows from the model alone; what is looked up often is compute
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -152,11 +153,14 @@ class _Index:
         self.ignored = frozenset((i.event, i.state) for i in machine.ignores)
         self.ranks = tuple(tuple(_rank(chain, t) for chain in machine.priority) for t in machine.transitions)
         self.moves: dict[tuple[str, int], Move] = {}
+        leaving: dict[str, list[m.Transition]] = defaultdict(list)
+        for t in machine.transitions:
+            leaving[t.source].append(t)
         for leaf in machine.leaves:
-            self._add(leaf.name, tuple(machine.ancestors(leaf.name)))
+            around = tuple(machine.ancestors(leaf.name))
+            self._add(leaf.name, around, sorted((t for s in around for t in leaving[s]), key=lambda t: t.index))
 
-    def _add(self, leaf: str, around: tuple[str, ...]) -> None:
-        active = [t for t in self.machine.transitions if t.source in around]
+    def _add(self, leaf: str, around: tuple[str, ...], active: list[m.Transition]) -> None:
         self.timers[leaf] = tuple(t for t in active if isinstance(t.trigger, m.OnTimer))
         for trigger in {trigger_name(t.trigger) for t in active} - {None}:
             assert trigger is not None

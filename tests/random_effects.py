@@ -1,0 +1,161 @@
+"""Random effects of transitions, hooks and `recover`, and offers of an environment: see `random_expressions`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fsmdsl import model as m
+from random_expressions import Env, MachinePlan, Writer, bare
+
+
+class EffectWriter(Writer):
+    """Writes effects, at random."""
+
+    def do(self, env: Env, count: int, depth: int, *, quiet: bool = False) -> str:
+        """`do …`. `quiet`: nothing but assignments, as in a crash."""
+        listed = self.effects(env, count, depth, quiet=quiet)
+        if not listed:
+            return ""
+        if len(listed) == 1 and self.chance(0.7):
+            return f" do {listed[0]}"
+        return f" do {self.block(listed)}"
+
+    def block(self, listed: list[str]) -> str:
+        """Effects in braces, with and without `;` between them."""
+        parts = [x + (";" if self.chance(0.7) and not x.endswith("}") else "") for x in listed]
+        return "{ " + " ".join(parts) + " }"
+
+    def effects(self, env: Env, count: int, depth: int, *, quiet: bool = False, last: bool = True) -> list[str]:
+        """So many effects, as far as there are any; `last`: an action with outcomes may end them."""
+        ways: list[Callable[[], str | None]] = [lambda: self._assign(env), lambda: self._assign(env)]
+        if depth > 0:
+            ways.append(lambda: self._if(env, depth - 1, quiet=quiet))
+        if not quiet:
+            ways += [lambda: self._change(env), lambda: self._request(env), lambda: self._post(env)]
+            ways += [lambda: self._send(env)] * 2
+            if depth > 0:
+                ways.append(lambda: self._for(env, depth - 1))
+        found = [x for _ in range(count) if (x := self.random.choice(ways)()) is not None]
+        if last and not quiet and env.machine is not None and self.chance(0.2):
+            asked = self._request(env, outcomes=True)
+            found += [asked] if asked is not None else []
+        return found
+
+    # Fields
+
+    def _fields(self, env: Env) -> list[tuple[str, m.Type]]:
+        """Fields that may be written here."""
+        if env.machine is not None:
+            return list(env.machine.fields.items())
+        listed = [(n, env.module.machines[t.machine]) for n, t in env.names.items() if isinstance(t, m.RefType)]
+        return [(f"{name}.{n}", t) for name, machine in listed for n, t in machine.fields.items()]
+
+    def _assign(self, env: Env) -> str | None:
+        fields = [(n, t) for n, t in self._fields(env) if self.possible(env, t)]
+        if not fields:
+            return None
+        name, t = self.random.choice(fields)
+        prefix = "self." if env.machine is not None and self.chance(0.05) else ""
+        return f"{prefix}{name} = {self.value(env, t, 1, opened=True).text}"
+
+    def _change(self, env: Env) -> str | None:
+        found = [(n, t.of) for n, t in self._fields(env) if isinstance(t, m.SetType | m.ListType)]
+        found = [(n, t) for n, t in found if self.possible(env, t)]
+        if not found:
+            return None
+        name, of = self.random.choice(found)
+        kind = self.random.choice(["add {} to {}", "add {} to {}", "remove {} from {}"])
+        item = self.value(env, of, 1, opened=True)
+        while item.text.startswith("("):  # `add (` would be an action
+            item = self.value(env, of, 0)
+        return kind.format(item.text, name)
+
+    # Others
+
+    def _request(self, env: Env, outcomes: bool = False) -> str | None:
+        if env.machine is None:
+            return None
+        found = [(n, p) for n, (p, o) in env.machine.actions.items() if bool(o) is outcomes]
+        found = [(n, p) for n, p in found if all(self.possible(env, t) for t in p.values())]
+        if not found:
+            return None
+        name, parameters = self.random.choice(found)
+        return f"{name}({self.arguments(env, parameters, 1)})" if parameters or self.chance(0.1) else name
+
+    def _send(self, env: Env) -> str | None:
+        targets = [(n, t.machine) for n, x in env.paths() if isinstance(t := bare(x), m.RefType)]
+        if env.machine is not None and (not targets or self.chance(0.1)):
+            targets = [("self", env.machine.name)]
+        if not targets:
+            return None
+        name, machine = self.random.choice(targets)
+        call = self._call_event(env, env.module.machines[machine], env.machine.name if env.machine else None)
+        return None if call is None else f"{name}.{call}"
+
+    def _post(self, env: Env) -> str | None:
+        if not env.module.channels:
+            return None
+        channel = self.random.choice(list(env.module.channels))
+        if env.holds(channel):
+            return None
+        call = self._call_event(env, env.module.machines[env.module.channels[channel]], channel, named=True)
+        return None if call is None else f"send {channel}.{call}"
+
+    def _call_event(self, env: Env, machine: MachinePlan, sender: str | None, named: bool = False) -> str | None:
+        """An event of a machine that a sender may send, with arguments."""
+        found = []
+        for event, parameters in machine.events.items():
+            senders = machine.senders[event]
+            allowed = sender is None or sender in senders or (not senders and not named)
+            if allowed and all(self.possible(env, t) for t in parameters.values()):
+                found.append(event)
+        if not found:
+            return None
+        event = self.random.choice(found)
+        parameters = machine.events[event]
+        return f"{event}({self.arguments(env, parameters, 1)})" if parameters or self.chance(0.1) else event
+
+    # Blocks
+
+    def _for(self, env: Env, depth: int) -> str | None:
+        over, of = self.source(env, 1)
+        name = self.local(env)
+        body = self.effects(env.bind({name: of}), self.random.choice([1, 1, 2]), depth, last=False)
+        return f"for {name} in {over.text} {self.block(body)}" if body else None
+
+    def _if(self, env: Env, depth: int, *, quiet: bool) -> str | None:
+        then = self.effects(env, self.random.choice([1, 1, 2]), depth, quiet=quiet, last=False)
+        if not then:
+            return None
+        text = f"if {self.condition(env, 1).text} {self.block(then)}"
+        if self.chance(0.4):
+            other = self._if(env, depth - 1, quiet=quiet) if depth > 0 and self.chance(0.4) else None
+            text += f" else {other or self.block(self.effects(env, 1, depth, quiet=quiet, last=False))}"
+        return text
+
+    # Environment
+
+    def offer(self, env: Env) -> str | None:
+        """A line of an environment: some instance, some arguments, perhaps a guard."""
+        groups = [(n, t) for n, t in env.names.items() if isinstance(bare(t), m.RefType | m.SetType)]
+        name, t = self.random.choice(groups)
+        binders: list[str] = []
+        if isinstance(t, m.SetType):
+            target = self.local(env)
+            binders.append(f"{target} in {name}")
+            name, t = target, t.of
+            env = env.bind({name: t})
+        assert isinstance(t, m.RefType)
+        machine = env.module.machines[t.machine]
+        for number in range(self.random.choice([0, 0, 1, 2])):
+            over, of = self.source(env, 0)
+            if isinstance(of, m.RefType) and self.chance(0.4):
+                over, of = over._replace(text=f"subsets({over.text}, {self.random.randint(0, 2)})"), m.SetType(of)
+            binders.append(f"arg{number} in {over.text}")
+            env = env.bind({f"arg{number}": of})
+        call = self._call_event(env, machine, "environment")
+        if call is None:
+            return None
+        some = f"some {', '.join(binders)}: " if binders else ""
+        when = f" when {self.condition(env, 1).text}" if self.chance(0.3) else ""
+        return f"{some}{name}.{call}{when}"
