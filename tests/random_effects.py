@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fsmdsl import model as m
-from random_expressions import Env, MachinePlan, Writer, bare
+from random_expressions import Env, MachinePlan, Text, Writer, bare
 
 
 class EffectWriter(Writer):
@@ -32,7 +32,7 @@ class EffectWriter(Writer):
             ways.append(lambda: self._if(env, depth - 1, quiet=quiet))
         if not quiet:
             ways += [lambda: self._change(env), lambda: self._request(env), lambda: self._post(env)]
-            ways += [lambda: self._send(env)] * 2
+            ways += [lambda: self._send(env)] * 4
             if depth > 0:
                 ways.append(lambda: self._for(env, depth - 1))
         found = [x for _ in range(count) if (x := self.random.choice(ways)()) is not None]
@@ -84,13 +84,17 @@ class EffectWriter(Writer):
 
     def _send(self, env: Env) -> str | None:
         targets = [(n, t.machine) for n, x in env.paths() if isinstance(t := bare(x), m.RefType)]
-        if env.machine is not None and (not targets or self.chance(0.1)):
-            targets = [("self", env.machine.name)]
+        if env.machine is not None:
+            itself = env.machine.name
+            targets = [x for x in targets if x[1] != itself or self.chance(0.4)]
+            targets = targets or [("self", itself)] * self.chance(0.03)
         if not targets:
             return None
         name, machine = self.random.choice(targets)
         call = self._call_event(env, env.module.machines[machine], env.machine.name if env.machine else None)
-        return None if call is None else f"{name}.{call}"
+        if call is None or (isinstance(dict(env.paths()).get(name), m.RefType) or self.chance(0.1)):
+            return None if call is None else f"{name}.{call}"
+        return f"if {name} != none {{ {name}.{call} }}"
 
     def _post(self, env: Env) -> str | None:
         if not env.module.channels:
@@ -149,8 +153,9 @@ class EffectWriter(Writer):
         machine = env.module.machines[t.machine]
         for number in range(self.random.choice([0, 0, 1, 2])):
             over, of = self.source(env, 0)
-            if isinstance(of, m.RefType) and self.chance(0.4):
-                over, of = over._replace(text=f"subsets({over.text}, {self.random.randint(0, 2)})"), m.SetType(of)
+            sets = [n for n, x in env.paths() if x == m.SetType(of)]
+            if sets and self.chance(0.4):
+                over, of = Text(f"subsets({self.random.choice(sets)}, {self.random.randint(0, 2)})"), m.SetType(of)
             binders.append(f"arg{number} in {over.text}")
             env = env.bind({f"arg{number}": of})
         call = self._call_event(env, machine, "environment")

@@ -52,6 +52,7 @@ class ModulePlan:
     machines: dict[str, MachinePlan] = field(default_factory=dict)
     channels: dict[str, str] = field(default_factory=dict)
     """The receiver of each."""
+    let_names: list[str] = field(default_factory=list)
     lets: dict[str, m.Type] = field(default_factory=dict)
     functions: dict[str, Signature] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
@@ -77,7 +78,7 @@ class Env:
     def holds(self, name: str) -> bool:
         return name in self.names or name in self.functions or name in self.reserved
 
-    def paths(self) -> Iterator[tuple[str, m.Type]]:
+    def paths(self, through_options: bool = True) -> Iterator[tuple[str, m.Type]]:
         """Names, and what can be read through them."""
         yield from self.names.items()
         if self.machine is not None:
@@ -85,7 +86,8 @@ class Env:
         if self.own_only:
             return
         for name, t in self.names.items():
-            if isinstance(inner := bare(t), m.RefType):
+            inner = bare(t) if through_options else t
+            if isinstance(inner, m.RefType):
                 yield from ((f"{name}.{n}", x) for n, x in self.module.machines[inner.machine].data.items())
 
 
@@ -149,7 +151,7 @@ class Writer:
 
     def value(self, env: Env, t: m.Type, depth: int, opened: bool = False) -> Text:
         """An expression of a type that `possible` allows. `opened`: an option may stand in for what it holds."""
-        if opened and not isinstance(t, m.OptionalType) and self.chance(0.12):
+        if opened and not isinstance(t, m.OptionalType) and self.chance(0.03):
             options = self._named(env, m.OptionalType(t))
             if options:
                 return Text(self.random.choice(options))
@@ -158,24 +160,32 @@ class Writer:
 
     def possible(self, env: Env, t: m.Type) -> bool:
         """Is there an expression of this type?"""
-        if not isinstance(t, m.RefType | m.OpaqueType):
-            return True
-        return self._is_self(env, t) or bool(self._named(env, t))
+        return self._literal(env, t) or bool(self._always_named(env, t))
 
     def condition(self, env: Env, depth: int) -> Text:
         """Something that is true or false."""
         return self.value(env, m.BOOL, depth, opened=True)
 
+    def _literal(self, env: Env, t: m.Type) -> bool:
+        return not isinstance(t, m.RefType | m.OpaqueType) or self._is_self(env, t)
+
+    def _always_named(self, env: Env, t: m.Type) -> list[str]:
+        return [n for n, x in env.paths(through_options=False) if alike(x, t)]
+
     def _is_self(self, env: Env, t: m.Type) -> bool:
         return env.machine is not None and t == m.RefType(env.machine.name)
 
     def _named(self, env: Env, t: m.Type) -> list[str]:
-        return [n for n, x in env.paths() if alike(x, t)]
+        return [n for n, x in self.paths(env) if alike(x, t)]
+
+    def paths(self, env: Env) -> list[tuple[str, m.Type]]:
+        """What can be read; seldom through an option, which may be none."""
+        return list(env.paths(through_options=self.chance(0.1)))
 
     def _ways(self, env: Env, t: m.Type, depth: int) -> list[Make]:
         """Ways to write an expression of a type."""
         ways: list[Make] = []
-        named = self._named(env, t)
+        named = self._named(env, t) or (self._always_named(env, t) if not self._literal(env, t) else [])
         if named:
             ways += [lambda: Text(self.random.choice(named))] * 3
         if self._is_self(env, t):
@@ -193,7 +203,7 @@ class Writer:
     def _composed(self, env: Env, t: m.Type, depth: int) -> Iterator[Make]:
         """What is made of smaller expressions, according to the type."""
         lists = self._named(env, m.ListType(t, 1))
-        if lists and not isinstance(t, m.OptionalType):
+        if lists and not isinstance(t, m.OptionalType) and self.chance(0.3):
             yield lambda: Text(f"first({self.random.choice(lists)})")
         match t:
             case m.BoolType():
@@ -247,8 +257,9 @@ class Writer:
         """Derived values with parameters whose arguments can be given."""
         found = list(env.functions.items())
         if not env.own_only:
+            options = self.chance(0.1)
             for name, t in env.names.items():
-                if isinstance(inner := bare(t), m.RefType):
+                if isinstance(inner := bare(t) if options else t, m.RefType):
                     of = env.module.machines[inner.machine].functions
                     found += [(f"{name}.{n}", s) for n, s in of.items()]
         return ((n, s) for n, s in found if all(self.possible(env, p) for p in s[0].values()))
@@ -301,10 +312,10 @@ class Writer:
 
     def source(self, env: Env, depth: int) -> tuple[Text, m.Type]:
         """A set or list, and the type of what it holds."""
-        named = [(n, t.of) for n, t in env.paths() if isinstance(t, m.SetType | m.ListType)]
+        named = [(n, t) for n, t in self.paths(env) if isinstance(t, m.SetType | m.ListType)]
         if named and self.chance(0.8):
-            name, of = self.random.choice(named)
-            t = dict(env.paths())[name]
+            name, t = self.random.choice(named)
+            of = t.of
             if isinstance(t, m.SetType) and depth > 0 and self.chance(0.25):
                 operator = self.random.choice("+-&")
                 right = within(self.value(env, t, depth - 1), TERM).text
@@ -318,8 +329,9 @@ class Writer:
         binders = []
         for _ in range(1 if kind == "count" else self.random.choice([1, 1, 1, 2])):
             over, of = self.source(env, depth)
-            if env.machine is None and isinstance(of, m.RefType) and self.chance(0.15):
-                over, of = Text(f"subsets({over.text}, {self.random.randint(0, 2)})"), m.SetType(of)
+            sets = [n for n, x in self.paths(env) if x == m.SetType(of)]
+            if sets and self.chance(0.1):
+                over, of = Text(f"subsets({self.random.choice(sets)}, {self.random.randint(0, 2)})"), m.SetType(of)
             name = self.local(env)
             binders.append(f"{name} in {over.text}")
             env = env.bind({name: of})
@@ -357,7 +369,7 @@ class Writer:
         return joined(kind, AND if kind == "and" else OR, operands)
 
     def _comparison(self, env: Env, depth: int) -> Text:
-        types = [m.RangeType(0, 3), m.BOOL, *env.module.enums, *(t for _, t in env.paths())]
+        types = [m.RangeType(0, 3), m.BOOL, *env.module.enums, *(t for _, t in self.paths(env))]
         t = self.random.choice([x for x in types if not isinstance(bare(x), m.OpaqueType) and _plain(x)])
         ordered = isinstance(bare(t), m.RangeType | m.DurationType) or (isinstance(e := bare(t), m.EnumType) and e.ordered)
         operators = ["==", "!="] + (["<", "<=", ">", ">="] if ordered and self.possible(env, bare(t)) else [])
@@ -367,8 +379,6 @@ class Writer:
         if not self.possible(env, t):
             t = m.BOOL
         left, right = self.value(env, t, depth), self.value(env, t, depth)
-        if isinstance(t, m.OptionalType | m.SetType | m.ListType) and self._named(env, t):
-            left = Text(self.random.choice(self._named(env, t)))
         parts = [within(x, SUM, False) for x in (left, right)]
         return Text(f"{parts[0].text} {operator} {parts[1].text}", COMPARISON)
 

@@ -16,17 +16,19 @@ from random_expressions import Env, MachinePlan, ModulePlan
 CAPITALS = """Cell Group Job Node Queue Slice Pod None_ True_ Machine System State Event Enum Any Protocol Timer Clock
 Type Channel World Step Self Value Message Exception str_ Int List_ Set Waiting Busy Idle Used Free Done Lost Failed Up
 Down Running Deploying Pending Reserved Deleted Starting Stopped Open Closed A B C D_1 Overlap Full Lent X9""".split()
-LOWER = """class class_ lambda def is_ None_ print type id name value values items keys priority count size initial final
-error source next title status first_ rest_ min_ level user cells ready load owner other peers limit period beats kind
+LOWER = """class class_ lambda def is_ print type id name value values items keys priority count size initial final
+error source title status first_ rest_ min_ level user cells ready load owner other peers limit period beats kind
 color mode start stop take free lend back go tick tock reset open_ close yield return try with_ assert_ global del pass
 async_ await_ raise from_ while break continue nonlocal except finally state_ event_ machine_ system_ clock now
 transition handler guard effects entry exit symmetric fair weak strong write read child operation locks fifo bag crash_
-recover environment_ property_ reachable deliver lose duplicate expect via timeout fails until always eventually index_
+recover environment_ property_ reachable deliver lose duplicate expect via timeout fails index_
 send add remove to durable_ persistent volatile transient mro __init__ __class__ _private label_ snapshot restore
 connect match case str int bool_ list_ set_ dict_ range_ len_ self_ cls object_ super_ copy deepcopy""".split()
 
 OPENS_EFFECT = {"add", "remove", "send"}
 OPENS_HOOK = {"entry", "exit"}
+OPERATORS = ["next", "always", "eventually", "until"]
+"""Where a value may stand these are operators, so that only events are called so."""
 TEXTS = ["plain", "with \\\"quotes\\\"", "braces { } and % and {0}", "ünïcödé → ∀", "back\\\\slash", "tick ' tock", "*/ #"]
 
 
@@ -45,6 +47,7 @@ class _Specs(EffectWriter):
         self.lower = random.sample(LOWER, len(LOWER))
         self.leaves: dict[str, list[str]] = {}
         self.final: dict[str, set[str]] = {}
+        self.labels: list[str] = []
 
     def text(self, name: str) -> str:
         """The whole module."""
@@ -83,11 +86,13 @@ class _Specs(EffectWriter):
             ordered = len(members) > 1 and self.chance(0.5)
             self.plan.enums.append(m.EnumType(self.capitals.pop(), tuple(members), ordered))
         self.plan.opaques = [m.OpaqueType(self.capitals.pop()) for _ in range(pick(0, 1))]
-        for _ in range(self.random.choice([1, 2, 2, 3])):
+        for _ in range(self.random.choice([1, 2, 2, 2, 3])):
             name = self.capitals.pop()
             self.plan.machines[name] = MachinePlan(name)
         for _ in range(self.random.choice([0, 0, 1, 2])):
             self.plan.channels[self.lower.pop()] = self.random.choice(list(self.plan.machines))
+        self.plan.let_names = [x for x in self.lower[:self.random.choice([0, 0, 1, 2])] if x != "size"]
+        self.lower = self.lower[2:]
         for machine in self.plan.machines.values():
             self._plan_machine(machine)
         for machine in self.plan.machines.values():
@@ -95,15 +100,15 @@ class _Specs(EffectWriter):
 
     def _plan_machine(self, machine: MachinePlan) -> None:
         pick = self.random.randint
-        taken = {x for e in self.plan.enums for x in e.members} | set(self.plan.channels)
-        names = [x for x in self.lower if x not in taken]
+        names = self.random.sample(self.lower, len(self.lower))
         machine.params = {names.pop(): self._type("param") for _ in range(pick(0, 2))}
         machine.fields = {names.pop(): self._type("field") for _ in range(pick(1, 4))}
-        machine.let_names = [names.pop() for _ in range(pick(0, 3))]
+        machine.let_names = [x for x in (names.pop() for _ in range(pick(0, 3))) if x != "size"]
         machine.states = self.random.sample([*self.capitals, *names[:8]], pick(2, 5))
-        others = [x for x in names if x not in machine.states and x not in OPENS_HOOK]
+        others = [x for x in names if x not in machine.states and x not in OPENS_HOOK] + self.random.sample(OPERATORS, 1)
+        self.random.shuffle(others)
         if self.chance(0.2):  # events and actions may be called like anything else
-            others += [*machine.fields, *machine.states]
+            others += [x for x in (*machine.fields, *machine.states) if x not in OPENS_HOOK]
         for _ in range(pick(2, 4)):
             machine.events[others.pop()] = self._parameters(others, "event")
         for _ in range(pick(0, 2)):
@@ -154,11 +159,10 @@ class _Specs(EffectWriter):
         for name, receiver in self.plan.channels.items():
             flags = "".join(x for x in ("lossy ", "duplicating ") if self.chance(0.3))
             yield f"channel {name}: {flags}{self.random.choice(['fifo', 'bag'])}[{self.random.randint(1, 2)}] to {receiver}"
-        for _ in range(self.random.choice([0, 0, 1, 2])):
-            yield self._module_let()
+        for name in self.plan.let_names:
+            yield self._module_let(name)
 
-    def _module_let(self) -> str:
-        name = self.lower.pop()
+    def _module_let(self, name: str) -> str:
         parameters = self._parameters(["a", "b", "c"], "event")
         t = self._result()
         env = self._module_env().bind(parameters)
@@ -173,7 +177,7 @@ class _Specs(EffectWriter):
         return self.random.choice([m.BOOL, m.BOOL, m.RangeType(0, 3), *self.plan.enums])
 
     def _module_env(self) -> Env:
-        return Env(self.plan, self.plan.lets, self.plan.functions)
+        return Env(self.plan, self.plan.lets, self.plan.functions, reserved=frozenset(self.plan.let_names))
 
     # Machines
 
@@ -185,7 +189,7 @@ class _Specs(EffectWriter):
             functions = {n: s for n, s in machine.functions.items() if n in machine.own}
         else:
             names = {**self.plan.lets, **names}
-        known = {*self.plan.lets, *self.plan.functions, *machine.let_names}
+        known = {*self.plan.let_names, *machine.let_names}
         return Env(self.plan, names, functions, machine, frozenset(known), own_only)
 
     def _machine(self, machine: MachinePlan) -> Iterator[str]:
@@ -260,6 +264,7 @@ class _Specs(EffectWriter):
     # Transitions
 
     def _transitions(self, machine: MachinePlan) -> Iterator[str]:
+        self.labels = []
         for event, parameters in machine.events.items():
             for _ in range(self.random.choice([1, 2, 2, 3])):
                 yield self._on_event(machine, event, parameters)
@@ -274,8 +279,8 @@ class _Specs(EffectWriter):
             yield self._transition(machine, self._machine_env(machine), f" after {period}", 0.4)
         for _ in range(self.random.choice([0, 1, 2])):
             yield self._eventless(machine)
-        if self.chance(0.6):
-            yield self._transition(machine, self._machine_env(machine), " on crash", 0.3, quiet=True, wild=self.chance(0.6))
+        if self.chance(0.7):
+            yield self._transition(machine, self._machine_env(machine), " on crash", 0.2, quiet=True, wild=self.chance(0.8))
 
     def _on_event(self, machine: MachinePlan, event: str, parameters: Mapping[str, m.Type]) -> str:
         env, given = self._machine_env(machine), ""
@@ -296,7 +301,7 @@ class _Specs(EffectWriter):
     def _eventless(self, machine: MachinePlan) -> str:
         env = self._machine_env(machine, own_only=True)
         guard = self.condition(env, 2)
-        wait = "wait and " if self.chance(0.6) else ""
+        wait = "wait and " if self.chance(0.85) else ""
         text = f"({guard.text})" if wait else guard.text
         body = self.do(self._machine_env(machine), self.random.choice([0, 1]), 1)
         return f"{self._arrow(machine, False)} when {wait}{text}{body}"
@@ -304,10 +309,17 @@ class _Specs(EffectWriter):
     def _transition(
         self, machine: MachinePlan, env: Env, trigger: str, guarded: float, *, quiet: bool = False, wild: bool = False
     ) -> str:
-        label = f"{self.random.choice(['e1', 'e2', 'R3', 'class', 'priority', 'e4'])}: " if self.chance(0.5) else ""
+        label = f"{self._label()}: " if self.chance(0.9) else ""
         guard = f" when {self.condition(env, 2).text}" if self.chance(guarded) else ""
         body = self.do(env, self.random.choice([0, 1, 1, 2, 3]), 2, quiet=quiet)
         return f"{label}{self._arrow(machine, wild)}{trigger}{guard}{body}"
+
+    def _label(self) -> str:
+        """A new label, or, now and then, one that is there."""
+        if not self.labels or self.chance(0.9):
+            self.labels.append(self.random.choice(["e", "R", "class", "_"]) + str(len(self.labels) + 1))
+            return self.labels[-1]
+        return self.random.choice(self.labels)
 
     def _arrow(self, machine: MachinePlan, wild: bool) -> str:
         """Sources and targets: several of both, `*`, or none to go to."""
@@ -315,8 +327,9 @@ class _Specs(EffectWriter):
         if self.chance(0.15):
             return sources
         edges = [f"{sources} -> {self.random.choice(machine.states)}"]
-        if self.chance(0.1) and not wild:
-            edges.append(f"{self._sources(machine, False)} -> {self.random.choice(machine.states)}")
+        others = [s for s in machine.states if s not in sources.split(", ") and s not in self.final[machine.name]]
+        if others and self.chance(0.15) and "*" not in sources:
+            edges.append(f"{self.random.choice(others)} -> {self.random.choice(machine.states)}")
         return ", ".join(edges)
 
     def _sources(self, machine: MachinePlan, wild: bool) -> str:
@@ -338,10 +351,13 @@ class _Specs(EffectWriter):
             listed = ", ".join(self.random.sample(names, min(len(names), self.random.choice([1, 2]))))
             states = "*" if self.chance(0.3) else ", ".join(self.random.sample(machine.states, 1))
             yield f"ignore {listed} in {states}"
-        if self.chance(0.5):
-            ranked = list(dict.fromkeys([*machine.events, "e1", "e2", "R3", *machine.lets]))
+        if self.chance(0.85):
+            some = self.random.sample([*machine.events, *machine.lets], self.random.choice([0, 0, 1]))
+            ranked = list(dict.fromkeys([*some, *self.labels]))
             self.random.shuffle(ranked)
-            yield f"priority {' > '.join([*ranked, '*'] if self.chance(0.7) else ranked[:2])}"
+            if self.chance(0.8):
+                ranked.append("*")
+            yield f"priority {' > '.join(ranked)}" if ranked else ""
         if self.chance(0.3):
             yield f"invariant {self.random.choice(['', 'same: ', 'class: '])}{self.condition(env, 2).text}"
 
@@ -357,7 +373,9 @@ class _Specs(EffectWriter):
         groups: dict[str, tuple[str, int | None]] = {}
         for name in self.plan.machines:
             single = name in self.plan.channels.values() or self.chance(0.4)
-            groups[self.lower.pop()] = (name, None if single else self.random.choice([1, 2, 2]))
+            group = next(x for x in reversed(self.lower) if x not in OPENS_EFFECT)
+            self.lower.remove(group)
+            groups[group] = (name, None if single else self.random.choice([1, 2, 2, 2]))
         env = self._system_env(groups, self.plan.lets)
         yield from ["", f"system {self.capitals.pop()} {{"]
         for group, (machine, count) in groups.items():
@@ -388,6 +406,8 @@ class _Specs(EffectWriter):
         text = f"{group}: {machine}" + ("" if count is None else f"[{count}]")
         text += " symmetric" if count is not None and self.chance(0.2) else ""
         text += f" in {self.random.choice(self.leaves[machine])}" if self.chance(0.2) else ""
+        instances = {n: x for n, x in env.names.items() if n not in self.plan.lets}
+        env = Env(env.module, instances, {}, own_only=True)
         values = {n: self._initial(env, t) for n, t in plan.params.items() if self.possible(env, t)}
         some = [n for n, t in plan.fields.items() if self.chance(0.3) and self.possible(env, t)]
         values |= {n: self._initial(env, plan.fields[n]) for n in some}
@@ -395,8 +415,8 @@ class _Specs(EffectWriter):
 
     def _initial(self, env: Env, t: m.Type) -> str:
         if isinstance(t, m.RangeType) and self.chance(0.3):
-            return self.random.choice([f"min(index, {t.high})", f"{t.low} + index"])
-        return self.value(Env(env.module, {n: x for n, x in env.names.items() if n not in self.plan.lets}, {}), t, 0).text
+            return self.random.choice([f"max({t.low}, min(index, {t.high}))", f"{t.low} + index"])
+        return self.value(env, t, 0).text
 
     def _environment(self, env: Env) -> Iterator[str]:
         lines = [x for _ in range(self.random.randint(3, 7)) if (x := self.offer(env)) is not None]

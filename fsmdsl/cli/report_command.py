@@ -24,8 +24,10 @@ from fsmdsl.cli.common import (
 )
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.draw.graph import graph_of
+from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.draw.svg import picture
 from fsmdsl.explore import Exploration, Limits, Verdict, explore, lines, play
+from fsmdsl.report.chart import chart
 from fsmdsl.report.data import row
 from fsmdsl.report.exploration import never_followed
 from fsmdsl.report.frames import frame, frames, tally
@@ -153,14 +155,18 @@ def _system(model: m.Model, x: Exploration) -> SystemView:
         x.depth,
         x.seconds,
         x.stopped or "every reachable state",
-        [_verdict(v) for v in x.verdicts],
+        [_verdict(x, n, v) for n, v in enumerate(x.verdicts)],
         never_followed(x, model) if x.complete else [],
     )
 
 
-def _verdict(v: Verdict) -> VerdictView:
+def _verdict(x: Exploration, n: int, v: Verdict) -> VerdictView:
+    """Violations with their sequence diagram; witnesses as text, for they are many."""
     trace = "" if v.trace is None else "\n".join(lines(v.trace))
-    return VerdictView(v.name, v.kind, v.outcome, "; ".join((*v.explanation, v.basis)), trace)
+    drawn = ""
+    if v.trace is not None and v.outcome == "violated":
+        drawn = _inline(as_svg(chart(f"{v.kind} {v.name}", v.trace), f"{anchor(x.system.qualified)}-{n}-"))
+    return VerdictView(v.name, v.kind, v.outcome, "; ".join((*v.explanation, v.basis)), trace, drawn)
 
 
 def _scenario(model: m.Model, x: m.Scenario) -> ScenarioView:

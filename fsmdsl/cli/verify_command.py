@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 
@@ -19,6 +20,7 @@ from fsmdsl.cli.common import (
     paths_argument,
     say,
     say_json,
+    write,
 )
 from fsmdsl.diagnostics import did_you_mean
 from fsmdsl.explore import Exploration, Limits, Progress, explore
@@ -39,6 +41,7 @@ BOUNDED = 3
 )
 @click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Stop after so long, for each system.")
 @click.option("--all", "every", is_flag=True, help="Also what holds, with the witnesses.")
+@click.option("--charts", type=click.Path(path_type=Path), help="A folder for sequence diagrams of the runs (SVG).")
 @format_option
 def command(
     paths: tuple[str, ...],
@@ -48,6 +51,7 @@ def command(
     max_states: int,
     max_seconds: float | None,
     every: bool,
+    charts: Path | None,
     form: str,
 ) -> None:
     """Explore every state of the systems in specs, and report what is violated with a shortest run to it.
@@ -60,6 +64,8 @@ def command(
     for system in _chosen(model, names):
         x = explore(model, system, limits, _progress(system.qualified) if form == "text" else None)
         done.append(x)
+        if charts is not None:
+            _draw(x, charts)
         if form == "text":
             _clear()
             say(summary(x, paint))
@@ -70,6 +76,18 @@ def command(
     elif not done:
         say("no system to explore: a `system` says how many instances of the machines there are")
     sys.exit(_exit_code(done))
+
+
+def _draw(x: Exploration, folder: Path) -> None:
+    """A sequence diagram for every run that shows something."""
+    from fsmdsl.draw.sequence_svg import as_svg
+    from fsmdsl.report.chart import chart
+    from fsmdsl.report.page import anchor
+
+    for n, v in enumerate(v for v in x.verdicts if v.trace is not None and v.trace.entries):
+        assert v.trace is not None
+        title = f"{x.system.qualified}: {v.kind} {v.name}"
+        write(folder / f"{x.system.qualified}-{n + 1}-{anchor(v.kind, v.name)}.svg", as_svg(chart(title, v.trace)))
 
 
 def _exit_code(done: list[Exploration]) -> int:

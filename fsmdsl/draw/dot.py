@@ -178,14 +178,19 @@ def _edge_look(edge: Edge) -> dict[str, str]:
     colour = LINES[edge.line]
     if edge.mark is not None:
         colour = TONES[edge.mark.tone]
-        look["penwidth"] = "2.2"
+        look["penwidth"] = _WIDTHS[edge.mark.tone] if edge.line != "amended" else "1.4"
     if edge.line == "crash":
         look["style"] = "dashed"
     if edge.into_junction:
         look["arrowhead"] = "none"
+    elif edge.mark is not None and edge.mark.tone == "unseen":
+        look["arrowhead"] = "empty"
     if colour != GREY:
         look["color"] = f"{colour}:{colour}" if edge.line == "amended" else colour
     return look
+
+
+_WIDTHS: Mapping[Tone, str] = {"focus": "3", "seen": "2.2", "unseen": "1.1"}
 
 
 def _labels(labels: Iterable[Label], on: str | None = None) -> str:
@@ -237,14 +242,15 @@ def _part(part: Part, label: Label, on: str | None) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(text).replace("\n", "&#10;")
+    """Text in an HTML-like label, where a backslash and a letter would stand for a name, unless it is doubled."""
+    return escape(text).replace("\n", "&#10;").replace("\\", "&#92;&#92;")
 
 
 def _tip(text: str) -> str:
-    """A tooltip; a blank where there is none, for Graphviz would make one up. DOT reads `\\` as an escape."""
+    """A tooltip; a blank where there is none, for Graphviz would make one up. It looks for escapes twice."""
     from graphviz import escape as quoted
 
-    return quoted(text) if text else " "
+    return quoted(text.replace("\\", "\\\\")) if text else " "
 
 
 # Legend --------------------------------------------------------------------------------------------------------------

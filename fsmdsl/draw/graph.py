@@ -113,7 +113,7 @@ def graph_of(machine: m.Machine, overlay: Overlay | None = None, *, junctions: b
         tip = "every state that is not final"
         nodes.append(Node(pen.state(ANY), "any", "any state", tooltip=tip, inside=pen.labels(inside[ANY])))
     edges = [*_starts(machine, pen), *_direct(alone, pen), *(e for bundle in joined for e in _flow(bundle, pen))]
-    return Graph(f"{prefix}{safe(machine.name)}", machine.display, machine.doc, tuple(nodes), tuple(edges))
+    return Graph(f"{prefix}{safe(machine.name)}", clean(machine.display), machine.doc, tuple(nodes), tuple(edges))
 
 
 class _Pen:

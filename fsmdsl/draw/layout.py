@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fsmdsl.draw.graph import Edge, Graph, Node
@@ -15,17 +16,17 @@ class Layout:
 
     ends: Mapping[str, tuple[str, str]]
     spine: frozenset[str]
-    broken: Mapping[str | None, tuple[Edge, ...]]
+    broken: Mapping[str | None, Sequence[Edge]]
 
 
 def layout(graph: Graph) -> Layout:
     """The layout of a graph."""
     ends = dict(_ends(graph.nodes))
     home = enclosing(graph)
-    broken: dict[str | None, tuple[Edge, ...]] = {}
+    broken: dict[str | None, list[Edge]] = defaultdict(list)
     for edge in graph.edges:
         if edge.labels and (edge.source in ends or edge.target in ends):
-            broken[home[edge.id]] = (*broken.get(home[edge.id], ()), edge)
+            broken[home[edge.id]].append(edge)
     return Layout(ends, frozenset(_spine(graph)), broken)
 
 

@@ -55,22 +55,22 @@ def _scope(
     for node in nodes:
         if node.id not in names:
             continue
-        shown = "<br/>".join(escaped(line) for line in wrapped(titled(node), 30))
+        shown = joined(wrapped(titled(node), 30))
         if node.children:
-            rows = "".join(f"<br/>{escaped(written(label))}" for label in node.inside)
+            rows = "".join(f"<br/>{joined([written(label)])}" for label in node.inside)
             yield f'state "{shown}{rows}" as {names[node.id]} {{'
             yield from (f"    {line}" for line in _scope(node.children, node.id, graph, names, home))
             yield "}"
         else:
             yield f'state "{shown}" as {names[node.id]}'
-            yield from (f"{names[node.id]} : {escaped(written(label))}" for label in node.inside)
+            yield from (f"{names[node.id]} : {joined([written(label)])}" for label in node.inside)
     yield from (_arrow(edge, names) for edge in graph.edges if home[edge.id] == inside)
 
 
 def _arrow(edge: Edge, names: Mapping[str, str]) -> str:
     arrow = f"{names.get(edge.source, '[*]')} --> {names.get(edge.target, '[*]')}"
-    rows = [escaped(line) for label in edge.labels for line in plain(label)]
-    return f"{arrow} : {'<br/>'.join(rows)}" if rows else arrow
+    told = joined(line for label in edge.labels for line in plain(label))
+    return f"{arrow} : {told}" if told else arrow
 
 
 def _classes(graph: Graph, names: Mapping[str, str]) -> Iterator[str]:
@@ -86,8 +86,14 @@ def _looks(node: Node) -> set[str]:
     return {*node.flags, *([node.mark.tone] if node.mark is not None else [])}
 
 
-_SPECIAL = re.compile(r"[;\"<>#&%\\`$*~]|^[-:=]|^\+(?=\s)|^\d+[.)]|(?<!\w)_|_(?!\w)")
+_SPECIAL = re.compile(r"[;\"<>#&%\\`$*~]|^[-:=]|:(?=:)|^\+(?=\s)|^\d+[.)]|(?<!\w)_|_(?!\w)")
 """What Mermaid, or the Markdown and HTML that it takes labels for, would not print as it is."""
+
+
+def joined(lines: Iterable[str]) -> str:
+    """Lines of a label, of which no colon can be the last letter."""
+    text = "<br/>".join(escaped(line) for line in lines)
+    return f"{text[:-1]}#58;" if text.endswith(":") else text
 
 
 def escaped(text: str) -> str:

@@ -26,7 +26,7 @@ _NOTATION: Mapping[Entry, str] = {
     "volatile": "",
     "transient": "",
     "crash": "dashed: ",
-    "amended": "&#43;: ",
+    "amended": "<U+002B>: ",
     "focus": "blue: ",
     "seen": "green: ",
     "unseen": "magenta: ",
@@ -111,4 +111,4 @@ _SPECIAL = re.compile(r"[<>&\"\\%'$~|#@!]|\*\*|//|__|--|\[\[|\]\]|^[\s=.*+-]")
 def escaped(text: str) -> str:
     """Text that PlantUML prints as it is."""
     """What could be markup, a comment, a variable or an escape goes by its number."""
-    return _SPECIAL.sub(lambda found: "".join(f"&#{ord(c)};" for c in found[0]), text)
+    return _SPECIAL.sub(lambda found: "".join(f"<U+{ord(c):04X}>" for c in found[0]), text)

@@ -132,7 +132,7 @@ def _mermaid_item(n: int, item: Item, columns: list[str]) -> Iterator[str]:
 
 
 def _mermaid(text: str) -> str:
-    return "<br/>".join(mermaid.escaped(line) for line in wrapped(text, WIDTH)) or " "
+    return mermaid.joined(wrapped(text, WIDTH)) or " "
 
 
 # PlantUML ------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import assert_never
 from fsmdsl.draw.dot import FONT, GREY, RED, TONES
 from fsmdsl.draw.restyle import STYLE
 from fsmdsl.draw.sequence import WIDTH, Change, Failure, Item, Message, Note, Participant, Sequence, Step, numbered
-from fsmdsl.draw.text import wrapped
+from fsmdsl.draw.text import clean, wrapped
 
 LETTER = 6.6
 LINE = 15
@@ -71,7 +71,7 @@ class _Canvas:
 
 
 def _text(text: str) -> str:
-    return escape(text)
+    return escape(clean(text))
 
 
 def _wide(lines: Listed[str]) -> float:

@@ -20,8 +20,8 @@ def python(model: m.Model, module_name: str) -> dict[str, str]:
     """The package of a module: relative path -> text.
 
     `yunikorn.core` becomes `yunikorn/core/`. It needs the standard library and itself. Modules that import one another
-    make one system, so their packages share the `machinery.py` of the folder that holds them all: that folder is what can
-    be copied elsewhere.
+    make one system, so their packages share the `machinery.py` of the folder that holds them all: that folder is what
+    can be copied elsewhere.
     """
     return _written(Context(model), module_name)
 

@@ -8,7 +8,6 @@ from fsmdsl import model as m
 from fsmdsl.emit.clockwork import clockwork, starts, stops
 from fsmdsl.emit.crashes import crash_members
 from fsmdsl.emit.effects import checked, needs_check, statements
-from fsmdsl.emit.expressions import Place
 from fsmdsl.emit.members import (
     Member,
     constants,
@@ -27,6 +26,7 @@ from fsmdsl.emit.members import (
     value_members,
 )
 from fsmdsl.emit.persistence import persistence
+from fsmdsl.emit.place import Place
 from fsmdsl.emit.rows import move, stored, triggers
 from fsmdsl.emit.selection import IGNORED, Follow, Trigger, dispatch
 from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
@@ -99,9 +99,9 @@ def _constructor(place: Place, waits: bool) -> Member:
     keywords: list[str] = []
     body = [*(["self._actions = actions"] if machine.actions else []), "self._state = state"]
     for x in stored(machine):
-        given, stored = keyword(place, x, optional=x in late)
+        given, store = keyword(place, x, optional=x in late)
         keywords += [given] if given is not None else []
-        body += stored.splitlines()
+        body += store.splitlines()
     if first := [f"self._{names.values[f.name]}" for f in _volatile(place)]:
         body.append(f"self._first = ({', '.join(first)}{',' if len(first) == 1 else ''})")
     body += ["self._wait = True"] if waits else []

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fsmdsl import model as m
-from fsmdsl.emit.expressions import Binds, Place, python
+from fsmdsl.emit.expressions import python
 from fsmdsl.emit.members import Member, method, table
+from fsmdsl.emit.place import Binds, Place
 from fsmdsl.emit.rows import Move, timers, triggers
 from fsmdsl.emit.selection import Follow, bracketed, state_in
 from fsmdsl.emit.text import indented, literal

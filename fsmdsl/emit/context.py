@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from os.path import commonprefix
 from typing import Literal
 
 from fsmdsl import model as m
@@ -43,7 +42,7 @@ class Context:
     @cached_property
     def _homes(self) -> Mapping[str, tuple[str, ...]]:
         """Modules that have to do with one another share the machinery of the folder that holds them all."""
-        return {name: tuple(commonprefix([folder(x) for x in family(self.model, name)])) for name in self.modules}
+        return {name: _shared([folder(x) for x in family(self.model, name)]) for name in self.modules}
 
     def home(self, module: str) -> tuple[str, ...]:
         """The folder of the machinery that a module's package uses."""
@@ -84,3 +83,9 @@ class Context:
     def crashes(self, machine: m.Machine) -> bool:
         """Can a crash reach a machine?"""
         return self.traits(machine.module).crashes and not self.standalone(machine)
+
+
+def _shared(folders: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The innermost folder that holds all of some folders."""
+    first = min(folders, key=len)
+    return next(first[:n] for n in range(len(first), -1, -1) if all(f[:n] == first[:n] for f in folders))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fsmdsl import model as m
 from fsmdsl.emit.effects import statements
-from fsmdsl.emit.expressions import Place
 from fsmdsl.emit.members import Member, method, notes, table
 from fsmdsl.emit.names import Namespace
+from fsmdsl.emit.place import Place
 from fsmdsl.emit.rows import triggers
 from fsmdsl.emit.selection import Trigger, dispatch
 from fsmdsl.emit.text import indented, literal

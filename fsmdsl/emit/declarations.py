@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.effects import checked, needs_check
-from fsmdsl.emit.expressions import Place, python
+from fsmdsl.emit.expressions import python
 from fsmdsl.emit.files import File
 from fsmdsl.emit.members import Member, joined, method, shown, signature
 from fsmdsl.emit.names import snake
+from fsmdsl.emit.place import Place
 from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
 from fsmdsl.emit.traits import needs_system, surveys
 from fsmdsl.emit.types import annotation, decoded, encoded
@@ -176,7 +177,8 @@ def _channel(file: File, channel: m.Channel) -> list[str]:
     system = file.machinery("System", typing=True)
     kind = "in order" if channel.order == "fifo" else "in any order"
     faults = [x for x, has in (("may lose messages", channel.lossy), ("may repeat them", channel.duplicating)) if has]
-    about = f"Carries at most {channel.bound} messages to {receiver}, {kind}{'; ' if faults else ''}{', '.join(faults)}."
+    about = f"Carries at most {channel.bound} messages to {receiver}, {kind}"
+    about += f"; {', '.join(faults)}." if faults else "."
     doc = "\n\n".join(x for x in (sentence(channel.doc), about) if x)
     events = channel_events(context.model, channel)
     head = f"def __init__(self, system: {system}, receiver: {receiver} | None = None) -> None:"

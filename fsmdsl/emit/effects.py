@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.emit.expressions import Binds, Place, in_order, python
+from fsmdsl.emit.expressions import in_order, python
 from fsmdsl.emit.files import File
 from fsmdsl.emit.names import snake
+from fsmdsl.emit.place import Binds, Place
 from fsmdsl.emit.text import indented, literal
 
 

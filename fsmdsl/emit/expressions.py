@@ -3,92 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import IntEnum
+from dataclasses import replace
 from typing import Literal, assert_never
 
 from fsmdsl import model as m
-from fsmdsl.emit.files import File
-from fsmdsl.emit.names import RESERVED, snake
-from fsmdsl.emit.naming import FUNCTIONS, MachineNames
-from fsmdsl.emit.rows import conjuncts
+from fsmdsl.emit.place import Binds, Place, constant, machine_of
 from fsmdsl.emit.text import literal
 from fsmdsl.emit.traits import anywhere, may_fail, needs_system
-
-
-class Binds(IntEnum):
-    """How tightly an expression holds together."""
-
-    LOOSE = 0
-    CONDITIONAL = 1
-    OR = 2
-    AND = 3
-    NOT = 4
-    COMPARISON = 5
-    UNION = 6
-    INTERSECTION = 7
-    SUM = 8
-    SIGN = 9
-    ATOM = 10
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where an expression stands: in which file, in which machine's class or system's, what its variables are called."""
-
-    file: File
-    machine: m.Machine | None = None
-    system: m.System | None = None
-    locals: Mapping[str, str] = field(default_factory=dict)
-    staged: Mapping[str, str] = field(default_factory=dict)
-    """Own fields that a step has changed, and not written yet."""
-    present: frozenset[m.Expr] = frozenset()
-    """Optional values that are known not to be none."""
-
-    @property
-    def system_name(self) -> str:
-        """How the system is called here."""
-        if self.system is not None:
-            return "self.system"
-        return "system" if self.machine is None else "self._system"
-
-    def own(self, name: str) -> str:
-        """A field or parameter of the machine itself. Models of `transitions` have plain attributes."""
-        private = "_" if self.file.context.dialect == "classes" else ""
-        return f"self.{private}{self.names.values[name]}"
-
-    @property
-    def names(self) -> MachineNames:
-        """The names of the machine in whose class the expression stands."""
-        assert self.machine is not None
-        return self.file.context.machine(self.machine.qualified)
-
-    def bind(self, variable: str) -> Place:
-        """The place inside a loop or quantifier."""
-        name = snake(variable)
-        while name in self.locals.values() or name in RESERVED or name in FUNCTIONS or name in ("self", "_"):
-            name += "_"
-        return replace(self, locals={**self.locals, variable: name})
-
-    def knowing(self, *found: m.Expr) -> Place:
-        """The place where conditions are known to hold."""
-        seen = [c.left for g in found for c in conjuncts(g) if _says_present(c) and isinstance(c, m.Binary)]
-        seen += [c.target for g in found for c in conjuncts(g) if isinstance(c, m.InState)]
-        return replace(self, present=self.present | {x for x in seen if isinstance(x, m.Read | m.Local)})
-
-    def knowing_not(self, condition: m.Expr) -> Place:
-        """The place where a condition is known not to hold."""
-        match condition:
-            case m.Binary(operator="==", left=left, right=m.Constant(value=None), type=type_):
-                return self.knowing(m.Binary("!=", left, condition.right, type_))
-            case m.Not(operand=operand):
-                return self.knowing(operand)
-            case _:
-                return self
-
-
-def _says_present(e: m.Expr) -> bool:
-    return isinstance(e, m.Binary) and e.operator == "!=" and isinstance(e.right, m.Constant) and e.right.value is None
 
 
 def python(place: Place, e: m.Expr, within: Binds = Binds.LOOSE) -> str:
@@ -143,34 +64,7 @@ def _emitted(place: Place, e: m.Expr) -> tuple[str, Binds]:
             assert_never(e)
 
 
-# Constants, names ----------------------------------------------------------------------------------------------------
-
-
-def constant(file: File, e: m.Constant) -> tuple[str, Binds]:
-    """A constant; durations in seconds."""
-    match e.type, e.value:
-        case _, bool() | None:
-            return str(e.value), Binds.ATOM
-        case m.DurationType(), int():
-            return seconds(e.value), Binds.ATOM
-        case _, int():
-            return str(e.value), Binds.SIGN if e.value < 0 else Binds.ATOM
-        case m.EnumType() as t, str():
-            return f"{file.enum(t)}.{member(file, t, e.value)}", Binds.ATOM
-        case _, str():
-            return literal(e.value), Binds.ATOM
-        case _:
-            raise TypeError(e)
-
-
-def member(file: File, t: m.EnumType, name: str) -> str:
-    """A member of an enum."""
-    return file.context.packages[t.name.rpartition(".")[0]].members[(t.name, name)]
-
-
-def seconds(milliseconds: int) -> str:
-    """A length of time as the runtime counts it."""
-    return repr(milliseconds / 1000)
+# Names ---------------------------------------------------------------------------------------------------------------
 
 
 def _read(place: Place, e: m.Read) -> str:
@@ -180,17 +74,6 @@ def _read(place: Place, e: m.Read) -> str:
         return place.own(e.name)
     machine = machine_of(e.target.type)
     return f"{python(place, e.target, Binds.ATOM)}.{place.file.context.machine(machine).values[e.name]}"
-
-
-def machine_of(t: m.Type) -> str:
-    """The machine of a reference."""
-    match t:
-        case m.RefType(machine):
-            return machine
-        case m.OptionalType(of):
-            return machine_of(of)
-        case _:
-            raise TypeError(t)
 
 
 def _derived(place: Place, e: m.Derived) -> tuple[str, Binds]:
@@ -449,7 +332,8 @@ def _visited(place: Place, over: m.Expr) -> str:
 
 
 def in_order(place: Place, over: m.Expr) -> str:
-    """What a loop goes through: instances as they were made, numbers ascending, members as declared, lists as they are."""
+    """What a loop goes through: instances as they were made, numbers ascending, members as declared, lists as they
+    are."""
     text = python(place, over, Binds.CONDITIONAL)
     match over.type:
         case m.SetType(of=m.RefType()) if isinstance(over, m.Instances | m.AllOf):

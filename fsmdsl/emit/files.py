@@ -67,7 +67,7 @@ class File:
         return self._of(channel, "channels", self.context.packages[module].channels[channel], False)
 
     def let(self, module: str, let: m.Let) -> str:
-        """The function of a module's derived value. One that looks at all machines of a kind stands with the systems."""
+        """The function of a derived value of a module. One that looks at all machines of a kind stands with systems."""
         file = "systems" if surveys(self.context.model, let.value) else "derived"
         return self._of(f"{module}.", file, self.context.packages[module].lets[let.name], False)
 
@@ -121,7 +121,9 @@ class File:
             lines.pop()
         return "\n".join([*lines, *(["", *body] if body[:1] == ["#"] else spaced(body)), ""])
 
-    def _imports(self, library: Iterable[tuple[str, str]], relative: Iterable[tuple[Origin, str]], indent: int) -> list[str]:
+    def _imports(
+        self, library: Iterable[tuple[str, str]], relative: Iterable[tuple[Origin, str]], indent: int
+    ) -> list[str]:
         lines = [f"from {module} import {', '.join(names)}" for module, names in sorted(_grouped(library).items())]
         lines += [""] if lines else []
         by_path: dict[str, list[str]] = {}

@@ -15,7 +15,8 @@ from fsmdsl.emit.text import docstring, folded, indented, literal, mark, rows, s
 def locks_file(context: Context, module: m.Module) -> str:
     """The lock orders of a module. The file needs nothing else."""
     names = context.packages[module.name].locks
-    lines = [mark(module.name), *docstring(f"The lock orders of {module.name}."), "", "from __future__ import annotations", ""]
+    lines = [mark(module.name), *docstring(f"The lock orders of {module.name}.")]
+    lines += ["", "from __future__ import annotations", ""]
     lines += rendered("locks.py.jinja").splitlines()
     for locks in module.locks:
         lines += ["", "", *_class(names[locks.name], locks)]

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from fsmdsl import model as m
 from fsmdsl.emit.effects import checked
-from fsmdsl.emit.expressions import Binds, Place, python
-from fsmdsl.emit.rows import levels, stored
+from fsmdsl.emit.expressions import python
+from fsmdsl.emit.place import Binds, Place
+from fsmdsl.emit.rows import levels, stored, triggers
 from fsmdsl.emit.text import docstring, folded, indented, literal, rows, sentence
 from fsmdsl.emit.traits import anywhere
 from fsmdsl.emit.types import annotation
@@ -60,7 +61,7 @@ def event_doc(machine: m.Machine, event: m.Event) -> str:
     """What an event is, where it is handled, where it is ignored."""
     senders = [s.rpartition(".")[2] for s in event.senders if s != "environment"]
     first = sentence(event.doc) or f"`{event.name}`{', from ' + ' or '.join(senders) if senders else ''}."
-    handled = table(t for t in machine.transitions if isinstance(t.trigger, m.OnEvent) and t.trigger.event == event.name)
+    handled = table(t for t in triggers(machine, m.OnEvent) if t.shown_trigger == event.name)
     return "\n\n".join(x for x in (first, handled, _ignored(machine, event.name)) if x)
 
 

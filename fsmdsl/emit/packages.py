@@ -10,9 +10,9 @@ from fsmdsl import model as m
 from fsmdsl.emit.classes import machine_class
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.declarations import actions_file, channels_file, derived_file, in_derived, states_file, values_file
-from fsmdsl.emit.expressions import Place
 from fsmdsl.emit.files import File, import_order, relative_path
 from fsmdsl.emit.locks import locks_file
+from fsmdsl.emit.place import Place
 from fsmdsl.emit.standalone import standalone_class
 from fsmdsl.emit.systems import needs_file, systems_file, with_code
 from fsmdsl.emit.templates import rendered
@@ -152,8 +152,8 @@ def face(context: Context, module: m.Module, files: dict[str, str]) -> str:
     body = [_import(p, sorted(set(lines[p]), key=import_order)) for p in order]
     everything = sorted({x for listed in lines.values() for x in listed}, key=import_order)
     listed_ = ", ".join(f'"{x}"' for x in everything)
-    text = [mark(module.name), *docstring(_about(module)), "", *folded(body), "", *folded([f"__all__ = [{listed_}]"]), ""]
-    return "\n".join(text)
+    head = [mark(module.name), *docstring(_about(module))]
+    return "\n".join([*head, "", *folded(body), "", *folded([f"__all__ = [{listed_}]"]), ""])
 
 
 def _import(path: str, names: list[str]) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fsmdsl import model as m
-from fsmdsl.emit.expressions import Place
 from fsmdsl.emit.members import Member, method
+from fsmdsl.emit.place import Place
 from fsmdsl.emit.text import literal
 from fsmdsl.emit.types import decoded, encoded
 
@@ -18,9 +18,11 @@ def persistence(place: Place, waits: bool, timers: bool) -> list[Member]:
     extra = ['"timers": self._system.remaining(self),'] if timers else []
     file.library("collections.abc", "Mapping")
     file.library("typing", "Any")
+    doc = "All that can change, as JSON has it."
+    decode = f"def _decode(self, data: {data}, machines: Mapping[int, Any]) -> {saved}:"
     return [
-        method(f"def snapshot(self) -> {data}:", "All that can change, as JSON has it.", _encoding(place, waits, extra)),
-        method(f"def _decode(self, data: {data}, machines: Mapping[int, Any]) -> {saved}:", "", _decoding(place, waits)),
+        method(f"def snapshot(self) -> {data}:", doc, _encoding(place, waits, extra)),
+        method(decode, "", _decoding(place, waits)),
         method(f"def _save(self) -> {saved}:", "", [f"return {_tuple(slots)}"]),
         method(f"def _load(self, saved: {saved}) -> None:", "", [f"{_tuple(slots)} = saved"]),
     ]
@@ -52,7 +54,7 @@ def _tuple(items: list[str]) -> str:
 def _encoding(place: Place, waits: bool, extra: list[str]) -> list[str]:
     assert place.machine is not None
     lines = ['"state": self._state.value,']
-    lines += [f'"wait": self._wait,'] if waits else []  # noqa: F541
+    lines += ['"wait": self._wait,'] if waits else []
     for f in place.machine.fields:
         lines.append(f"{literal(f.name)}: {encoded(f.type, f'self._{place.names.values[f.name]}')},")
     inner = [f"    {line}" for line in (*_placed_apart(lines, place.machine), *extra)]

@@ -1,4 +1,4 @@
-"""The transition table of a machine as code needs it: per leaf and trigger, who comes first, what is left and entered."""
+"""The transition table of a machine as code needs it: per leaf and trigger, who comes first, what is left, entered."""
 
 from __future__ import annotations
 
@@ -64,11 +64,12 @@ def _best_first(machine: m.Machine, level: Sequence[m.Transition]) -> Iterator[m
 
 def rivals(machine: m.Machine, level: Level) -> list[tuple[m.Transition, m.Transition]]:
     """Pairs of which neither has priority, and which may be enabled at once for all that their guards say."""
-    return [
-        (a, b)
-        for a, b in combinations(level, 2)
-        if not comes_before(machine, a, b) and not comes_before(machine, b, a) and not exclusive(a.guard, b.guard, machine.let_named)
-    ]
+    equal = ((a, b) for a, b in combinations(level, 2) if not _ranked(machine, a, b))
+    return [(a, b) for a, b in equal if not exclusive(a.guard, b.guard, machine.let_named)]
+
+
+def _ranked(machine: m.Machine, a: m.Transition, b: m.Transition) -> bool:
+    return comes_before(machine, a, b) or comes_before(machine, b, a)
 
 
 # Guards --------------------------------------------------------------------------------------------------------------

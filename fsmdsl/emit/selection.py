@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fsmdsl import model as m
-from fsmdsl.emit.expressions import Place, python
+from fsmdsl.emit.expressions import python
 from fsmdsl.emit.names import snake
+from fsmdsl.emit.place import Place
 from fsmdsl.emit.rows import Level, comes_before, levels, rivals
 from fsmdsl.emit.text import indented, literal, outermost_text
 from fsmdsl.emit.traits import may_fail

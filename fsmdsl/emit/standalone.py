@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl.emit.effects import checked, needs_check, statements
-from fsmdsl.emit.expressions import Place
 from fsmdsl.emit.members import (
     Member,
     constants,
@@ -25,6 +24,7 @@ from fsmdsl.emit.members import (
     value_members,
 )
 from fsmdsl.emit.persistence import standalone_persistence
+from fsmdsl.emit.place import Place
 from fsmdsl.emit.rows import Move, levels, move, stored, within
 from fsmdsl.emit.selection import Follow, Trigger, dispatch
 from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
@@ -65,9 +65,9 @@ def _constructor(place: Place) -> Member:
     keywords: list[str] = []
     body = ["self._state = state"]
     for x in stored(machine):
-        given, stored = keyword(place, x)
+        given, store = keyword(place, x)
         keywords += [given] if given is not None else []
-        body.append(stored)
+        body.append(store)
     body.append(f"self._listeners: tuple[{file.machinery('Listener', typing=True)}, ...] = ()")
     ordered = [*(k for k in keywords if " = " not in k), *(k for k in keywords if " = " in k)]
     head = ", ".join(["self", "*", *ordered, initial_state(place)])

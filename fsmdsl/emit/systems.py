@@ -8,10 +8,10 @@ from fsmdsl import model as m
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.declarations import apart, derived_function
 from fsmdsl.emit.effects import statements
-from fsmdsl.emit.expressions import Place
 from fsmdsl.emit.files import File
 from fsmdsl.emit.members import Member, invariant_member, joined, let_member, method
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
+from fsmdsl.emit.place import Place
 from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
 from fsmdsl.emit.traits import surveys
 
@@ -54,7 +54,8 @@ def _class(file: File, system: m.System) -> list[str]:
 def attribute_names(system: m.System) -> Mapping[str, str]:
     """What groups and derived values are called."""
     space = Namespace([*RESERVED_IN_CLASSES, "system", "check_invariants", "self"])
-    return {x.name: space.claim(snake(x.name)) for x in (*system.groups, *system.lets)}
+    names = [*(g.name for g in system.groups), *(x.name for x in system.lets)]
+    return {n: space.claim(snake(n)) for n in names}
 
 
 def _slots(system: m.System, names: Mapping[str, str]) -> Member:

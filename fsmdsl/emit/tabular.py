@@ -13,10 +13,11 @@ from fsmdsl import model as m
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.declarations import apart, derived_function, values_file
 from fsmdsl.emit.effects import checked, needs_check, post_name, statements
-from fsmdsl.emit.expressions import Place, python
+from fsmdsl.emit.expressions import python
 from fsmdsl.emit.files import File
-from fsmdsl.emit.members import Member, joined, keyword, method, notes, parameter_names, shown, signature, value_members
+from fsmdsl.emit.members import Member, joined, keyword, let_member, method, notes, parameter_names, shown, signature
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
+from fsmdsl.emit.place import Place
 from fsmdsl.emit.rows import effects_of, levels, move, stored, triggers
 from fsmdsl.emit.text import docstring, folded, indented, literal, mark, sentence
 from fsmdsl.emit.traits import needs_system
@@ -37,7 +38,7 @@ def tabular(context: Context, module: m.Module) -> dict[str, str]:
     left_out = [x.name for x in module.machines if not context.written(x.qualified)]
     doc = f"The flat machines of {module.name}, for the `transitions` library."
     if left_out:
-        doc += f"\n\nLeft out are {', '.join(left_out)}: with states inside states, or transitions that need no event."
+        doc += f"\n\nLeft out, for states in states or transitions without events: {', '.join(left_out)}."
     return {**files, "__init__": "\n".join([mark(module.name), *docstring(doc), ""])}
 
 
@@ -48,8 +49,9 @@ def _file(context: Context, machine: m.Machine) -> str:
     table = _Table(Place(file, machine))
     rows = folded([f"TRANSITIONS: list[dict[str, Any]] = [{', '.join(table.rows)}]"])
     file.library("typing", "Any")
+    states = ", ".join(map(_state, machine.leaves))
     body = [
-        *folded([f"STATES: list[dict[str, Any]] = [{', '.join(_state(s) for s in machine.leaves)}]"]), "", *rows, "", "",
+        *folded([f"STATES: list[dict[str, Any]] = [{states}]"]), "", *rows, "", "",
         *_model(table), "", "", *_build(table),
     ]  # fmt: skip
     imports = file.text(f"`{machine.name}` of {machine.module}, for the `transitions` library.", body)
@@ -123,7 +125,9 @@ class _Table:
             source = '"*"'
         return f'{{"trigger": {literal(self.triggers()[trigger])}, "source": {source}'
 
-    def _row(self, trigger: str, t: m.Transition, leaf: str, given: list[str], parameters: tuple[m.Variable, ...]) -> str:
+    def _row(
+        self, trigger: str, t: m.Transition, leaf: str, given: list[str], parameters: tuple[m.Variable, ...]
+    ) -> str:
         bound = {}
         if isinstance(t.trigger, m.OnEvent):
             bound = dict(zip(t.trigger.arguments, given, strict=False))
@@ -134,7 +138,8 @@ class _Table:
         entries = [self._head(trigger, leaf), f'"dest": {dest}']
         if t.guard is not None:
             body = folded([f"return {python(place, t.guard)}"], 2)
-            entries.append(f'"conditions": {literal(self._method("guard", t, f"{head} -> bool:", body, shown(t.guard)))}')
+            name = self._method("guard", t, f"{head} -> bool:", body, shown(t.guard))
+            entries.append(f'"conditions": {literal(name)}')
         checks = [
             f"{n} = {checked(place.file, p.type, None, n, p.name)}"
             for n, p in zip(given, parameters, strict=True)
@@ -142,7 +147,8 @@ class _Table:
         ]
         before = [*checks, *statements(place, moved.effects)]
         if before:
-            entries.append(f'"before": {literal(self._method("effect", t, f"{head} -> None:", [*notes(t), *before], ""))}')
+            name = self._method("effect", t, f"{head} -> None:", [*notes(t), *before], "")
+            entries.append(f'"before": {literal(name)}')
         if moved.entry:
             body = statements(self.place, moved.entry)
             name = self._method("enter", t, "(self, *_: object) -> None:", body, "", moved.arrival)
@@ -169,11 +175,10 @@ def _timer(t: m.Transition) -> str:
 def _model(table: _Table) -> list[str]:
     place, machine, names = table.place, table.machine, table.place.names
     doc = f"{sentence(machine.doc) or machine.display + '.'}\n\nActions do nothing here: override them."
-    lets = [x for x in value_members(place)[len(machine.params) + len(machine.fields) :]]
     members = [
         ["state: str", f"_numbers = {place.file.library('itertools', 'count', typing=False)}()"],
         _constructor(table),
-        *lets,
+        *(let_member(place, x, names.values[x.name]) for x in machine.lets),
         *(_action(place, a) for a in machine.actions),
         *_posting(place),
         *table.methods.values(),
@@ -187,9 +192,9 @@ def _constructor(table: _Table) -> Member:
     keywords: list[str] = []
     body = ["self._number = next(self._numbers)"]
     for x in stored(machine):
-        given, stored = keyword(place, x)
+        given, store = keyword(place, x)
         keywords += [given] if given is not None else []
-        body.append(re.sub(r"self\._(?=\w)", "self.", stored))
+        body.append(re.sub(r"self\._(?=\w)", "self.", store))
     ordered = [*(k for k in keywords if " = " not in k), *(k for k in keywords if " = " in k)]
     return method(f"def __init__({', '.join(['self', *(['*'] if ordered else []), *ordered])}) -> None:", "", body)
 
@@ -234,9 +239,9 @@ def _typed_triggers(table: _Table) -> Member:
 def _build(table: _Table) -> list[str]:
     names = table.place.names
     initial = literal(table.machine.initial.name)
-    call = f"return transitions.Machine(model, states=STATES, transitions=TRANSITIONS, initial={initial}, auto_transitions=False)"
+    given = f"model, states=STATES, transitions=TRANSITIONS, initial={initial}, auto_transitions=False"
     doc = docstring("A machine of the library that moves the model.", 1)
     return [
         f"def build(model: {names.class_}) -> transitions.Machine:",
-        *indented([*doc, *folded([call], 1)]),
+        *indented([*doc, *folded([f"return transitions.Machine({given})"], 1)]),
     ]

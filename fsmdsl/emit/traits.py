@@ -193,9 +193,9 @@ def _mentions(model: m.Model, e: m.Expr, kinds: tuple[type, ...]) -> bool:
     for x in anywhere(e):
         if isinstance(x, kinds):
             return True
-        if isinstance(x, m.Derived) and x.owner in model.module_lets:
-            if _mentions(model, model.let(x, None).value, kinds):
-                return True
+        let = model.let(x, None) if isinstance(x, m.Derived) and x.owner in model.module_lets else None
+        if let is not None and _mentions(model, let.value, kinds):
+            return True
     return False
 
 

@@ -25,7 +25,7 @@ BREAKS = {
 }  # fmt: skip
 """Before which words an expression is broken, before all of them or none."""
 
-FILLED = frozenset({"event", "action", "ignore", "priority", "via", "opaque", "edges", "edge", "sources", "senders", "under"})
+FILLED = frozenset({"event", "action", "ignore", "priority", "via", "opaque", "edges", "sources", "senders", "lock_order"})
 """Rules that are broken behind commas, where a line is full."""
 
 
@@ -110,7 +110,7 @@ class Printer:
             if _is(right, *words):
                 found.extend([Line(gap), doc])
             elif (rule in FILLED and _is(left, ",", ">")) or (isinstance(right, Node) and right.rule == "sum_op"):
-                found.append(Group([Line(gap), doc]))
+                found.append(Nest(Group([Line(gap), doc])))
             else:
                 found.extend([gap, doc])
         return Group(found) if words else found
@@ -185,16 +185,17 @@ def _enclosed(p: Printer, node: Node) -> Doc:
     start = next(i for i, e in enumerate(elements) if _is(e, "(", "{", "["))
     *inside, closing = elements[start + 1 :]
     head = p.sequence(node.rule, elements[: start + 1])
+    edge = Line(" " if node.rule in ("initials", "import_names") else "")
     if not inside:
         return [head, p.doc(closing)]
     listed: list[Doc] = [p.doc(inside[0])]
     for left, right in pairwise(inside):
         gap = p.gap(node.rule, left, right)
         listed.extend([Line(gap) if _is(left, ",") else gap, p.doc(right)])
-    return Group([head, Nest([Line(""), listed]), Line(""), p.doc(closing)])
+    return Group([head, Nest([edge, listed]), edge, p.doc(closing)])
 
 
 _SHAPES: dict[str, Callable[[Printer, Node], Doc]] = {
     "block": _block, "hold_body": _block, "if_": _if, "quantified": _quantified, "call": _enclosed, "set": _enclosed,
-    "list": _enclosed, "parameters": _enclosed,
+    "list": _enclosed, "parameters": _enclosed, "initials": _enclosed, "import_names": _enclosed,
 }  # fmt: skip

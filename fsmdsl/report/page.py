@@ -37,6 +37,8 @@ class VerdictView:
     outcome: str
     detail: str
     trace: str = ""
+    chart: str = ""
+    """The sequence diagram of the run: a whole `<svg>` element made by `draw`."""
 
 
 @dataclass(frozen=True, slots=True)

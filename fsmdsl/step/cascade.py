@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.step.evaluate import Frame, evaluate, iterate, outside, rank, reference, truth
 from fsmdsl.source import Span
+from fsmdsl.step.evaluate import Frame, evaluate, iterate, outside, rank, reference, truth
 from fsmdsl.step.universe import EVENTLESS, Universe
 from fsmdsl.step.world import (
     Assigned,

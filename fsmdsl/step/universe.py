@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fsmdsl import model as m
+from fsmdsl.source import Span
 from fsmdsl.step.evaluate import Frame, default, domains, evaluate, outside
 from fsmdsl.step.roster import Roster
-from fsmdsl.source import Span
 from fsmdsl.step.world import Fault, FaultError, Value, World
 
 CRASH = "on crash"

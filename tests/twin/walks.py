@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+from mirror import EXCEPTIONS, Mirror, Packages, UnansweredError
+
 from fsmdsl import model as m
 from fsmdsl.step import (
     CrashStep,
@@ -22,7 +24,6 @@ from fsmdsl.step import (
     fire,
 )
 from fsmdsl.step.offers import standing_still
-from mirror import EXCEPTIONS, Mirror, Packages, UnansweredError
 
 Calls = list[tuple[int, str, tuple[Value, ...]]]
 
@@ -54,15 +55,22 @@ class Walk:
 
     def __init__(self, explored: Explored, packages: Packages, seed: int) -> None:
         self.explored, self.universe = explored, explored.universe
+        self.packages = packages
         self.random = Random(seed)
-        self.mirror = Mirror(packages, explored.universe)
-        self.world = explored.universe.start
         self.answering = seed % 2 == 0
+        self.begin()
+
+    def begin(self) -> None:
+        self.mirror = Mirror(self.packages, self.universe)
+        self.world = self.universe.start
         self.told: list[str] = []
         self.compare()
 
     def run(self, steps: int) -> None:
+        """So many steps. Where nothing leads on, some events that nobody would send, and then from the beginning."""
         for _ in range(steps):
+            if not self.explored.steps(self.world) and self.random.random() < 0.2:
+                self.begin()
             step = self.choose()
             if step is None:
                 return
@@ -95,14 +103,21 @@ class Walk:
         self.mirror.calls = []
         try:
             self.mirror.take(step)
+            raised: Exception | None = None
         except UnansweredError:
-            assert not self.answering, self.story()
+            raised = None
         except Exception as error:
-            assert fault is not None, (self.story(), error)
-            assert type(error).__name__ == EXCEPTIONS[fault.kind] or _refused(error, fault), (self.story(), fault, error)
-        else:
-            assert fault is None, (self.story(), fault)
+            raised = error
+        self.agree(fault, raised)
         self.compare(calls)
+
+    def agree(self, fault: Fault | None, raised: Exception | None) -> None:
+        """Is what was raised what the fault is called?"""
+        if fault is None or raised is None:
+            assert fault is raised, f"{self.story()}\n{fault}\n{raised!r}"
+        else:
+            same = type(raised).__name__ == EXCEPTIONS[fault.kind] or _refused(raised, fault)
+            assert same, f"{self.story()}\n{fault}\n{raised!r}"
 
     def foresee(self, step: Step) -> tuple[Calls, Fault | None]:
         """What must happen, by `step`: for an answer given at once, up to the end of the round."""

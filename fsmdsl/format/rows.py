@@ -1,0 +1,194 @@
+"""Declarations to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from fsmdsl.build.expressions import EXPRESSIONS
+from fsmdsl.build.types import TYPES
+from fsmdsl.format.doc import WIDTH, Doc, Group, Hard, Line, Nest, flat, joined, lines
+from fsmdsl.format.layout import GAPS, INDENT, Cell, Row
+from fsmdsl.format.printer import Element, Printer
+from fsmdsl.format.transitions import transition
+from fsmdsl.tree import Node, Token
+
+KINDS = {
+    "field": "data", "param": "data", "let": "let", "state": "state", "event": "event", "action": "action", "hook": "hook",
+    "instance": "instance", "invariant": "claim", "reachable": "claim", "property": "claim",
+}  # fmt: skip
+"""Which declarations are aligned with one another."""
+
+CUTS = {
+    "field": frozenset({*TYPES, "="}), "param": frozenset({*TYPES, "="}), "let": frozenset({"="}),
+    "state": frozenset({"state"}), "event": frozenset({"senders"}), "action": frozenset({"outcomes"}),
+    "hook": frozenset({"do"}), "instance": frozenset({"path"}), "source": frozenset({"at"}),
+    "offer": frozenset({"when", *EXPRESSIONS}),
+    **dict.fromkeys(("invariant", "reachable", "property"), frozenset({"label", "recovers", "under", *EXPRESSIONS})),
+}  # fmt: skip
+"""At which parts of a declaration a new cell begins."""
+
+SOFT = EXPRESSIONS | {"senders", "outcomes", "under", "recovers", "when", "at"}
+"""Cells that may go to a line of their own."""
+
+STEPS = frozenset({"do_step", "fails", "elapse", "transmit", "expect", "via"})
+
+
+def rows(p: Printer, tree: Node) -> list[Row]:
+    """The rows of a whole file. Between declarations in braces and others is a blank line."""
+    found: list[Row] = []
+    tall = False
+    for node in tree.nodes():
+        declared = list(_declaration(p, node, 0))
+        if found and (tall or len(declared) > 1):
+            declared[0].separate()
+        tall = len(declared) > 1
+        found.extend(declared)
+    end = len(p.tokens) - 1
+    found.append(Row("", 0, [], p.take_above(end)))
+    return found
+
+
+def _declaration(p: Printer, node: Node, indent: int) -> Iterator[Row]:
+    """The rows of a declaration: one, or one for its beginning, those inside, and one for its end."""
+    match node.rule:
+        case "machine" | "system" | "scenario" | "locks" | "environment":
+            yield from _braces(p, [], p.elements(node), indent)
+        case "state" if node.one("state_body") is not None:
+            *head, body = p.elements(node)
+            yield from _braces(p, head, p.inner(body), indent)
+        case "amend" | "lock_amend":
+            yield from _amendment(p, node, indent)
+        case "enum":
+            yield from _enum(p, node, indent)
+        case "transition" | "labelled":
+            row = _margined(p, "transition", indent, [node])
+            row.cells, row.wrap = transition(p, node, indent)
+            yield row
+        case "invariant" | "reachable" | "property" if node.one("label") is not None:
+            yield _claim(p, node, indent)
+        case _:
+            yield _plain(p, node, indent)
+
+
+def _margined(p: Printer, kind: str, indent: int, elements: Sequence[Element]) -> Row:
+    """A row with the comments around its elements, and no cells yet."""
+    start, end = p.first(elements[0]), p.last(elements[-1])
+    return Row(kind, indent, [], p.take_above(start), p.margins[start].blank, p.take_behind(end))
+
+
+def _plain(p: Printer, node: Node, indent: int) -> Row:
+    """A declaration that is cut into cells as its kind says."""
+    kind = "" if node.rule == "let" and node.one("parameters") else KINDS.get(node.rule, "")
+    row = _margined(p, kind, indent, [node])
+    parts: list[list[Element]] = [[]]
+    for element in p.elements(node):
+        if _name(element) in CUTS.get(node.rule, ()):
+            parts.append([])
+        parts[-1].append(element)
+    row.cells = [_cell(p, node.rule, part) for part in parts]
+    return row
+
+
+def _cell(p: Printer, rule: str, part: Sequence[Element]) -> Cell:
+    if part and _name(part[0]) == "=":
+        return Cell(Group([p.doc(part[0]), Nest([Line(), p.sequence(rule, part[1:])])]))
+    return Cell(p.sequence(rule, part), soft=bool(part) and _name(part[0]) in SOFT)
+
+
+def _claim(p: Printer, node: Node, indent: int) -> Row:
+    """`invariant name: formula`. Implications are aligned, too."""
+    row = _margined(p, "claim", indent, [node])
+    word, label, *formula = p.elements(node)
+    under = formula.pop() if _name(formula[-1]) == "under" else None
+    whole = p.sequence(node.rule, formula)
+    fair = [] if under is None else [Cell(p.doc(under), soft=True)]
+    head = [Cell(p.doc(word)), Cell(p.doc(label))]
+    row.cells = [*head, Cell(whole, soft=True), *fair]
+    if isinstance(formula[0], Node) and formula[0].rule == "implies":
+        row.wrap = unaligned(row.cells, indent)
+        left, *right = p.elements(formula[0])
+        text = flat(p.doc(left)) or ""
+        row.cells = [*head, Cell(p.doc(left), len(text) <= COUNTED), Cell(p.sequence("implies", right)), *fair]
+    return row
+
+
+def _name(element: Element) -> str:
+    """The rule of a node, the kind of a token."""
+    return element.rule if isinstance(element, Node) else element.kind
+
+
+# Declarations in braces ----------------------------------------------------------------------------------------------
+
+
+def _braces(p: Printer, head: Sequence[Element], elements: Sequence[Element], indent: int) -> Iterator[Row]:
+    """A head, what is in its braces, and the closing brace; comments before that belong inside."""
+    brace = next(i for i, e in enumerate(elements) if _name(e) == "{")
+    *inside, closing = elements[brace + 1 :]
+    opening = [*head, *elements[: brace + 1]]
+    above = p.take_above(p.first(closing))
+    empty = not inside and not above and not p.margins[p.last(opening[-1])].behind
+    begin = [*opening, closing] if empty else opening
+    row = _margined(p, "", indent, begin)
+    row.cells = [Cell(p.sequence("", begin))]
+    yield row
+    if not empty:
+        yield from _inside(p, inside, indent + 1)
+        end = _margined(p, "", indent, [closing])
+        end.above, end.above_indent, end.blank = above, indent + 1, False
+        end.cells = [Cell(p.doc(closing))]
+        yield end
+
+
+def _inside(p: Printer, elements: Sequence[Element], indent: int) -> Iterator[Row]:
+    """What is in braces. It does not begin with a blank line. Steps that share a line go on doing so."""
+    first = True
+    for nodes in _sharing(p, [e for e in elements if isinstance(e, Node)]):
+        for row in _declaration(p, nodes[0], indent) if len(nodes) == 1 else _steps(p, nodes, indent):
+            if first:
+                row.join()
+            first = False
+            yield row
+
+
+def _sharing(p: Printer, nodes: Sequence[Node]) -> Iterator[list[Node]]:
+    line: list[Node] = []
+    for node in nodes:
+        if line and not (node.rule in STEPS and line[-1].rule in STEPS and p.same_line(line[-1], node)):
+            yield line
+            line = []
+        line.append(node)
+    if line:
+        yield line
+
+
+def _steps(p: Printer, nodes: Sequence[Node], indent: int) -> list[Row]:
+    """Steps on one line, if there is room; or each on its own."""
+    row = _margined(p, "step", indent, nodes)
+    row.cells = [Cell(p.doc(n)) for n in nodes]
+    texts = [flat(c.doc) for c in row.cells]
+    whole = (GAPS["step"] * " ").join(t for t in texts if t is not None)
+    if None not in texts and len(whole) <= WIDTH - indent * INDENT:
+        return [row]
+    found = [Row("step", indent, [cell]) for cell in row.cells]
+    found[0].above, found[0].blank, found[-1].behind = row.above, row.blank, row.behind
+    return found
+
+
+def _amendment(p: Printer, node: Node, indent: int) -> Iterator[Row]:
+    """The reason on a line of its own, what is amended below it."""
+    *head, last = p.elements(node)
+    assert isinstance(last, Node)
+    if last.rule not in ("amend_body", "lock_amend_body"):
+        row = _margined(p, "", indent, head)
+        row.cells = [Cell(p.sequence("", head))]
+        yield row
+        yield from _inside(p, [last], indent + 1)
+    else:
+        begin, *others = _braces(p, head, p.elements(last), indent)
+        begin.cells = [Cell(p.sequence("", head[:2])), Cell(p.sequence("", [*head[2:], ...]))]
+        yield from [begin, *others]
+
+
+def _enum(p: Printer, node: Node, indent: int) -> Iterator[Row]:
+    ...

@@ -1,0 +1,80 @@
+"""Transitions: `label: From -> To  on event  when guard  do { effects }`, in columns or on several lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fsmdsl.format.doc import WIDTH, Doc, Group, Line, Nest, flat, lines
+from fsmdsl.format.layout import INDENT, Cell, Columns
+from fsmdsl.format.printer import Printer
+from fsmdsl.tree import Node
+
+CLAUSES = ("on", "after", "when", "do")
+
+HEAD = 3
+"""How many cells there are before the clauses: label, source, target."""
+
+COUNTED = 40
+"""Wider clauses do not push those of other rows to the right."""
+
+HANGING = 64
+"""Where clauses may begin at most to stand below one another."""
+
+
+def transition(p: Printer, node: Node, indent: int) -> tuple[list[Cell], Callable[[Columns], list[str]]]:
+    """The cells of a transition (label, source, target, clauses), and its lines if it is too long for one."""
+    elements = p.elements(node)
+    clauses = [e for e in elements if isinstance(e, Node) and e.rule in CLAUSES]
+    *label, moves = elements[: len(elements) - len(clauses)]
+    assert isinstance(moves, Node)
+    head = [Cell(p.sequence(node.rule, label)), *_moves(p, moves)]
+    docs = [_guard(p, c) if c.rule == "when" else p.doc(c) for c in clauses]
+    cells = [*head, *(Cell(doc, len(flat(doc) or "") <= COUNTED) for doc in docs)]
+    acts = bool(clauses) and clauses[-1].rule == "do"
+    return cells, lambda columns: _wrapped(head, docs, acts, indent, columns)
+
+
+def _moves(p: Printer, node: Node) -> tuple[Cell, Cell]:
+    if node.rule == "sources":
+        return Cell(p.doc(node), gap=1), Cell("", gap=1)
+    first, *others = p.elements(node)
+    assert isinstance(first, Node)
+    source, *target = p.elements(first)
+    return Cell(p.doc(source), gap=1), Cell(p.sequence("edges", [*target, *others]), not others, gap=1)
+
+
+def _guard(p: Printer, node: Node) -> Doc:
+    """The parts of a guard that has to be broken stand below one another."""
+    word, *condition = p.elements(node)
+    return [p.doc(word), " ", Nest(p.sequence("when", condition), None)]
+
+
+def _wrapped(head: list[Cell], clauses: list[Doc], acts: bool, indent: int, columns: Columns) -> list[str]:
+    """Clauses below one another behind the head; if they are too long, below the head, or the effects in a block."""
+    texts = [flat(doc) for doc in clauses]
+    line = columns.place(head, indent)
+    if line is not None and texts and None not in texts:
+        hung = _hung(line, [t for t in texts if t is not None], acts, columns)
+        if hung is not None:
+            return hung
+    found: list[Doc] = [[c.doc, " "] for c in head if flat(c.doc) != ""] if line is None else [line.strip()]
+    for i, (doc, text) in enumerate(zip(clauses, texts, strict=True)):
+        fits = text is not None and len(text) <= WIDTH - (indent + 1) * INDENT
+        is_block = acts and i == len(clauses) - 1 and not fits
+        found.append([" ", doc] if is_block else Nest(Group([Line(), doc])))
+    return lines(found, indent * INDENT)
+
+
+def _hung(head: str, texts: list[str], acts: bool, columns: Columns) -> list[str] | None:
+    """The clauses below one another, a guard behind its event if it fits there; None if there is no room."""
+    column = max(columns.starts[HEAD], len(head) + columns.gap)
+    if column > HANGING or column + max(map(len, texts)) > WIDTH:
+        return None
+    found = [head.ljust(column) + texts[0]]
+    for i, text in enumerate(texts[1:], 1):
+        beside = found[-1].ljust(max(columns.starts[HEAD + i], len(found[-1]) + columns.gap)) + text
+        if len(beside) <= WIDTH and not (acts and i == len(texts) - 1):
+            found[-1] = beside
+        else:
+            found.append(" " * column + text)
+    return found

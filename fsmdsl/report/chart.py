@@ -1,0 +1,109 @@
+"""A trace as a sequence diagram: who sent what to whom, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from fsmdsl.draw.sequence import Change, Failure, Item, Message, Note, Participant, Sequence
+from fsmdsl.draw.sequence import Step as Heading
+from fsmdsl.explore import Entry, Trace
+from fsmdsl.step import (
+    Assigned,
+    ChannelStep,
+    Crashed,
+    CrashStep,
+    EventStep,
+    Followed,
+    Happening,
+    Ignored,
+    OutcomeStep,
+    Posted,
+    RecoverStep,
+    Requested,
+    Sent,
+    Step,
+    TimerStep,
+)
+from fsmdsl.step.describe import shown, shown_arguments
+from fsmdsl.step.roster import Roster
+
+
+def chart(title: str, trace: Trace) -> Sequence:
+    """Instances in the order of the system, then channels; the environment stands at the left."""
+    roster = trace.roster
+    instances = [Participant(roster.name(n), state=state) for n, state in enumerate(trace.start.states)]
+    channels = [Participant(c.name, "channel") for c in roster.channels]
+    items: list[Item] = []
+    for entry, text in zip(trace.entries, trace.steps(), strict=True):
+        items.extend(_step(roster, entry, text))
+    return Sequence(title, (Participant("environment", "environment"), *instances, *channels), tuple(items))
+
+
+def _instance(n: int) -> int:
+    return n + 1
+
+
+def _channel(roster: Roster, name: str) -> int | None:
+    places = (i for i, c in enumerate(roster.channels) if c.qualified == name)
+    place = next(places, None)
+    return None if place is None else 1 + len(roster.machines) + place
+
+
+def _step(roster: Roster, entry: Entry, text: str) -> Iterator[Item]:
+    yield Heading(text)
+    opening = _opening(roster, entry.step)
+    if opening is not None:
+        yield opening
+    for happening in entry.cascade:
+        item = _item(roster, happening)
+        if item is not None:
+            yield item
+    if entry.fault is not None:
+        where = None if entry.fault.instance is None else _instance(entry.fault.instance)
+        yield Failure(where, f"{entry.fault.kind}: {entry.fault.message}")
+
+
+def _opening(roster: Roster, step: Step) -> Item | None:
+    """What begins the step."""
+    match step:
+        case EventStep(instance, event, arguments):
+            parameters = roster.machines[instance].event_named[event].parameters
+            return Message(0, _instance(instance), f"{event}{shown_arguments(roster, parameters, arguments)}")
+        case OutcomeStep(instance, action, outcome):
+            return Message(0, _instance(instance), f"{action}.{outcome}")
+        case TimerStep(instance, transition):
+            return Message(0, _instance(instance), roster.machines[instance].transitions[transition].shown_trigger)
+        case ChannelStep(kind, channel):
+            found = next(c for c in roster.channels if c.qualified == channel)
+            receiver = next(n for n, x in enumerate(roster.machines) if x.qualified == found.receiver)
+            source = _channel(roster, channel)
+            return Message(source, _instance(receiver), kind) if kind == "deliver" else Note(source, kind)
+        case CrashStep() | RecoverStep():
+            return None
+        case _:
+            assert_never(step)
+
+
+def _item(roster: Roster, happening: Happening) -> Item | None:
+    match happening:
+        case Followed(instance, transition, before, after):
+            name = roster.machines[instance].transitions[transition].name
+            return Change(_instance(instance), before, after, name)
+        case Sent(sender, receiver, event, arguments):
+            parameters = roster.machines[receiver].event_named[event].parameters
+            text = f"{event}{shown_arguments(roster, parameters, arguments)}"
+            return Message(None if sender is None else _instance(sender), _instance(receiver), text)
+        case Posted(sender, channel, event, _):
+            return Message(None if sender is None else _instance(sender), _channel(roster, channel), event, posted=True)
+        case Requested(instance, action, _):
+            return Note(_instance(instance), f"calls {action}")
+        case Assigned(instance, name, value):
+            field = next(f for f in roster.machines[instance].fields if f.name == name)
+            return Note(_instance(instance), f"{name} = {shown(roster, field.type, value)}")
+        case Ignored(instance, event):
+            return Note(_instance(instance), f"ignores {event}")
+        case Crashed():
+            return Note(None, "crash")
+        case _:
+            assert_never(happening)
