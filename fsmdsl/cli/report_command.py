@@ -77,7 +77,8 @@ def command(paths: tuple[str, ...], as_documented: bool, out: Path, title: str, 
     if form == "json":
         say_json("report", {"page": str(path), "totals": totals})
     else:
-        say(f"{path}: {', '.join(f'{count:,} {name}' for name, count in totals.items())}")
+        counts = (f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in totals.items())
+        say(f"{path}: {', '.join(counts)}")
     bad = totals["violations"] or totals["failing"] or any(d.severity for d in found)
     sys.exit(FINDINGS if bad else 0)
 
