@@ -4,6 +4,8 @@ A block that names a file after its language is written to it: as it stands, `ap
 with a word, or, with `change`, so that each of its lines takes the place of the one that begins with the same word.
 With `in`, it quotes the file. Of a `console` block, each line that begins with `$` is run, and the lines below it are
 what it must print; `…` stands for any lines, and times differ.
+
+`python tests/test_tutorial.py` puts what the commands print now into the documents, for reading before it is committed.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from click.testing import CliRunner
 
 from fsmdsl.cli import cli
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).absolute().parent.parent
 FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -148,3 +150,43 @@ def compare(printed: str, real: str, place: str) -> None:
 
 def tidy(text: str) -> list[str]:
     return [TIME.sub("0.00 s", x.rstrip()) for x in text.strip("\n").splitlines()]
+
+
+# Renewing ------------------------------------------------------------------------------------------------------------
+
+
+def renew(document: Path, folder: Path) -> None:
+    """Put what the commands print into a document, where it says something else."""
+    os.chdir(folder)
+    text = document.read_text("utf-8")
+    for block in blocks(document):
+        if block.language != "console":
+            write_or_skip(block)
+            continue
+        printed = "\n".join(f"$ {command}\n{renewed(command, told)}".rstrip() for command, told in commands(block))
+        text = text.replace(f"```console\n{block.text}```", f"```console\n{printed}\n```", 1)
+    document.write_text(text, "utf-8")
+
+
+def write_or_skip(block: Block) -> None:
+    if block.words[:1] != ("in",):
+        write(Path(block.words[0]), block.words[1:], block.text, f"line {block.line}")
+
+
+def renewed(command: str, printed: str) -> str:
+    real = run(command)
+    try:
+        compare(printed, real, command)
+    except AssertionError:
+        return "\n".join(tidy(real))
+    return printed.strip("\n")
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as empty, tempfile.TemporaryDirectory() as linked:
+        (Path(linked) / "specs").symlink_to(ROOT / "specs")
+        renew(ROOT / "docs" / "tutorial.md", Path(empty))
+        renew(ROOT / "docs" / "how-a-document-becomes-a-spec.md", Path(linked))
+        os.chdir(ROOT)

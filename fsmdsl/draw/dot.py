@@ -43,6 +43,8 @@ def dot(graph: Graph, direction: Direction = "TB", *, with_legend: bool = True) 
     drawing.attr("node", shape="box", style="rounded,filled", fillcolor=PALE, color=INK, margin="0.15,0.08")
     drawing.attr("node", fontname=FONT, fontsize="10", fontcolor=INK, height="0.4")
     drawing.attr("edge", fontname=FONT, fontsize="10", fontcolor=INK, color=GREY, arrowsize="0.7", penwidth="1.1")
+    drawing.attr("edge", labeltooltip=" ", tooltip=" ")
+    drawing.attr("node", tooltip=" ")
     entries = legend(graph) if with_legend else []
     if entries:
         drawing.attr("graph", label=_legend(entries))
@@ -87,7 +89,7 @@ def _composite(drawing: Digraph, node: Node, plan: Layout) -> None:
 def _common(node: Node) -> dict[str, str]:
     tones = () if node.mark is None else (node.mark.tone,)
     kind = "composite" if node.children else node.kind
-    return {"id": node.id, "class": " ".join([kind, *sorted(node.flags), *tones]), "tooltip": _tip(node.tooltip)}
+    return {"id": node.id, "class": " ".join([kind, *sorted(node.flags), *tones]), **_tip(node.tooltip)}
 
 
 _BORDERS: Mapping[Flag, str] = {"volatile": "dashed", "transient": "dotted"}
@@ -114,12 +116,15 @@ def _named(node: Node, tag: Literal["B", "I"]) -> str:
     on = "white" if "error" in node.flags and not node.children else None
     name = f"+{node.name}" if "amended" in node.flags else node.name
     shown = [f"<{tag}>{_text(line)}</{tag}>" for line in wrapped(name, 24) or [" "]]
-    rows = [f'<TR><TD><FONT POINT-SIZE="12">{"<BR/>".join(shown)}</FONT></TD></TR>']
+    parts = [f'<FONT POINT-SIZE="12">{"<BR/>".join(shown)}</FONT>']
     if node.mark is not None and node.mark.note:
-        rows.append(f"<TR><TD>{_note(node.mark, on)}</TD></TR>")
+        parts.append(_note(node.mark, on))
     if node.inside:
-        rows.append(f"<TR><TD>{_labels(node.inside, on)}</TD></TR>")
-    return f'<<TABLE BORDER="0" CELLSPACING="0" CELLPADDING="0">{"".join(rows)}</TABLE>>'
+        parts.append(_labels(node.inside, on))
+    if len(parts) == 1:
+        return f"<{parts[0]}>"
+    rows = "".join(f"<TR><TD>{part}</TD></TR>" for part in parts)
+    return f'<<TABLE BORDER="0" CELLSPACING="0" CELLPADDING="0">{rows}</TABLE>>'
 
 
 def _note(mark: Mark, on: str | None) -> str:
@@ -133,7 +138,7 @@ def _note(mark: Mark, on: str | None) -> str:
 def _edge(drawing: Digraph, edge: Edge, plan: Layout) -> None:
     tip = _tip(_told(edge))
     classes = [edge.line, *(f"transition-{i}" for i in edge.transitions), *_tone(edge.mark)]
-    common = {**_edge_look(edge), "class": " ".join(classes), "tooltip": tip, "labeltooltip": tip}
+    common = {**_edge_look(edge), "class": " ".join(classes), **tip}
     if edge.id in plan.spine:
         common["weight"] = "2"
     tail, source = _end(edge.source, plan, "ltail", 0)
@@ -157,8 +162,7 @@ def _end(node: str, plan: Layout, attribute: str, which: int) -> tuple[dict[str,
 def _middles(drawing: Digraph, broken: Iterable[Edge]) -> None:
     """Labels of edges at composites: Graphviz would put them next to a leaf, so they are nodes on the way."""
     for edge in broken:
-        tip = _tip(_told(edge))
-        drawing.node(_middle(edge), f"<{_labels(edge.labels)}>", shape="plain", style="", id=_middle(edge), tooltip=tip)
+        drawing.node(_middle(edge), f"<{_labels(edge.labels)}>", shape="plain", style="", id=_middle(edge))
 
 
 def _middle(edge: Edge) -> str:
@@ -219,7 +223,8 @@ def _row(label: Label, on: str | None, *, said: bool) -> str:
     laid = lines(label, said=said)
     strut = _STRUT if len(laid) > 1 else ""
     shown = "".join(f'{_line(line, label, on)}{strut}<BR ALIGN="LEFT"/>' for line in laid)
-    cell = f'<TD ALIGN="LEFT" BALIGN="LEFT" ID="{label.id}" TITLE="{_text(label.tooltip)}">'
+    tip = _text(label.tooltip.replace("&", "&amp;"))
+    cell = f'<TD ALIGN="LEFT" BALIGN="LEFT" ID="{label.id}" TITLE="{tip}">'
     return f'<TR>{_GAP}{cell}<FONT COLOR="{on or own}">{shown}</FONT></TD></TR>'
 
 
@@ -246,11 +251,12 @@ def _text(text: str) -> str:
     return escape(text).replace("\n", "&#10;").replace("\\", "&#92;&#92;")
 
 
-def _tip(text: str) -> str:
-    """A tooltip; a blank where there is none, for Graphviz would make one up. It looks for escapes twice."""
+def _tip(text: str) -> dict[str, str]:
+    """A tooltip. (Where there is none it is blank, or Graphviz would make one up.) Graphviz takes `&lt;` for a sign
+    already, and looks for escapes twice."""
     from graphviz import escape as quoted
 
-    return quoted(text.replace("\\", "\\\\")) if text else " "
+    return {"tooltip": quoted(text.replace("&", "&amp;").replace("\\", "\\\\"))} if text else {}
 
 
 # Legend --------------------------------------------------------------------------------------------------------------

@@ -96,7 +96,6 @@ def _arrow(edge: Edge, names: Mapping[str, str]) -> str:
     return f"{arrow} : {_BREAK.join(rows)}" if rows else arrow
 
 
-
 def _legend(graph: Graph) -> Iterator[str]:
     entries = [entry for entry in legend(graph) if entry in _NOTATION]
     if entries:

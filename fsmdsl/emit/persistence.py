@@ -32,12 +32,11 @@ def standalone_persistence(place: Place) -> list[Member]:
     """The methods of a machine that stands alone."""
     data = place.file.machinery("Data", typing=True)
     slots = _slots(place, False)
-    values = ", ".join(x.removeprefix("(").removesuffix(")") for x in _decoded(place))
+    values = _decoded(place)
+    back = [f"{slots[0]} = {values[0]}"] if len(slots) == 1 else [f"{_tuple(slots)} = {_tuple(values)}"]
     return [
         method(f"def snapshot(self) -> {data}:", "All that can change, as JSON has it.", _encoding(place, False, [])),
-        method(
-            f"def restore(self, data: {data}) -> None:", "Back to a snapshot.", [f"{', '.join(slots)} = {values}"]
-        ),
+        method(f"def restore(self, data: {data}) -> None:", "Back to a snapshot.", back),
     ]
 
 

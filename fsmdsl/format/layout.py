@@ -41,11 +41,22 @@ class Row:
     blank: bool = False
     behind: str = ""
     above_indent: int | None = None
+    table: bool = False
     wrap: Callable[[Columns], list[str]] | None = None
 
-    def begins_anew(self) -> bool:
-        """Whether a blank line is somewhere before the row."""
-        return self.blank or any(a.blank for a in self.above)
+    def joins(self, before: Row) -> bool:
+        """Whether a row shares columns with the one before it: rows of a table do even if each has a comment of its own."""
+        if not self.kind or (self.kind, self.indent) != (before.kind, before.indent):
+            return False
+        apart = self.blank or any(a.blank for a in self.above)
+        return not apart or (self.table and before.table and bool(self.above) and not self.blank)
+
+    def join(self) -> None:
+        """Have no blank line before the row and its comments."""
+        if self.above:
+            self.above[0].blank = False
+        else:
+            self.blank = False
 
     def separate(self) -> None:
         """Put a blank line before the row and its comments."""
@@ -102,7 +113,7 @@ def _write_above(found: list[str], row: Row) -> None:
 def _paragraphs(rows: Sequence[Row]) -> Iterator[list[Row]]:
     current: list[Row] = []
     for row in rows:
-        if current and (not row.kind or row.begins_anew() or (row.kind, row.indent) != (current[-1].kind, current[-1].indent)):
+        if current and not row.joins(current[-1]):
             yield current
             current = []
         current.append(row)
@@ -139,11 +150,16 @@ def _body(row: Row, columns: Columns) -> list[str]:
         return [line]
     if row.wrap is not None:
         return row.wrap(columns)
+    return broken(row.cells, row.indent)
+
+
+def broken(cells: Sequence[Cell], indent: int) -> list[str]:
+    """Cells side by side, regardless of columns, broken where they may be."""
     found: list[Doc] = []
-    for cell in row.cells:
+    for cell in cells:
         if flat(cell.doc) != "":
             found.extend([Nest(Group([Line(), cell.doc]))] if cell.soft and found else [" " if found else "", cell.doc])
-    return lines(found, row.indent * INDENT)
+    return lines(found, indent * INDENT)
 
 
 def _comment_column(paragraph: Sequence[Row], bodies: Sequence[list[str]]) -> int:

@@ -8,7 +8,6 @@ from itertools import pairwise, zip_longest
 from fsmdsl.format.doc import Doc, Either, Group, Hard, Line, Nest, Remark
 from fsmdsl.format.margins import Above, margins
 from fsmdsl.parse.reading import Reading
-from fsmdsl.parse.table import load
 from fsmdsl.source import Source
 from fsmdsl.tree import Node, Token
 
@@ -29,15 +28,20 @@ FILLED = frozenset({"event", "action", "ignore", "priority", "via", "opaque", "e
 """Rules that are broken behind commas, where a line is full."""
 
 
+PREFIXES = frozenset({"add", "remove", "send", "next", "always", "eventually", "count", "child"})
+INFIXES = frozenset({"until"})
+"""Words that may be names, but would be keywords if what stands behind or before them were not kept apart by a `;`."""
+
+
 class Printer:
     """Turns the nodes of one source into docs."""
 
     def __init__(self, source: Source, reading: Reading) -> None:
+        self.text = source.text
         self.tokens = reading.tokens
         self.margins = margins(source, reading)
         self._first = {t.start: i for i, t in enumerate(reading.tokens)}
         self._last = {t.end: i for i, t in enumerate(reading.tokens)}
-        self._words = load().words
 
     # Elements
 
@@ -58,6 +62,10 @@ class Printer:
             found.append(inner.get(i, self.tokens[i]))
             i = self.last(found[-1]) + 1
         return found
+
+    def same_line(self, left: Element, right: Element) -> bool:
+        """Whether the author has put two elements that follow each other on one line."""
+        return "\n" not in self.text[left.end : right.start]
 
     def gap(self, rule: str, left: Element, right: Element) -> str:
         """The space between two elements that stand side by side in a node."""
@@ -140,7 +148,7 @@ class Printer:
             return kept
         words = self.tokens[self.last(item)].text, self.tokens[self.first(after)].text
         margin = self.margins[self.first(after)]
-        sign = ";" if not self._words.isdisjoint(words) else ""
+        sign = ";" if words[0] in PREFIXES or words[1] in INFIXES else ""
         return [Either(";", sign), kept, Either(" ", Hard(margin.blank and not margin.above))]
 
 
@@ -168,8 +176,10 @@ def _branches(p: Printer, node: Node) -> Doc:
     """`if c { … } else if d { … } else { … }`: all the blocks are broken, or none."""
     found: list[Doc] = []
     for i, element in enumerate(p.elements(node)):
-        rule = element.rule if isinstance(element, Node) else ""
-        doc = p.braced(element) if rule == "block" else _branches(p, element) if rule in ("else_", "if_") else p.doc(element)
+        if isinstance(element, Node) and element.rule in ("else_", "if_"):
+            doc = _branches(p, element)
+        else:
+            doc = p.braced(element) if isinstance(element, Node) and element.rule == "block" else p.doc(element)
         found.extend([" ", doc] if i else [doc])
     return found
 

@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 from fsmdsl.build.expressions import EXPRESSIONS
 from fsmdsl.build.types import TYPES
 from fsmdsl.format.doc import WIDTH, Doc, Group, Hard, Line, Nest, flat, joined, lines
-from fsmdsl.format.layout import GAPS, INDENT, Cell, Row
+from fsmdsl.format.layout import GAPS, INDENT, Cell, Columns, Row, broken
 from fsmdsl.format.printer import Element, Printer
 from fsmdsl.format.transitions import transition
 from fsmdsl.tree import Node, Token
 
+STEPS = frozenset({"do_step", "fails", "elapse", "transmit", "expect", "via"})
+RESTS = frozenset({"enum_plain", "enum_ordered"})
+
+COUNTED = 28
+"""Wider premises of implications do not push those of other rows to the right."""
+
 KINDS = {
-    "field": "data", "param": "data", "let": "let", "state": "state", "event": "event", "action": "action", "hook": "hook",
-    "instance": "instance", "invariant": "claim", "reachable": "claim", "property": "claim",
+    "field": "data", "param": "data", "invariant": "claim", "reachable": "claim", "property": "claim", **dict.fromkeys(STEPS, "step"),
 }  # fmt: skip
-"""Which declarations are aligned with one another."""
+"""Which declarations are aligned with one another, apart from those of one rule."""
 
 CUTS = {
     "field": frozenset({*TYPES, "="}), "param": frozenset({*TYPES, "="}), "let": frozenset({"="}),
     "state": frozenset({"state"}), "event": frozenset({"senders"}), "action": frozenset({"outcomes"}),
     "hook": frozenset({"do"}), "instance": frozenset({"path"}), "source": frozenset({"at"}),
     "offer": frozenset({"when", *EXPRESSIONS}),
-    **dict.fromkeys(("invariant", "reachable", "property"), frozenset({"label", "recovers", "under", *EXPRESSIONS})),
+    **dict.fromkeys(("invariant", "reachable", "property"), frozenset({"recovers", "under", *EXPRESSIONS})),
 }  # fmt: skip
 """At which parts of a declaration a new cell begins."""
 
 SOFT = EXPRESSIONS | {"senders", "outcomes", "under", "recovers", "when", "at"}
 """Cells that may go to a line of their own."""
 
-STEPS = frozenset({"do_step", "fails", "elapse", "transmit", "expect", "via"})
 
 
 def rows(p: Printer, tree: Node) -> list[Row]:
@@ -54,9 +58,8 @@ def _declaration(p: Printer, node: Node, indent: int) -> Iterator[Row]:
     match node.rule:
         case "machine" | "system" | "scenario" | "locks" | "environment":
             yield from _braces(p, [], p.elements(node), indent)
-        case "state" if node.one("state_body") is not None:
-            *head, body = p.elements(node)
-            yield from _braces(p, head, p.inner(body), indent)
+        case "state" if (body := node.one("state_body")) is not None:
+            yield from _braces(p, p.elements(node)[:-1], p.elements(body), indent)
         case "amend" | "lock_amend":
             yield from _amendment(p, node, indent)
         case "enum":
@@ -64,6 +67,7 @@ def _declaration(p: Printer, node: Node, indent: int) -> Iterator[Row]:
         case "transition" | "labelled":
             row = _margined(p, "transition", indent, [node])
             row.cells, row.wrap = transition(p, node, indent)
+            row.table = node.rule == "labelled"
             yield row
         case "invariant" | "reachable" | "property" if node.one("label") is not None:
             yield _claim(p, node, indent)
@@ -79,14 +83,15 @@ def _margined(p: Printer, kind: str, indent: int, elements: Sequence[Element]) -
 
 def _plain(p: Printer, node: Node, indent: int) -> Row:
     """A declaration that is cut into cells as its kind says."""
-    kind = "" if node.rule == "let" and node.one("parameters") else KINDS.get(node.rule, "")
-    row = _margined(p, kind, indent, [node])
+    row = _margined(p, KINDS.get(node.rule, node.rule), indent, [node])
     parts: list[list[Element]] = [[]]
     for element in p.elements(node):
         if _name(element) in CUTS.get(node.rule, ()):
             parts.append([])
         parts[-1].append(element)
     row.cells = [_cell(p, node.rule, part) for part in parts]
+    for cell in row.cells:
+        cell.counts = node.rule != "offer" and node.one("parameters") is None
     return row
 
 
@@ -106,16 +111,11 @@ def _claim(p: Printer, node: Node, indent: int) -> Row:
     head = [Cell(p.doc(word)), Cell(p.doc(label))]
     row.cells = [*head, Cell(whole, soft=True), *fair]
     if isinstance(formula[0], Node) and formula[0].rule == "implies":
-        row.wrap = unaligned(row.cells, indent)
+        row.wrap = _unaligned(row.cells, indent)
         left, *right = p.elements(formula[0])
         text = flat(p.doc(left)) or ""
         row.cells = [*head, Cell(p.doc(left), len(text) <= COUNTED), Cell(p.sequence("implies", right)), *fair]
     return row
-
-
-def _name(element: Element) -> str:
-    """The rule of a node, the kind of a token."""
-    return element.rule if isinstance(element, Node) else element.kind
 
 
 # Declarations in braces ----------------------------------------------------------------------------------------------
@@ -136,6 +136,8 @@ def _braces(p: Printer, head: Sequence[Element], elements: Sequence[Element], in
         yield from _inside(p, inside, indent + 1)
         end = _margined(p, "", indent, [closing])
         end.above, end.above_indent, end.blank = above, indent + 1, False
+        if not inside:
+            end.join()
         end.cells = [Cell(p.doc(closing))]
         yield end
 
@@ -179,16 +181,63 @@ def _amendment(p: Printer, node: Node, indent: int) -> Iterator[Row]:
     """The reason on a line of its own, what is amended below it."""
     *head, last = p.elements(node)
     assert isinstance(last, Node)
-    if last.rule not in ("amend_body", "lock_amend_body"):
-        row = _margined(p, "", indent, head)
-        row.cells = [Cell(p.sequence("", head))]
-        yield row
-        yield from _inside(p, [last], indent + 1)
-    else:
+    if last.rule in ("amend_body", "lock_amend_body"):
         begin, *others = _braces(p, head, p.elements(last), indent)
-        begin.cells = [Cell(p.sequence("", head[:2])), Cell(p.sequence("", [*head[2:], ...]))]
-        yield from [begin, *others]
+        parts = [*head[2:], p.elements(last)[0]]
+        yield from [_reasoned(p, begin, head[:2], parts), *others]
+    else:
+        yield _reasoned(p, _margined(p, "", indent, head), head[:2], head[2:])
+        yield from _inside(p, [last], indent + 1)
+
+
+def _reasoned(p: Printer, row: Row, reason: Sequence[Element], rest: Sequence[Element]) -> Row:
+    """`amends "why" replaces {`; what does not fit behind the reason goes below it."""
+    docs = [p.sequence("", part) for part in (reason, rest) if part]
+    row.cells = [Cell(doc) for doc in docs]
+    row.wrap = lambda _: lines(joined(docs, Hard()), row.indent * INDENT)
+    return row
 
 
 def _enum(p: Printer, node: Node, indent: int) -> Iterator[Row]:
-    ...
+    """On one line, or with each member on its own if there are comments or too many."""
+    elements, first, last = p.elements(node), p.first(node), p.last(node)
+    commented = any(p.margins[i].behind or p.margins[i + 1].above for i in range(first, last))
+    row = _margined(p, "enum", indent, [node])
+    row.cells = [Cell(p.sequence("enum", elements))]
+    if not commented and len(flat(row.cells[0].doc) or "") <= WIDTH - indent * INDENT:
+        yield row
+        return
+    brace = next(i for i, e in enumerate(elements) if _name(e) == "{")
+    row.kind, row.cells = "", [Cell(p.sequence("enum", elements[: brace + 1]))]
+    end = Row("", indent, [Cell("}")], p.take_above(last), behind=row.behind, above_indent=indent + 1)
+    row.behind = p.take_behind(p.first(elements[brace]))
+    yield row
+    yield from _members(p, elements[brace + 1 : -1], indent + 1)
+    yield end
+
+
+def _members(p: Printer, elements: Sequence[Element], indent: int) -> Iterator[Row]:
+    """The members of an enum, each with the sign before it."""
+    parts: list[list[Element]] = [[]]
+    for element in chain.from_iterable(p.elements(e) if isinstance(e, Node) and e.rule in RESTS else [e] for e in elements):
+        if _name(element) in ("|", "<"):
+            parts.append([])
+        parts[-1].append(element)
+    for i, part in enumerate(parts):
+        row = _margined(p, "member", indent, part)
+        if i + 1 < len(parts):
+            row.behind = row.behind or p.take_behind(p.first(parts[i + 1][0]))
+        row.cells = [Cell(p.sequence("enum_rest", part))]
+        if i == 0:
+            row.join()
+        yield row
+
+
+def _name(element: Element) -> str:
+    """The rule of a node, the kind of a token."""
+    return element.rule if isinstance(element, Node) else element.kind
+
+
+def _unaligned(cells: Sequence[Cell], indent: int) -> Callable[[Columns], list[str]]:
+    """The lines of a row whose cells are not the parts that it is broken into."""
+    return lambda _: broken(cells, indent)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from fsmdsl.format.doc import WIDTH, Doc, Group, Line, Nest, flat, lines
 from fsmdsl.format.layout import INDENT, Cell, Columns
-from fsmdsl.format.printer import Printer
+from fsmdsl.format.printer import Element, Printer
 from fsmdsl.tree import Node
 
 CLAUSES = ("on", "after", "when", "do")
@@ -16,6 +16,9 @@ HEAD = 3
 
 COUNTED = 40
 """Wider clauses do not push those of other rows to the right."""
+
+SOURCES = 16
+"""Several sources that are wider do not push other targets to the right."""
 
 HANGING = 64
 """Where clauses may begin at most to stand below one another."""
@@ -36,11 +39,16 @@ def transition(p: Printer, node: Node, indent: int) -> tuple[list[Cell], Callabl
 
 def _moves(p: Printer, node: Node) -> tuple[Cell, Cell]:
     if node.rule == "sources":
-        return Cell(p.doc(node), gap=1), Cell("", gap=1)
+        return _source(p, node), Cell("", gap=1)
     first, *others = p.elements(node)
     assert isinstance(first, Node)
     source, *target = p.elements(first)
-    return Cell(p.doc(source), gap=1), Cell(p.sequence("edges", [*target, *others]), not others, gap=1)
+    return _source(p, source), Cell(p.sequence("edges", [*target, *others]), not others, gap=1)
+
+
+def _source(p: Printer, element: Element) -> Cell:
+    doc = p.doc(element)
+    return Cell(doc, p.first(element) == p.last(element) or len(flat(doc) or "") <= SOURCES, gap=1)
 
 
 def _guard(p: Printer, node: Node) -> Doc:
@@ -57,12 +65,22 @@ def _wrapped(head: list[Cell], clauses: list[Doc], acts: bool, indent: int, colu
         hung = _hung(line, [t for t in texts if t is not None], acts, columns)
         if hung is not None:
             return hung
-    found: list[Doc] = [[c.doc, " "] for c in head if flat(c.doc) != ""] if line is None else [line.strip()]
-    for i, (doc, text) in enumerate(zip(clauses, texts, strict=True)):
-        fits = text is not None and len(text) <= WIDTH - (indent + 1) * INDENT
-        is_block = acts and i == len(clauses) - 1 and not fits
+    beside = _beside([*head, *map(Cell, clauses)], indent, acts, columns)
+    first = columns.place(beside, indent)
+    found: list[Doc] = [[c.doc, " "] for c in beside if flat(c.doc) != ""] if first is None else [first.strip()]
+    for i, doc in enumerate(clauses[len(beside) - HEAD :], len(beside) - HEAD + 1):
+        text = flat(doc)
+        is_block = acts and i == len(clauses) and (text is None or len(text) > WIDTH - (indent + 1) * INDENT)
         found.append([" ", doc] if is_block else Nest(Group([Line(), doc])))
     return lines(found, indent * INDENT)
+
+
+def _beside(cells: list[Cell], indent: int, acts: bool, columns: Columns) -> list[Cell]:
+    """The head and the clauses before the effects that have room behind it."""
+    kept = len(cells) - acts
+    while kept > HEAD and len(columns.place(cells[:kept], indent) or " " * WIDTH) >= WIDTH:
+        kept -= 1
+    return cells[:kept]
 
 
 def _hung(head: str, texts: list[str], acts: bool, columns: Columns) -> list[str] | None:

@@ -14,6 +14,8 @@ from fsmdsl import emit
 from fsmdsl import model as m
 from fsmdsl.emit.clockwork import timer_name
 from fsmdsl.emit.context import Context
+from fsmdsl.emit.systems import attribute_names
+from fsmdsl.emit.traits import connected
 from fsmdsl.step import (
     ChannelStep,
     CrashStep,
@@ -69,7 +71,7 @@ class Mirror:
         self.packages, self.context, self.universe = packages, packages.context, universe
         self.calls: list[tuple[int, str, tuple[Value, ...]]] = []
         self.answers: deque[str] = deque()
-        self.tickets: dict[tuple[int, str], deque[int]] = {}
+        self.tickets: dict[tuple[int, str], int] = {}
         self.made: list[Any] = []
         self.system = self._system()
         for n in range(len(universe.machines)):
@@ -103,8 +105,7 @@ class Mirror:
             elif p.name not in late:
                 keywords[names.values[p.name]] = None
         state = self.packages.of(machine.qualified, "states").__dict__[names.states_class](instance.state)
-        made = self.packages.of(machine.qualified, names.file).__dict__[names.class_](*given, state=state, **keywords)
-        return made
+        return self.packages.of(machine.qualified, names.file).__dict__[names.class_](*given, state=state, **keywords)
 
     def _fields(self, n: int) -> Iterator[tuple[m.Field, Value]]:
         return zip(self.universe.machines[n].fields, self.universe.start.fields[n], strict=True)
@@ -121,13 +122,18 @@ class Mirror:
         for p, value in params:
             if p not in late:
                 setattr(self.made[n], f"_{names.values[p.name]}", self.python(p.type, value))
+        for f, value in self._fields(n):
+            setattr(self.made[n], f"_{names.values[f.name]}", self.python(f.type, value))
+        if hasattr(self.made[n], "_first"):
+            reset = (f for f, _ in self._fields(n) if not f.durable)
+            self.made[n]._first = tuple(getattr(self.made[n], names.values[f.name]) for f in reset)
         if late:
             keywords = {names.values[p.name]: self.python(p.type, value) for p, value in params if p in late}
             self.made[n].connect(**keywords)
 
     def _channel(self, channel: m.Channel) -> Any:
         class_ = self.context.packages[channel.module].channels[channel.qualified]
-        receiver = next(x for x, y in zip(self.made, self.universe.machines, strict=True) if y.qualified == channel.receiver)
+        receiver = self.made[[x.qualified for x in self.universe.machines].index(channel.receiver)]
         return self.packages.of(channel.qualified, "channels").__dict__[class_](self.system, receiver)
 
     def _view(self) -> Any:
@@ -136,12 +142,14 @@ class Mirror:
         names = self.context.packages[system.module].systems
         if system.qualified not in names or not (system.invariants or system.recover is not None):
             return None
-        from fsmdsl.emit.systems import attribute_names
-
         class_ = self.packages.of(system.qualified, "systems").__dict__[names[system.qualified]]
-        groups = {g.name: [x for x, i in zip(self.made, system.instances, strict=True) if i.group == g.name] for g in system.groups}
         called = attribute_names(system)
-        return class_(self.system, **{called[g.name]: groups[g.name][0] if g.single else groups[g.name] for g in system.groups})
+        groups = {called[g.name]: self._group(g) for g in system.groups}
+        return class_(self.system, **groups)
+
+    def _group(self, g: m.InstanceGroup) -> Any:
+        found = [x for x, i in zip(self.made, self.universe.system.instances, strict=True) if i.group == g.name]
+        return found[0] if g.single else found
 
     # Values
 
@@ -175,7 +183,7 @@ class Mirror:
             case m.OptionalType(of):
                 return self.value(of, found)
             case m.RefType():
-                return self.made.index(found)
+                return int(self.made.index(found))
             case m.DurationType():
                 return round(found * 1000)
             case m.EnumType(name=name, members=members):
@@ -243,6 +251,13 @@ class Mirror:
 
     def take(self, step: Step) -> None:
         """A step of `step`, done with the generated code."""
+        try:
+            self._take(step)
+        finally:
+            pending = getattr(self.system, "_pending", ())
+            self.tickets = {(self.made.index(r.machine), r.action): r.ticket for r in reversed(pending)}
+
+    def _take(self, step: Step) -> None:
         match step:
             case EventStep(instance, event, arguments):
                 machine = self.universe.machines[instance]
@@ -252,8 +267,8 @@ class Mirror:
             case OutcomeStep(instance, action, outcome):
                 machine = self.universe.machines[instance]
                 method = self.context.machine(machine.qualified).answers[(action, outcome)]
-                tickets = self.tickets.get((instance, action))
-                getattr(self.made[instance], method)(*([tickets.popleft()] if tickets else []))
+                asynchronous = machine.action_named[action].asynchronous
+                getattr(self.made[instance], method)(*([self.tickets[(instance, action)]] if asynchronous else []))
             case TimerStep(instance, transition):
                 machine = self.universe.machines[instance]
                 name = timer_name(machine, machine.transitions[transition])
@@ -261,7 +276,6 @@ class Mirror:
             case ChannelStep():
                 self._transmit(step)
             case CrashStep(None, 0):
-                self.tickets.clear()
                 self.system.crash()
             case RecoverStep():
                 self.system.recover()
@@ -292,7 +306,7 @@ class Mirror:
         instance, *arguments = given
         number = self.made.index(instance)
         if action.asynchronous:
-            self.tickets.setdefault((number, action.name), deque()).append(arguments.pop(0))
+            arguments.pop(0)
         values = tuple(self.value(p.type, x) for p, x in zip(action.parameters, arguments, strict=True))
         self.calls.append((number, action.name, values))
         if not action.outcomes or action.asynchronous:
@@ -313,8 +327,6 @@ class Recorder:
 
 
 def _connected(context: Context, machine: m.Machine) -> tuple[m.Param, ...]:
-    from fsmdsl.emit.traits import connected
-
     return connected(context.model, machine)
 
 
