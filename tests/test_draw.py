@@ -362,6 +362,7 @@ def test_tooltips_are_titles_and_ink_is_the_page_s() -> None:
     assert by_id["transition-0"].findtext(f"{XML}title") == "the way\ne: A -> B on x"
     assert "#24292f" not in drawn.decode().replace("{ color: #24292f; }", "")
     assert not list(root.iter(f"{XML}a"))
+    assert [y.get("text-anchor") for y in by_id["state-A"].iter(f"{XML}text")] == ["middle"]
 
 
 @needs_graphviz

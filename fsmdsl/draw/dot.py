@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fsmdsl.draw.arrows import Line
 from fsmdsl.draw.graph import Edge, Flag, Graph, Label, Mark, Node, Tone
-from fsmdsl.draw.labels import Part, lines
+from fsmdsl.draw.labels import WIDTH, Part, lines, written
 from fsmdsl.draw.layout import Layout, layout
 from fsmdsl.draw.legend import MEANING, Entry, legend
 from fsmdsl.draw.text import wrapped
@@ -27,7 +27,7 @@ GREY = "#6e7781"
 RED = "#c4323d"
 LINES: Mapping[Line, str] = {"plain": GREY, "amended": "#8250df", "crash": "#bc6c25"}
 TONES: Mapping[Tone, str] = {"focus": "#1f7ae0", "seen": "#238636", "unseen": "#bf3989"}
-FONT = "Helvetica,Arial,sans-serif"
+FONT = "Helvetica,Arial,Liberation Sans,sans-serif"
 
 Direction = Literal["TB", "LR"]
 
@@ -112,7 +112,8 @@ def _look(node: Node) -> dict[str, str]:
 
 
 def _named(node: Node, tag: Literal["B", "I"]) -> str:
-    """The name, and below it an overlay's note and the internal transitions."""
+    """The name, and below it an overlay's note and the internal transitions, with room to spare for a reader's font
+    that is wider than the one that Graphviz measured."""
     on = "white" if "error" in node.flags and not node.children else None
     name = f"+{node.name}" if "amended" in node.flags else node.name
     shown = [f"<{tag}>{_text(line)}</{tag}>" for line in wrapped(name, 24) or [" "]]
@@ -123,7 +124,9 @@ def _named(node: Node, tag: Literal["B", "I"]) -> str:
         parts.append(_labels(node.inside, on))
     if len(parts) == 1:
         return f"<{parts[0]}>"
-    rows = "".join(f"<TR><TD>{part}</TD></TR>" for part in parts)
+    letters = max((len(written(label)) for label in node.inside), default=0)
+    spare = f'<TD WIDTH="{min(letters, WIDTH) // 2}" HEIGHT="3" FIXEDSIZE="TRUE"></TD>'
+    rows = "".join(f"<TR>{spare}<TD>{part}</TD>{spare}</TR>" for part in parts)
     return f'<<TABLE BORDER="0" CELLSPACING="0" CELLPADDING="0">{rows}</TABLE>>'
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree.ElementTree import Element, SubElement, fromstring, tostring
 
 from fsmdsl.draw.dot import INK
@@ -61,7 +62,21 @@ def _tidy(group: Element) -> None:
             _entitle(part, tooltip)
             children.append(part)
     group[:] = _joined(children)
+    if group.get("class", "").startswith(("node", "cluster")):
+        _centre(group)
     _entitle(group, shown)
+
+
+def _centre(group: Element) -> None:
+    """A name stays in the middle of its state, be the reader's font wider than the one that Graphviz measured."""
+    outline = next((x for x in group if x.tag in ("path", "polygon")), None)
+    across = [] if outline is None else _NUMBER.findall(outline.get("d") or outline.get("points") or "")[::2]
+    for text in group.findall("text") if across else ():
+        middle = (min(map(float, across)) + max(map(float, across))) / 2
+        text.attrib |= {"x": f"{middle:.2f}", "text-anchor": "middle"}
+
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def _unlinked(element: Element) -> tuple[str | None, list[Element]]:

@@ -17,8 +17,9 @@ from fsmdsl.emit.expressions import python
 from fsmdsl.emit.files import File
 from fsmdsl.emit.members import Member, joined, keyword, let_member, method, notes, parameter_names, shown, signature
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
+from fsmdsl.emit.naming import MachineNames
 from fsmdsl.emit.place import Place
-from fsmdsl.emit.rows import effects_of, levels, move, stored, triggers
+from fsmdsl.emit.rows import effects_of, levels, move, stored, triggered, triggers
 from fsmdsl.emit.text import docstring, folded, indented, literal, mark, sentence
 from fsmdsl.emit.traits import needs_system
 
@@ -83,13 +84,8 @@ class _Table:
         yield from (f"may_{t}" for t in self.triggers().values())
 
     def triggers(self) -> dict[str, str]:
-        """What triggers are called: events, outcomes, timers."""
-        names = self.place.names
-        found = {e.name: names.events[e.name] for e in self.machine.events}
-        found |= {f"{a}.{o}": name for (a, o), name in names.answers.items()}
-        space = Namespace([*found.values(), *names.values.values()])
-        timed = triggers(self.machine, m.OnTimer)
-        return found | {_timer(t): space.claim(f"time_out_{snake(t.source)}") for t in timed}
+        """What triggers are called."""
+        return trigger_names(self.place.names, self.machine)
 
     def _all(self) -> Iterator[str]:
         for event in self.machine.events:
@@ -98,7 +94,7 @@ class _Table:
             for outcome in action.outcomes:
                 yield from self._of(f"{action.name}.{outcome}", [], ())
         for t in triggers(self.machine, m.OnTimer):
-            yield self._row(_timer(t), t, t.source, [], ())
+            yield self._row(timer_key(t), t, t.source, [], ())
 
     def _of(self, trigger: str, given: list[str], parameters: tuple[m.Variable, ...]) -> Iterator[str]:
         """The rows of a trigger: those of named sources before those of `*`, the best priority first.
@@ -165,7 +161,17 @@ class _Table:
         return self._called[key]
 
 
-def _timer(t: m.Transition) -> str:
+def trigger_names(names: MachineNames, machine: m.Machine) -> dict[str, str]:
+    """What triggers are called: events, `action.outcome`, timers by `timer_key`."""
+    found = {e.name: names.events[e.name] for e in machine.events}
+    found |= {f"{a}.{o}": name for (a, o), name in names.answers.items()}
+    space = Namespace([*found.values(), *names.values.values()])
+    timed = triggers(machine, m.OnTimer)
+    return found | {timer_key(t): space.claim(f"time_out_{snake(t.source)}") for t in timed}
+
+
+def timer_key(t: m.Transition) -> str:
+    """What finds a timer among the triggers."""
     return f"{t.index} {t.shown_trigger}"
 
 
@@ -227,12 +233,14 @@ def _posting(place: Place) -> Iterator[Member]:
 def _typed_triggers(table: _Table) -> Member:
     """The library adds these to the model; a type checker learns of them here."""
     called = table.triggers()
+    handled = {triggered(t) or timer_key(t) for t in table.machine.transitions} | {i.event for i in table.machine.ignores}
+    events = [e for e in table.machine.events if e.name in handled]
     heads = [
         f"def {called[e.name]}({signature(table.place, parameter_names(table.place, e), e.parameters)}) -> bool: ..."
-        for e in table.machine.events
+        for e in events
     ]
-    others = [name for trigger, name in called.items() if trigger not in table.machine.event_named]
-    heads += [f"def {name}(self) -> bool: ..." for name in others]
+    others = [x for x in called if x in handled and x not in table.machine.event_named]
+    heads += [f"def {called[x]}(self) -> bool: ..." for x in others]
     return ["if TYPE_CHECKING:", "    # What the library adds: see `build`.", *indented(heads)] if heads else []
 
 

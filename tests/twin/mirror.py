@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 from fsmdsl import emit
 from fsmdsl import model as m
@@ -43,11 +43,14 @@ class UnansweredError(Exception):
 class Packages:
     """The packages of a model, written to a folder and imported from there."""
 
-    def __init__(self, model: m.Model, folder: Path, name: str) -> None:
-        self.context = Context(model)
+    def __init__(
+        self, model: m.Model, folder: Path, name: str, dialect: Literal["classes", "transitions"] = "classes"
+    ) -> None:
+        self.context = Context(model, dialect)
         self.name = name
+        written = emit.python if dialect == "classes" else emit.transitions
         for module in model.modules:
-            for path, text in emit.python(model, module.name).items():
+            for path, text in written(model, module.name).items():
                 file = folder / name / path
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text)
@@ -64,7 +67,59 @@ class Packages:
         return self.module(*self.context.packages[qualified.rpartition(".")[0]].folder, file)
 
 
-class Mirror:
+class Translation:
+    """Values of `step` as generated code has them, and back."""
+
+    packages: Packages
+    context: Context
+    made: list[Any]
+
+    def python(self, t: m.Type, value: Value) -> Any:
+        """A value of `step` as the generated code has it."""
+        match t, value:
+            case _, None:
+                return None
+            case m.OptionalType(of), _:
+                return self.python(of, value)
+            case m.RefType(), int():
+                return self.made[value]
+            case m.DurationType(), int():
+                return value / 1000
+            case m.EnumType(name=name), str():
+                names = self.context.packages[name.rpartition(".")[0]]
+                class_ = self.packages.of(name, "values").__dict__[names.enums[name]]
+                return class_[names.members[(name, value)]]
+            case m.SetType(of), frozenset():
+                return frozenset(self.python(of, x) for x in value)
+            case m.ListType(of=of), tuple():
+                return tuple(self.python(of, x) for x in value)
+            case _:
+                return value
+
+    def value(self, t: m.Type, found: Any) -> Value:
+        """The way back."""
+        match t:
+            case _ if found is None:
+                return None
+            case m.OptionalType(of):
+                return self.value(of, found)
+            case m.RefType():
+                return int(self.made.index(found))
+            case m.DurationType():
+                return round(found * 1000)
+            case m.EnumType(name=name, members=members):
+                names = self.context.packages[name.rpartition(".")[0]].members
+                return next(x for x in members if names[(name, x)] == found.name)
+            case m.SetType(of):
+                return frozenset(self.value(of, x) for x in found)
+            case m.ListType(of=of):
+                return tuple(self.value(of, x) for x in found)
+            case _:
+                assert found is True or found is False or isinstance(found, int | str)
+                return found
+
+
+class Mirror(Translation):
     """A system of generated classes, with the numbers and names that `step` uses."""
 
     def __init__(self, packages: Packages, universe: Universe) -> None:
@@ -150,51 +205,6 @@ class Mirror:
     def _group(self, g: m.InstanceGroup) -> Any:
         found = [x for x, i in zip(self.made, self.universe.system.instances, strict=True) if i.group == g.name]
         return found[0] if g.single else found
-
-    # Values
-
-    def python(self, t: m.Type, value: Value) -> Any:
-        """A value of `step` as the generated code has it."""
-        match t, value:
-            case _, None:
-                return None
-            case m.OptionalType(of), _:
-                return self.python(of, value)
-            case m.RefType(), int():
-                return self.made[value]
-            case m.DurationType(), int():
-                return value / 1000
-            case m.EnumType(name=name), str():
-                names = self.context.packages[name.rpartition(".")[0]]
-                class_ = self.packages.of(name, "values").__dict__[names.enums[name]]
-                return class_[names.members[(name, value)]]
-            case m.SetType(of), frozenset():
-                return frozenset(self.python(of, x) for x in value)
-            case m.ListType(of=of), tuple():
-                return tuple(self.python(of, x) for x in value)
-            case _:
-                return value
-
-    def value(self, t: m.Type, found: Any) -> Value:
-        """The way back."""
-        match t:
-            case _ if found is None:
-                return None
-            case m.OptionalType(of):
-                return self.value(of, found)
-            case m.RefType():
-                return int(self.made.index(found))
-            case m.DurationType():
-                return round(found * 1000)
-            case m.EnumType(name=name, members=members):
-                names = self.context.packages[name.rpartition(".")[0]].members
-                return next(x for x in members if names[(name, x)] == found.name)
-            case m.SetType(of):
-                return frozenset(self.value(of, x) for x in found)
-            case m.ListType(of=of):
-                return tuple(self.value(of, x) for x in found)
-            case _:
-                return found  # type: ignore[no-any-return]
 
     # Looking
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 from mirror import Packages
-from walks import Explored, Walk
+from oracle import Oracle
+from walks import Explored, Walk, wander
 
 from fsmdsl import model as m
+from fsmdsl.emit.traits import is_flat
 from fsmdsl.step import Universe, closed
 from fsmdsl.workspace import load
 
@@ -43,6 +45,30 @@ SYSTEMS = {(kind, name): system for kind, model in MODELS.items() for name, syst
 def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Packages]:
     folder = tmp_path_factory.mktemp("twin")
     return {kind: Packages(model, folder, f"twin_{kind}") for kind, model in MODELS.items()}
+
+
+FLAT = [
+    (kind, name)
+    for (kind, name), system in SYSTEMS.items()
+    if kind != "documented"
+    and all(is_flat(MODELS[kind], MODELS[kind].machines[i.machine]) for i in system.instances)
+]
+"""Systems that the `transitions` library can run."""
+
+
+@pytest.fixture(scope="session")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Packages]:
+    folder = tmp_path_factory.mktemp("tables")
+    return {kind: Packages(model, folder, f"tables_{kind}", "transitions") for kind, model in MODELS.items()}
+
+
+@pytest.mark.parametrize(("kind", "name"), FLAT)
+def test_the_transitions_library_agrees(kind: str, name: str, tables: dict[str, Packages]) -> None:
+    explored = Explored(Universe(MODELS[kind], SYSTEMS[(kind, name)]))
+    oracle = Oracle(tables[kind], explored.universe)
+    for seed in range(RUNS):
+        for world, step in wander(explored, seed, STEPS):
+            oracle.take(explored, world, step)
 
 
 @pytest.mark.parametrize(("kind", "name"), SYSTEMS)

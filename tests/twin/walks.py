@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 
 from mirror import EXCEPTIONS, Mirror, Packages, UnansweredError
@@ -52,36 +53,21 @@ class Explored:
         return self._results[key]
 
 
-class Walk:
-    """One walk. `answering`: hand-written code answers at once; otherwise it breaks off, and the answer comes later."""
+class Choice:
+    """What a walk does next: mostly what can come next; at times an event that nobody would send."""
 
-    def __init__(self, explored: Explored, packages: Packages, seed: int) -> None:
+    def __init__(self, explored: Explored, seed: int) -> None:
         self.explored, self.universe = explored, explored.universe
-        self.packages = packages
         self.random = Random(seed)
-        self.answering = seed % 2 == 0
-        self.begin()
 
-    def begin(self) -> None:
-        self.mirror = Mirror(self.packages, self.universe)
-        self.world = self.universe.start
-        self.told: list[str] = []
-        self.calls: Calls = []
-        self.compare()
+    def starts_anew(self, world: World) -> bool:
+        """Where nothing leads on, a walk tries some events, and then begins again."""
+        leading = any(not isinstance(s, CrashStep) for s in self.explored.steps(world))
+        return not leading and self.random.random() < 0.2
 
-    def run(self, steps: int) -> None:
-        """So many steps. Where nothing leads on, some events that nobody would send, and then from the beginning."""
-        for _ in range(steps):
-            if not self.explored.steps(self.world) and self.random.random() < 0.2:
-                self.begin()
-            step = self.choose()
-            if step is None:
-                return
-            self.take(step)
-
-    def choose(self) -> Step | None:
-        """Mostly what can come next; at times an event that nobody would send."""
-        steps = self.explored.steps(self.world)
+    def next(self, world: World) -> Step | None:
+        """A step, enabled or not."""
+        steps = self.explored.steps(world)
         if self.random.random() < 0.15 or not steps:
             return self.anything()
         crashes = [s for s in steps if isinstance(s, CrashStep)]
@@ -97,6 +83,48 @@ class Walk:
         number, event = self.random.choice(events)
         arguments = tuple(value_of(self.random, self.universe, p.type) for p in event.parameters)
         return EventStep(number, event.name, arguments)
+
+
+def wander(explored: Explored, seed: int, steps: int) -> Iterator[tuple[World, Step]]:
+    """A walk by itself: each world with the step that is taken there."""
+    choice = Choice(explored, seed)
+    world = explored.universe.start
+    for _ in range(steps):
+        if choice.starts_anew(world):
+            world = explored.universe.start
+        step = choice.next(world)
+        if step is None:
+            return
+        yield world, step
+        world = explored.fire(world, step).world
+
+
+class Walk:
+    """One walk. `answering`: hand-written code answers at once; otherwise it breaks off, and the answer comes later."""
+
+    def __init__(self, explored: Explored, packages: Packages, seed: int) -> None:
+        self.explored, self.universe = explored, explored.universe
+        self.packages = packages
+        self.choice = Choice(explored, seed)
+        self.random = self.choice.random
+        self.answering = seed % 2 == 0
+        self.begin()
+
+    def begin(self) -> None:
+        self.mirror = Mirror(self.packages, self.universe)
+        self.world = self.universe.start
+        self.told: list[str] = []
+        self.calls: Calls = []
+        self.compare()
+
+    def run(self, steps: int) -> None:
+        for _ in range(steps):
+            if self.choice.starts_anew(self.world):
+                self.begin()
+            step = self.choice.next(self.world)
+            if step is None:
+                return
+            self.take(step)
 
     def take(self, step: Step) -> None:
         self.told.append(describe(self.universe, step))
@@ -116,7 +144,7 @@ class Walk:
     def agree(self, fault: Fault | None, raised: Exception | None) -> None:
         """Is what was raised what the fault is called?"""
         if fault is None or raised is None:
-            assert fault is None and raised is None, f"{self.story()}\n{fault}\n{raised!r}"
+            assert (fault, raised) == (None, None), self.story()
         else:
             same = type(raised).__name__ == EXCEPTIONS[fault.kind] or _refused(raised, fault)
             assert same, f"{self.story()}\n{fault}\n{raised!r}"

@@ -1,0 +1,461 @@
+"""Random specs: modules that use the whole language and resolve without errors, each from a seed.
+
+A plan of what is declared comes first, so that machines can refer to one another; then every line is written from what
+the plan has. Types are small, so that a system of them is soon explored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from random import Random
+
+from fsmdsl import model as m
+from random_effects import EffectWriter
+from random_expressions import Env, MachinePlan, ModulePlan
+
+CAPITALS = """Cell Group Job Node Queue Slice Pod None_ True_ Machine System State Event Enum Any Protocol Timer Clock
+Type Channel World Step Self Value Message Exception str_ Int List_ Set Waiting Busy Idle Used Free Done Lost Failed Up
+Down Running Deploying Pending Reserved Deleted Starting Stopped Open Closed A B C D_1 Overlap Full Lent X9""".split()
+LOWER = """class class_ lambda def is_ print type id name value values items keys priority count size initial final
+error source title status first_ rest_ min_ level user cells ready load owner other peers limit period beats kind
+color mode start stop take free lend back go tick tock reset open_ close yield return try with_ assert_ global del pass
+async_ await_ raise from_ while break continue nonlocal except finally state_ event_ machine_ system_ clock now
+transition handler guard effects entry exit symmetric fair weak strong write read child operation locks fifo bag crash_
+recover environment_ property_ reachable deliver lose duplicate expect via timeout fails index_
+send add remove to durable_ persistent volatile transient mro __init__ __class__ _private label_ snapshot restore
+connect match case str int bool_ list_ set_ dict_ range_ len_ self_ cls object_ super_ copy deepcopy""".split()
+
+OPENS_EFFECT = {"add", "remove", "send"}
+OPENS_HOOK = {"entry", "exit"}
+OPERATORS = ["next", "always", "eventually", "until"]
+"""Where a value may stand these are operators, so that only events are called so."""
+TEXTS = ["plain", "with \\\"quotes\\\"", "braces { } and % and {0}", "ünïcödé → ∀", "back\\\\slash", "tick ' tock", "*/ #"]
+
+
+def spec(seed: int) -> str:
+    """The text of a module; the same for the same seed."""
+    return _Specs(Random(seed)).text(f"random_{seed}")
+
+
+class _Specs(EffectWriter):
+    """Writes modules, at random."""
+
+    def __init__(self, random: Random) -> None:
+        super().__init__(random)
+        self.plan = ModulePlan()
+        self.capitals = random.sample(CAPITALS, len(CAPITALS))
+        self.lower = random.sample(LOWER, len(LOWER))
+        self.leaves: dict[str, list[str]] = {}
+        self.final: dict[str, set[str]] = {}
+        self.labels: list[str] = []
+
+    def text(self, name: str) -> str:
+        """The whole module."""
+        self._plan_module()
+        lines = [f"module {name}", ""]
+        if self.chance(0.3):
+            lines.append(f'source "{self._words()}" at "§{self.random.randint(1, 9)}"')
+        lines += self._declarations()
+        for machine in self.plan.machines.values():
+            lines += ["", *self._doc(""), f"machine {machine.name}{self._display()} {{"]
+            lines += [f"    {x}" for x in self._machine(machine)]
+            lines.append("}")
+        lines += self._locks()
+        lines += self._system()
+        return "\n".join(lines) + "\n"
+
+    def _words(self) -> str:
+        return self.random.choice(TEXTS)
+
+    def _display(self) -> str:
+        return f' "{self._words()}"' if self.chance(0.15) else ""
+
+    def _doc(self, indent: str) -> list[str]:
+        return [f'{indent}/// {self._words()} """'] if self.chance(0.1) else []
+
+    # Planning
+
+    def _plan_module(self) -> None:
+        pick = self.random.randint
+        for n in range(pick(0, 2)):
+            members = [self.lower.pop() for _ in range(pick(1, 3))]
+            if n == 1 and self.chance(0.3):
+                shared = self.random.choice(self.plan.enums[0].members)
+                self.plan.shared.add(shared)
+                members.append(shared)
+            ordered = len(members) > 1 and self.chance(0.5)
+            self.plan.enums.append(m.EnumType(self.capitals.pop(), tuple(members), ordered))
+        self.plan.opaques = [m.OpaqueType(self.capitals.pop()) for _ in range(pick(0, 1))]
+        for _ in range(self.random.choice([1, 2, 2, 2, 3])):
+            name = self.capitals.pop()
+            self.plan.machines[name] = MachinePlan(name)
+        for _ in range(self.random.choice([0, 0, 1, 2])):
+            self.plan.channels[self.lower.pop()] = self.random.choice(list(self.plan.machines))
+        self.plan.let_names = [x for x in self.lower[:self.random.choice([0, 0, 1, 2])] if x != "size"]
+        self.lower = self.lower[2:]
+        for machine in self.plan.machines.values():
+            self._plan_machine(machine)
+        for machine in self.plan.machines.values():
+            self._plan_senders(machine)
+
+    def _plan_machine(self, machine: MachinePlan) -> None:
+        pick = self.random.randint
+        names = self.random.sample(self.lower, len(self.lower))
+        machine.params = {names.pop(): self._type("param") for _ in range(pick(0, 2))}
+        machine.fields = {names.pop(): self._type("field") for _ in range(pick(1, 4))}
+        machine.let_names = [x for x in (names.pop() for _ in range(pick(0, 3))) if x != "size"]
+        machine.states = self.random.sample([*self.capitals, *names[:8]], pick(2, 5))
+        others = [x for x in names if x not in machine.states and x not in OPENS_HOOK] + self.random.sample(OPERATORS, 1)
+        self.random.shuffle(others)
+        if self.chance(0.2):  # events and actions may be called like anything else
+            others += [x for x in (*machine.fields, *machine.states) if x not in OPENS_HOOK]
+        for _ in range(pick(2, 4)):
+            machine.events[others.pop()] = self._parameters(others, "event")
+        for _ in range(pick(0, 2)):
+            name = next(x for x in reversed(others) if x not in OPENS_EFFECT)
+            others.remove(name)
+            outcomes = self.random.choice([[], ["ok", "err"], ["ok"], ["raise", "None_", "ok"]])
+            machine.actions[name] = (self._parameters(others, "action"), outcomes)
+
+    def _plan_senders(self, machine: MachinePlan) -> None:
+        for event in machine.events:
+            known = ["environment", "environment", "environment", *self.plan.machines]
+            senders = self.random.choices(known, k=self.random.choice([0, 1, 2, 3]))
+            machine.senders[event] = sorted(set(senders))
+        for channel, receiver in self.plan.channels.items():
+            if receiver == machine.name:
+                for event in self.random.sample(list(machine.events), self.random.choice([1, 1, 2])):
+                    machine.senders[event].append(channel)
+
+    def _type(self, place: str) -> m.Type:
+        """A small type; what stands in a parameter of an event is smaller still."""
+        plain: list[m.Type] = [m.BOOL, m.RangeType(0, 2), m.RangeType(-1, 1), m.RangeType(1, 3), *self.plan.enums]
+        refs: list[m.Type] = [m.RefType(x) for x in self.plan.machines]
+        inner = self.random.choice([*plain, *refs, *refs])
+        options: list[m.Type] = [*plain, *(m.OptionalType(x) for x in refs), *(m.SetType(x) for x in refs)]
+        options += [m.OptionalType(inner), m.SetType(inner), m.ListType(inner, self.random.randint(1, 2))]
+        if place == "field":
+            options += [m.DurationType(), m.ListType(m.OptionalType(inner), 1), m.SetType(m.OptionalType(inner))]
+        else:
+            options += [*refs, *refs]
+        if place == "param":
+            options += [m.DurationType()]
+        if place != "param" or not self.plan.opaques:
+            options += self.plan.opaques
+        return self.random.choice(options)
+
+    def _parameters(self, names: list[str], place: str) -> dict[str, m.Type]:
+        count = self.random.choice([0, 0, 1, 1, 2])
+        return {x: self._type(place) for x in self.random.sample(names, count)}
+
+    # Declarations
+
+    def _declarations(self) -> Iterator[str]:
+        for e in self.plan.enums:
+            yield from self._doc("")
+            yield f"enum {e.name} {{ {(' < ' if e.ordered else ' | ').join(e.members)} }}"
+        if self.plan.opaques:
+            yield f"opaque {', '.join(x.name for x in self.plan.opaques)}"
+        for name, receiver in self.plan.channels.items():
+            flags = "".join(x for x in ("lossy ", "duplicating ") if self.chance(0.3))
+            yield f"channel {name}: {flags}{self.random.choice(['fifo', 'bag'])}[{self.random.randint(1, 2)}] to {receiver}"
+        for name in self.plan.let_names:
+            yield self._module_let(name)
+
+    def _module_let(self, name: str) -> str:
+        parameters = self._parameters(["a", "b", "c"], "event")
+        t = self._result()
+        env = self._module_env().bind(parameters)
+        text = f"let {name}{_listed(parameters)} = {self.value(env, t, 2).text}"
+        if parameters:
+            self.plan.functions[name] = (parameters, t)
+        else:
+            self.plan.lets[name] = t
+        return text
+
+    def _result(self) -> m.Type:
+        return self.random.choice([m.BOOL, m.BOOL, m.RangeType(0, 3), *self.plan.enums])
+
+    def _module_env(self) -> Env:
+        return Env(self.plan, self.plan.lets, self.plan.functions, reserved=frozenset(self.plan.let_names))
+
+    # Machines
+
+    def _machine_env(self, machine: MachinePlan, own_only: bool = False) -> Env:
+        names = {**machine.params, **machine.fields, **machine.lets}
+        functions = {**self.plan.functions, **machine.functions}
+        if own_only:
+            names = {n: t for n, t in names.items() if n not in machine.lets or n in machine.own}
+            functions = {n: s for n, s in machine.functions.items() if n in machine.own}
+        else:
+            names = {**self.plan.lets, **names}
+        known = {*self.plan.let_names, *machine.let_names}
+        return Env(self.plan, names, functions, machine, frozenset(known), own_only)
+
+    def _machine(self, machine: MachinePlan) -> Iterator[str]:
+        for name, t in machine.params.items():
+            default = self._default(t, 0.3)
+            yield f"param {name}: {shown(t)}{default}"
+        for name, t in machine.fields.items():
+            yield from self._doc("")
+            durable = "durable " if self.chance(0.4) else ""
+            yield f"{durable}{name}: {shown(t)}{self._default(t, 0.4)}"
+        yield from self._states(machine)
+        for name, parameters in machine.events.items():
+            senders = f" from {', '.join(machine.senders[name])}" if machine.senders[name] else ""
+            yield f"event {name}{_listed(parameters)}{senders}"
+        for name, (parameters, outcomes) in machine.actions.items():
+            kind = "async action" if outcomes and self.chance(0.35) else "action"
+            yield f"{kind} {name}{_listed(parameters)}{' -> ' if outcomes else ''}{' | '.join(outcomes)}"
+        for name in machine.let_names:
+            yield self._let(machine, name)
+        for line in [*self._transitions(machine), *self._rules(machine)]:
+            yield from self._doc("")
+            yield f'amends "{self._words()}" {line}' if self.chance(0.08) else line
+
+    def _default(self, t: m.Type, p: float) -> str:
+        if isinstance(t, m.RefType | m.OpaqueType) or not self.chance(p):
+            return ""
+        return f" = {self.literal(self._module_env(), t).text}"
+
+    def _let(self, machine: MachinePlan, name: str) -> str:
+        own = self.chance(0.5)
+        parameters = self._parameters(["a", "b", "c"], "event") if self.chance(0.4) else {}
+        t = self._result()
+        env = self._machine_env(machine, own).bind(parameters)
+        text = f"let {name}{_listed(parameters)} = {self.value(env, t, 2).text}"
+        if own:
+            machine.own.add(name)
+        if parameters:
+            machine.functions[name] = (parameters, t)
+        else:
+            machine.lets[name] = t
+        return text
+
+    # States
+
+    def _states(self, machine: MachinePlan) -> Iterator[str]:
+        """Some of the states inside others, at most two deep."""
+        names = list(machine.states)
+        self.leaves[machine.name], self.final[machine.name] = [], set()
+        top = True
+        while names:
+            yield self._state(machine, names, top, 0)
+            top = False
+
+    def _state(self, machine: MachinePlan, names: list[str], initial: bool, depth: int) -> str:
+        name = names.pop(0)
+        inner = len(names) >= 2 and depth < 2 and self.chance(0.25)
+        words = ["initial"] if initial else []
+        words += self.random.choice([[], [], ["persistent"], ["volatile"]])
+        if not initial and not inner and self.chance(0.12):
+            words.append(self.random.choice(["final", "transient"]))
+        words += ["error"] if self.chance(0.05) else []
+        self.random.shuffle(words)
+        text = f"{' '.join([*words, 'state'])} {name}{self._display()}"
+        if not inner:
+            self.leaves[machine.name].append(name)
+            if "final" in words:
+                self.final[machine.name].add(name)
+            return text
+        children = [self._state(machine, names, n == 0, depth + 1) for n in range(2) if names]
+        return f"{text} {{ {'  '.join(children)} }}"
+
+    # Transitions
+
+    def _transitions(self, machine: MachinePlan) -> Iterator[str]:
+        self.labels = []
+        for event, parameters in machine.events.items():
+            for _ in range(self.random.choice([1, 2, 2, 3])):
+                yield self._on_event(machine, event, parameters)
+        for name, (_, outcomes) in machine.actions.items():
+            for outcome in outcomes:
+                env = self._machine_env(machine)
+                wild = self.chance(0.7)
+                yield self._transition(machine, env, f" on {name}.{outcome}", 0.2, wild=wild)
+        for _ in range(self.random.choice([0, 0, 1, 2])):
+            durations = [n for n, t in machine.params.items() if isinstance(t, m.DurationType)]
+            period = self.random.choice([*durations, "5s", "(2min)", "100ms"])
+            yield self._transition(machine, self._machine_env(machine), f" after {period}", 0.4)
+        for _ in range(self.random.choice([0, 1, 2])):
+            yield self._eventless(machine)
+        if self.chance(0.7):
+            yield self._transition(machine, self._machine_env(machine), " on crash", 0.2, quiet=True, wild=self.chance(0.8))
+
+    def _on_event(self, machine: MachinePlan, event: str, parameters: Mapping[str, m.Type]) -> str:
+        env, given = self._machine_env(machine), ""
+        if parameters and self.chance(0.85):
+            fresh = self.random.sample(["x", "y", "by_", "n_"], len(parameters))
+            names = list(parameters) if self.chance(0.5) and not set(parameters) & self._spoken() else fresh
+            env, given = env.bind(dict(zip(names, parameters.values(), strict=True))), f"({', '.join(names)})"
+        elif not parameters and self.chance(0.1):
+            given = "()"
+        channels = [c for c in self.plan.channels if c in machine.senders[event]]
+        prefix = f"{channels[0]}." if channels and channels[0] not in machine.actions and self.chance(0.3) else ""
+        return self._transition(machine, env, f" on {prefix}{event}{given}", 0.4)
+
+    def _spoken(self) -> set[str]:
+        """Names that an argument had better not hide."""
+        return {*self.plan.channels, *(x for e in self.plan.enums for x in e.members)}
+
+    def _eventless(self, machine: MachinePlan) -> str:
+        env = self._machine_env(machine, own_only=True)
+        guard = self.condition(env, 2)
+        wait = "wait and " if self.chance(0.85) else ""
+        text = f"({guard.text})" if wait else guard.text
+        body = self.do(self._machine_env(machine), self.random.choice([0, 1]), 1)
+        return f"{self._arrow(machine, False)} when {wait}{text}{body}"
+
+    def _transition(
+        self, machine: MachinePlan, env: Env, trigger: str, guarded: float, *, quiet: bool = False, wild: bool = False
+    ) -> str:
+        label = f"{self._label()}: " if self.chance(0.9) else ""
+        guard = f" when {self.condition(env, 2).text}" if self.chance(guarded) else ""
+        body = self.do(env, self.random.choice([0, 1, 1, 2, 3]), 2, quiet=quiet)
+        return f"{label}{self._arrow(machine, wild)}{trigger}{guard}{body}"
+
+    def _label(self) -> str:
+        """A new label, or, now and then, one that is there."""
+        if not self.labels or self.chance(0.9):
+            self.labels.append(self.random.choice(["e", "R", "class", "_"]) + str(len(self.labels) + 1))
+            return self.labels[-1]
+        return self.random.choice(self.labels)
+
+    def _arrow(self, machine: MachinePlan, wild: bool) -> str:
+        """Sources and targets: several of both, `*`, or none to go to."""
+        sources = self._sources(machine, wild)
+        if self.chance(0.15):
+            return sources
+        edges = [f"{sources} -> {self.random.choice(machine.states)}"]
+        others = [s for s in machine.states if s not in sources.split(", ") and s not in self.final[machine.name]]
+        if others and self.chance(0.15) and "*" not in sources:
+            edges.append(f"{self.random.choice(others)} -> {self.random.choice(machine.states)}")
+        return ", ".join(edges)
+
+    def _sources(self, machine: MachinePlan, wild: bool) -> str:
+        if wild or self.chance(0.1):
+            return "*"
+        lasting = [s for s in machine.states if s not in self.final[machine.name]] or machine.states
+        return ", ".join(self.random.sample(lasting, min(len(lasting), self.random.choice([1, 1, 2, 3]))))
+
+    def _rules(self, machine: MachinePlan) -> Iterator[str]:
+        """Hooks, ignored events, priorities, invariants."""
+        env = self._machine_env(machine)
+        if self.chance(0.3):
+            body = self.do(env, 1, 1)
+            if body:
+                states = ", ".join(self.random.sample(machine.states, self.random.choice([1, 1, 2])))
+                yield f"on {self.random.choice(['entry', 'exit'])}({states}){body}"
+        names = [*machine.events, *(f"{a}.{o}" for a, (_, listed) in machine.actions.items() for o in listed)]
+        for _ in range(self.random.choice([0, 1, 2])):
+            listed = ", ".join(self.random.sample(names, min(len(names), self.random.choice([1, 2]))))
+            states = "*" if self.chance(0.3) else ", ".join(self.random.sample(machine.states, 1))
+            yield f"ignore {listed} in {states}"
+        if self.chance(0.85):
+            some = self.random.sample([*machine.events, *machine.lets], self.random.choice([0, 0, 1]))
+            ranked = list(dict.fromkeys([*some, *self.labels]))
+            self.random.shuffle(ranked)
+            if self.chance(0.8):
+                ranked.append("*")
+            yield f"priority {' > '.join(ranked)}" if ranked else ""
+        if self.chance(0.3):
+            yield f"invariant {self.random.choice(['', 'same: ', 'class: '])}{self.condition(env, 2).text}"
+
+    # Locks and systems
+
+    def _locks(self) -> list[str]:
+        if self.chance(0.8):
+            return []
+        a, b, c = (self.capitals.pop() for _ in range(3))
+        return ["", f"locks {{ {a} > {b} > write({c})  {c} > child {c}", f"    operation {self.lower.pop()} {{ {a} {{ {b} }} }} }}"]
+
+    def _system(self) -> Iterator[str]:
+        groups: dict[str, tuple[str, int | None]] = {}
+        for name in self.plan.machines:
+            single = name in self.plan.channels.values() or self.chance(0.4)
+            group = next(x for x in reversed(self.lower) if x not in OPENS_EFFECT)
+            self.lower.remove(group)
+            groups[group] = (name, None if single else self.random.choice([1, 2, 2, 2]))
+        env = self._system_env(groups, self.plan.lets)
+        yield from ["", f"system {self.capitals.pop()} {{"]
+        for group, (machine, count) in groups.items():
+            yield f"    {self._instances(env, group, machine, count)}"
+        let = self.lower.pop()
+        if self.chance(0.4):
+            env = Env(env.module, env.names, env.functions, None, frozenset({let}))
+            yield f"    let {let} = {self.value(env, m.BOOL, 2).text}"
+            env = env.bind({let: m.BOOL})
+        if self.chance(0.45):
+            yield from self._environment(env)
+        if self.chance(0.3):
+            yield f"    recover {self.block(self.effects(env, self.random.choice([1, 2]), 1))}"
+        yield from self._asked(env)
+        yield "}"
+
+    def _system_env(self, groups: Mapping[str, tuple[str, int | None]], lets: Mapping[str, m.Type]) -> Env:
+        names: dict[str, m.Type] = dict(lets)
+        for group, (machine, count) in groups.items():
+            t = m.RefType(machine)
+            names[group] = t if count is None else m.SetType(t)
+            for n in range(count or 0):
+                names[f"{group}[{n}]"] = t
+        return Env(self.plan, names, self.plan.functions)
+
+    def _instances(self, env: Env, group: str, machine: str, count: int | None) -> str:
+        plan = self.plan.machines[machine]
+        text = f"{group}: {machine}" + ("" if count is None else f"[{count}]")
+        text += " symmetric" if count is not None and self.chance(0.2) else ""
+        text += f" in {self.random.choice(self.leaves[machine])}" if self.chance(0.2) else ""
+        instances = {n: x for n, x in env.names.items() if n not in self.plan.lets}
+        env = Env(env.module, instances, {}, own_only=True)
+        values = {n: self._initial(env, t) for n, t in plan.params.items() if self.possible(env, t)}
+        some = [n for n, t in plan.fields.items() if self.chance(0.3) and self.possible(env, t)]
+        values |= {n: self._initial(env, plan.fields[n]) for n in some}
+        return f"{text} {{ {', '.join(f'{n} = {x}' for n, x in values.items())} }}" if values else text
+
+    def _initial(self, env: Env, t: m.Type) -> str:
+        if isinstance(t, m.RangeType) and self.chance(0.3):
+            return self.random.choice([f"max({t.low}, min(index, {t.high}))", f"{t.low} + index"])
+        return self.value(env, t, 0).text
+
+    def _environment(self, env: Env) -> Iterator[str]:
+        lines = [x for _ in range(self.random.randint(4, 9)) if (x := self.offer(env)) is not None]
+        when = f" when {self.condition(env, 1).text}" if self.chance(0.3) else ""
+        kinds = ["crash", "crash between writes", "crash during recovery"]
+        lines += [f"{kind}{when}" for kind in kinds if self.chance(0.3)]
+        return iter(["    environment {", *(f"        {x}" for x in lines), "    }"])
+
+    def _asked(self, env: Env) -> Iterator[str]:
+        for kind in ("invariant", "reachable"):
+            if self.chance(0.4):
+                yield f"    {kind} {self.random.choice(['', 'n: '])}{self.condition(env, 2).text}"
+        if self.chance(0.2):
+            yield f"    property ({self.condition(env, 1).text}) ~> ({self.condition(env, 1).text})"
+
+
+# Types as text -------------------------------------------------------------------------------------------------------
+
+
+def shown(t: m.Type) -> str:
+    """A type as it is written."""
+    match t:
+        case m.BoolType():
+            return "bool"
+        case m.RangeType(low, high):
+            return f"{low}..{high}"
+        case m.DurationType():
+            return "duration"
+        case m.EnumType(name=name) | m.RefType(machine=name) | m.OpaqueType(name=name):
+            return name
+        case m.SetType(of):
+            return f"set<{shown(of)}>"
+        case m.ListType(of, bound):
+            return f"list<{shown(of)}>[{bound}]"
+        case m.OptionalType(of):
+            return f"{shown(of)}?"
+        case _:
+            raise TypeError(t)
+
+
+def _listed(parameters: Mapping[str, m.Type]) -> str:
+    return f"({', '.join(f'{n}: {shown(t)}' for n, t in parameters.items())})" if parameters else ""
