@@ -5,6 +5,7 @@ Each subcommand is a module of this package and is imported when it is called, s
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -87,6 +88,8 @@ INTERNAL = 70
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command. No traceback reaches a user, unless FSM_TRACEBACK is set to ask for one."""
+    # What a command makes, it mostly keeps to its end: looking for garbage often would only cost time.
+    gc.set_threshold(100_000, 50, 100)
     try:
         cli.main(arguments, prog_name="fsm", standalone_mode=True)
     except BrokenPipeError:

@@ -233,7 +233,8 @@ def _posting(place: Place) -> Iterator[Member]:
 def _typed_triggers(table: _Table) -> Member:
     """The library adds these to the model; a type checker learns of them here."""
     called = table.triggers()
-    handled = {triggered(t) or timer_key(t) for t in table.machine.transitions} | {i.event for i in table.machine.ignores}
+    handled = {i.event for i in table.machine.ignores}
+    handled |= {triggered(t) or timer_key(t) for t in table.machine.transitions}
     events = [e for e in table.machine.events if e.name in handled]
     heads = [
         f"def {called[e.name]}({signature(table.place, parameter_names(table.place, e), e.parameters)}) -> bool: ..."

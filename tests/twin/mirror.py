@@ -115,7 +115,7 @@ class Translation:
             case m.ListType(of=of):
                 return tuple(self.value(of, x) for x in found)
             case _:
-                assert found is True or found is False or isinstance(found, int | str)
+                assert isinstance(found, bool | int | str)
                 return found
 
 

@@ -36,14 +36,15 @@ class Explored:
 
     def __init__(self, universe: Universe) -> None:
         self.universe = universe
-        self._steps: dict[World, list[Step]] = {}
+        self._steps: dict[World, tuple[list[Step], list[Step]]] = {}
         self._results: dict[tuple[World, Step], Result] = {}
 
-    def steps(self, world: World) -> list[Step]:
-        """What can come next; a crash inside a step is not for generated code, whose steps are saved whole."""
+    def steps(self, world: World) -> tuple[list[Step], list[Step]]:
+        """What can come next, crashes apart. One inside a step is not for generated code, whose steps are saved whole."""
         if world not in self._steps:
             found = enabled(self.universe, world)
-            self._steps[world] = [s for s in found if not isinstance(s, CrashStep) or s.inside is None]
+            crashes: list[Step] = [s for s in found if isinstance(s, CrashStep) and s.inside is None]
+            self._steps[world] = ([s for s in found if not isinstance(s, CrashStep)], crashes)
         return self._steps[world]
 
     def fire(self, world: World, step: Step) -> Result:
@@ -62,18 +63,17 @@ class Choice:
 
     def starts_anew(self, world: World) -> bool:
         """Where nothing leads on, a walk tries some events, and then begins again."""
-        leading = any(not isinstance(s, CrashStep) for s in self.explored.steps(world))
+        leading, _ = self.explored.steps(world)
         return not leading and self.random.random() < 0.2
 
     def next(self, world: World) -> Step | None:
         """A step, enabled or not."""
-        steps = self.explored.steps(world)
-        if self.random.random() < 0.15 or not steps:
+        leading, crashes = self.explored.steps(world)
+        if self.random.random() < 0.15 or not (leading or crashes):
             return self.anything()
-        crashes = [s for s in steps if isinstance(s, CrashStep)]
-        if crashes and (len(crashes) == len(steps) or self.random.random() < 0.1):
+        if crashes and (not leading or self.random.random() < 0.1):
             return crashes[0]
-        return self.random.choice([s for s in steps if s not in crashes])
+        return self.random.choice(leading)
 
     def anything(self) -> Step | None:
         """Any event, to anyone."""
