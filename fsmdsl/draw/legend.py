@@ -21,7 +21,7 @@ MEANING: dict[Entry, str] = {
     "error": "error",
     "junction": "from each of several states",
     "crash": "after a crash",
-    "amended": "amended: not in the document",
+    "amended": "amended: not so in the document",
     "focus": "in focus",
     "seen": "reached or followed",
     "unseen": "never reached or followed",

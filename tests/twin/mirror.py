@@ -106,7 +106,8 @@ class Translation:
             case m.RefType():
                 return int(self.made.index(found))
             case m.DurationType():
-                return round(found * 1000)
+                seconds: float = found
+                return round(seconds * 1000)
             case m.EnumType(name=name, members=members):
                 names = self.context.packages[name.rpartition(".")[0]].members
                 return next(x for x in members if names[(name, x)] == found.name)

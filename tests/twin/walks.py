@@ -40,7 +40,7 @@ class Explored:
         self._results: dict[tuple[World, Step], Result] = {}
 
     def steps(self, world: World) -> tuple[list[Step], list[Step]]:
-        """What can come next, crashes apart. One inside a step is not for generated code, whose steps are saved whole."""
+        """What can come next, crashes apart. Those inside a step are left out: generated steps are saved whole."""
         if world not in self._steps:
             found = enabled(self.universe, world)
             crashes: list[Step] = [s for s in found if isinstance(s, CrashStep) and s.inside is None]
