@@ -1,11 +1,11 @@
-"""The application as one would write it by hand for speed: whole numbers for states, comparisons, a method per event."""
+"""The application written by hand for speed: whole numbers for states, comparisons, a method per event."""
 
 from __future__ import annotations
 
 NEW, ACCEPTED, STARTING, RUNNING, COMPLETING, COMPLETED, EXPIRED, FAILING, FAILED, REJECTED = range(10)
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The event means nothing in the state."""
 
 
@@ -26,7 +26,7 @@ class Application:
         elif now == 4:
             self.state = 3
         else:
-            raise Refused("Run", now)
+            raise RefusedError("Run", now)
 
     def complete(self) -> None:
         now = self.state
@@ -35,11 +35,11 @@ class Application:
         elif now == 4:
             self.state = 5
         else:
-            raise Refused("Complete", now)
+            raise RefusedError("Complete", now)
 
     def expire(self) -> None:
         if self.state != 5:
-            raise Refused("Expire", self.state)
+            raise RefusedError("Expire", self.state)
         self.state = 6
 
     def fail(self) -> None:
@@ -49,9 +49,9 @@ class Application:
         elif now == 7:
             self.state = 8
         else:
-            raise Refused("Fail", now)
+            raise RefusedError("Fail", now)
 
     def reject(self) -> None:
         if self.state != 0:
-            raise Refused("Reject", self.state)
+            raise RefusedError("Reject", self.state)
         self.state = 9

@@ -28,7 +28,7 @@ def moves() -> Iterator[tuple[str, str, str]]:
 
 def generated() -> Made:
     """What `fsm generate` writes."""
-    from application import Application
+    from application import Application  # type: ignore[import-not-found,unused-ignore]
 
     return Application, lambda x: x.state.value
 
@@ -67,7 +67,7 @@ def transitions_models() -> Made:
 
 def python_statemachine() -> Made:
     """`python-statemachine`."""
-    from statemachine import State, StateMachine
+    from statemachine import State, StateMachine  # type: ignore[import-not-found,unused-ignore]
 
     states = {s: State(initial=s == "New", final=s in ("Expired", "Failed", "Rejected")) for s in STATES}
     events: dict[str, Any] = {}

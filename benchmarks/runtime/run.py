@@ -1,7 +1,7 @@
 """How fast generated classes are, beside a hand-written one and other libraries: same machine, same work, one run.
 
-Usage: python benchmarks/runtime/run.py [runs]. Writes benchmarks/results/runtime.json and runtime.md, and exits with 1 if
-a promise is not kept. Libraries that are not installed are left out (`pip install transitions python-statemachine`).
+Usage: python benchmarks/runtime/run.py [runs]. Writes benchmarks/results/runtime.json and runtime.md, and exits with 1
+if a promise is not kept. Libraries that are not installed are left out (`pip install transitions python-statemachine`).
 Implementations take turns, so that what else the computer does falls on all of them alike.
 """
 
@@ -54,9 +54,9 @@ def compile_with_mypyc(source: Path, folder: Path, what: str) -> bool:
 def measure(name: str, runs: int, *paths: Path) -> Figures | None:
     """One implementation in a process of its own; None where it cannot be run."""
     path = os.pathsep.join([*map(str, paths), str(HERE), os.environ.get("PYTHONPATH", "")])
-    command = [sys.executable, str(HERE / "measure.py"), name, str(runs)]
+    command = [sys.executable, "-P", str(HERE / "measure.py"), name, str(runs)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
-    return json.loads(done.stdout) if done.returncode == 0 else None
+    return dict(json.loads(done.stdout)) if done.returncode == 0 else None
 
 
 def best(rounds: list[Figures]) -> Figures:
@@ -88,7 +88,7 @@ def results(runs: int) -> dict[str, Any]:
         if compile_with_mypyc(HERE, compiled, "hand.py"):
             who.append(("by_hand, mypyc", "by_hand", (compiled,)))
         rounds: dict[str, list[Figures]] = {}
-        for _ in range(3):
+        for _ in range(5):
             for label, name, paths in who:
                 figures = measure(name, runs, *paths)
                 if figures is not None:

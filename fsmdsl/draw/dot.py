@@ -18,7 +18,7 @@ from fsmdsl.draw.legend import MEANING, Entry, legend
 from fsmdsl.draw.text import wrapped
 
 if TYPE_CHECKING:
-    from graphviz import Digraph  # type: ignore[import-untyped]
+    from graphviz import Digraph
 
 INK = "#24292f"
 PALE = f"{INK}0d"
