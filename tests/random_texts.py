@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from functools import cache
 
-from fsmdsl.parse.table import Rule, load
+from fsmdsl.parse.table import Rule, is_made, load
 
 NAMES = ("a", "b", "Cell", "c_1", "Open", "next", "count", "priority", "add", "from", "source", "error", "child")
 TEXTS = {
@@ -33,19 +33,19 @@ def _heights() -> dict[str, int]:
     heights: dict[str, int] = {}
     while len(heights) < len(_rules()):
         for made, rules in _rules().items():
-            known = [_height(r, heights) for r in rules if all(s in heights for s in r.symbols if s.startswith("<"))]
+            known = [_height(r, heights) for r in rules if all(s in heights for s in r.symbols if is_made(s))]
             if known and made not in heights:
                 heights[made] = min(known)
     return heights
 
 
 def _height(rule: Rule, heights: dict[str, int]) -> int:
-    return 1 + max((heights[s] for s in rule.symbols if s.startswith("<")), default=0)
+    return 1 + max((heights[s] for s in rule.symbols if is_made(s)), default=0)
 
 
 def sentence(chance: random.Random, symbol: str = "<start>", budget: int = 26) -> list[str]:
     """The tokens of something that the grammar allows; no deeper than the budget if that can be."""
-    if not symbol.startswith("<"):
+    if not is_made(symbol):
         return [chance.choice(TEXTS.get(symbol, (symbol,)))]
     rules = _rules()[symbol]
     fitting = [r for r in rules if _height(r, _heights()) <= budget]

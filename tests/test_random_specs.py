@@ -8,7 +8,7 @@ from random import Random
 from typing import get_args
 
 import pytest
-from random_modules import spec
+from random_specs import spec
 
 from fsmdsl import model as m
 from fsmdsl.checks import check

@@ -7,7 +7,9 @@ from typing import Any
 
 Made = tuple[Callable[[], Any], Callable[[Any], str]]
 
-STATES = ["New", "Accepted", "Starting", "Running", "Completing", "Completed", "Expired", "Failing", "Failed", "Rejected"]
+STATES = [
+    "New", "Accepted", "Starting", "Running", "Completing", "Completed", "Expired", "Failing", "Failed", "Rejected",
+]  # fmt: skip
 MOVES = """
 run: New Accepted, Accepted Starting, Starting Running, Running Running, Completing Running
 complete: Accepted Completing, Running Completing, Completing Completed

@@ -95,7 +95,7 @@ def _due(place: Place, follow: Follow, t: m.Transition) -> list[str]:
         inner = list(code)
         if t.guard is not None:
             again = _start(place, t)
-            last = [again] if inner[-1] == again else ["else:", f"    {again}"]
+            last = [again] if again in inner else ["else:", f"    {again}"]
             inner = [f"if {python(place, t.guard)}:", *indented(x for x in code if x != again), *last]
         lines += [f"{'elif' if lines else 'if'} {_active(place, leaves)}:", *indented(inner)]
     return lines

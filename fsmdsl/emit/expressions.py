@@ -321,6 +321,8 @@ def _quantified(place: Place, e: m.Quantified) -> str:
     ordered = may_fail(place.file.context.model, e.body, place.system)
     over = in_order(place, e.over) if ordered else _visited(place, e.over)
     if e.kind == "count":
+        if not ordered and isinstance(e.over.type, m.SetType):
+            over = _set_display(place, e.over) or over
         return f"sum(1 for {name} in {over} if {python(inner, e.body, Binds.OR)})"
     return f"{'all' if e.kind == 'all' else 'any'}({body} for {name} in {over})"
 
@@ -339,7 +341,8 @@ def in_order(place: Place, over: m.Expr) -> str:
         case m.SetType(of=m.RefType()) if isinstance(over, m.Instances | m.AllOf):
             return text
         case m.SetType(of=m.RefType()):
-            return f"{place.file.machinery('in_order')}({_visited(place, over)})"
+            several = _set_display(place, over) if isinstance(over, m.Collection) and len(over.items) > 1 else None
+            return f"{place.file.machinery('in_order')}({several or _visited(place, over)})"
         case m.SetType(of=m.EnumType() as t) if not t.ordered:
             return f"sorted({text}, key=list({place.file.enum(t)}).index)"
         case m.SetType(of=m.RangeType() | m.BoolType() | m.EnumType()):

@@ -11,9 +11,10 @@ RESERVED = frozenset([*keyword.kwlist, *dir(builtins)])
 """Names that a module or a function cannot use for its own."""
 
 RESERVED_IN_CLASSES = frozenset([
-    *keyword.kwlist, "bool", "dict", "float", "frozenset", "int", "list", "object", "property", "str", "tuple",
+    *keyword.kwlist, "all", "any", "bool", "dict", "float", "frozenset", "int", "len", "list", "max", "min", "object",
+    "property", "sorted", "str", "sum", "super", "tuple",
 ])  # fmt: skip
-"""Names that a class cannot use for its members, as its own text needs them."""
+"""Names that a class cannot use for its members, which its constructor takes: its own text needs them."""
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 

@@ -200,3 +200,25 @@ def within(e: m.Effect) -> Iterator[m.Effect]:
             return
     for x in inner:
         yield from within(x)
+
+
+def recurring(machine: m.Machine) -> frozenset[str]:
+    """The leaves that a machine can come back to. It spends its life in these, and passes the others once."""
+    after = {
+        leaf.name: {
+            machine.entered(t.target) if t.target is not None else leaf.name
+            for t in machine.transitions
+            if t.source in set(machine.ancestors(leaf.name))
+        }
+        for leaf in machine.leaves
+    }
+    return frozenset(leaf for leaf in after if leaf in _reached(after, leaf))
+
+
+def _reached(after: Mapping[str, set[str]], start: str) -> set[str]:
+    found, todo = set(after[start]), list(after[start])
+    while todo:
+        new = after[todo.pop()] - found
+        found |= new
+        todo += new
+    return found

@@ -9,11 +9,14 @@ from fsmdsl import model as m
 from fsmdsl.emit.expressions import python
 from fsmdsl.emit.names import snake
 from fsmdsl.emit.place import Place
-from fsmdsl.emit.rows import Level, comes_before, levels, rivals
+from fsmdsl.emit.rows import Level, comes_before, levels, recurring, rivals
 from fsmdsl.emit.text import indented, literal, outermost_text
 from fsmdsl.emit.traits import may_fail
 
 IGNORED = ["pass  # ignored"]
+
+Code = tuple[str, ...]
+"""Statements, as the key of the states that share them."""
 
 Follow = Callable[[Place, str, m.Transition], list[str]]
 """The statements that follow a transition from a leaf."""
@@ -44,12 +47,12 @@ class Trigger:
 def dispatch(trigger: Trigger, passed: Mapping[str, Sequence[str]] | None = None, fast: bool = False) -> list[str]:
     """The whole choice: by state, then by guard. States with the same code share it.
 
-    `passed` says what states do in which no transition is enabled, where it is not what `otherwise` says. `fast`: tests
-    that let most through come first, and are written as comparisons.
+    `passed` says what states do in which no transition is enabled, where it is not what `otherwise` says. `fast`: the
+    likely states come first, and tests are written as comparisons.
     """
     machine = trigger.place.machine
     assert machine is not None
-    groups: dict[tuple[str, ...], list[str]] = {}
+    groups: dict[Code, list[str]] = {}
     for leaf in machine.leaves:
         last = (passed or {}).get(leaf.name, trigger.otherwise)
         code = chosen(trigger, leaf.name, levels(machine, leaf.name, trigger.name), last)
@@ -57,7 +60,7 @@ def dispatch(trigger: Trigger, passed: Mapping[str, Sequence[str]] | None = None
             groups.setdefault(tuple(code), []).append(leaf.name)
     if not fast and len(groups) == 1 and len(next(iter(groups.values()))) == len(machine.leaves):
         return list(next(iter(groups)))
-    ordered = sorted(groups.items(), key=lambda g: -len(g[1])) if fast else list(groups.items())
+    ordered = _likely_first(machine, groups) if fast else list(groups.items())
     complete = sum(map(len, groups.values())) == len(machine.leaves)
     parts = [_part(trigger, code, leaves, fast) for code, leaves in ordered]
     guarded = any(guard for _, guard, _ in parts)
@@ -72,6 +75,13 @@ def dispatch(trigger: Trigger, passed: Mapping[str, Sequence[str]] | None = None
     if trigger.otherwise and (guarded or not complete):
         lines += ["else:", *indented(trigger.otherwise)] if lines else trigger.otherwise
     return ["state = self._state", *lines] if len(groups) > 1 or fast else _directly(lines)
+
+
+def _likely_first(machine: m.Machine, groups: dict[Code, list[str]]) -> list[tuple[Code, list[str]]]:
+    """States that a machine comes back to are asked for before those that it passes once, many before few."""
+    often = recurring(machine)
+    sorted_ = [(code, sorted(leaves, key=lambda x: x not in often)) for code, leaves in groups.items()]
+    return sorted(sorted_, key=lambda group: -sum(1000 if x in often else 1 for x in group[1]))
 
 
 def _part(trigger: Trigger, code: Sequence[str], leaves: Sequence[str], fast: bool) -> tuple[str, str, Sequence[str]]:

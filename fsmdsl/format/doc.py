@@ -146,8 +146,9 @@ class _Writer:
         return len(self._line) or self._indent
 
     def text(self, text: str) -> None:
-        if text and not self._line:
-            self._line = " " * self._indent
+        if not self._line:
+            text = text.lstrip(" ")
+            self._line = " " * self._indent if text else ""
         self._line += text
 
     def break_line(self, indent: int, blank: bool = False) -> None:

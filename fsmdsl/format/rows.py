@@ -183,7 +183,7 @@ def _amendment(p: Printer, node: Node, indent: int) -> Iterator[Row]:
     assert isinstance(last, Node)
     if last.rule in ("amend_body", "lock_amend_body"):
         begin, *others = _braces(p, head, p.elements(last), indent)
-        parts = [*head[2:], p.elements(last)[0]]
+        parts = [*head[2:], *p.elements(last)[: 1 if others else 2]]
         yield from [_reasoned(p, begin, head[:2], parts), *others]
     else:
         yield _reasoned(p, _margined(p, "", indent, head), head[:2], head[2:])
@@ -212,7 +212,11 @@ def _enum(p: Printer, node: Node, indent: int) -> Iterator[Row]:
     end = Row("", indent, [Cell("}")], p.take_above(last), behind=row.behind, above_indent=indent + 1)
     row.behind = p.take_behind(p.first(elements[brace]))
     yield row
-    yield from _members(p, elements[brace + 1 : -1], indent + 1)
+    members = elements[brace + 1 : -1]
+    if members:
+        yield from _members(p, members, indent + 1)
+    else:
+        end.join()
     yield end
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from fsmdsl.parse.automaton import Frame, probe
-from fsmdsl.parse.table import Table, load
+from fsmdsl.parse.table import Table, is_made, load
 
 SHOWN = 6
 """How many things a message names at most."""
@@ -56,7 +56,7 @@ def listing(table: Table, top: Frame) -> str | None:
     """What can stand there, such as "a state, `on` or `when`"; None if it is too much to help."""
     found: set[str] = set()
     for kind in table.moves[top.state]:
-        after = None if kind.startswith("<") else probe(table, top, kind)
+        after = None if is_made(kind) else probe(table, top, kind)
         if after is not None and after.below is not None:
             found.update(_phrases(table, after.below.state, kind))
     shown = _shortened(found)
@@ -88,7 +88,7 @@ def _begins(table: Table, inside: str, symbol: str, kind: str) -> Iterator[str]:
     called = ROLES.get((inside, symbol)) or PHRASES.get(symbol)
     if called is not None:
         yield CONDITION if called == EXPRESSION and inside in CONDITIONAL else called
-    elif not symbol.startswith("<"):
+    elif not is_made(symbol):
         yield f"`{symbol}`"
     else:
         for rule in table.rules:

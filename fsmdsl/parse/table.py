@@ -45,6 +45,11 @@ class Table:
     items: tuple[frozenset[str], ...]
 
 
+def is_made(symbol: str) -> bool:
+    """Whether a symbol is what rules make, and no token."""
+    return symbol.startswith("<") and symbol.endswith(">")
+
+
 @cache
 def load() -> Table:
     """The table of this version of the language."""

@@ -1,0 +1,70 @@
+"""One meaning, on random specs: `step` and the generated classes walk side by side."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from fsmdsl import model as m
+from fsmdsl.parse import parse
+from fsmdsl.resolve import resolve
+from fsmdsl.source import Source
+from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, World
+from mirror import Packages
+from walks import Explored, Walk
+
+sys.path.append(str(Path(__file__).parents[1]))
+from random_specs import spec
+
+SEEDS = range(220)
+RUNS, STEPS = 6, 15
+MOST_ANSWERS = 60
+
+
+class UnendingError(Exception):
+    """Each answer of hand-written code asks for the next."""
+
+
+class Bounded(Explored):
+    """Gives up where hand-written code that answers at once would answer for ever."""
+
+    answers = 0
+
+    def steps(self, world: World) -> list[Step]:
+        self.answers = 0
+        return super().steps(world)
+
+    def fire(self, world: World, step: Step) -> Result:
+        self.answers += 1
+        if self.answers > MOST_ANSWERS:
+            raise UnendingError
+        return super().fire(world, step)
+
+
+def model_of(seed: int) -> m.Model:
+    resolved = resolve([parse(Source(f"{seed}.fsm", spec(seed))).module])
+    assert resolved.model is not None
+    return resolved.model
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("random")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_walks_through_random_specs_agree(seed: int, folder: Path) -> None:
+    model = model_of(seed)
+    (system,) = model.systems.values()
+    packages = Packages(model, folder, f"twin_of_{seed}")
+    universe = Universe(model, system)
+    if universe.fault is not None:  # the generated constructors refuse such values
+        return
+    explored = Bounded(universe)
+    for run in range(RUNS):
+        try:
+            Walk(explored, packages, run).run(STEPS)
+        except (FaultError, TooManyValuesError, UnendingError):
+            return
