@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fsmdsl import model as m
 from random_expressions import Env, MachinePlan, Text, Writer, bare
+
+from fsmdsl import model as m
 
 
 class EffectWriter(Writer):

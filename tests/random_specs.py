@@ -9,21 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from random import Random
 
-from fsmdsl import model as m
 from random_effects import EffectWriter
 from random_expressions import Env, MachinePlan, ModulePlan
 
-CAPITALS = """Cell Group Job Node Queue Slice Pod None_ True_ Machine System State Event Enum Any Protocol Timer Clock
-Type Channel World Step Self Value Message Exception str_ Int List_ Set Waiting Busy Idle Used Free Done Lost Failed Up
-Down Running Deploying Pending Reserved Deleted Starting Stopped Open Closed A B C D_1 Overlap Full Lent X9""".split()
-LOWER = """class class_ lambda def is_ print type id name value values items keys priority count size initial final
-error source title status first_ rest_ min_ level user cells ready load owner other peers limit period beats kind
-color mode start stop take free lend back go tick tock reset open_ close yield return try with_ assert_ global del pass
-async_ await_ raise from_ while break continue nonlocal except finally state_ event_ machine_ system_ clock now
-transition handler guard effects entry exit symmetric fair weak strong write read child operation locks fifo bag crash_
-recover environment_ property_ reachable deliver lose duplicate expect via timeout fails index_
-send add remove to durable_ persistent volatile transient mro __init__ __class__ _private label_ snapshot restore
-connect match case str int bool_ list_ set_ dict_ range_ len_ self_ cls object_ super_ copy deepcopy""".split()
+from fsmdsl import model as m
+
+CAPITALS = ["Cell", "Group", "Job", "Node", "Queue", "Slice", "Pod", "None_", "True_", "Machine", "System", "State", "Event", "Enum", "Any", "Protocol", "Timer", "Clock", "Type", "Channel", "World", "Step", "Self", "Value", "Message", "Exception", "str_", "Int", "List_", "Set", "Waiting", "Busy", "Idle", "Used", "Free", "Done", "Lost", "Failed", "Up", "Down", "Running", "Deploying", "Pending", "Reserved", "Deleted", "Starting", "Stopped", "Open", "Closed", "A", "B", "C", "D_1", "Overlap", "Full", "Lent", "X9"]
+LOWER = ["class", "class_", "lambda", "def", "is_", "print", "type", "id", "name", "value", "values", "items", "keys", "priority", "count", "size", "initial", "final", "error", "source", "title", "status", "first_", "rest_", "min_", "level", "user", "cells", "ready", "load", "owner", "other", "peers", "limit", "period", "beats", "kind", "color", "mode", "start", "stop", "take", "free", "lend", "back", "go", "tick", "tock", "reset", "open_", "close", "yield", "return", "try", "with_", "assert_", "global", "del", "pass", "async_", "await_", "raise", "from_", "while", "break", "continue", "nonlocal", "except", "finally", "state_", "event_", "machine_", "system_", "clock", "now", "transition", "handler", "guard", "effects", "entry", "exit", "symmetric", "fair", "weak", "strong", "write", "read", "child", "operation", "locks", "fifo", "bag", "crash_", "recover", "environment_", "property_", "reachable", "deliver", "lose", "duplicate", "expect", "via", "timeout", "fails", "index_", "send", "add", "remove", "to", "durable_", "persistent", "volatile", "transient", "mro", "__init__", "__class__", "_private", "label_", "snapshot", "restore", "connect", "match", "case", "str", "int", "bool_", "list_", "set_", "dict_", "range_", "len_", "self_", "cls", "object_", "super_", "copy", "deepcopy"]
 
 OPENS_EFFECT = {"add", "remove", "send"}
 OPENS_HOOK = {"entry", "exit"}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fsmdsl import model as m
-from fsmdsl.step.describe import shown
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
 from fsmdsl.step import EventStep, Result, Step, Universe, Value, World, describe, enabled, fire, initial
+from fsmdsl.step.describe import shown
 
 
 def compiled(text: str) -> m.Model:

@@ -8,9 +8,19 @@ import pytest
 from stepping import compiled, only_system
 
 from fsmdsl import model as m
-from fsmdsl.step.describe import duration, shown
-from fsmdsl.step.evaluate import MOST, TooManyValuesError, cardinality, default, domain, domains, elements, outside, rank
 from fsmdsl.step import FaultError, Universe, holds, initial, value
+from fsmdsl.step.describe import duration, shown
+from fsmdsl.step.evaluate import (
+    MOST,
+    TooManyValuesError,
+    cardinality,
+    default,
+    domain,
+    domains,
+    elements,
+    outside,
+    rank,
+)
 
 LEVEL = m.EnumType("t.Level", ("low", "mid", "high"), True)
 DIGIT = m.RangeType(0, 2)

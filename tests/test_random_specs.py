@@ -95,7 +95,9 @@ def test_steps_end_in_worlds_of_declared_types_or_in_faults(seed: int) -> None:
                 result = fire(universe, world, step)
                 check_result(universe, world, step, result)
                 assert fire(universe, world, step) == result
-            ended = [r for s in random.sample(steps, min(3, len(steps))) if (r := fire(universe, world, s)).fault is None]
+            ended = [
+                r for s in random.sample(steps, min(3, len(steps))) if (r := fire(universe, world, s)).fault is None
+            ]
             if not ended:
                 break
             world = ended[0].world

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from stepping import Run
 
-from fsmdsl.step.cascade import DEEPEST_CASCADE
 from fsmdsl.step import describe
+from fsmdsl.step.cascade import DEEPEST_CASCADE
 
 DOOR = """
 machine Door {

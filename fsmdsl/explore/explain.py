@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from fsmdsl import model as m
 from fsmdsl.step.describe import shown
 from fsmdsl.step.evaluate import Frame, elements, evaluate, reference, truth, words
-from fsmdsl.walk import children
 from fsmdsl.step.world import FaultError
+from fsmdsl.walk import children
 
 
 def explain(frame: Frame, e: m.Expr) -> list[str]:

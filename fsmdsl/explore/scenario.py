@@ -8,7 +8,6 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
-from fsmdsl.step.evaluate import Frame, TooManyValuesError, evaluate, reference, truth
 from fsmdsl.explore.explain import explain
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.source import Span
@@ -28,6 +27,7 @@ from fsmdsl.step import (
     fire,
     initial,
 )
+from fsmdsl.step.evaluate import Frame, TooManyValuesError, evaluate, reference, truth
 
 FAILS = Rule(
     "FSM401",

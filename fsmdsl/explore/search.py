@@ -12,11 +12,11 @@ from time import perf_counter
 from typing import Literal
 
 from fsmdsl import model as m
-from fsmdsl.step.evaluate import Frame, truth
 from fsmdsl.explore.explain import explain
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.explore.verdict import Limits, Progress
 from fsmdsl.step import Fault, FaultError, Step, TooManyValuesError, Universe, World, enabled, fire, initial, stuck
+from fsmdsl.step.evaluate import Frame, truth
 from fsmdsl.step.world import Followed, Result
 
 REPORT_EVERY = 1000

@@ -40,8 +40,8 @@ class Printer:
         self.text = source.text
         self.tokens = reading.tokens
         self.margins = margins(source, reading)
-        self._first = {t.start: i for i, t in enumerate(reading.tokens)}
-        self._last = {t.end: i for i, t in enumerate(reading.tokens)}
+        self._first = {t.start: i for i, t in enumerate(reading.tokens[:-1])}
+        self._last = {t.end: i for i, t in enumerate(reading.tokens[:-1])}
 
     # Elements
 
