@@ -42,9 +42,9 @@ def _written(context: Context, module_name: str) -> dict[str, str]:
         shared = machinery(context, module_name, texts) if context.dialect == "classes" else support(texts)
         if shared:
             out["/".join((*home, "machinery.py"))] = shared
-    for depth in range(len(place)):
+    for depth in range(1, len(place)):
         if place[:depth] not in [p.folder for p in context.packages.values()]:
-            out.setdefault("/".join((*place[:depth], "__init__.py")), _INNER if depth else _TOP)
+            out.setdefault("/".join((*place[:depth], "__init__.py")), _INNER)
     return dict(sorted(out.items()))
 
 
@@ -55,5 +55,4 @@ def _files(context: Context, module: m.Module) -> dict[str, str]:
     return {**files, "__init__": face(context, module, files)}
 
 
-_TOP = f'{mark(None)}\n"""Generated code: one package for each module of the specs."""\n'
 _INNER = f'{mark(None)}\n"""Generated code: the packages of modules that belong together."""\n'

@@ -30,7 +30,7 @@ from fsmdsl.emit.place import Place
 from fsmdsl.emit.rows import move, stored, triggers
 from fsmdsl.emit.selection import IGNORED, Follow, Trigger, dispatch
 from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
-from fsmdsl.emit.traits import anywhere, connected
+from fsmdsl.emit.traits import connected, reads_wait
 from fsmdsl.emit.types import annotation
 
 
@@ -40,7 +40,7 @@ def machine_class(place: Place) -> list[str]:
     assert machine is not None
     base = file.machinery("Machine")
     file.define(names.class_)
-    waits = uses_wait(place)
+    waits = reads_wait(machine)
     members = [
         _slots(place, waits),
         _constructor(place, waits),
@@ -58,15 +58,6 @@ def machine_class(place: Place) -> list[str]:
     ]
     doc = docstring(sentence(machine.doc) or f"{machine.display}.", 1)
     return [*constants(place), "", "", f"class {names.class_}({base}):", *indented([*doc, "", *joined(members)])]
-
-
-def uses_wait(place: Place) -> bool:
-    """Does any condition of the machine read `wait`?"""
-    machine = place.machine
-    assert machine is not None
-    read = [t.guard for t in machine.transitions if t.guard is not None] + [x.value for x in machine.lets]
-    read += [x.condition for x in machine.invariants]
-    return any(isinstance(x, m.Wait) for e in read for x in anywhere(e))
 
 
 # The constructor -----------------------------------------------------------------------------------------------------

@@ -148,7 +148,7 @@ def checked(file: File, place: m.Type, value: m.Expr | None, text: str, name: st
             inner = text
             if isinstance(of, m.RangeType) and not _fits_inside(value, of):
                 inner = f"{file.machinery('each_in_range')}({text}, {of.low}, {of.high}, {literal(name)})"
-            if value is not None and isinstance(value.type, m.ListType) and value.type.bound <= bound:
+            if value is not None and isinstance(value.type, m.ListType) and _longest(value, value.type) <= bound:
                 return inner
             return f"{file.machinery('not_longer')}({inner}, {bound}, {literal(name)})"
         case _:
@@ -166,11 +166,20 @@ def needs_check(t: m.Type) -> bool:
             return False
 
 
+def _longest(value: m.Expr, t: m.ListType) -> int:
+    return len(value.items) if isinstance(value, m.Collection) else t.bound
+
+
 def _fits_inside(value: m.Expr | None, of: m.RangeType) -> bool:
+    if isinstance(value, m.Collection):
+        return all(_fits(x, of) for x in value.items)
     return value is not None and isinstance(value.type, m.ListType) and _inside(value.type.of, of)
 
 
 def _fits(value: m.Expr, place: m.Type) -> bool:
+    if isinstance(value, m.Collection) and isinstance(place, m.SetType | m.ListType):  # it has the type of its place
+        short = isinstance(place, m.SetType) or len(value.items) <= place.bound
+        return short and all(_fits(x, place.of) for x in value.items)
     return _inside(value.type, place)
 
 

@@ -77,6 +77,7 @@ def machinery(context: Context, module: str, files: Iterable[str]) -> str:
         ranges=bool(used & {"in_range", "in_range_or_none", "each_in_range"}),
         functions=bool(used & _HELPERS),
         slots=_slots(context, module),
+        values=bool(used & {"present", "first", "without", "not_longer", "subsets"}),
         collections=", ".join(_collections(traits, used)),
         mark=mark(None),
         lost_in_crash=_lost(context, module),

@@ -21,7 +21,7 @@ from fsmdsl.emit.naming import MachineNames
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.rows import effects_of, levels, move, stored, triggered, triggers
 from fsmdsl.emit.text import docstring, folded, indented, literal, mark, sentence
-from fsmdsl.emit.traits import needs_system
+from fsmdsl.emit.traits import needs_system, referred
 
 
 def tabular(context: Context, module: m.Module) -> dict[str, str]:
@@ -31,7 +31,7 @@ def tabular(context: Context, module: m.Module) -> dict[str, str]:
     files = {names.machines[x.qualified].file: _file(context, x) for x in flat}
     if module.enums or module.opaques:
         files["values"] = values_file(context, module)
-    plain = [x for x in module.lets if not needs_system(context.model, x.value)]
+    plain = [x for x in module.lets if _is_known(context, x)]
     if plain:
         file = File(context, module.name, "derived")
         lets = [derived_function(file, x, names.lets[x.name]) for x in plain]
@@ -41,6 +41,12 @@ def tabular(context: Context, module: m.Module) -> dict[str, str]:
     if left_out:
         doc += f"\n\nLeft out, for states in states or transitions without events: {', '.join(left_out)}."
     return {**files, "__init__": "\n".join([mark(module.name), *docstring(doc), ""])}
+
+
+def _is_known(context: Context, let: m.Let) -> bool:
+    """Does a derived value look at nothing but models?"""
+    machines = [x for p in let.parameters for x in referred(p.type)]
+    return all(map(context.written, machines)) and not needs_system(context.model, let.value)
 
 
 def _file(context: Context, machine: m.Machine) -> str:

@@ -8,6 +8,7 @@ from functools import cache
 
 from fsmdsl import model as m
 from fsmdsl.emit.rows import effects_of, triggers
+from fsmdsl.walk import operands
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +37,25 @@ def traits(model: m.Model, modules: Iterable[str]) -> Traits:
         outcomes=any(a.outcomes for a in actions),
         asynchronous=any(a.asynchronous for a in actions),
         timers=any(triggers(x, m.OnTimer) for x in machines),
-        rounds=any(triggers(x, m.Eventless) for x in machines),
+        rounds=any(map(_has_rounds, machines)),
         crashes=any(s.crashes or s.recover is not None for s in systems) or any(map(_knows_crashes, machines)),
         recovers=any(s.recover is not None for s in systems),
         channels=any(module.channels for module in these),
         systems=any(not standalone(model, x) for x in machines) or any(module.systems for module in these),
     )
+
+
+def _has_rounds(machine: m.Machine) -> bool:
+    """Is there something to do at the end of a step: transitions without an event, or `wait` to become true again?"""
+    return bool(triggers(machine, m.Eventless)) or (bool(triggers(machine, m.OnOutcome)) and reads_wait(machine))
+
+
+def reads_wait(machine: m.Machine) -> bool:
+    """Does anything of a machine read `wait`?"""
+    read = [t.guard for t in machine.transitions if t.guard is not None] + [x.value for x in machine.lets]
+    read += [x.condition for x in machine.invariants]
+    read += [x for effect in effects_of(machine) for x in operands(effect)]
+    return any(isinstance(x, m.Wait) for e in read for x in anywhere(e))
 
 
 def _knows_crashes(machine: m.Machine) -> bool:

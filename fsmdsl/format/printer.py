@@ -132,18 +132,20 @@ class Printer:
             return [self.doc(opening), self.doc(closing)]
         inside: list[Doc] = [Line()]
         for item, after in zip_longest(items, items[1:]):
+            behind = self.take_behind(self.last(item))
             inside.append(self.doc(item))
-            inside.append(self._separator(item, after))
+            inside.append(self._separator(item, after, behind))
         ending = [above_doc(above)] if above else []
         return [self.doc(opening), Nest([*inside, ending]), Line(), self.doc(closing)]
 
-    def _separator(self, item: Node, after: Node | None) -> Doc:
+    def _separator(self, item: Node, after: Node | None, behind: str) -> Doc:
         """`;` on one line. On lines of their own items need none, unless a word could be taken for a keyword then."""
         i = self.last(item) + 1
-        kept: list[Doc] = []
+        kept: list[Doc] = [Remark(behind), Hard()] if behind else []
         if self.tokens[i].kind == ";":
-            above, behind = self.take_above(i), self.take_behind(i)
-            kept = [[above_doc(above)] if above else [], [Remark(behind), Hard()] if behind else []]
+            kept.append(above_doc(self.take_above(i)))
+            further = self.take_behind(i)
+            kept.extend([further if kept[0] else Remark(further), Hard()] if further else [])
         if after is None:
             return kept
         words = self.tokens[self.last(item)].text, self.tokens[self.first(after)].text

@@ -208,9 +208,9 @@ def _enum(p: Printer, node: Node, indent: int) -> Iterator[Row]:
         yield row
         return
     brace = next(i for i, e in enumerate(elements) if _name(e) == "{")
-    row.kind, row.cells = "", [Cell(p.sequence("enum", elements[: brace + 1]))]
     end = Row("", indent, [Cell("}")], p.take_above(last), behind=row.behind, above_indent=indent + 1)
     row.behind = p.take_behind(p.first(elements[brace]))
+    row.kind, row.cells = "", [Cell(p.sequence("enum", elements[: brace + 1]))]
     yield row
     members = elements[brace + 1 : -1]
     if members:
