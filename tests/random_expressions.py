@@ -371,7 +371,7 @@ class Writer:
     def _comparison(self, env: Env, depth: int) -> Text:
         types = [m.RangeType(0, 3), m.BOOL, *env.module.enums, *(t for _, t in self.paths(env))]
         t = self.random.choice([x for x in types if not isinstance(bare(x), m.OpaqueType) and _plain(x)])
-        ordered = isinstance(bare(t), m.RangeType | m.DurationType) or (isinstance(e := bare(t), m.EnumType) and e.ordered)
+        ordered = _ordered(bare(t))
         operators = ["==", "!="] + (["<", "<=", ">", ">="] if ordered and self.possible(env, bare(t)) else [])
         operator = self.random.choice(operators)
         if operator not in ("==", "!="):
@@ -415,3 +415,7 @@ class Writer:
 def _plain(t: m.Type) -> bool:
     """Does the type say enough about its literals for both sides of a comparison to agree?"""
     return not (isinstance(t, m.SetType | m.ListType) and isinstance(t.of, m.OptionalType))
+
+
+def _ordered(t: m.Type) -> bool:
+    return t.ordered if isinstance(t, m.EnumType) else isinstance(t, m.RangeType | m.DurationType)

@@ -14,14 +14,37 @@ from random_expressions import Env, MachinePlan, ModulePlan
 
 from fsmdsl import model as m
 
-CAPITALS = ["Cell", "Group", "Job", "Node", "Queue", "Slice", "Pod", "None_", "True_", "Machine", "System", "State", "Event", "Enum", "Any", "Protocol", "Timer", "Clock", "Type", "Channel", "World", "Step", "Self", "Value", "Message", "Exception", "str_", "Int", "List_", "Set", "Waiting", "Busy", "Idle", "Used", "Free", "Done", "Lost", "Failed", "Up", "Down", "Running", "Deploying", "Pending", "Reserved", "Deleted", "Starting", "Stopped", "Open", "Closed", "A", "B", "C", "D_1", "Overlap", "Full", "Lent", "X9"]
-LOWER = ["class", "class_", "lambda", "def", "is_", "print", "type", "id", "name", "value", "values", "items", "keys", "priority", "count", "size", "initial", "final", "error", "source", "title", "status", "first_", "rest_", "min_", "level", "user", "cells", "ready", "load", "owner", "other", "peers", "limit", "period", "beats", "kind", "color", "mode", "start", "stop", "take", "free", "lend", "back", "go", "tick", "tock", "reset", "open_", "close", "yield", "return", "try", "with_", "assert_", "global", "del", "pass", "async_", "await_", "raise", "from_", "while", "break", "continue", "nonlocal", "except", "finally", "state_", "event_", "machine_", "system_", "clock", "now", "transition", "handler", "guard", "effects", "entry", "exit", "symmetric", "fair", "weak", "strong", "write", "read", "child", "operation", "locks", "fifo", "bag", "crash_", "recover", "environment_", "property_", "reachable", "deliver", "lose", "duplicate", "expect", "via", "timeout", "fails", "index_", "send", "add", "remove", "to", "durable_", "persistent", "volatile", "transient", "mro", "__init__", "__class__", "_private", "label_", "snapshot", "restore", "connect", "match", "case", "str", "int", "bool_", "list_", "set_", "dict_", "range_", "len_", "self_", "cls", "object_", "super_", "copy", "deepcopy"]
+CAPITALS = [
+    "Cell", "Group", "Job", "Node", "Queue", "Slice", "Pod", "None_", "True_", "Machine", "System", "State",
+    "Event", "Enum", "Any", "Protocol", "Timer", "Clock", "Type", "Channel", "World", "Step", "Self", "Value",
+    "Message", "Exception", "str_", "Int", "List_", "Set", "Waiting", "Busy", "Idle", "Used", "Free", "Done",
+    "Lost", "Failed", "Up", "Down", "Running", "Deploying", "Pending", "Reserved", "Deleted", "Starting",
+    "Stopped", "Open", "Closed", "A", "B", "C", "D_1", "Overlap", "Full", "Lent", "X9",
+]  # fmt: skip
+LOWER = [
+    "class", "class_", "lambda", "def", "is_", "print", "type", "id", "name", "value", "values", "items",
+    "keys", "priority", "count", "size", "initial", "final", "error", "source", "title", "status", "first_",
+    "rest_", "min_", "level", "user", "cells", "ready", "load", "owner", "other", "peers", "limit", "period",
+    "beats", "kind", "color", "mode", "start", "stop", "take", "free", "lend", "back", "go", "tick", "tock",
+    "reset", "open_", "close", "yield", "return", "try", "with_", "assert_", "global", "del", "pass", "async_",
+    "await_", "raise", "from_", "while", "break", "continue", "nonlocal", "except", "finally", "state_",
+    "event_", "machine_", "system_", "clock", "now", "transition", "handler", "guard", "effects", "entry",
+    "exit", "symmetric", "fair", "weak", "strong", "write", "read", "child", "operation", "locks", "fifo",
+    "bag", "crash_", "recover", "environment_", "property_", "reachable", "deliver", "lose", "duplicate",
+    "expect", "via", "timeout", "fails", "index_", "send", "add", "remove", "to", "durable_", "persistent",
+    "volatile", "transient", "mro", "__init__", "__class__", "_private", "label_", "snapshot", "restore",
+    "connect", "match", "case", "str", "int", "bool_", "list_", "set_", "dict_", "range_", "len_", "self_",
+    "cls", "object_", "super_", "copy", "deepcopy",
+]  # fmt: skip
 
 OPENS_EFFECT = {"add", "remove", "send"}
 OPENS_HOOK = {"entry", "exit"}
 OPERATORS = ["next", "always", "eventually", "until"]
 """Where a value may stand these are operators, so that only events are called so."""
-TEXTS = ["plain", "with \\\"quotes\\\"", "braces { } and % and {0}", "ünïcödé → ∀", "back\\\\slash", "tick ' tock", "*/ #"]
+TEXTS = [
+    "plain", "with \\\"quotes\\\"", "braces { } and % and {0}",
+    "ünïcödé → ∀", "back\\\\slash", "tick ' tock", "*/ #",
+]  # fmt: skip
 
 
 def spec(seed: int) -> str:
@@ -83,7 +106,7 @@ class _Specs(EffectWriter):
             self.plan.machines[name] = MachinePlan(name)
         for _ in range(self.random.choice([0, 0, 1, 2])):
             self.plan.channels[self.lower.pop()] = self.random.choice(list(self.plan.machines))
-        self.plan.let_names = [x for x in self.lower[:self.random.choice([0, 0, 1, 2])] if x != "size"]
+        self.plan.let_names = [x for x in self.lower[: pick(0, 2)] if x != "size"]
         self.lower = self.lower[2:]
         for machine in self.plan.machines.values():
             self._plan_machine(machine)
@@ -97,7 +120,9 @@ class _Specs(EffectWriter):
         machine.fields = {names.pop(): self._type("field") for _ in range(pick(1, 4))}
         machine.let_names = [x for x in (names.pop() for _ in range(pick(0, 3))) if x != "size"]
         machine.states = self.random.sample([*self.capitals, *names[:8]], pick(2, 5))
-        others = [x for x in names if x not in machine.states and x not in OPENS_HOOK] + self.random.sample(OPERATORS, 1)
+        others = [x for x in names if x not in machine.states and x not in OPENS_HOOK] + self.random.sample(
+            OPERATORS, 1
+        )
         self.random.shuffle(others)
         if self.chance(0.2):  # events and actions may be called like anything else
             others += [x for x in (*machine.fields, *machine.states) if x not in OPENS_HOOK]
@@ -123,7 +148,7 @@ class _Specs(EffectWriter):
         """A small type; what stands in a parameter of an event is smaller still."""
         plain: list[m.Type] = [m.BOOL, m.RangeType(0, 2), m.RangeType(-1, 1), m.RangeType(1, 3), *self.plan.enums]
         refs: list[m.Type] = [m.RefType(x) for x in self.plan.machines]
-        inner = self.random.choice([*plain, *refs, *refs])
+        inner: m.Type = self.random.choice([*plain, *refs, *refs])
         options: list[m.Type] = [*plain, *(m.OptionalType(x) for x in refs), *(m.SetType(x) for x in refs)]
         options += [m.OptionalType(inner), m.SetType(inner), m.ListType(inner, self.random.randint(1, 2))]
         if place == "field":
@@ -150,7 +175,8 @@ class _Specs(EffectWriter):
             yield f"opaque {', '.join(x.name for x in self.plan.opaques)}"
         for name, receiver in self.plan.channels.items():
             flags = "".join(x for x in ("lossy ", "duplicating ") if self.chance(0.3))
-            yield f"channel {name}: {flags}{self.random.choice(['fifo', 'bag'])}[{self.random.randint(1, 2)}] to {receiver}"
+            kind = f"{flags}{self.random.choice(['fifo', 'bag'])}[{self.random.randint(1, 2)}]"
+            yield f"channel {name}: {kind} to {receiver}"
         for name in self.plan.let_names:
             yield self._module_let(name)
 
@@ -166,7 +192,8 @@ class _Specs(EffectWriter):
         return text
 
     def _result(self) -> m.Type:
-        return self.random.choice([m.BOOL, m.BOOL, m.RangeType(0, 3), *self.plan.enums])
+        results: list[m.Type] = [m.BOOL, m.BOOL, m.RangeType(0, 3), *self.plan.enums]
+        return self.random.choice(results)
 
     def _module_env(self) -> Env:
         return Env(self.plan, self.plan.lets, self.plan.functions, reserved=frozenset(self.plan.let_names))
@@ -272,7 +299,8 @@ class _Specs(EffectWriter):
         for _ in range(self.random.choice([0, 1, 2])):
             yield self._eventless(machine)
         if self.chance(0.7):
-            yield self._transition(machine, self._machine_env(machine), " on crash", 0.2, quiet=True, wild=self.chance(0.8))
+            env, wild = self._machine_env(machine), self.chance(0.8)
+            yield self._transition(machine, env, " on crash", 0.2, quiet=True, wild=wild)
 
     def _on_event(self, machine: MachinePlan, event: str, parameters: Mapping[str, m.Type]) -> str:
         env, given = self._machine_env(machine), ""
@@ -359,7 +387,8 @@ class _Specs(EffectWriter):
         if self.chance(0.8):
             return []
         a, b, c = (self.capitals.pop() for _ in range(3))
-        return ["", f"locks {{ {a} > {b} > write({c})  {c} > child {c}", f"    operation {self.lower.pop()} {{ {a} {{ {b} }} }} }}"]
+        operation = f"operation {self.lower.pop()} {{ {a} {{ {b} }} }}"
+        return ["", f"locks {{ {a} > {b} > write({c})  {c} > child {c}", f"    {operation} }}"]
 
     def _system(self) -> Iterator[str]:
         groups: dict[str, tuple[str, int | None]] = {}

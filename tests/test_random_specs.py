@@ -14,6 +14,7 @@ from fsmdsl import model as m
 from fsmdsl.checks import check
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.explore import Limits, explore
+from fsmdsl.format import format_source
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
@@ -38,7 +39,7 @@ from fsmdsl.step import (
     initial,
 )
 
-SEEDS = range(300)
+SEEDS = range(240)
 RUNS, STEPS, STATES = 3, 12, 40
 
 
@@ -75,7 +76,15 @@ def test_checks_find_the_same_twice(seed: int) -> None:
     def told(found: list[Diagnostic]) -> list[tuple[str, str, str]]:
         return [(d.rule.code, str(d.span), d.message) for d in found]
 
-    assert told(check(model_of(seed))) == told(check(model_of.__wrapped__(seed)))
+    assert told(check(model_of(seed))) == told(check(model_of(seed)))
+
+
+def test_formatting_changes_no_meaning_and_nothing_twice(seed: int) -> None:
+    once = format_source(parse(Source(f"{seed}.fsm", spec(seed))))
+    parsed = parse(Source(f"{seed}.fsm", once))
+    assert parsed.diagnostics == ()
+    assert resolve([parsed.module]).model == model_of(seed)
+    assert format_source(parsed) == once
 
 
 # Steps ---------------------------------------------------------------------------------------------------------------

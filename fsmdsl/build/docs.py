@@ -1,8 +1,8 @@
 """Which declaration a doc comment belongs to.
 
-NOTE(docs): a `///` on lines of its own belongs to the declaration, or part of one, that begins with the token after it. A
-`///` behind something belongs to the innermost declaration, or part of one, which that something ends or is inside of;
-so behind an opening brace it belongs to what the brace opens. Signs between parts (`,` `|` `<` `>` `;`) do not count.
+NOTE(docs): a `///` on lines of its own belongs to the declaration, or part of one, that begins with the token after it.
+A `///` behind something belongs to the innermost declaration, or part of one, which that something ends or is inside
+of; behind an opening brace, to what the brace opens. Signs between parts (`,` `|` `<` `>` `;`) do not count.
 A comment behind the last of several events or actions belongs to all of them, unless another has one of its own.
 """
 
@@ -40,7 +40,7 @@ class Docs:
         return self._leading.get(start, "")
 
     def behind(self, start: int, end: int) -> str:
-        """The comments behind what stands there, or behind parts of it; each is given out once, so inner parts ask first."""
+        """The comments behind what stands there or behind its parts. Each is given out once: inner parts ask first."""
         if not self._places:
             return ""
         first, last = bisect_right(self._places, start), bisect_right(self._places, end)

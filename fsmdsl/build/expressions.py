@@ -11,6 +11,7 @@ from fsmdsl.source import Span
 from fsmdsl.tree import Node, Token
 
 MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+"""The units of durations."""
 
 
 def expression(b: Builder, node: Node) -> s.Expr:

@@ -8,6 +8,7 @@ from fsmdsl import model as m
 from fsmdsl.emit.clockwork import clockwork, starts, stops
 from fsmdsl.emit.crashes import crash_members
 from fsmdsl.emit.effects import checked, needs_check, statements
+from fsmdsl.emit.expressions import python
 from fsmdsl.emit.members import (
     Member,
     constants,
@@ -15,6 +16,7 @@ from fsmdsl.emit.members import (
     handled_in,
     initial_state,
     invariant_member,
+    is_constant,
     joined,
     keyword,
     method,
@@ -57,7 +59,8 @@ def machine_class(place: Place) -> list[str]:
         *(crash_members(place, waits) if file.context.crashes(machine) else []),
     ]
     doc = docstring(sentence(machine.doc) or f"{machine.display}.", 1)
-    return [*constants(place), "", "", f"class {names.class_}({base}):", *indented([*doc, "", *joined(members)])]
+    head = [*constants(place), *_first_constant(place), "", "", f"class {names.class_}({base}):"]
+    return [*head, *indented([*doc, "", *joined(members)])]
 
 
 # The constructor -----------------------------------------------------------------------------------------------------
@@ -84,7 +87,7 @@ def _slots(place: Place, waits: bool) -> Member:
 
 
 def _constructor(place: Place, waits: bool) -> Member:
-    machine, names, file = place.machine, place.names, place.file
+    machine, file = place.machine, place.file
     assert machine is not None
     late = connected(file.context.model, machine)
     keywords: list[str] = []
@@ -93,8 +96,7 @@ def _constructor(place: Place, waits: bool) -> Member:
         given, store = keyword(place, x, optional=x in late)
         keywords += [given] if given is not None else []
         body += store.splitlines()
-    if first := [f"self._{names.values[f.name]}" for f in _volatile(place)]:
-        body.append(f"self._first = ({', '.join(first)}{',' if len(first) == 1 else ''})")
+    body += _first_values(place)
     body += ["self._wait = True"] if waits else []
     body += ["super().__init__(system)", *(["self._start_timers()"] if triggers(machine, m.OnTimer) else [])]
     # Those that must be given stand first, so that a call reads as the spec does.
@@ -104,6 +106,28 @@ def _constructor(place: Place, waits: bool) -> Member:
     head += [f"actions: {file.actions_class(machine.qualified)}"] if machine.actions else []
     given_ = ", ".join([*head, "*", *required, *others, initial_state(place)])
     return method(f"def __init__({given_}) -> None:", "", body)
+
+
+def _first_values(place: Place) -> list[str]:
+    """What a crash brings back. Instances that begin as the spec says share it."""
+    first = [f"self._{place.names.values[f.name]}" for f in _volatile(place)]
+    if not first:
+        return []
+    given = f"({', '.join(first)}{',' if len(first) == 1 else ''})"
+    if any(not is_constant(f.default) for f in _volatile(place)):
+        return [f"self._first = {given}"]
+    return [f"first = {given}", "self._first = FIRST if first == FIRST else first"]
+
+
+def _first_constant(place: Place) -> list[str]:
+    """The values that a crash brings back in most instances."""
+    fields = _volatile(place)
+    if not fields or any(not is_constant(f.default) for f in fields):
+        return []
+    values = ", ".join(python(place, f.default) for f in fields)
+    types = ", ".join(annotation(place.file, f.type) for f in fields)
+    kind = f"{place.file.library('typing', 'Final')}[tuple[{types}]]"
+    return ["", *folded([f"{place.file.define('FIRST')}: {kind} = ({values}{',' if len(fields) == 1 else ''})"])]
 
 
 def _connect(place: Place) -> Member:

@@ -113,4 +113,3 @@ def _initial(place: Place) -> list[str]:
     for code, leaves in groups.items():
         lines += [f"{'elif' if lines else 'if'} {_active(place, leaves)}:", *indented(code)]
     return lines
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
@@ -135,24 +136,40 @@ def _if(place: Place, e: m.If) -> list[str]:
 
 def checked(file: File, place: m.Type, value: m.Expr | None, text: str, name: str) -> str:
     """A value, with a check where its place may not hold it. `value` None: anything of that kind may come."""
-    if value is not None and _fits(value, place):
+    if not needs_check(place) or (value is not None and _fits(value, place)):
         return text
     match place:
         case m.RangeType(low, high):
             return f"{file.machinery('in_range')}({text}, {low}, {high}, {literal(name)})"
         case m.OptionalType(of=m.RangeType(low, high)):
             return f"{file.machinery('in_range_or_none')}({text}, {low}, {high}, {literal(name)})"
-        case m.SetType(of=m.RangeType(low, high)):
-            return f"{file.machinery('each_in_range')}({text}, {low}, {high}, {literal(name)})"
+        case m.OptionalType(of):
+            return f"None if {_whole(text)} is None else {checked(file, of, None, text, name)}"
+        case m.SetType(of):
+            return _items_checked(file, of, "frozenset", text, name)
         case m.ListType(of=of, bound=bound):
             inner = text
-            if isinstance(of, m.RangeType) and not _fits_inside(value, of):
-                inner = f"{file.machinery('each_in_range')}({text}, {of.low}, {of.high}, {literal(name)})"
+            if needs_check(of) and not _fits_inside(value, of):
+                inner = _items_checked(file, of, "tuple", text, name)
             if value is not None and isinstance(value.type, m.ListType) and _longest(value, value.type) <= bound:
                 return inner
             return f"{file.machinery('not_longer')}({inner}, {bound}, {literal(name)})"
         case _:
-            return text
+            raise TypeError(place)
+
+
+def _items_checked(file: File, of: m.Type, kind: str, text: str, name: str) -> str:
+    """A set or list with a check of what it holds."""
+    match of:
+        case m.RangeType(low, high) | m.OptionalType(of=m.RangeType(low, high)):
+            return f"{file.machinery('each_in_range')}({text}, {low}, {high}, {literal(name)})"
+        case _:
+            return f"{kind}({checked(file, of, None, 'x', name)} for x in {_whole(text)})"
+
+
+def _whole(text: str) -> str:
+    """A text that stands for itself inside of another."""
+    return text if re.fullmatch(r"[\w.]+(\(.*\))?", text) else f"({text})"
 
 
 def needs_check(t: m.Type) -> bool:
@@ -161,7 +178,7 @@ def needs_check(t: m.Type) -> bool:
         case m.RangeType() | m.ListType():
             return True
         case m.OptionalType(of) | m.SetType(of):
-            return isinstance(of, m.RangeType)
+            return needs_check(of)
         case _:
             return False
 
@@ -170,7 +187,7 @@ def _longest(value: m.Expr, t: m.ListType) -> int:
     return len(value.items) if isinstance(value, m.Collection) else t.bound
 
 
-def _fits_inside(value: m.Expr | None, of: m.RangeType) -> bool:
+def _fits_inside(value: m.Expr | None, of: m.Type) -> bool:
     if isinstance(value, m.Collection):
         return all(_fits(x, of) for x in value.items)
     return value is not None and isinstance(value.type, m.ListType) and _inside(value.type.of, of)

@@ -9,7 +9,8 @@ from typing import Literal, assert_never
 from fsmdsl import model as m
 from fsmdsl.emit.place import Binds, Place, constant, machine_of
 from fsmdsl.emit.text import literal
-from fsmdsl.emit.traits import anywhere, may_fail, needs_system
+from fsmdsl.emit.traits import may_fail, needs_system
+from fsmdsl.walk import expressions
 
 
 def python(place: Place, e: m.Expr, within: Binds = Binds.LOOSE) -> str:
@@ -96,7 +97,7 @@ def _derived(place: Place, e: m.Derived) -> tuple[str, Binds]:
 
 
 def _reads(model: m.Model, e: m.Expr, fields: Mapping[str, str]) -> bool:
-    for x in anywhere(e):
+    for x in expressions(e):
         if isinstance(x, m.Read) and x.name in fields:
             return True
         if isinstance(x, m.Derived) and x.owner in model.machines and _reads(model, model.let(x, None).value, fields):
@@ -246,6 +247,8 @@ def _binary(place: Place, e: m.Binary) -> tuple[str, Binds]:
         case "=>":
             premise = _bracketed(*_negated(place, e.left), Binds.NOT)
             return f"{premise} or {python(place.knowing(e.left), e.right, Binds.NOT)}", Binds.OR
+        case "==" | "!=" if isinstance(e.left, m.Constant) and isinstance(e.right, m.Constant):
+            return str((e.left.value == e.right.value) is (e.operator == "==")), Binds.ATOM
         case "==" | "!=":
             return _equality(place, e), Binds.COMPARISON
         case "in":

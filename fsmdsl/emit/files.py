@@ -154,12 +154,17 @@ def _grouped(library: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return {module: sorted(names, key=import_order) for module, names in found.items()}
 
 
-def import_order(name: str) -> tuple[int, str]:
-    """Constants, then classes, then functions."""
+def import_order(name: str) -> tuple[int, list[tuple[int, str]]]:
+    """As imports are sorted: constants, then classes, then functions; numbers in names count as numbers."""
+    kind, parts = listing_order(name)
+    return kind, [(number, text.lower()) for number, text in parts]
+
+
+def listing_order(name: str) -> tuple[int, list[tuple[int, str]]]:
+    """As `__all__` is sorted, where capitals come before small letters."""
     first = name.split(" ")[0]
-    if first.isupper() and len(first) > 1:
-        return (0, name)
-    return (1 if first[:1].isupper() else 2, name)
+    kind = 0 if first.isupper() and len(first) > 1 else 1 if first[:1].isupper() else 2
+    return kind, [(int(x or 0), text) for text, x in re.findall(r"(\D*)(\d*)", name)]
 
 
 def relative_path(package: Origin, origin: Origin) -> str:

@@ -10,8 +10,8 @@ from fsmdsl.emit.expressions import python
 from fsmdsl.emit.place import Binds, Place
 from fsmdsl.emit.rows import levels, stored, triggers
 from fsmdsl.emit.text import docstring, folded, indented, literal, rows, sentence
-from fsmdsl.emit.traits import anywhere
 from fsmdsl.emit.types import annotation
+from fsmdsl.walk import expressions
 
 Member = list[str]
 """The lines of a method, without the indentation of its class."""
@@ -164,7 +164,7 @@ def keyword(place: Place, x: m.Param | m.Field, optional: bool = False) -> tuple
     if x.default is None:
         return f"{name}: {kind}", f"self._{name} = {value}"
     default = python(place, x.default)
-    if _constant(x.default):
+    if is_constant(x.default):
         return f"{name}: {kind} = {default}", f"self._{name} = {value}"
     first = checked(place.file, x.type, x.default, default, x.name)
     if isinstance(x.type, m.OptionalType):
@@ -172,8 +172,9 @@ def keyword(place: Place, x: m.Param | m.Field, optional: bool = False) -> tuple
     return f"{name}: {kind} | None = None", f"self._{name} = {first} if {name} is None else {value}"
 
 
-def _constant(e: m.Expr) -> bool:
-    return all(isinstance(x, m.Constant | m.Collection | m.Negative) for x in anywhere(e))
+def is_constant(e: m.Expr) -> bool:
+    """Is a value the same for all instances?"""
+    return all(isinstance(x, m.Constant | m.Collection | m.Negative) for x in expressions(e))
 
 
 def initial_state(place: Place) -> str:

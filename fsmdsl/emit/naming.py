@@ -93,7 +93,7 @@ def package_names(module: m.Module, inner: Iterable[str]) -> PackageNames:
 
 
 def _constants(names: Iterable[str]) -> dict[str, str]:
-    space = Namespace(("TYPE_CHECKING",))
+    space = Namespace(("FIRST", "TYPE_CHECKING"))
     return {n: space.claim(upper(n)) for n in names}
 
 

@@ -10,7 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.emit.classes import machine_class
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.declarations import actions_file, channels_file, derived_file, in_derived, states_file, values_file
-from fsmdsl.emit.files import File, import_order, relative_path
+from fsmdsl.emit.files import File, import_order, listing_order, relative_path
 from fsmdsl.emit.locks import locks_file
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.standalone import standalone_class
@@ -112,7 +112,7 @@ def _imported(text: str) -> str:
 
 def _slots(context: Context, module: str) -> list[str]:
     t = context.traits(module)
-    slots = ["_before", "_by_number", "_followed", "_handling", "_listeners", "_made"]
+    slots = ["_before", "_followed", "_handling", "_listeners", "_machines", "_made"]
     slots += ["_touched"] if t.rounds else []
     slots += ["_calls", "_delivering", "_outbox"] if t.actions else []
     slots += ["_pending", "_pending_before", "_tickets"] if t.outcomes else []
@@ -151,7 +151,7 @@ def face(context: Context, module: m.Module, files: dict[str, str]) -> str:
         lines[path] = _support(context, module)
     order = sorted(lines, key=lambda p: (-(len(p) - len(p.lstrip("."))), p))
     body = [_import(p, sorted(set(lines[p]), key=import_order)) for p in order]
-    everything = sorted({x for listed in lines.values() for x in listed}, key=import_order)
+    everything = sorted({x for listed in lines.values() for x in listed}, key=listing_order)
     listed_ = ", ".join(f'"{x}"' for x in everything)
     head = [mark(module.name), *docstring(_about(module))]
     return "\n".join([*head, "", *folded(body), "", *folded([f"__all__ = [{listed_}]"]), ""])

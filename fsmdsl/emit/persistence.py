@@ -33,7 +33,9 @@ def standalone_persistence(place: Place) -> list[Member]:
     data = place.file.machinery("Data", typing=True)
     slots = _slots(place, False)
     values = _decoded(place)
-    back = [f"{slots[0]} = {values[0]}"] if len(slots) == 1 else [f"{_tuple(slots)} = {_tuple(values)}"]
+    back = (
+        [f"{slots[0]} = {values[0]}"] if len(slots) == 1 else [f"found = {_tuple(values)}", f"{_tuple(slots)} = found"]
+    )
     return [
         method(f"def snapshot(self) -> {data}:", "All that can change, as JSON has it.", _encoding(place, False, [])),
         method(f"def restore(self, data: {data}) -> None:", "Back to a snapshot.", back),

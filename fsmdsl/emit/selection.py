@@ -214,4 +214,3 @@ def _both(trigger: Trigger, level: Level, names: dict[int, str], a: m.Transition
 def _overlap(trigger: Trigger, a: m.Transition, b: m.Transition) -> str:
     overlap = trigger.place.file.machinery("Overlap")
     return f"raise {overlap}(self, {literal(trigger.name)}, {literal(a.name)}, {literal(b.name)})"
-

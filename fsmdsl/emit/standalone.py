@@ -135,10 +135,13 @@ def _changes(place: Place, at: Place, moved: Move) -> list[str]:
 
 def _staged(place: Place, effects: Sequence[m.Effect]) -> bool:
     """Can an effect fail when something has been changed already?"""
-    inside = [e for x in effects for e in within(x)]
-    loops = any(isinstance(e, m.ForEach) for e in effects)
-    writes = [e for e in inside if isinstance(e, m.Assign | m.Change)]
-    return (len(writes) > 1 or loops) and any(_may_fail(place, e) for e in inside)
+    changed = False
+    for e in (e for x in effects for e in within(x)):
+        again = isinstance(e, m.ForEach) and any(_may_fail(place, x) for x in within(e))
+        if again or (changed and _may_fail(place, e)):
+            return True
+        changed = changed or isinstance(e, m.Assign | m.Change)
+    return False
 
 
 def _may_fail(place: Place, e: m.Effect) -> bool:

@@ -8,7 +8,7 @@ from functools import cache
 
 from fsmdsl import model as m
 from fsmdsl.emit.rows import effects_of, triggers
-from fsmdsl.walk import operands
+from fsmdsl.walk import expressions, operands
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def reads_wait(machine: m.Machine) -> bool:
     read = [t.guard for t in machine.transitions if t.guard is not None] + [x.value for x in machine.lets]
     read += [x.condition for x in machine.invariants]
     read += [x for effect in effects_of(machine) for x in operands(effect)]
-    return any(isinstance(x, m.Wait) for e in read for x in anywhere(e))
+    return any(isinstance(x, m.Wait) for e in read for x in expressions(e))
 
 
 def _knows_crashes(machine: m.Machine) -> bool:
@@ -151,41 +151,9 @@ def connected(model: m.Model, machine: m.Machine) -> tuple[m.Param, ...]:
 # Expressions ---------------------------------------------------------------------------------------------------------
 
 
-def parts(e: m.Expr) -> tuple[m.Expr, ...]:
-    """The expressions that an expression is made of."""
-    match e:
-        case m.Read(target=target):
-            return () if target is None else (target,)
-        case m.Derived(target=target, arguments=arguments):
-            return (*arguments, *(() if target is None else (target,)))
-        case m.InState(target=target):
-            return (target,)
-        case m.Not(operand=operand) | m.Negative(operand=operand):
-            return (operand,)
-        case m.Logic(operands=listed) | m.Temporal(operands=listed):
-            return listed
-        case m.Binary(left=left, right=right):
-            return (left, right)
-        case m.Conditional(condition=condition, then=then, otherwise=otherwise):
-            return (condition, then, otherwise)
-        case m.Quantified(over=over, body=body):
-            return (over, body)
-        case m.Collection(items=listed) | m.Apply(arguments=listed):
-            return listed
-        case _:
-            return ()
-
-
-def anywhere(e: m.Expr) -> Iterator[m.Expr]:
-    """An expression and all its parts."""
-    yield e
-    for x in parts(e):
-        yield from anywhere(x)
-
-
 def may_fail(model: m.Model, e: m.Expr, system: m.System | None = None) -> bool:
     """Can an expression have no value, because something in it is none or empty?"""
-    for x in anywhere(e):
+    for x in expressions(e):
         if isinstance(x, m.Apply) and x.function in ("present", "first"):
             return True
         if isinstance(x, m.Derived) and may_fail(model, model.let(x, system).value, system):
@@ -204,7 +172,7 @@ def surveys(model: m.Model, e: m.Expr) -> bool:
 
 
 def _mentions(model: m.Model, e: m.Expr, kinds: tuple[type, ...]) -> bool:
-    for x in anywhere(e):
+    for x in expressions(e):
         if isinstance(x, kinds):
             return True
         let = model.let(x, None) if isinstance(x, m.Derived) and x.owner in model.module_lets else None

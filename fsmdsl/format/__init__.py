@@ -1,7 +1,7 @@
 """Canonical text: the tokens and comments of the author, laid out in one way.
 
-There are no options. `printer` turns what was parsed into text that can be broken (`doc`), `rows` cuts declarations into
-cells, `layout` aligns the cells of declarations that follow one another, as long as lines have room.
+There are no options. `printer` turns what was parsed into text that can be broken (`doc`), `rows` cuts declarations
+into cells, `layout` aligns the cells of declarations that follow one another, as long as lines have room.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Union
+from typing import TypeAlias
 
 WIDTH = 120
 """How long a line may be."""
@@ -54,7 +54,7 @@ class Nest:
     by: int | None = 4
 
 
-Doc = Union[str, Line, Hard, Remark, Either, Group, Nest, Sequence["Doc"]]
+Doc: TypeAlias = "str | Line | Hard | Remark | Either | Group | Nest | Sequence[Doc]"
 
 
 def flat(doc: Doc) -> str | None:

@@ -45,7 +45,7 @@ class Row:
     wrap: Callable[[Columns], list[str]] | None = None
 
     def joins(self, before: Row) -> bool:
-        """Whether a row shares columns with the one before it: rows of a table do even if each has a comment of its own."""
+        """Whether a row shares columns with the one before it. Rows of a table do even if comments set them apart."""
         if not self.kind or (self.kind, self.indent) != (before.kind, before.indent):
             return False
         apart = self.blank or any(a.blank for a in self.above)
@@ -97,7 +97,7 @@ def text(rows: Sequence[Row]) -> str:
         for row, body in zip(paragraph, bodies, strict=True):
             _write_above(found, row)
             if row.behind:
-                body[-1] = f"{body[-1].ljust(behind if len(body) == 1 else 0)}  {row.behind}"
+                body[-1] = body[-1].ljust(behind if len(body) == 1 else 0) + " " * INDENT + row.behind
             found.extend(body)
     return "\n".join([*found, ""]) if found else ""
 

@@ -24,7 +24,9 @@ BREAKS = {
 }  # fmt: skip
 """Before which words an expression is broken, before all of them or none."""
 
-FILLED = frozenset({"event", "action", "ignore", "priority", "via", "opaque", "edges", "sources", "senders", "lock_order"})
+FILLED = frozenset(
+    {"event", "action", "ignore", "priority", "via", "opaque", "edges", "sources", "senders", "lock_order"}
+)
 """Rules that are broken behind commas, where a line is full."""
 
 

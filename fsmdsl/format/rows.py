@@ -7,11 +7,11 @@ from itertools import chain
 
 from fsmdsl.build.expressions import EXPRESSIONS
 from fsmdsl.build.types import TYPES
-from fsmdsl.format.doc import WIDTH, Doc, Group, Hard, Line, Nest, flat, joined, lines
+from fsmdsl.format.doc import WIDTH, Group, Hard, Line, Nest, flat, joined, lines
 from fsmdsl.format.layout import GAPS, INDENT, Cell, Columns, Row, broken
 from fsmdsl.format.printer import Element, Printer
 from fsmdsl.format.transitions import transition
-from fsmdsl.tree import Node, Token
+from fsmdsl.tree import Node
 
 STEPS = frozenset({"do_step", "fails", "elapse", "transmit", "expect", "via"})
 RESTS = frozenset({"enum_plain", "enum_ordered"})
@@ -20,7 +20,8 @@ COUNTED = 28
 """Wider premises of implications do not push those of other rows to the right."""
 
 KINDS = {
-    "field": "data", "param": "data", "invariant": "claim", "reachable": "claim", "property": "claim", **dict.fromkeys(STEPS, "step"),
+    "field": "data", "param": "data", "invariant": "claim", "reachable": "claim", "property": "claim",
+    **dict.fromkeys(STEPS, "step"),
 }  # fmt: skip
 """Which declarations are aligned with one another, apart from those of one rule."""
 
@@ -35,7 +36,6 @@ CUTS = {
 
 SOFT = EXPRESSIONS | {"senders", "outcomes", "under", "recovers", "when", "at"}
 """Cells that may go to a line of their own."""
-
 
 
 def rows(p: Printer, tree: Node) -> list[Row]:
@@ -223,7 +223,8 @@ def _enum(p: Printer, node: Node, indent: int) -> Iterator[Row]:
 def _members(p: Printer, elements: Sequence[Element], indent: int) -> Iterator[Row]:
     """The members of an enum, each with the sign before it."""
     parts: list[list[Element]] = [[]]
-    for element in chain.from_iterable(p.elements(e) if isinstance(e, Node) and e.rule in RESTS else [e] for e in elements):
+    flattened = (p.elements(e) if isinstance(e, Node) and e.rule in RESTS else [e] for e in elements)
+    for element in chain.from_iterable(flattened):
         if _name(element) in ("|", "<"):
             parts.append([])
         parts[-1].append(element)

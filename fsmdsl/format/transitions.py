@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fsmdsl.format.doc import WIDTH, Doc, Group, Line, Nest, flat, lines
+from fsmdsl.format.doc import WIDTH, Doc, Group, Hard, Line, Nest, flat, lines
 from fsmdsl.format.layout import INDENT, Cell, Columns
 from fsmdsl.format.printer import Element, Printer
 from fsmdsl.tree import Node
@@ -33,8 +33,7 @@ def transition(p: Printer, node: Node, indent: int) -> tuple[list[Cell], Callabl
     head = [Cell(p.sequence(node.rule, label)), *_moves(p, moves)]
     docs = [_guard(p, c) if c.rule == "when" else p.doc(c) for c in clauses]
     cells = [*head, *(Cell(doc, len(flat(doc) or "") <= COUNTED) for doc in docs)]
-    acts = bool(clauses) and clauses[-1].rule == "do"
-    return cells, lambda columns: _wrapped(head, docs, acts, indent, columns)
+    return cells, lambda columns: _wrapped(head, docs, [c.rule for c in clauses], indent, columns)
 
 
 def _moves(p: Printer, node: Node) -> tuple[Cell, Cell]:
@@ -57,9 +56,10 @@ def _guard(p: Printer, node: Node) -> Doc:
     return [p.doc(word), " ", Nest(p.sequence("when", condition), None)]
 
 
-def _wrapped(head: list[Cell], clauses: list[Doc], acts: bool, indent: int, columns: Columns) -> list[str]:
+def _wrapped(head: list[Cell], clauses: list[Doc], rules: list[str], indent: int, columns: Columns) -> list[str]:
     """Clauses below one another behind the head; if they are too long, below the head, or the effects in a block."""
     texts = [flat(doc) for doc in clauses]
+    acts = rules[-1:] == ["do"]
     line = columns.place(head, indent)
     if line is not None and texts and None not in texts:
         hung = _hung(line, [t for t in texts if t is not None], acts, columns)
@@ -68,11 +68,21 @@ def _wrapped(head: list[Cell], clauses: list[Doc], acts: bool, indent: int, colu
     beside = _beside([*head, *map(Cell, clauses)], indent, acts, columns)
     first = columns.place(beside, indent)
     found: list[Doc] = [[c.doc, " "] for c in beside if flat(c.doc) != ""] if first is None else [first.strip()]
-    for i, doc in enumerate(clauses[len(beside) - HEAD :], len(beside) - HEAD + 1):
-        text = flat(doc)
-        is_block = acts and i == len(clauses) and (text is None or len(text) > WIDTH - (indent + 1) * INDENT)
-        found.append([" ", doc] if is_block else Nest(Group([Line(), doc])))
+    kept = len(beside) - HEAD
+    for i in range(kept, len(clauses)):
+        if not _long(clauses[i], indent) and not (i > kept and _long(clauses[i - 1], indent)):
+            found.append(Nest(Group([Line(), clauses[i]])))
+        elif i == kept and rules[i] != "when":
+            found.append([" ", clauses[i] if rules[i] == "do" else Nest(clauses[i])])
+        else:
+            found.append(Nest([Hard(), clauses[i]]))
     return lines(found, indent * INDENT)
+
+
+def _long(doc: Doc, indent: int) -> bool:
+    """Whether a clause has to be broken even on a line of its own."""
+    text = flat(doc)
+    return text is None or len(text) > WIDTH - (indent + 1) * INDENT
 
 
 def _beside(cells: list[Cell], indent: int, acts: bool, columns: Columns) -> list[Cell]:

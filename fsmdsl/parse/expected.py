@@ -16,16 +16,15 @@ EXPRESSION, CONDITION, DECLARATION = "an expression", "a condition", "a declarat
 PHRASES = {
     **dict.fromkeys(("<_member>", "<_machine_member>", "<_system_member>", "<source>", "<import_>"), DECLARATION),
     **dict.fromkeys(("<expr>", "<until>", "<implication>", "<disjunction>", "<conjunction>", "<negation>"), EXPRESSION),
-    **dict.fromkeys(("<sum>", "<term>", "<atom>"), "a value"),
-    **dict.fromkeys(("<type>", "<plain_type>"), "a type"),
-    **dict.fromkeys(("<comparator>", "<sum_op>"), "an operator"),
-    **dict.fromkeys(("<edge>", "<sources>"), "a state"),
-    "<_effect>": "an effect", "<_step>": "a step", "<offer>": "an event", "<state>": "a state", "<event_path>": "an event",
-    "<_lock_member>": "an order of locks", "<lock_order>": "an order of locks", "<hold>": "a lock", "<lock_use>": "a lock",
-    "<parameter>": "a parameter", "<binder>": "`name in set`", "<_source>": "a state", "<_ranked>": "an event or a label",
-    "<enum_member>": "a member", "<name>": "a name", "<path>": "a name", "<reference>": "a name", "<bound>": "a number",
-    "NAME": "a name", "INT": "a number", "DURATION": "a duration", "STRING": "a text in quotes", "END": "the end of the file",
-    "ENTRY": "`on entry`", "EXIT": "`on exit`",
+    **dict.fromkeys(("<sum>", "<term>", "<atom>"), "a value"), **dict.fromkeys(("<type>", "<plain_type>"), "a type"),
+    **dict.fromkeys(("<comparator>", "<sum_op>"), "an operator"), **dict.fromkeys(("<edge>", "<sources>"), "a state"),
+    "<_effect>": "an effect", "<_step>": "a step", "<offer>": "an event", "<state>": "a state",
+    "<event_path>": "an event", "<_lock_member>": "an order of locks", "<lock_order>": "an order of locks",
+    "<hold>": "a lock", "<lock_use>": "a lock", "<parameter>": "a parameter", "<binder>": "`name in set`",
+    "<_source>": "a state", "<_ranked>": "an event or a label", "<enum_member>": "a member", "<name>": "a name",
+    "<path>": "a name", "<reference>": "a name", "<bound>": "a number", "NAME": "a name", "INT": "a number",
+    "DURATION": "a duration", "STRING": "a text in quotes", "END": "the end of the file", "ENTRY": "`on entry`",
+    "EXIT": "`on exit`",
 }  # fmt: skip
 """What to call a part that rules make, or a class of tokens. Other parts are named by what they begin with."""
 
@@ -34,8 +33,9 @@ ROLES = {
     ("in_state", "<name>"): "a state", ("senders", "<path>"): "who sends it", ("outcomes", "<name>"): "an outcome",
     ("after", "<atom>"): "a duration", ("channel", "<path>"): "a machine", ("instance", "<path>"): "a machine",
     ("of", "<path>"): "a system", ("import_", "<path>"): "a module", ("via", "<name>"): "a label",
-    ("fails", "<reference>"): "an event", ("fails", "<name>"): "a kind of fault", ("elapse", "<reference>"): "an instance",
-    ("timer_name", "<name>"): "a label or a state", ("transmit", "<path>"): "a channel", ("post", "<reference>"): "a message",
+    ("fails", "<reference>"): "an event", ("fails", "<name>"): "a kind of fault",
+    ("elapse", "<reference>"): "an instance", ("timer_name", "<name>"): "a label or a state",
+    ("transmit", "<path>"): "a channel", ("post", "<reference>"): "a message",
     ("fairness", "<path>"): "an event or a label", ("recovers", "<path>"): "a field",
 }  # fmt: skip
 """What to call a part of a certain rule."""
@@ -44,8 +44,8 @@ CONDITIONAL = frozenset({"when", "invariant", "reachable", "property", "expect",
 """Rules whose expression is a condition."""
 
 OPERATORS = frozenset({
-    "`and`", "`or`", "`=>`", "`~>`", "`until`", "`==`", "`!=`", "`<`", "`<=`", "`>`", "`>=`", "`in`", "`not`", "`has`", "`+`",
-    "`-`", "`&`", "`.`", "`[`", "`(`", "`?`",
+    "`and`", "`or`", "`=>`", "`~>`", "`until`", "`==`", "`!=`", "`<`", "`<=`", "`>`", "`>=`", "`in`", "`not`",
+    "`has`", "`+`", "`-`", "`&`", "`.`", "`[`", "`(`", "`?`",
 })  # fmt: skip
 
 LAST = ("an operator", DECLARATION, "an effect", "a step", "`}`", "the end of the file")
@@ -98,7 +98,7 @@ def _begins(table: Table, inside: str, symbol: str, kind: str) -> Iterator[str]:
 
 @cache
 def _firsts() -> dict[str, frozenset[str]]:
-    """For what each rule makes, the kinds of tokens that it can begin with. No rule but that of an empty file is empty."""
+    """For what each rule makes, the kinds of tokens that it can begin with. Only the rule of a file can be empty."""
     rules = [r for r in load().rules if r.symbols]
     firsts: dict[str, frozenset[str]] = {r.made: frozenset() for r in rules}
     grown = True

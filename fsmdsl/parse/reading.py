@@ -13,7 +13,7 @@ from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.parse import words
 from fsmdsl.parse.automaton import BOTTOM, Frame, advance
 from fsmdsl.parse.recovery import HIGHEST, Place, closed, recover
-from fsmdsl.parse.rules import DEPTH, LIMIT, MORE, TOO_DEEP
+from fsmdsl.parse.rules import BAD_CHARACTER, BAD_NUMBER, DEPTH, LIMIT, MORE, TOO_DEEP, UNEXPECTED
 from fsmdsl.parse.table import load
 from fsmdsl.parse.tokens import lex
 from fsmdsl.source import Source, Span
@@ -27,7 +27,7 @@ BODIES = frozenset({"block", "else_", "state_body", "hold_body", "amend"})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text read: its tree, its tokens (words that are names in their place are so called), its comments, its errors."""
+    """A text read. Of its tokens, words that are names in their place are called so."""
 
     tree: Node
     tokens: list[Token]
@@ -68,9 +68,10 @@ def _parse(source: Source, tokens: list[Token], found: list[Diagnostic]) -> Node
     soft = table.words - words.RESERVED
     i = mistakes = 0
     while i < len(tokens):
-        if (event := words.event_of(table, top, tokens, i)) is not None:
-            tokens[i : i + 1] = event
         token = tokens[i]
+        if token.kind in words.HOOKS and (event := words.event_of(table, top, tokens, i)) is not None:
+            tokens[i : i + 1] = event
+            token = tokens[i]
         if token.kind in soft:
             token = tokens[i] = replace(token, kind=words.read(table, top, tokens, i))
         after = advance(table, top, token)
@@ -126,7 +127,9 @@ def _cut(node: Node) -> bool:
 
 
 def _limited(source: Source, found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Errors in the order of the text, not more than anyone would read."""
+    """Errors in the order of the text, one for each place, and not more than anyone would read."""
+    signs = {d.span.start for d in found if d.rule is BAD_CHARACTER or d.rule is BAD_NUMBER}
+    found = [d for d in found if d.rule is not UNEXPECTED or d.span.start not in signs]
     found.sort(key=lambda d: d.span.start)
     if len(found) <= LIMIT:
         return tuple(found)

@@ -28,8 +28,8 @@ HIGHEST = 1000
 """No stack is as high unless something is nested too deeply."""
 
 CONFUSED = {
-    "=": ("==", ":"), "==": ("=",), ":": ("=",), "=>": ("->",), "->": ("=>",), ";": (",",), ",": (";", "|"), "|": ("or", ","),
-    "..": (".",),
+    "=": ("==", ":"), "==": ("=",), ":": ("=",), "=>": ("->",), "->": ("=>",), ";": (",",), ",": (";", "|"),
+    "|": ("or", ","), "..": (".",),
 }  # fmt: skip
 """Signs that are taken for one another."""
 
@@ -53,7 +53,7 @@ class Mistake(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The token `at` cannot stand on the stack `top`. `before` is the stack without the token before it, if it is known."""
+    """The token `at` cannot stand on the stack `top`. `before`, if known, is the stack without the token before it."""
 
     table: Table
     source: Source
@@ -183,7 +183,10 @@ def _reserved(place: Place) -> Mistake | None:
 
 def _superfluous(place: Place) -> Mistake | None:
     """A token without which all fits."""
-    if place.token.kind in ("END", "{", "(", "[") or not place.fits(place.top, place.at + 1, 3):
+    if place.token.kind in ("END", "{", "(", "["):
+        return None
+    reach = 3 if place.tokens[place.at + 1].kind in words.RESERVED else 2
+    if not place.fits(place.top, place.at + 1, reach):
         return None
     return Mistake(_general(place), place.top, place.at + 1)
 
@@ -230,7 +233,7 @@ def _general(place: Place) -> Diagnostic:
         return place.unexpected(
             place.at, f"`on {word}` declares what is done on {word}; no event can be called `{word}`"
         )
-    if place.token.kind == ";":
+    if place.token.kind == ";" and _can_begin(place, place.top, place.at + 1, 1):
         return place.unexpected(place.at, "take it away: only effects are separated, and even they need not be")
     wanted = listing(place.table, place.top)
     return place.unexpected(place.at, None if wanted is None else f"expected {wanted}")

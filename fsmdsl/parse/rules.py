@@ -16,8 +16,8 @@ UNEXPECTED = Rule(
     Severity.ERROR,
     "the text does not follow the grammar here",
     """
-The parser met a word or sign that cannot stand here. It says what could, goes on at the next declaration, and so reports
-every such place of a file at once.
+The parser met a word or sign that cannot stand here. It says what could, goes on at the next declaration, and so
+reports every such place of a file at once.
 
 ```fsm
 machine Door {

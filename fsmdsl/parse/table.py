@@ -32,9 +32,9 @@ class Rule(NamedTuple):
 class Table:
     """What the parser does, for each of its states.
 
-    `moves` has, for a kind of token, the next state, or the complement of the number of the rule that is complete before
-    the token; for what a rule has made, the next state. `begun` has the rules that a state is inside of, and how far;
-    `items` the rules that are repeated and can begin again in a state.
+    `moves` has, for a kind of token, the next state, or the complement of the number of the rule that is complete
+    before the token; for what a rule has made, the next state. `begun` has the rules that a state is inside of, and how
+    far; `items` the rules that are repeated and can begin again in a state.
     """
 
     words: frozenset[str]

@@ -52,7 +52,7 @@ def _words(kinds: dict[str, str]) -> set[str]:
 
 
 def _pattern(lark: Any, kinds: dict[str, str]) -> str:
-    """One regular expression for any token, with white space before it; its groups are the classes, all signs one class."""
+    """One regular expression for any token, with white space before it. Its groups are the classes; signs are one."""
     signs = sorted({kind for kind in kinds.values() if not kind.isidentifier()}, key=lambda x: (-len(x), x))
     classes = {t.name: (-t.priority, t.pattern.to_regexp()) for t in lark.terminals if kinds[t.name] == t.name}
     space = classes.pop("WHITESPACE")[1]

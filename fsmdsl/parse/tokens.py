@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from fsmdsl.build.expressions import MILLISECONDS
 from fsmdsl.diagnostics import Diagnostic, Fix
 from fsmdsl.parse.rules import BAD_CHARACTER, BAD_NUMBER, LIMIT
 from fsmdsl.parse.table import Table
@@ -14,12 +15,10 @@ from fsmdsl.tree import Comment, Token
 
 MEANT = {
     "&&": "and", "∧": "and", "||": "or", "∨": "or", "!": "not", "¬": "not", "===": "==", "≡": "==", "!==": "!=",
-    "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">=", ":=": "=", "→": "->", "⇒": "=>", "∈": "in", "∪": "+", "∩": "&", "−": "-",
+    "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">=", ":=": "=", "→": "->", "⇒": "=>", "∈": "in", "∪": "+", "∩": "&",
+    "−": "-",
 }  # fmt: skip
 """Signs of other languages and of mathematics, and what they are here."""
-
-UNITS = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
-"""The units of durations in milliseconds."""
 
 LARGEST = 10**15
 """No number of a spec, and no duration in milliseconds, is as large."""
@@ -140,7 +139,7 @@ def _skipped(lexed: Lexed, kind: str, text: str, start: int, end: int) -> None:
 def _number(lexed: Lexed, kind: str, text: str, start: int, end: int) -> Token:
     """A number that can be used; one that is too large is reported, and read as 1."""
     digits = text.rstrip("abcdefghijklmnopqrstuvwxyz")
-    unit = UNITS.get(text[len(digits) :], 1)
+    unit = MILLISECONDS.get(text[len(digits) :], 1)
     if len(digits) <= 15 and int(digits) * unit < LARGEST:
         return Token(kind, text, start, end)
     found = BAD_NUMBER.at(Span(lexed.source, start, end), "this number is larger than any spec needs")

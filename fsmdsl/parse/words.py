@@ -1,8 +1,8 @@
 """Words of the language that are names: a word is a keyword only where that reading goes on.
 
-NOTE(words): a reserved word is a keyword everywhere. Any other word is a keyword where a keyword may stand and the tokens
-after it fit, else a name where a name may stand. If both readings fit the keyword has it, but for the few pairs of
-`PREFERS_NAME`. A state may so be called `error` and a field `next`, and only the position counts.
+NOTE(words): a reserved word is a keyword everywhere. Any other word is a keyword where a keyword may stand and the
+tokens after it fit, else a name where a name may stand. If both readings fit the keyword has it, but for the few pairs
+of `PREFERS_NAME`. So a state may be called `error` and a field `next`: the place alone counts.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ REACH = 3
 """How many tokens after a word are looked at."""
 
 
+HOOKS = frozenset({"ENTRY", "EXIT"})
+
 HOOK = 4
 """How many tokens after `on entry` are looked at: `(A) do`."""
 
@@ -53,8 +55,6 @@ def read(table: Table, top: Frame, tokens: Sequence[Token], i: int) -> str:
 def event_of(table: Table, top: Frame, tokens: Sequence[Token], i: int) -> list[Token] | None:
     """`on` and the name of an event, if the `on entry` or `on exit` at `i` is that and begins no hook."""
     token = tokens[i]
-    if token.kind not in ("ENTRY", "EXIT"):
-        return None
     hook = probe(table, top, token.kind)
     if hook is not None and goes_on(table, hook, tokens, i + 1, HOOK):
         return None

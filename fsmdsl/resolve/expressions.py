@@ -187,6 +187,8 @@ def _comparison(scope: Scope, e: s.Binary) -> m.Expr:
     assert e.operator in ("==", "!=", "<", "<=", ">", ">=")
     if both is None:
         return wrong(scope, e.span, f"{_a(left.type)} and {_a(right.type)} cannot be compared")
+    if isinstance(bare(both), m.OpaqueType) and not isinstance(both, m.OptionalType):
+        return wrong(scope, e.span, f"{_a(both)} is opaque: only hand-written code looks into it")
     if e.operator not in ("==", "!=") and not _has_order(both):
         why = (
             "list its members with `<` to give it an order"

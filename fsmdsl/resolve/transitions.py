@@ -127,7 +127,7 @@ def _own_data_only(scope: Scope, guard: m.Expr) -> None:
         match e:
             case m.Read(target=target) | m.Derived(target=target) | m.InState(target=target) if not _own(target):
                 shown = e.span.text
-            case m.AllOf():
+            case m.AllOf() | m.ChannelRef():
                 shown = e.span.text
             case m.Derived(owner=owner, name=name):
                 let = machine.module.program.lets.get((owner, name))

@@ -98,6 +98,11 @@ class EndlessRound(StepRefused):
 class InvariantBroken(Exception):
     """What must always hold does not."""
 
+    def __init__(self, holder: object, name: str, condition: str) -> None:
+        super().__init__(f"{holder!r}: {name}: {condition}")
+        self.holder = holder
+        self.name = name
+
 
 # Values -----------------------------------------------------------------------------------------
 
@@ -149,7 +154,7 @@ class Machine:
 
     def restore(self, data: Data) -> None:
         """Back to a snapshot."""
-        self._load(self._decode(data, self._system._by_number))
+        self._load(self._decode(data, {x._number: x for x in self._system._machines}))
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         raise NotImplementedError
@@ -194,12 +199,12 @@ class System:
 
     __slots__ = (
         "_before",
-        "_by_number",
         "_calls",
         "_delivering",
         "_followed",
         "_handling",
         "_listeners",
+        "_machines",
         "_made",
         "_outbox",
         "_pending",
@@ -209,7 +214,7 @@ class System:
     )
 
     def __init__(self) -> None:
-        self._by_number: dict[int, Machine] = {}
+        self._machines: list[Machine] = []
         self._made = 0
         self._listeners: tuple[Listener, ...] = ()
         # Of the step under way: who is in the middle of an event, outermost first; what they were before.
@@ -228,21 +233,21 @@ class System:
     @property
     def machines(self) -> tuple[Machine, ...]:
         """All machines, in the order in which they were made."""
-        return tuple(self._by_number.values())
+        return tuple(self._machines)
 
     def all_of(self, kind: type[M]) -> tuple[M, ...]:
         """All machines of a kind, in the order in which they were made."""
-        return tuple(x for x in self._by_number.values() if isinstance(x, kind))
+        return tuple(x for x in self._machines if isinstance(x, kind))
 
     def _add(self, machine: Machine) -> int:
         number = self._made
         self._made += 1
-        self._by_number[number] = machine
+        self._machines.append(machine)
         return number
 
     def remove(self, machine: Machine) -> None:
         """Takes a machine out, when nothing refers to it any more."""
-        del self._by_number[machine._number]
+        self._machines.remove(machine)
 
     def listen(self, listener: Listener) -> None:
         """Has a listener told of every step from now on."""
@@ -250,7 +255,7 @@ class System:
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
-        for machine in self._by_number.values():
+        for machine in self._machines:
             machine.check_invariants()
 
     # Steps
@@ -428,7 +433,7 @@ class System:
     def snapshot(self) -> Data:
         """All machines, as JSON has them."""
         return {
-            "machines": [{"number": n, **x.snapshot()} for n, x in self._by_number.items()],
+            "machines": [{"number": x._number, **x.snapshot()} for x in self._machines],
             "pending": [
                 {"machine": x.machine._number, "action": x.action, "ticket": x.ticket, "async": x.asynchronous}
                 for x in self._pending
@@ -437,7 +442,7 @@ class System:
 
     def restore(self, data: Data) -> None:
         """Back to a snapshot. The machines must have been made in the same order as those of the snapshot."""
-        pairs = list(zip(data["machines"], self._by_number.values(), strict=True))
+        pairs = list(zip(data["machines"], self._machines, strict=True))
         machines = {saved["number"]: machine for saved, machine in pairs}
         decoded = [(machine, machine._decode(saved, machines)) for saved, machine in pairs]
         for machine, saved in decoded:

@@ -21,6 +21,8 @@ USED: Final = CellState.USED
 RESERVING: Final = CellState.RESERVING
 RESERVED: Final = CellState.RESERVED
 
+FIRST: Final[tuple[AffinityGroup | None]] = (None,)
+
 
 class Cell(Machine):
     """The unit of resource: a cell of the lowest level, such as one GPU. Cells above it carry no
@@ -45,7 +47,8 @@ class Cell(Machine):
         self._state = state
         self._user = user
         self._reserver = reserver
-        self._first = (self._reserver,)
+        first = (self._reserver,)
+        self._first = FIRST if first == FIRST else first
         super().__init__(system)
 
     @property

@@ -105,6 +105,11 @@ class EndlessRound(StepRefused):
 class InvariantBroken(Exception):
     """What must always hold does not."""
 
+    def __init__(self, holder: object, name: str, condition: str) -> None:
+        super().__init__(f"{holder!r}: {name}: {condition}")
+        self.holder = holder
+        self.name = name
+
 
 # Values -----------------------------------------------------------------------------------------
 
@@ -156,7 +161,7 @@ class Machine:
 
     def restore(self, data: Data) -> None:
         """Back to a snapshot."""
-        self._load(self._decode(data, self._system._by_number))
+        self._load(self._decode(data, {x._number: x for x in self._system._machines}))
         self._system._reset_timers(self, data["timers"])
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
@@ -200,12 +205,12 @@ class System:
 
     __slots__ = (
         "_before",
-        "_by_number",
         "_calls",
         "_delivering",
         "_followed",
         "_handling",
         "_listeners",
+        "_machines",
         "_made",
         "_outbox",
         "_overdue",
@@ -216,7 +221,7 @@ class System:
     )
 
     def __init__(self, clock: Clock) -> None:
-        self._by_number: dict[int, Machine] = {}
+        self._machines: list[Machine] = []
         self._made = 0
         self._listeners: tuple[Listener, ...] = ()
         # Of the step under way: who is in the middle of an event, outermost first; what they were before.
@@ -236,21 +241,21 @@ class System:
     @property
     def machines(self) -> tuple[Machine, ...]:
         """All machines, in the order in which they were made."""
-        return tuple(self._by_number.values())
+        return tuple(self._machines)
 
     def all_of(self, kind: type[M]) -> tuple[M, ...]:
         """All machines of a kind, in the order in which they were made."""
-        return tuple(x for x in self._by_number.values() if isinstance(x, kind))
+        return tuple(x for x in self._machines if isinstance(x, kind))
 
     def _add(self, machine: Machine) -> int:
         number = self._made
         self._made += 1
-        self._by_number[number] = machine
+        self._machines.append(machine)
         return number
 
     def remove(self, machine: Machine) -> None:
         """Takes a machine out, when nothing refers to it any more."""
-        del self._by_number[machine._number]
+        self._machines.remove(machine)
         self._reset_timers(machine, {})
 
     def listen(self, listener: Listener) -> None:
@@ -259,7 +264,7 @@ class System:
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
-        for machine in self._by_number.values():
+        for machine in self._machines:
             machine.check_invariants()
 
     # Steps
@@ -432,12 +437,12 @@ class System:
     def snapshot(self) -> Data:
         """All machines, as JSON has them."""
         return {
-            "machines": [{"number": n, **x.snapshot()} for n, x in self._by_number.items()],
+            "machines": [{"number": x._number, **x.snapshot()} for x in self._machines],
         }
 
     def restore(self, data: Data) -> None:
         """Back to a snapshot. The machines must have been made in the same order as those of the snapshot."""
-        pairs = list(zip(data["machines"], self._by_number.values(), strict=True))
+        pairs = list(zip(data["machines"], self._machines, strict=True))
         machines = {saved["number"]: machine for saved, machine in pairs}
         decoded = [(machine, machine._decode(saved, machines)) for saved, machine in pairs]
         for machine, saved in decoded:

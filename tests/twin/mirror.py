@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import deque
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ from fsmdsl.step import (
     Value,
     World,
 )
+from fsmdsl.step.values import default
 
 EXCEPTIONS = {
     "unhandled": "UnhandledEvent", "overlap": "Overlap", "reentrance": "ReentrantEvent", "busy": "Busy",
@@ -159,7 +161,7 @@ class Mirror(Translation):
             if self._known(value, p.type):
                 keywords[names.values[p.name]] = self.python(p.type, value)
             elif p.name not in late:
-                keywords[names.values[p.name]] = None
+                keywords[names.values[p.name]] = self.python(p.type, default(p.type))
         state = self.packages.of(machine.qualified, "states").__dict__[names.states_class](instance.state)
         return self.packages.of(machine.qualified, names.file).__dict__[names.class_](*given, state=state, **keywords)
 
@@ -258,6 +260,16 @@ class Mirror(Translation):
             if isinstance(t.trigger, m.OnTimer) and t.source in set(x.ancestors(world.states[n]))
         }
 
+    def restored(self) -> Mirror:
+        """Another mirror, made from this one's snapshots as JSON."""
+        other = Mirror(self.packages, self.universe)
+        if self.system is not None:
+            other.system.restore(json.loads(json.dumps(self.system.snapshot())))
+        for mine, its in zip(self.made, other.made, strict=True):
+            if not hasattr(mine, "_system"):
+                its.restore(json.loads(json.dumps(mine.snapshot())))
+        return other
+
     # Acting
 
     def take(self, step: Step) -> None:
@@ -347,7 +359,7 @@ def _numbers(value: Value, t: m.Type) -> Iterator[int]:
             yield value
         case m.OptionalType(of), x if x is not None:
             yield from _numbers(x, of)
-        case (m.SetType(of) | m.ListType(of=of)), (frozenset() | tuple()):
+        case ((m.SetType(of) | m.ListType(of=of)), (frozenset() | tuple())):
             for x in value:
                 yield from _numbers(x, of)
         case _:

@@ -74,7 +74,6 @@ class Oracle(Translation):
             assert _refuses(*trigger), step
             assert self.world() == (world.states, world.fields), step
 
-
     def trigger(self, world: World, step: Step) -> tuple[Any, tuple[Any, ...]] | None:
         """What to call for a step; None where that is nothing that a model can be asked."""
         match step:

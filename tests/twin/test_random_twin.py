@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from mirror import Packages
+from walks import Explored, Walk
 
 from fsmdsl import model as m
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
-from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, World
-from mirror import Packages
-from walks import Explored, Walk
+from fsmdsl.step import Fault, FaultError, Result, Step, TooManyValuesError, Universe, World
 
 sys.path.append(str(Path(__file__).parents[1]))
 from random_specs import spec
@@ -32,15 +32,20 @@ class Bounded(Explored):
 
     answers = 0
 
-    def steps(self, world: World) -> list[Step]:
-        self.answers = 0
-        return super().steps(world)
-
     def fire(self, world: World, step: Step) -> Result:
         self.answers += 1
         if self.answers > MOST_ANSWERS:
             raise UnendingError
         return super().fire(world, step)
+
+
+class RandomWalk(Walk):
+    """A walk that counts the answers to each step."""
+
+    def foresee(self, step: Step) -> Fault | None:
+        assert isinstance(self.explored, Bounded)
+        self.explored.answers = 0
+        return super().foresee(step)
 
 
 def model_of(seed: int) -> m.Model:
@@ -65,6 +70,6 @@ def test_walks_through_random_specs_agree(seed: int, folder: Path) -> None:
     explored = Bounded(universe)
     for run in range(RUNS):
         try:
-            Walk(explored, packages, run).run(STEPS)
+            RandomWalk(explored, packages, run).run(STEPS)
         except (FaultError, TooManyValuesError, UnendingError):
             return

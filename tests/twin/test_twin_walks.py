@@ -50,8 +50,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Packages]:
 FLAT = [
     (kind, name)
     for (kind, name), system in SYSTEMS.items()
-    if kind != "documented"
-    and all(is_flat(MODELS[kind], MODELS[kind].machines[i.machine]) for i in system.instances)
+    if kind != "documented" and all(is_flat(MODELS[kind], MODELS[kind].machines[i.machine]) for i in system.instances)
 ]
 """Systems that the `transitions` library can run."""
 

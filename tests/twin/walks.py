@@ -125,6 +125,9 @@ class Walk:
             if step is None:
                 return
             self.take(step)
+        restored = self.mirror.restored()
+        assert restored.world() == self.mirror.world(), self.story()
+        assert restored.timers() == self.mirror.timers(), self.story()
 
     def take(self, step: Step) -> None:
         self.told.append(describe(self.universe, step))
