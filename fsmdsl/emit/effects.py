@@ -149,11 +149,11 @@ def checked(file: File, place: m.Type, value: m.Expr | None, text: str, name: st
             return _items_checked(file, of, "frozenset", text, name)
         case m.ListType(of=of, bound=bound):
             inner = text
+            if value is None or not isinstance(value.type, m.ListType) or _longest(value, value.type) > bound:
+                inner = f"{file.machinery('not_longer')}({text}, {bound}, {literal(name)})"
             if needs_check(of) and not _fits_inside(value, of):
-                inner = _items_checked(file, of, "tuple", text, name)
-            if value is not None and isinstance(value.type, m.ListType) and _longest(value, value.type) <= bound:
-                return inner
-            return f"{file.machinery('not_longer')}({inner}, {bound}, {literal(name)})"
+                inner = _items_checked(file, of, "tuple", inner, name)
+            return inner
         case _:
             raise TypeError(place)
 

@@ -55,10 +55,8 @@ def _emitted(place: Place, e: m.Expr) -> tuple[str, Binds]:
             return _applied(place, e)
         case m.InstanceRef(name=name, index=index):
             return _instance(place, name, index), Binds.ATOM
-        case m.Instances(name=name):
-            return f"self.{place.locals[name]}", Binds.ATOM
-        case m.AllOf(machine=machine):
-            return f"{place.system_name}.all_of({place.file.class_(machine, typing=False)})", Binds.ATOM
+        case m.Instances() | m.AllOf():
+            return f"frozenset({_group(place, e)})", Binds.ATOM
         case m.ChannelRef() | m.Ordinal() | m.Temporal():
             raise TypeError(f"{type(e).__name__} is nothing that code can compute")
         case _:
@@ -222,7 +220,7 @@ def _state_test(
             return f"{state} {'in' if positive else 'not in'} {names.states[composite]}", Binds.COMPARISON
         test = f"{target}.{names.composites[composite]}"
         return (test, Binds.ATOM) if positive else (f"not {test}", Binds.NOT)
-    if states >= {s.name for s in machine.leaves}:
+    if own and states >= {s.name for s in machine.leaves}:
         return str(positive), Binds.ATOM
     prefix = "" if own and place.machine == machine else f"{place.file.states_class(machine.qualified)}."
     listed = [f"{prefix}{names.states[s.name]}" for s in machine.leaves if s.name in states]
@@ -330,7 +328,16 @@ def _quantified(place: Place, e: m.Quantified) -> str:
     return f"{'all' if e.kind == 'all' else 'any'}({body} for {name} in {over})"
 
 
+def _group(place: Place, e: m.Instances | m.AllOf) -> str:
+    """A tuple of instances, in the order in which they were made."""
+    if isinstance(e, m.Instances):
+        return f"self.{place.locals[e.name]}"
+    return f"{place.system_name}.all_of({place.file.class_(e.machine, typing=False)})"
+
+
 def _visited(place: Place, over: m.Expr) -> str:
+    if isinstance(over, m.Instances | m.AllOf):
+        return _group(place, over)
     if isinstance(over, m.Collection) and over.items:
         return _tuple(place, over)
     return python(place, over, Binds.OR)
@@ -339,10 +346,10 @@ def _visited(place: Place, over: m.Expr) -> str:
 def in_order(place: Place, over: m.Expr) -> str:
     """What a loop goes through: instances as they were made, numbers ascending, members as declared, lists as they
     are."""
+    if isinstance(over, m.Instances | m.AllOf):
+        return _group(place, over)
     text = python(place, over, Binds.CONDITIONAL)
     match over.type:
-        case m.SetType(of=m.RefType()) if isinstance(over, m.Instances | m.AllOf):
-            return text
         case m.SetType(of=m.RefType()):
             several = _set_display(place, over) if isinstance(over, m.Collection) and len(over.items) > 1 else None
             return f"{place.file.machinery('in_order')}({several or _visited(place, over)})"

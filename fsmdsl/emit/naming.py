@@ -26,7 +26,9 @@ MEMBERS = (
 )  # fmt: skip
 """Names that machines have anyway, with or without an underscore before them."""
 
-FUNCTIONS = ("present", "first", "rest", "subsets", "in_order", "in_range", "not_longer", "without", "each", "state")
+FUNCTIONS = (
+    "self", "present", "first", "rest", "subsets", "in_order", "in_range", "not_longer", "without", "each", "state",
+)  # fmt: skip
 """Names that no variable may hide."""
 
 

@@ -9,7 +9,7 @@ from fsmdsl.format.doc import WIDTH, Doc, Group, Line, Nest, flat, lines
 from fsmdsl.format.margins import Above
 
 INDENT = 4
-GAPS = {"transition": 2, "event": 2, "hook": 2, "step": 3, "claim": 1}
+GAPS = {"transition": 2, "event": 2, "hook": 2, "step": 3}
 """The space between the columns of some kinds of rows, if there is more than one row."""
 
 COUNTED = 96
@@ -25,6 +25,11 @@ class Cell:
     gap: int | None = None
     soft: bool = False
     """Whether it may go to a line of its own."""
+    text: str | None = field(init=False)
+    """The text on one line, if it can stand on one."""
+
+    def __post_init__(self) -> None:
+        self.text = flat(self.doc)
 
 
 @dataclass(slots=True)
@@ -77,13 +82,12 @@ class Columns:
         """The cells on one line, each in its column or as soon as there is room; None if one has to be broken."""
         line = " " * (indent * INDENT)
         for i, cell in enumerate(cells):
-            text = flat(cell.doc)
-            if text is None:
+            if cell.text is None:
                 return None
-            if text:
+            if cell.text:
                 written = len(line.rstrip())
                 gap = self.gap if cell.gap is None else cell.gap
-                line = line.ljust(max(self.starts[i], written + gap if written else 0)) + text
+                line = line.ljust(max(self.starts[i], written + gap if written else 0)) + cell.text
         return line
 
 
@@ -137,9 +141,9 @@ def _columns(paragraph: Sequence[Row]) -> Columns:
 
 def _width(row: Row, i: int) -> int:
     """How wide a row needs a column to be: as its cell is, if another one is to stand behind it."""
-    if i >= len(row.cells) or not row.cells[i].counts or not any(flat(c.doc) != "" for c in row.cells[i + 1 :]):
+    if i >= len(row.cells) or not row.cells[i].counts or not any(c.text != "" for c in row.cells[i + 1 :]):
         return 0
-    return len(flat(row.cells[i].doc) or "")
+    return len(row.cells[i].text or "")
 
 
 def _body(row: Row, columns: Columns) -> list[str]:
@@ -157,7 +161,7 @@ def broken(cells: Sequence[Cell], indent: int) -> list[str]:
     """Cells side by side, regardless of columns, broken where they may be."""
     found: list[Doc] = []
     for cell in cells:
-        if flat(cell.doc) != "":
+        if cell.text != "":
             found.extend([Nest(Group([Line(), cell.doc]))] if cell.soft and found else [" " if found else "", cell.doc])
     return lines(found, indent * INDENT)
 

@@ -168,7 +168,7 @@ def _steps(p: Printer, nodes: Sequence[Node], indent: int) -> list[Row]:
     """Steps on one line, if there is room; or each on its own."""
     row = _margined(p, "step", indent, nodes)
     row.cells = [Cell(p.doc(n)) for n in nodes]
-    texts = [flat(c.doc) for c in row.cells]
+    texts = [c.text for c in row.cells]
     whole = (GAPS["step"] * " ").join(t for t in texts if t is not None)
     if None not in texts and len(whole) <= WIDTH - indent * INDENT:
         return [row]
@@ -204,7 +204,7 @@ def _enum(p: Printer, node: Node, indent: int) -> Iterator[Row]:
     commented = any(p.margins[i].behind or p.margins[i + 1].above for i in range(first, last))
     row = _margined(p, "enum", indent, [node])
     row.cells = [Cell(p.sequence("enum", elements))]
-    if not commented and len(flat(row.cells[0].doc) or "") <= WIDTH - indent * INDENT:
+    if not commented and len(row.cells[0].text or "") <= WIDTH - indent * INDENT:
         yield row
         return
     brace = next(i for i, e in enumerate(elements) if _name(e) == "{")

@@ -67,7 +67,7 @@ def _wrapped(head: list[Cell], clauses: list[Doc], rules: list[str], indent: int
             return hung
     beside = _beside([*head, *map(Cell, clauses)], indent, acts, columns)
     first = columns.place(beside, indent)
-    found: list[Doc] = [[c.doc, " "] for c in beside if flat(c.doc) != ""] if first is None else [first.strip()]
+    found: list[Doc] = [[c.doc, " "] for c in beside if c.text != ""] if first is None else [first.strip()]
     kept = len(beside) - HEAD
     for i in range(kept, len(clauses)):
         if not _long(clauses[i], indent) and not (i > kept and _long(clauses[i - 1], indent)):

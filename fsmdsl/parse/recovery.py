@@ -228,11 +228,6 @@ def _skip(place: Place) -> Mistake:
 
 
 def _general(place: Place) -> Diagnostic:
-    if place.token.kind in ("ENTRY", "EXIT"):
-        word = place.token.kind.lower()
-        return place.unexpected(
-            place.at, f"`on {word}` declares what is done on {word}; no event can be called `{word}`"
-        )
     if place.token.kind == ";" and _can_begin(place, place.top, place.at + 1, 1):
         return place.unexpected(place.at, "take it away: only effects are separated, and even they need not be")
     wanted = listing(place.table, place.top)

@@ -27,6 +27,7 @@ HIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\
 """Characters that cannot be seen, or that change how the text around them is shown."""
 
 ALIKE = {"m": "min", "mins": "min", "sec": "s", "secs": "s", "hour": "h", "hours": "h", "day": "d", "days": "d"}
+"""Units that one might write, and what they are here."""
 
 
 @dataclass(slots=True)
@@ -47,6 +48,11 @@ class Lexed:
         span = Span(self.source, start, end)
         fix = None if meant is None else Fix(span, meant, f"write `{meant}`")
         self.found.append(BAD_CHARACTER.at(span, message, fix=fix).help(advice))
+
+    def report_number(self, start: int, end: int, message: str, advice: str) -> None:
+        """Note a number that cannot be used."""
+        if len(self.found) <= LIMIT:
+            self.found.append(BAD_NUMBER.at(Span(self.source, start, end), message).help(advice))
 
 
 def lex(table: Table, source: Source) -> Lexed:
@@ -142,8 +148,8 @@ def _number(lexed: Lexed, kind: str, text: str, start: int, end: int) -> Token:
     unit = MILLISECONDS.get(text[len(digits) :], 1)
     if len(digits) <= 15 and int(digits) * unit < LARGEST:
         return Token(kind, text, start, end)
-    found = BAD_NUMBER.at(Span(lexed.source, start, end), "this number is larger than any spec needs")
-    lexed.found.append(found.help("numbers have at most 15 digits, and durations end before thirty thousand years"))
+    advice = "numbers have at most 15 digits, and durations end before thirty thousand years"
+    lexed.report_number(start, end, "this number is larger than any spec needs", advice)
     return Token(kind, f"1{text[len(digits) :]}", start, end)
 
 
@@ -151,16 +157,10 @@ def _foreign_number(lexed: Lexed, text: str, start: int, end: int) -> Token:
     """Digits with something at them: `5m`, `1_000`, `2nd`."""
     unit = text.lstrip("0123456789")
     digits = text[: len(text) - len(unit)]
-    found = BAD_NUMBER.at(
-        Span(lexed.source, start, end), f"`{text[:40]}` is neither a number nor a duration nor a name"
-    )
+    advice = "numbers are digits alone; durations end in `ms`, `s`, `min`, `h` or `d`; names begin with a letter"
     if unit in ALIKE:
-        found = found.help(f"did you mean `{digits}{ALIKE[unit]}`?")
-    else:
-        found = found.help(
-            "numbers are digits alone; durations end in `ms`, `s`, `min`, `h` or `d`; names begin with a letter"
-        )
-    lexed.found.append(found)
+        advice = f"did you mean `{digits}{ALIKE[unit]}`?"
+    lexed.report_number(start, end, f"`{text[:40]}` is neither a number nor a duration nor a name", advice)
     return Token("DURATION" if unit in ALIKE else "INT", f"1{ALIKE.get(unit, '')}", start, end)
 
 
