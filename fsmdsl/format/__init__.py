@@ -11,7 +11,7 @@ from fsmdsl.format.layout import text
 from fsmdsl.format.printer import Printer
 from fsmdsl.format.rows import rows
 from fsmdsl.parse import Parsed
-from fsmdsl.parse.reading import read
+from fsmdsl.parse.reading import read, uncollected
 
 __all__ = ["format_source"]
 
@@ -23,5 +23,6 @@ def format_source(parsed: Parsed) -> str:
     """
     if any(d.severity is Severity.ERROR for d in parsed.diagnostics):
         raise ValueError(f"{parsed.source.name} has errors")
-    reading = read(parsed.source)
-    return text(rows(Printer(parsed.source, reading), reading.tree))
+    with uncollected():
+        reading = read(parsed.source)
+        return text(rows(Printer(parsed.source, reading), reading.tree))
