@@ -16,7 +16,16 @@ TEXTS = {
     "ENTRY": ("on entry", "on \t entry"),
     "EXIT": ("on exit",),
 }
-REMARKS = ("// a remark", "//crowded", "/// a doc", "///", "//", "/// more: { } ;", "//// not a doc")
+REMARKS = (
+    "// a remark",
+    "//crowded",
+    "/// a doc",
+    "///",
+    "//",
+    "/// more: { } ;",
+    "//// not a doc",
+    "/// a ///b, see http://c",
+)
 
 
 @cache

@@ -251,7 +251,6 @@ def worth(text: str) -> object:
         ("c0.big", True),
         ("c0.bigger(4)", False),
         ("one.bigger(c0.size)", True),
-        ("c0.pod == one.pod", True),
     ],
 )
 def test_expressions(text: str, expected: object) -> None:

@@ -255,6 +255,12 @@ def test_comments_stay_where_they_are() -> None:
     )
 
 
+def test_slashes_in_comments_stay() -> None:
+    assert inside("state A //see http://x.y\nstate B /// a///b //c\n//////// c") == (
+        "state A    // see http://x.y\nstate B    /// a///b //c\n//////// c"
+    )
+
+
 def test_a_word_that_would_become_a_keyword_keeps_its_semicolon() -> None:
     long = "; ".join(f"field_{i} = parameter_{i}" for i in range(6))
     assert "    add;\n    x\n" in inside(f"A -> B on x do {{ {long}; add; x }}") + "\n"

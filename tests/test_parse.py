@@ -385,6 +385,12 @@ def test_a_correction_is_offered_for_what_was_probably_meant() -> None:
     assert (found.fix.span.text, found.fix.replacement) == ("=", "==")
 
 
+def test_what_was_meant_is_what_is_read() -> None:
+    sloppy = read("machine M { invariant n ≥ 1 && n inn s invariant a => b inital state A  f: bool == true }").module
+    meant = "machine M { invariant n >= 1 and n in s invariant a => b initial state A  f: bool = true }"
+    assert sloppy == good(meant)
+
+
 def test_no_more_than_a_hundred_errors_and_a_note() -> None:
     found = read("machine M {\n" + "    A -> -> B on x\n" * 500 + "}\n").diagnostics
     assert [d.rule.code for d in found] == ["FSM001"] * 100 + ["FSM005"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fsmdsl.parse.reading import Reading
 from fsmdsl.source import Source
 
-_CROWDED = re.compile(r"(///?)(?=\w)")
+_CROWDED = re.compile(r"\A(///?)(?=\w)")
 
 
 @dataclass(slots=True)

@@ -115,7 +115,7 @@ def _misspelt(place: Place) -> Mistake | None:
         if place.tokens[i].kind != "NAME":
             continue
         word = _nearest_keyword(place, i, top)
-        after = word and advance(place.table, top, replace(place.tokens[i], kind=word))
+        after = word and advance(place.table, top, replace(place.tokens[i], kind=word, text=word))
         if word and after:
             return Mistake(place.unexpected(i, f"did you mean `{word}`?", word), after, i + 1)
     return None
@@ -131,7 +131,7 @@ def _confused(place: Place) -> Mistake | None:
     """A sign for which another would fit."""
     for meant in CONFUSED.get(place.token.kind, ()):
         if place.fits(probe(place.table, place.top, meant), place.at + 1, 2):
-            after = advance(place.table, place.top, replace(place.token, kind=meant))
+            after = advance(place.table, place.top, replace(place.token, kind=meant, text=meant))
             if after is not None:
                 return Mistake(place.unexpected(place.at, f"did you mean `{meant}`?", meant), after, place.at + 1)
     return None

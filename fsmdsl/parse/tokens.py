@@ -108,6 +108,7 @@ def _other(lexed: Lexed, kind: str, start: int, end: int) -> Token | None:
         case "FOREIGN_SIGN":
             kind = MEANT[text]
             lexed.report(start, end, f"`{text}` is not a sign of the language", f"write `{kind}`", kind)
+            return Token(kind, kind, start, end)
         case "FOREIGN_STRING":
             kind = "STRING"
             lexed.report(

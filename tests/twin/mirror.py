@@ -138,6 +138,15 @@ class Mirror(Translation):
             self._connect(n)
         self.channels = {c.qualified: self._channel(c) for c in universe.channels}
         self.view = self._view()
+        self.followed: list[tuple[int, str]] = []
+        for x in [self.system] if self.system is not None else []:
+            x.listen(self._note)
+        for x in self.made:
+            if not hasattr(x, "_system"):
+                x.listen(self._note)
+
+    def _note(self, step: Any) -> None:
+        self.followed += [(self.made.index(x.machine), x.label) for x in step]
 
     # Making
 
@@ -245,6 +254,16 @@ class Mirror(Translation):
         )
         waited = frozenset(n for n in world.waited if hasattr(self.made[n], "_wait"))
         return world._replace(channels=channels, waited=waited)  # type: ignore[arg-type]
+
+    def broken(self) -> list[str]:
+        """Of each machine, and of the system, the first invariant that does not hold or cannot be decided."""
+        found = []
+        for n, x in enumerate([*self.made, *([self.view] if self.view is not None else [])]):
+            try:
+                x.check_invariants() if hasattr(x, "check_invariants") else None
+            except Exception as error:
+                found.append(f"{n} {getattr(error, 'name', None) or type(error).__name__}")
+        return found
 
     def timers(self) -> set[tuple[int, str]]:
         """The timers that run."""

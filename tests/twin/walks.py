@@ -12,6 +12,8 @@ from fsmdsl.step import (
     CrashStep,
     EventStep,
     Fault,
+    FaultError,
+    Followed,
     OutcomeStep,
     Pending,
     Requested,
@@ -24,6 +26,7 @@ from fsmdsl.step import (
     describe,
     enabled,
     fire,
+    holds,
 )
 from fsmdsl.step.cascade import Draft
 from fsmdsl.step.offers import standing_still
@@ -47,11 +50,30 @@ class Explored:
             self._steps[world] = ([s for s in found if not isinstance(s, CrashStep)], crashes)
         return self._steps[world]
 
+    def broken(self, world: World) -> list[str]:
+        """See `Mirror.broken`."""
+        universe = self.universe
+        listed = [(n, x.invariants, n) for n, x in enumerate(universe.machines)]
+        found = (_first_broken(universe, world, *x) for x in [*listed, (len(listed), universe.system.invariants, None)])
+        return [x for x in found if x is not None]
+
     def fire(self, world: World, step: Step) -> Result:
         key = (world, step)
         if key not in self._results:
             self._results[key] = fire(self.universe, world, step)
         return self._results[key]
+
+
+def _first_broken(
+    universe: Universe, world: World, place: int, invariants: tuple[m.Invariant, ...], instance: int | None
+) -> str | None:
+    for x in invariants:
+        try:
+            if not holds(universe, world, x.condition, instance=instance):
+                return f"{place} {x.name}"
+        except FaultError as error:
+            return f"{place} {EXCEPTIONS[error.fault.kind]}"
+    return None
 
 
 class Choice:
@@ -115,6 +137,7 @@ class Walk:
         self.world = self.universe.start
         self.told: list[str] = []
         self.calls: Calls = []
+        self.followed: list[tuple[int, str]] = []
         self.compare()
 
     def run(self, steps: int) -> None:
@@ -125,6 +148,7 @@ class Walk:
             if step is None:
                 return
             self.take(step)
+        assert self.mirror.broken() == self.explored.broken(self.world), self.story()
         restored = self.mirror.restored()
         assert restored.world() == self.mirror.world(), self.story()
         assert restored.timers() == self.mirror.timers(), self.story()
@@ -160,6 +184,9 @@ class Walk:
             if result.fault is not None:
                 return result.fault
             self.calls += [(x.instance, x.action, x.arguments) for x in result.cascade if isinstance(x, Requested)]
+            followed = (x for x in result.cascade if isinstance(x, Followed))
+            transitions = ((x.instance, self.universe.machines[x.instance].transitions[x.transition]) for x in followed)
+            self.followed += [(n, t.name) for n, t in transitions]
             self.world = result.world
             first = standing_still_in(self.universe, self.world)
             if first is None or not self.answering:
@@ -173,6 +200,7 @@ class Walk:
         """The same world, timers and actions; some actions may wait behind one without an answer."""
         assert self.mirror.world() == self.mirror.expected(self.world), self.story()
         assert self.mirror.timers() == self.mirror.expected_timers(self.world), self.story()
+        assert self.mirror.followed == self.followed, self.story()
         if crashed:
             self.calls = list(self.mirror.calls)
         done = self.calls
