@@ -11,6 +11,7 @@ from fsmdsl.emit.context import Context
 from fsmdsl.emit.naming import folder
 from fsmdsl.emit.packages import face, machinery, needs_machinery, package, support
 from fsmdsl.emit.tabular import tabular
+from fsmdsl.emit.templates import rendered
 from fsmdsl.emit.text import MARK, mark
 
 __all__ = ["MARK", "folder", "python", "transitions"]
@@ -42,6 +43,8 @@ def _written(context: Context, module_name: str) -> dict[str, str]:
         shared = machinery(context, module_name, texts) if context.dialect == "classes" else support(texts)
         if shared:
             out["/".join((*home, "machinery.py"))] = shared
+        if context.dialect == "classes" and context.traits(module_name).timers:
+            out["/".join((*home, "clock.py"))] = rendered("clock.py.jinja", mark=mark(None))
     for depth in range(1, len(place)):
         if place[:depth] not in [p.folder for p in context.packages.values()]:
             out.setdefault("/".join((*place[:depth], "__init__.py")), _INNER)

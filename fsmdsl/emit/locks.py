@@ -9,7 +9,7 @@ from fsmdsl.emit.context import Context
 from fsmdsl.emit.members import Member, joined, method
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
 from fsmdsl.emit.templates import rendered
-from fsmdsl.emit.text import docstring, folded, indented, literal, mark, rows, sentence
+from fsmdsl.emit.text import docstring, indented, literal, mark, rows, sentence
 
 
 def locks_file(context: Context, module: m.Module) -> str:
@@ -25,8 +25,8 @@ def locks_file(context: Context, module: m.Module) -> str:
 
 def _class(name: str, locks: m.Locks) -> list[str]:
     pairs = ", ".join(_pair(p) for p in locks.pairs)
-    table = folded([f"pairs = ({pairs}{',' if len(locks.pairs) == 1 else ''})"], 1)
-    members = [["__slots__ = ()", "", *table], *_kinds(locks)]
+    given = f"super().__init__(({pairs}{',' if len(locks.pairs) == 1 else ''}))"
+    members = [["__slots__ = ()"], method("def __init__(self) -> None:", "", [given]), *_kinds(locks)]
     return [f"class {name}(LockOrder):", *indented([*docstring(_doc(locks), 1), "", *joined(members)])]
 
 

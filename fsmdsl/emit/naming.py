@@ -9,8 +9,11 @@ from fsmdsl import model as m
 from fsmdsl.emit.names import RESERVED, RESERVED_IN_CLASSES, Namespace, camel, snake, upper
 from fsmdsl.emit.rows import stored
 
-SUPPORT = ("machinery", "states", "values", "derived", "actions", "channels", "locks", "systems")
+SUPPORT = ("machinery", "clock", "states", "values", "derived", "actions", "channels", "locks", "systems")
 """Files of a package that are not those of machines."""
+
+SHARED = ("machinery", "clock")
+"""Files of the folder that holds the packages of modules that belong together."""
 
 _TAKEN = (
     "AbstractSet", "Any", "Busy", "Callable", "Channel", "Clock", "EndlessRound", "Enum", "Followed", "Final", "Full",
@@ -69,7 +72,7 @@ class PackageNames:
 
 def folder(module: str) -> tuple[str, ...]:
     """`yunikorn.core` lies in `yunikorn/core`."""
-    taken = RESERVED_IN_CLASSES
+    taken = {*RESERVED_IN_CLASSES, *SHARED}
     return tuple(f"{part}_" if part in taken else part for part in module.split("."))
 
 

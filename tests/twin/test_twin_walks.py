@@ -38,7 +38,11 @@ def _systems(model: m.Model) -> dict[str, m.System]:
     return {**model.systems, **alone}
 
 
-SYSTEMS = {(kind, name): system for kind, model in MODELS.items() for name, system in _systems(model).items()}
+SYSTEMS = {
+    (kind, name): system
+    for kind, model in MODELS.items()
+    for name, system in (model.systems if kind == "documented" else _systems(model)).items()
+}
 
 
 @pytest.fixture(scope="session")
