@@ -150,13 +150,20 @@ def test_the_table_runs_in_the_transitions_library(tmp_path: Path) -> None:
     assert (group.state, cell.state, cell.user, told) == ("Allocated", "Used", group, ["allocate 3"])
 
 
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="mypyc needs a C compiler")
+def compile_with_mypyc(folder: Path, package: str) -> None:
+    environment = {**os.environ, "MYPYC_OPT_LEVEL": "0"}
+    command = [str(Path(sys.executable).with_name("mypyc")), "--strict", package]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="mypyc needs a C compiler")
+
+
+@needs_gcc
 def test_mypyc_compiles_the_classes_unchanged(tmp_path: Path) -> None:
     write(tmp_path, emit.python(compiled(ALONE), "alone"))
-    environment = {**os.environ, "MYPYC_OPT_LEVEL": "0"}
-    command = [str(Path(sys.executable).with_name("mypyc")), "--strict", "alone"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stdout + done.stderr
+    compile_with_mypyc(tmp_path, "alone")
     program = (
         "import alone.light, alone\n"
         "assert alone.light.__file__.endswith('.so')\n"
@@ -164,6 +171,14 @@ def test_mypyc_compiles_the_classes_unchanged(tmp_path: Path) -> None:
     )
     run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
     assert run.stdout == "<Light: On> 2\n", run.stderr
+
+
+@needs_gcc
+@pytest.mark.skipif(not os.environ.get("SLOW"), reason="takes a minute: SLOW=1 pytest tests/test_emit.py")
+def test_mypyc_compiles_everything(tmp_path: Path) -> None:
+    write(tmp_path, all_of("python"))
+    for package in sorted(p.name for p in tmp_path.iterdir() if p.is_dir()):
+        compile_with_mypyc(tmp_path, package)
 
 
 def test_every_machine_of_the_model_has_a_class(tmp_path: Path) -> None:

@@ -76,13 +76,13 @@ def _volatile(place: Place) -> list[m.Field]:
 def _slots(place: Place, waits: bool) -> Member:
     machine, names = place.machine, place.names
     assert machine is not None
-    slots = ["_state", *(f"_{names.values[x.name]}" for x in stored(machine))]
+    slots = ["_state", *(names.slot(x.name) for x in stored(machine))]
     slots += [*(["_actions"] if machine.actions else []), *(["_wait"] if waits else [])]
     slots += ["_first"] if _volatile(place) else []
     quoted = ", ".join(f'"{x}"' for x in sorted(slots))
     lines = folded([f"__slots__ = ({quoted}{',' if len(slots) == 1 else ''})"], 1)
     late = connected(place.file.context.model, machine)
-    annotated = [f"_{names.values[p.name]}: {annotation(place.file, p.type)}" for p in late]
+    annotated = [f"{names.slot(p.name)}: {annotation(place.file, p.type)}" for p in late]
     return [*lines, *(["", *annotated] if annotated else [])]
 
 
@@ -110,7 +110,7 @@ def _constructor(place: Place, waits: bool) -> Member:
 
 def _first_values(place: Place) -> list[str]:
     """What a crash brings back. Instances that begin as the spec says share it."""
-    first = [f"self._{place.names.values[f.name]}" for f in _volatile(place)]
+    first = [f"self.{place.names.slot(f.name)}" for f in _volatile(place)]
     if not first:
         return []
     given = f"({', '.join(first)}{',' if len(first) == 1 else ''})"
@@ -137,7 +137,7 @@ def _connect(place: Place) -> Member:
     if not late:
         return []
     given = [f"{names.values[p.name]}: {annotation(place.file, p.type)}" for p in late]
-    body = [f"self._{names.values[p.name]} = {names.values[p.name]}" for p in late]
+    body = [f"self.{names.slot(p.name)} = {names.values[p.name]}" for p in late]
     doc = "Gives the parameters that refer to machines made later. To be called once, before the first event."
     return method(f"def connect(self, *, {', '.join(given)}) -> None:", doc, body)
 

@@ -50,7 +50,7 @@ def lasts(machine: m.Machine, leaf: str) -> bool:
 def _forgetting(place: Place, waits: bool) -> Member:
     machine = place.machine
     assert machine is not None
-    reset = [f"self._{place.names.values[f.name]}" for f in machine.fields if not f.durable]
+    reset = [f"self.{place.names.slot(f.name)}" for f in machine.fields if not f.durable]
     lines = [f"{', '.join(reset)}{',' if len(reset) == 1 else ''} = self._first"] if reset else []
     lines = [f"({lines[0].replace(' = ', ') = ')}"] if len(reset) == 1 else lines
     lines += ["self._wait = True"] if waits else []

@@ -67,8 +67,8 @@ def _written(place: Place, e: m.Assign | m.Change, value: str) -> list[str]:
     """A field's new value. In `recover` it may be another machine's, which the step must know of."""
     if e.target is not None and not isinstance(e.target, m.Self):
         owner = python(place, e.target, Binds.ATOM)
-        name = place.file.context.machine(_owner(e.target.type)).values[e.name]
-        return [f"self.system.touch({owner})", f"{owner}._{name} = {value}"]
+        slot = place.file.context.machine(_owner(e.target.type)).slot(e.name)
+        return [f"self.system.touch({owner})", f"{owner}.{slot} = {value}"]
     return [f"{_field(place, e)} = {value}"]
 
 

@@ -132,7 +132,7 @@ def value_members(place: Place) -> list[Member]:
         name = names.values[x.name]
         doc = sentence(x.doc) or f"`{x.name}`, which never changes." if isinstance(x, m.Param) else sentence(x.doc)
         head = f"def {name}(self) -> {annotation(file, x.type)}:"
-        out.append(method(head, doc or f"`{x.name}`.", [f"return self._{name}"], "@property"))
+        out.append(method(head, doc or f"`{x.name}`.", [f"return self.{names.slot(x.name)}"], "@property"))
     return out + [let_member(place, let, names.values[let.name]) for let in machine.lets]
 
 
@@ -156,20 +156,20 @@ def keyword(place: Place, x: m.Param | m.Field, optional: bool = False) -> tuple
 
     `optional`: a parameter that may be left out, to be given later by `connect`.
     """
-    name = place.names.values[x.name]
+    name, own = place.names.values[x.name], place.own(x.name)
     kind = annotation(place.file, x.type)
     value = checked(place.file, x.type, None, name, x.name)
     if x.default is None and optional:
-        return f"{name}: {kind} | None = None", f"if {name} is not None:\n    self._{name} = {value}"
+        return f"{name}: {kind} | None = None", f"if {name} is not None:\n    {own} = {value}"
     if x.default is None:
-        return f"{name}: {kind}", f"self._{name} = {value}"
+        return f"{name}: {kind}", f"{own} = {value}"
     default = python(place, x.default)
     if is_constant(x.default):
-        return f"{name}: {kind} = {default}", f"self._{name} = {value}"
+        return f"{name}: {kind} = {default}", f"{own} = {value}"
     first = checked(place.file, x.type, x.default, default, x.name)
     if isinstance(x.type, m.OptionalType):
-        return None, f"self._{name}: {kind} = {first}"
-    return f"{name}: {kind} | None = None", f"self._{name} = {first} if {name} is None else {value}"
+        return None, f"{own}: {kind} = {first}"
+    return f"{name}: {kind} | None = None", f"{own} = {first} if {name} is None else {value}"
 
 
 def is_constant(e: m.Expr) -> bool:

@@ -43,6 +43,17 @@ def camel(name: str) -> str:
     return f"N{joined}" if joined[0].isdigit() else joined
 
 
+_C_WORDS = frozenset([
+    "alignof", "asm", "attribute", "auto_type", "complex", "const", "extension", "func", "imag", "inline", "int128",
+    "label", "null", "real", "restrict", "signed", "thread", "typeof", "volatile",
+])  # fmt: skip
+
+
+def private(name: str) -> str:
+    """With an underscore before it. Compiled code has two, which makes words of C of some names."""
+    return f"_{name}_" if name in _C_WORDS else f"_{name}"
+
+
 class Namespace:
     """Names in one scope: a name that is taken gets an underscore behind it."""
 

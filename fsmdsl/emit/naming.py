@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fsmdsl import model as m
-from fsmdsl.emit.names import RESERVED, RESERVED_IN_CLASSES, Namespace, camel, snake, upper
+from fsmdsl.emit.names import RESERVED, RESERVED_IN_CLASSES, Namespace, camel, private, snake, upper
 from fsmdsl.emit.rows import stored
 
 SUPPORT = ("machinery", "clock", "states", "values", "derived", "actions", "channels", "locks", "systems")
@@ -51,6 +51,10 @@ class MachineNames:
     actions: Mapping[str, str]
     asking: Mapping[str, str]
     """Private methods that call an action with outcomes."""
+
+    def slot(self, value: str) -> str:
+        """The private attribute of a parameter or field, by its name in the spec."""
+        return private(self.values[value])
 
 
 @dataclass(frozen=True, slots=True)

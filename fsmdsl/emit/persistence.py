@@ -44,7 +44,7 @@ def standalone_persistence(place: Place) -> list[Member]:
 
 def _slots(place: Place, waits: bool) -> list[str]:
     assert place.machine is not None
-    fields = [f"self._{place.names.values[f.name]}" for f in place.machine.fields]
+    fields = [f"self.{place.names.slot(f.name)}" for f in place.machine.fields]
     return ["self._state", *fields, *(["self._wait"] if waits else [])]
 
 
@@ -57,7 +57,7 @@ def _encoding(place: Place, waits: bool, extra: list[str]) -> list[str]:
     lines = ['"state": self._state.value,']
     lines += ['"wait": self._wait,'] if waits else []
     for f in place.machine.fields:
-        lines.append(f"{literal(f.name)}: {encoded(f.type, f'self._{place.names.values[f.name]}')},")
+        lines.append(f"{literal(f.name)}: {encoded(f.type, f'self.{place.names.slot(f.name)}')},")
     inner = [f"    {line}" for line in (*_placed_apart(lines, place.machine), *extra)]
     return ["return {", *inner, "}"]
 

@@ -52,8 +52,8 @@ class Place:
 
     def own(self, name: str) -> str:
         """A field or parameter of the machine itself. Models of `transitions` have plain attributes."""
-        private = "_" if self.file.context.dialect == "classes" else ""
-        return f"self.{private}{self.names.values[name]}"
+        own = self.file.context.dialect == "classes"
+        return f"self.{self.names.slot(name) if own else self.names.values[name]}"
 
     @property
     def names(self) -> MachineNames:

@@ -54,7 +54,7 @@ def standalone_class(place: Place) -> list[str]:
 def _slots(place: Place) -> Member:
     machine = place.machine
     assert machine is not None
-    values = (f"_{place.names.values[x.name]}" for x in stored(machine))
+    values = (place.names.slot(x.name) for x in stored(machine))
     quoted = ", ".join(f'"{x}"' for x in sorted(["_state", "_listeners", *values]))
     return folded([f"__slots__ = ({quoted})"], 1)
 
@@ -125,11 +125,11 @@ def _changes(place: Place, at: Place, moved: Move) -> list[str]:
         staged = staged.bind(name)
     names = {name: staged.locals[name] for name in changed}
     at = replace(at, locals={**at.locals, **{f"new {n}": x for n, x in names.items()}}, staged=names)
-    own = place.names.values
+    own = place.names.slot
     return [
-        *(f"{names[n]} = self._{own[n]}" for n in changed),
+        *(f"{names[n]} = self.{own(n)}" for n in changed),
         *statements(at, effects),
-        *(f"self._{own[n]} = {names[n]}" for n in changed),
+        *(f"self.{own(n)} = {names[n]}" for n in changed),
     ]
 
 

@@ -6,7 +6,6 @@ that two transitions are enabled at once: the first one whose guard holds is tak
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from fsmdsl import model as m
@@ -206,7 +205,7 @@ def _constructor(table: _Table) -> Member:
     for x in stored(machine):
         given, store = keyword(place, x)
         keywords += [given] if given is not None else []
-        body.append(re.sub(r"self\._(?=\w)", "self.", store))
+        body.append(store)
     ordered = [*(k for k in keywords if " = " not in k), *(k for k in keywords if " = " in k)]
     return method(f"def __init__({', '.join(['self', *(['*'] if ordered else []), *ordered])}) -> None:", "", body)
 

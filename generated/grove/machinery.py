@@ -8,7 +8,9 @@ from enum import Enum
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import Any, Protocol, TypeAlias, TypeVar
+    from typing import Any, TypeAlias, TypeVar
+
+    from .clock import Alarm, Clock
 
     M = TypeVar("M", bound="Machine")
 
@@ -20,17 +22,6 @@ if TYPE_CHECKING:
     """Told of each step, when it has happened: which transitions were followed, in order."""
     Call: TypeAlias = tuple[Callable[..., object], tuple[Any, ...]]
     """An action and its arguments"""
-
-    class Alarm(Protocol):
-        """What a clock will do."""
-
-        def cancel(self) -> None: ...
-
-    class Clock(Protocol):
-        """Where time comes from: an event loop of asyncio is one, `VirtualClock` another. All times are in seconds."""
-
-        def time(self) -> float: ...
-        def call_later(self, delay: float, callback: Callable[[], None], /) -> Alarm: ...
 
 
 class State(Enum):

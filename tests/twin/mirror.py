@@ -188,9 +188,9 @@ class Mirror(Translation):
         late = _connected(self.context, machine)
         for p, value in params:
             if p not in late:
-                setattr(self.made[n], f"_{names.values[p.name]}", self.python(p.type, value))
+                setattr(self.made[n], names.slot(p.name), self.python(p.type, value))
         for f, value in self._fields(n):
-            setattr(self.made[n], f"_{names.values[f.name]}", self.python(f.type, value))
+            setattr(self.made[n], names.slot(f.name), self.python(f.type, value))
         if hasattr(self.made[n], "_first"):
             reset = (f for f, _ in self._fields(n) if not f.durable)
             self.made[n]._first = tuple(getattr(self.made[n], names.values[f.name]) for f in reset)

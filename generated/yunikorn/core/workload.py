@@ -39,7 +39,7 @@ class Workload(Machine):
         "_gang",
         "_placeholder_timeout",
         "_placeholders",
-        "_real",
+        "_real_",
         "_replacing",
         "_state",
         "_style",
@@ -67,7 +67,7 @@ class Workload(Machine):
         self._placeholder_timeout = placeholder_timeout
         self._app = app
         self._asks = in_range(asks, 0, 9, "asks")
-        self._real = in_range(real, 0, 9, "real")
+        self._real_ = in_range(real, 0, 9, "real")
         self._placeholders = in_range(placeholders, 0, 9, "placeholders")
         self._replacing = in_range(replacing, 0, 9, "replacing")
         super().__init__(system)
@@ -111,7 +111,7 @@ class Workload(Machine):
     @property
     def real(self) -> int:
         """Allocations that are not placeholders."""
-        return self._real
+        return self._real_
 
     @property
     def placeholders(self) -> int:
@@ -126,7 +126,7 @@ class Workload(Machine):
     @property
     def idle(self) -> bool:
         """`asks == 0 and real == 0`."""
-        return self._asks == 0 and self._real == 0
+        return self._asks == 0 and self._real_ == 0
 
     @property
     def runs(self) -> bool:
@@ -251,10 +251,10 @@ class Workload(Machine):
         in Tracked when asks > 0 and real < 9
         """
         with self._system.step(self, "allocate"):
-            if self._state in TRACKED and self._asks > 0 and self._real < 9:
+            if self._state in TRACKED and self._asks > 0 and self._real_ < 9:
                 self._follow("allocate", "allocate", self._state)
                 self._asks = in_range(self._asks - 1, 0, 9, "asks")
-                self._real = in_range(self._real + 1, 0, 9, "real")
+                self._real_ = in_range(self._real_ + 1, 0, 9, "real")
                 if self.runs:
                     present(self._app, "app").run()
                 else:
@@ -268,9 +268,9 @@ class Workload(Machine):
         in Tracked when real > 0
         """
         with self._system.step(self, "release"):
-            if self._state in TRACKED and self._real > 0:
+            if self._state in TRACKED and self._real_ > 0:
                 self._follow("release", "release", self._state)
-                self._real = in_range(self._real - 1, 0, 9, "real")
+                self._real_ = in_range(self._real_ - 1, 0, 9, "real")
                 if self.idle:
                     if self.completes:
                         present(self._app, "app").complete()
@@ -287,7 +287,7 @@ class Workload(Machine):
         with self._system.step(self, "release_all"):
             if self._state in TRACKED:
                 self._follow("release_all", "release_all", self._state)
-                self._real = 0
+                self._real_ = 0
                 self._placeholders = 0
                 self._replacing = 0
                 if self._asks == 0:
@@ -382,7 +382,7 @@ class Workload(Machine):
                 self._state in TRACKED
                 and self._replacing > 0
                 and self._placeholders > 0
-                and self._real < 9
+                and self._real_ < 9
             ):
                 # The first replacement does not count as progress, the second does.
                 self._follow("replaced", "replaced", self._state)
@@ -393,8 +393,8 @@ class Workload(Machine):
                         self._app.fail()
                     if self._app is not None and self._app.state is ApplicationState.RESUMING:
                         self._app.run()
-                self._real = in_range(self._real + 1, 0, 9, "real")
-                if self._real > 1:
+                self._real_ = in_range(self._real_ + 1, 0, 9, "real")
+                if self._real_ > 1:
                     if self.runs:
                         present(self._app, "app").run()
                     else:
@@ -425,11 +425,11 @@ class Workload(Machine):
         in Tracked when real < 9
         """
         with self._system.step(self, "recover"):
-            if self._state in TRACKED and self._real < 9:
+            if self._state in TRACKED and self._real_ < 9:
                 self._follow("recover", "recover", self._state)
                 if self._app is not None and self._app.state is ApplicationState.NEW:
                     self._app.run()
-                self._real = in_range(self._real + 1, 0, 9, "real")
+                self._real_ = in_range(self._real_ + 1, 0, 9, "real")
                 if self.runs:
                     present(self._app, "app").run()
                 else:
@@ -466,7 +466,7 @@ class Workload(Machine):
             "fields": {
                 "app": None if self._app is None else self._app._number,
                 "asks": self._asks,
-                "real": self._real,
+                "real": self._real_,
                 "placeholders": self._placeholders,
                 "replacing": self._replacing,
             },
@@ -484,14 +484,21 @@ class Workload(Machine):
         )
 
     def _save(self) -> Saved:
-        return (self._state, self._app, self._asks, self._real, self._placeholders, self._replacing)
+        return (
+            self._state,
+            self._app,
+            self._asks,
+            self._real_,
+            self._placeholders,
+            self._replacing,
+        )
 
     def _load(self, saved: Saved) -> None:
         (
             self._state,
             self._app,
             self._asks,
-            self._real,
+            self._real_,
             self._placeholders,
             self._replacing,
         ) = saved

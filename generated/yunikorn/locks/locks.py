@@ -21,11 +21,10 @@ class LockOrderBroken(Exception):
 class LockOrder:
     """Locks with a declared order. What counts is the lock that a thread has taken last."""
 
-    __slots__ = ("_threads",)
+    __slots__ = ("_threads", "pairs")
 
-    pairs: tuple[Pair, ...] = ()
-
-    def __init__(self) -> None:
+    def __init__(self, pairs: tuple[Pair, ...]) -> None:
+        self.pairs = pairs
         self._threads = threading.local()
 
     def held(self) -> list[Holding]:
@@ -142,15 +141,18 @@ class SchedulerLocks(LockOrder):
 
     __slots__ = ()
 
-    pairs = (
-        ("Queue", "any", "Queue", "any", True),
-        ("Queue", "any", "Application", "any", False),
-        ("Partition", "any", "Queue", "any", False),
-        ("Partition", "any", "Application", "any", False),
-        ("Partition", "any", "Node", "any", False),
-        ("Application", "any", "Node", "any", False),
-        ("Cluster", "any", "Partition", "any", False),
-    )
+    def __init__(self) -> None:
+        super().__init__(
+            (
+                ("Queue", "any", "Queue", "any", True),
+                ("Queue", "any", "Application", "any", False),
+                ("Partition", "any", "Queue", "any", False),
+                ("Partition", "any", "Application", "any", False),
+                ("Partition", "any", "Node", "any", False),
+                ("Application", "any", "Node", "any", False),
+                ("Cluster", "any", "Partition", "any", False),
+            )
+        )
 
     def queue(self, parent: Lock | None = None) -> Lock:
         """A lock of the kind Queue, one level below its parent where it has one."""
