@@ -5,13 +5,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 FSM    := $(BIN)/fsm
 STAMP  := $(VENV)/.installed
+HOLES  := $(wildcard specs/*/holes)
 
 .PHONY: report test check generate bench lock clean
 
 report: $(STAMP)  ## check, test, explore, generate, draw; one page to read
-	$(FSM) check specs
-	$(FSM) test specs
-	$(FSM) verify specs
+	$(FSM) check specs $(HOLES)
+	$(FSM) test specs $(HOLES)
+	$(FSM) verify specs $(HOLES)
 	$(FSM) generate specs --out generated
 	$(FSM) draw specs --out build/diagrams
 	$(FSM) report specs --out build/report
@@ -21,14 +22,15 @@ test: $(STAMP)  ## every test, the lint and the types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(FSM) fmt --check specs
+	$(FSM) fmt --check specs $(HOLES)
 	$(FSM) generate specs --out generated --check
 	$(BIN)/pytest -n 2
 
 generate: $(STAMP)  ## what is committed in generated/ and docs/
-	$(FSM) fmt specs
+	$(FSM) fmt specs $(HOLES)
 	$(FSM) generate specs --out generated
 	$(BIN)/python -m fsmdsl.rule_pages docs/rules
+	$(BIN)/python tests/test_holes.py
 
 bench: $(STAMP)  ## side by side with peers; writes benchmarks/runtime/results
 	$(BIN)/python benchmarks/runtime/run.py

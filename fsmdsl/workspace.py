@@ -51,6 +51,10 @@ Name the folder of the specs, or a file.
 
 RULES = (UNREADABLE, NOTHING)
 
+STUDIES = "holes"
+"""The name of folders that hold studies of what is wrong with a document. Nobody runs such a machine, so a command that
+is given a folder passes over them; they are read when they are named."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -100,10 +104,14 @@ def _files(paths: Iterable[Path | str], found: list[Diagnostic]) -> Iterator[Pat
         if not path.is_dir():
             yield path
             continue
-        inside = sorted(p for p in path.rglob("*.fsm") if not any(x.startswith(".") for x in p.relative_to(path).parts))
+        inside = sorted(p for p in path.rglob("*.fsm") if not any(map(_passed_over, p.relative_to(path).parts)))
         if not inside:
             found.append(NOTHING.at(_whole(str(path)), f"`{path}` has no `.fsm` file"))
         yield from inside
+
+
+def _passed_over(name: str) -> bool:
+    return name.startswith(".") or name == STUDIES
 
 
 def _read(path: Path, found: list[Diagnostic]) -> Parsed | None:

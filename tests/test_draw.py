@@ -507,6 +507,15 @@ def test_sequence_texts_do_not_overlap_their_neighbours() -> None:
     assert all(b - a >= 40 for a, b in pairwise(lifelines))
 
 
+def test_heads_of_a_sequence_stand_side_by_side() -> None:
+    """Also where nothing is sent between neighbours."""
+    names = ("environment", "proposals", "s0", "SchedulerAllocationUpdates")
+    root = ElementTree.fromstring(as_svg(Sequence("heads", tuple(map(Participant, names)), (Message(0, 2, "go"),))))
+    places = [(float(y.get("x", "0")), float(y.get("width", "0"))) for y in root.iter(f"{XML}rect")]
+    assert len(places) == len(names)
+    assert all(left + wide < right for (left, wide), (right, _) in pairwise(places))
+
+
 def test_a_sequence_of_nothing() -> None:
     empty = Sequence("nothing", (), (Step("only this"), Note(None, "and this"), Failure(None, "and that")))
     ElementTree.fromstring(as_svg(empty))

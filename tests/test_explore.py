@@ -125,7 +125,7 @@ def test_an_invariant_without_a_value_is_broken() -> None:
         ("some x in one.marks: x > 3", ["`one.marks` is empty"]),
         ("some x in {1, 2}: x > one.n + 3", ["`some x in {1, 2}: x > one.n + 3` is false: one.n is 0"]),
         ("size(one.marks) > 2", ["`size(one.marks) > 2` is false: size(one.marks) is 0"]),
-        ("all x in {1, 2}, y in {0, 3}: x > y", ["for x = 1, y = 3: `x > y` is false"]),
+        ("all x in {1, 2}, y in {0, 3}: x > y", ["for x = 1 (also 2), y = 3: `x > y` is false"]),
         ("large(one, 1)", ["for of = one, than = 1, in `large`: `of.n > than` is false: of.n is 0"]),
         ("(count x in {1, 2}: x > one.n) == 1", [
             "`(count x in {1, 2}: x > one.n) == 1` is false: count x in {1, 2}: x > one.n is 2"
@@ -336,6 +336,7 @@ def test_a_trace_as_data() -> None:
         {
             "step": "c0.up",
             "happenings": ["c0: up in On", "c0.n = 1"],
+            "cascade": {"what": "c0.up", "then": "up in On", "inside": []},
             "changes": {"c0.n": {"before": "0", "after": "1"}},
             "world": {
                 "instances": {"c0": {"machine": "Counter", "state": "On", "params": {}, "fields": {"n": 1}}},

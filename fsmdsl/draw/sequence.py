@@ -74,7 +74,19 @@ class Failure:
     text: str
 
 
-Item = Step | Message | Change | Note | Failure
+@dataclass(frozen=True, slots=True)
+class LoopBegins:
+    """What stands between this and the next `LoopEnds` is repeated."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoopEnds:
+    """See `LoopBegins`."""
+
+
+Item = Step | Message | Change | Note | Failure | LoopBegins | LoopEnds
 
 
 @dataclass(frozen=True)
@@ -127,6 +139,10 @@ def _mermaid_item(n: int, item: Item, columns: list[str]) -> Iterator[str]:
             yield "rect rgba(196, 50, 61, 0.25)"
             yield f"    Note over {everyone if participant is None else columns[participant]}: {_mermaid(text)}"
             yield "end"
+        case LoopBegins(title):
+            yield f"loop {_mermaid(title)}"
+        case LoopEnds():
+            yield "end"
         case _:
             assert_never(item)
 
@@ -167,6 +183,10 @@ def _plantuml_item(n: int, item: Item, columns: list[str]) -> str:
         case Failure(participant, text):
             place = everyone if participant is None else columns[participant]
             return f"note over {place} #f2b8bd : {_plantuml(text)}"
+        case LoopBegins(title):
+            return f"loop {_plantuml(title)}"
+        case LoopEnds():
+            return "end"
         case _:
             assert_never(item)
 

@@ -10,11 +10,25 @@ from collections.abc import Iterator
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass, field
 from html import escape
+from itertools import pairwise
 from typing import assert_never
 
 from fsmdsl.draw.dot import FONT, GREY, RED, TONES
 from fsmdsl.draw.restyle import STYLE
-from fsmdsl.draw.sequence import WIDTH, Change, Failure, Item, Message, Note, Participant, Sequence, Step, numbered
+from fsmdsl.draw.sequence import (
+    WIDTH,
+    Change,
+    Failure,
+    Item,
+    LoopBegins,
+    LoopEnds,
+    Message,
+    Note,
+    Participant,
+    Sequence,
+    Step,
+    numbered,
+)
 from fsmdsl.draw.text import clean, wrapped
 
 LETTER = 6.6
@@ -24,6 +38,9 @@ BOLD = 1.15
 """By how much bold letters are wider."""
 BOX = 20
 """By how much a box is wider than its text."""
+
+LOOP = 16
+"""Width of the sign before the title of what is repeated."""
 
 BLUE = TONES["focus"]
 _INK = 'fill="currentColor"'
@@ -56,6 +73,8 @@ class _Canvas:
     y: float = MARGIN
     drawn: list[str] = field(default_factory=list)
     gaps: list[tuple[int, float, float]] = field(default_factory=list)
+    loops: list[float] = field(default_factory=list)
+    """Where the loops begin that have not ended."""
 
     def centre(self, participant: int | None) -> float:
         return self.width / 2 if participant is None else self.columns[participant]
@@ -86,9 +105,11 @@ def _columns(chart: Sequence) -> tuple[list[float], float]:
     the left margin and one more than the last the right one."""
     last = len(chart.participants)
     needs = {(i - 1, i): 40.0 for i in range(last + 1)}
-    for i, p in enumerate(chart.participants):
-        half = max(_wide([p.name]), _wide([p.state])) / 2 + BOX
+    heads = [max(_wide([p.name]) * BOLD, _wide([p.state])) / 2 + BOX / 2 for p in chart.participants]
+    for i, half in enumerate(heads):
         _need(needs, i, half, last)
+    for i, halves in enumerate(pairwise(heads)):
+        needs[i, i + 1] = sum(halves) + 10  # these stand side by side, all else in a row of its own
     for item in chart.items:
         _item_needs(needs, item, last)
     right = [float(MARGIN)] * (last + 2)
@@ -123,7 +144,7 @@ def _item_needs(needs: dict[tuple[int, int], float], item: Item, last: int) -> N
             _need(needs, participant, _wide(wrapped(text, WIDTH)) / 2 + BOX / 2, last)
         case Failure(int() as participant, text):
             _need(needs, participant, _wide(wrapped(text, WIDTH)) * BOLD / 2 + BOX / 2, last)
-        case Step() | Note() | Failure():
+        case Step() | Note() | Failure() | LoopBegins() | LoopEnds():
             pass
         case _:
             assert_never(item)
@@ -158,6 +179,10 @@ def _item(canvas: _Canvas, n: int, item: Item) -> None:
         case Failure(participant, text):
             look = f'fill="{RED}" stroke="{RED}" rx="2"'
             _box(canvas, participant, text, look, 'fill="white" font-weight="bold"', BOLD)
+        case LoopBegins(title):
+            _begin_loop(canvas, title)
+        case LoopEnds():
+            _end_loop(canvas)
         case _:
             assert_never(item)
 
@@ -173,8 +198,27 @@ def _step(canvas: _Canvas, title: str) -> None:
     canvas.y = top + high + 2
 
 
+def _begin_loop(canvas: _Canvas, title: str) -> None:
+    """The head of the frame around what is repeated; the frame itself is drawn when its end is known."""
+    top = canvas.y + 12
+    canvas.loops.append(top)
+    wide = _wide([title]) * BOLD + BOX + LOOP
+    corner = f"3,{top:.1f} {3 + wide:.1f},{top:.1f} {3 + wide:.1f},{top + 13:.1f} {wide - 5:.1f},{top + 21:.1f}"
+    canvas.drawn.append(f'<polygon points="{corner} 3,{top + 21:.1f}" fill="{BLUE}"/>')
+    canvas.text([f"↻ {title}"], MARGIN - 4, top + 4, 'fill="white" font-weight="bold"', "start")
+    canvas.gap(0, wide, top, top + 21)
+    canvas.y = top + 18
+
+
+def _end_loop(canvas: _Canvas) -> None:
+    top = canvas.loops.pop()
+    canvas.y += 10
+    frame = f'x="3" y="{top:.1f}" width="{canvas.width - 6:.1f}" height="{canvas.y - top:.1f}" rx="2"'
+    canvas.drawn.append(f'<rect {frame} fill="none" stroke="{BLUE}" stroke-width="2"/>')
+
+
 def _box(canvas: _Canvas, participant: int | None, text: str, look: str, ink: str, bold: float = 1) -> None:
-    lines = wrapped(text, WIDTH if participant is not None else int((canvas.width - 4 * MARGIN) / LETTER))
+    lines = wrapped(text, WIDTH if participant is not None else int((canvas.width - 4 * MARGIN) / LETTER / bold))
     x, top = canvas.centre(participant), canvas.y + 8
     half, high = _wide(lines) * bold / 2 + BOX / 2, len(lines) * LINE + 6
     canvas.drawn.append(f'<rect x="{x - half:.1f}" y="{top:.1f}" width="{2 * half:.1f}" height="{high}" {look}/>')

@@ -7,17 +7,21 @@ from time import perf_counter
 
 from fsmdsl import model as m
 from fsmdsl.explore.judge import coverage, judge
+from fsmdsl.explore.liveness import questions
+from fsmdsl.explore.packed.search import PackedSearch
+from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.rules import RULES as _EXPLORATION_RULES
 from fsmdsl.explore.rules import diagnostics
 from fsmdsl.explore.scenario import RULES as _SCENARIO_RULES
 from fsmdsl.explore.scenario import Played, play
 from fsmdsl.explore.search import Search
+from fsmdsl.explore.searched import Searched
 from fsmdsl.explore.trace import Entry, Trace, data, lines
-from fsmdsl.explore.verdict import Coverage, Exploration, Limits, Outcome, Progress, Verdict, VerdictKind
+from fsmdsl.explore.verdict import Coverage, Exploration, Limits, Means, Outcome, Progress, Verdict, VerdictKind
 from fsmdsl.step import Universe
 
 __all__ = [
-    "RULES", "Coverage", "Entry", "Exploration", "Limits", "Outcome", "Played", "Progress", "Trace", "Verdict",
+    "RULES", "Coverage", "Entry", "Exploration", "Limits", "Means", "Outcome", "Played", "Progress", "Trace", "Verdict",
     "VerdictKind", "data", "diagnostics", "explore", "lines", "play",
 ]  # fmt: skip
 
@@ -29,21 +33,41 @@ def explore(
     system: m.System,
     limits: Limits | None = None,
     progress: Callable[[Progress], None] | None = None,
+    means: Means | None = None,
 ) -> Exploration:
     """Visit every reachable state of a system, breadth first, and answer what it asks.
 
-    Takes time and memory in proportion to the states; `Limits` says where to stop.
+    Takes time and memory in proportion to the states; `Limits` says where to stop. States are packed into words where
+    that can be; where not, they are explored by the definition of the language itself, and `Exploration.note` says why.
     """
     begun = perf_counter()
-    search = Search(Universe(model, system), limits or Limits(), progress)
-    search.run()
+    search = _searched(Universe(model, system), limits or Limits(), means or Means(), progress)
+    verdicts = judge(search)
     return Exploration(
         system,
-        len(search.worlds),
+        search.states,
         search.transitions,
         search.depth,
         search.stopped,
         perf_counter() - begun,
-        judge(search),
+        verdicts,
         coverage(search),
+        tuple(search.levels),
+        search.note,
     )
+
+
+def _searched(
+    universe: Universe, limits: Limits, means: Means, progress: Callable[[Progress], None] | None
+) -> Searched:
+    temporal = any(not isinstance(p.formula, m.Recovers) for p in universe.system.properties)
+    plan = questions(universe) if temporal else None
+    try:
+        packed = PackedSearch(universe, limits, means, progress, plan)
+        packed.run()
+        return packed
+    except UnpackableError as error:
+        plain = Search(universe, limits, progress, plan)
+        plain.run()
+        plain.note = f"explored by definition, slowly: {error}"
+        return plain

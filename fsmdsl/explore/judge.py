@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fsmdsl import model as m
-from fsmdsl.explore.search import Finding, Question, Search
+from fsmdsl.explore.liveness import answers, counterexample, why
+from fsmdsl.explore.recovery import check as recovers
+from fsmdsl.explore.searched import Finding, Question, Searched
 from fsmdsl.explore.trace import Trace
+from fsmdsl.explore.vacuity import premises, vacuous
 from fsmdsl.explore.verdict import Coverage, Outcome, Verdict
 from fsmdsl.step import Universe
 from fsmdsl.step.world import Fault
 
-NO_RUNS = "this explorer looks at one state at a time, and this is about whole runs"
-NO_RECOVERY = "this explorer does not compare the worlds after recovery with those without a crash"
 
-
-def judge(search: Search) -> tuple[Verdict, ...]:
-    """Every verdict: invariants, witnesses, steps that fail, deadlock, and what was not checked."""
+def judge(search: Searched) -> tuple[Verdict, ...]:
+    """Every verdict: invariants, witnesses, steps that fail, deadlock, properties of runs, recovery."""
     return (*_questions(search), *_faults(search), _deadlock(search), *_properties(search))
 
 
-def basis(search: Search) -> str:
+def basis(search: Searched) -> str:
     """What an answer rests on that only a complete search can give."""
-    return f"exhaustive: {len(search.worlds)} states" if search.stopped is None else f"bounded: {search.stopped}"
+    return f"exhaustive: {search.states} states" if search.stopped is None else f"bounded: {search.stopped}"
 
 
 def _shown(trace: Trace) -> str:
@@ -30,16 +30,24 @@ def _shown(trace: Trace) -> str:
     return f"a trace of {count} step{'s' * (count != 1)}"
 
 
-def _questions(search: Search) -> Iterator[Verdict]:
+def _questions(search: Searched) -> Iterator[Verdict]:
+    untested = _untested(search)
     for q in {q.key: q for q in search.questions}.values():
+        if q.kind == "premise":
+            continue
         found = search.settled.get(q.key)
         trace = None if found is None else search.trace(found)
-        told = () if found is None else found.explanation
+        told = untested.get(q.key, ()) if found is None else found.explanation
         rests = basis(search) if trace is None else _shown(trace)
         yield Verdict(q.kind, q.name, _outcome(search, q, found), rests, q.asked.span, told, trace)
 
 
-def _outcome(search: Search, q: Question, found: Finding | None) -> Outcome:
+def _untested(search: Searched) -> dict[tuple[str, str], tuple[str, ...]]:
+    """What to say of that which passed without being tested; only who has seen everything can."""
+    return vacuous(premises(search.universe), search.settled.keys()) if search.stopped is None else {}
+
+
+def _outcome(search: Searched, q: Question, found: Finding | None) -> Outcome:
     """A finding breaks an invariant, and is what `reachable` wants. No finding says something once all was seen."""
     if found is not None:
         return "violated" if q.kind == "invariant" else "holds"
@@ -48,7 +56,7 @@ def _outcome(search: Search, q: Question, found: Finding | None) -> Outcome:
     return "holds" if q.kind == "invariant" else "violated"
 
 
-def _faults(search: Search) -> Iterator[Verdict]:
+def _faults(search: Searched) -> Iterator[Verdict]:
     first = search.universe.fault
     if first is not None:
         yield _fault(first, Trace(search.universe, search.universe.start), "the initial values")
@@ -65,7 +73,7 @@ def _fault(fault: Fault, trace: Trace, rests: str) -> Verdict:
     return Verdict("fault", fault.kind, "violated", rests, fault.span, (fault.message,), trace)
 
 
-def _deadlock(search: Search) -> Verdict:
+def _deadlock(search: Searched) -> Verdict:
     span = search.universe.system.span
     if search.deadlock is not None:
         trace = search.trace(search.deadlock)
@@ -79,17 +87,51 @@ def _where(universe: Universe, trace: Trace) -> str:
     return ", ".join(f"{universe.name(n)} in {state}" for n, state in enumerate(trace.end.states))
 
 
-def _properties(search: Search) -> Iterator[Verdict]:
-    for p in search.universe.system.properties:
-        why = NO_RECOVERY if isinstance(p.formula, m.Recovers) else NO_RUNS
-        yield Verdict("property", p.name, "not checked", why, p.span)
+def _properties(search: Searched) -> Iterator[Verdict]:
+    system = search.universe.system
+    decided = dict(_temporal(search))
+    for p in system.properties:
+        if isinstance(p.formula, m.Recovers):
+            a = recovers(search.universe, p.formula, search.explored())
+            yield Verdict("property", p.name, a.outcome, a.basis, p.span, a.explanation, a.trace)
+        else:
+            yield decided[p.name]
 
 
-def coverage(search: Search) -> Coverage:
+def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
+    """Properties of runs, by name."""
+    if search.plan is None or not search.plan.questions:
+        return
+    untested = _untested(search)
+    graph = search.graph()
+    for a in answers(search.plan, graph):
+        p = a.question.property
+        if a.outcome == "violated":
+            claim, lasso = a.breaches[0].claim, a.breaches[0].lasso
+            trace = counterexample(search.plan, graph, a.question, lasso, search.world)
+            told = tuple(why(search.plan, a.question, claim, trace))
+            yield p.name, Verdict("property", p.name, "violated", _run(trace), p.span, told, trace)
+        else:
+            told = untested.get(("property", p.name), ()) if a.outcome == "holds" else ()
+            rests = a.reason if a.outcome == "not checked" else basis(search)
+            yield p.name, Verdict("property", p.name, a.outcome, rests, p.span, told)
+
+
+def _run(trace: Trace) -> str:
+    """`a run of 3 steps, the last 2 of them for ever`."""
+    count = len(trace.entries)
+    if trace.loop is None:
+        return _shown(trace)
+    rest = count - trace.loop
+    ever = f"the last {rest} of them for ever" if rest else "and then nothing more"
+    return f"a run of {count} step{'s' * (count != 1)}, {ever}"
+
+
+def coverage(search: Searched) -> Coverage:
     """What never happened."""
     machines = {x.qualified: x for x in search.universe.machines}
     transitions = [(name, t.index) for name, x in machines.items() for t in x.transitions]
-    seen = search.universe.guards_seen
+    seen = search.guards_seen
     return Coverage(
         tuple(t for t in transitions if t not in search.followed),
         tuple(t for t in transitions if (*t, False) in seen and (*t, True) not in seen),

@@ -153,12 +153,44 @@ Raise the limit, explore a smaller system, or say in its `environment` which val
 """,
 )
 
-RULES = (INVARIANT, DEADLOCK, FAILS, UNREACHABLE, STOPPED)
+VACUOUS = Rule(
+    "FSM306",
+    "vacuous",
+    Severity.WARNING,
+    "an invariant or property that holds only because what it speaks of never comes",
+    """
+`a => b` holds in every state in which `a` is false, and `all c in g.cells: …` in every state in which `g.cells` is
+empty. If that is so in all states that can be reached, and in all instances, the formula passes and says nothing. The
+same goes for `a ~> b` whose `a` never becomes true, and for `recovers` where no crash comes.
+
+```fsm
+machine Door {
+    keys: 0..3
+    initial state Shut
+    state Locked
+    event knock, turn from environment
+    Shut on knock
+    Shut -> Locked on turn when keys > 0          // nobody brings one
+    Locked -> Shut on turn
+    invariant Locked => keys > 0                  // so this is never put to the test
+}
+
+system Hall { door: Door }
+```
+
+Look at the transitions that never fired: one of them should have made it true. If it is right that it never is, say
+that instead: `invariant not Locked`. A `reachable` for what an invariant speaks of keeps it honest later on.
+""",
+)
+
+RULES = (INVARIANT, DEADLOCK, FAILS, UNREACHABLE, STOPPED, VACUOUS)
 
 
 def diagnostics(exploration: Exploration) -> list[Diagnostic]:
-    """The violations, each at the text of its property or fault, and a note if not all was explored."""
-    return [*(_violation(exploration, v) for v in exploration.violations), *_stopped(exploration)]
+    """The violations, each at the text of its property or fault, what holds untested, and a note if not all was
+    explored."""
+    violations = (_violation(exploration, v) for v in exploration.violations)
+    return [*violations, *_untested(exploration), *_stopped(exploration)]
 
 
 def _violation(exploration: Exploration, v: Verdict) -> Diagnostic:
@@ -183,6 +215,15 @@ def _headline(exploration: Exploration, v: Verdict) -> Diagnostic:
             return FAILS.at(v.span, f"in `{system}`, {v.explanation[0]} ({v.name})")
         case "reachable" | "property":
             return UNREACHABLE.at(v.span, f"no state of `{system}` shows `{v.name}`").note(v.basis)
+
+
+def _untested(exploration: Exploration) -> Iterator[Diagnostic]:
+    """What there is to explain about an invariant or property that holds is that it was not tested."""
+    for v in exploration.verdicts:
+        if v.outcome == "holds" and v.kind in ("invariant", "property"):
+            for line in v.explanation:
+                text = f"`{v.name}` holds in `{exploration.system.name}`, but is not put to the test: {line}"
+                yield VACUOUS.at(v.span, text)
 
 
 def _stopped(exploration: Exploration) -> Iterator[Diagnostic]:

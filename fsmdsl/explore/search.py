@@ -7,12 +7,12 @@ Plain and slow, by the definition of the language itself. Instances are not exch
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from itertools import pairwise
 from time import perf_counter
-from typing import Literal
 
-from fsmdsl import model as m
-from fsmdsl.explore.explain import explain
+from fsmdsl.explore.liveness import Graph, Plan, Recorder
+from fsmdsl.explore.refired import Refired
+from fsmdsl.explore.searched import Finding, Question, explained, fault_key, questions
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.explore.verdict import Limits, Progress
 from fsmdsl.step import Fault, FaultError, Step, TooManyValuesError, Universe, World, enabled, fire, initial, stuck
@@ -22,33 +22,20 @@ from fsmdsl.step.world import Followed, Result
 REPORT_EVERY = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """An invariant, of the system or of one instance, or a `reachable`."""
-
-    kind: Literal["invariant", "reachable"]
-    name: str
-    key: tuple[str, str]
-    """The same for all instances of a machine: which of them breaks an invariant makes no difference."""
-    instance: int | None
-    asked: m.Invariant | m.Reachable
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Where something was found: in a world, or in a step from it that fails."""
-
-    world: int
-    step: Step | None = None
-    fault: Fault | None = None
-    explanation: tuple[str, ...] = ()
-
-
 class Search:
     """The worlds found so far, each with the step that led to it first."""
 
-    def __init__(self, universe: Universe, limits: Limits, progress: Callable[[Progress], None] | None) -> None:
+    def __init__(
+        self,
+        universe: Universe,
+        limits: Limits,
+        progress: Callable[[Progress], None] | None = None,
+        plan: Plan | None = None,
+    ) -> None:
         self.universe = universe
+        self.plan = plan
+        self.note: str | None = None
+        self._recorder = None if plan is None else Recorder(plan)
         self.limits = limits
         self.progress = progress
         self.begun = perf_counter()
@@ -57,7 +44,7 @@ class Search:
         self.parent: list[int] = []
         self.step: list[Step | None] = []
         self.transitions = 0
-        self.depth = 0
+        self._begins = [0]
         self.stopped: str | None = None
         self.followed: set[tuple[str, int]] = set()
         self.questions = questions(universe)
@@ -86,7 +73,8 @@ class Search:
                 if self.stopped is not None:
                     return
                 self._expand(at)
-            self.depth += len(self.worlds) > end
+            if len(self.worlds) > end:
+                self._begins.append(end)
             begin = end
 
     def _watch(self, at: int) -> None:
@@ -97,41 +85,48 @@ class Search:
             self.progress(Progress(len(self.worlds), self.transitions, self.depth, len(self.worlds) - at))
 
     def _expand(self, at: int) -> None:
-        world = self.worlds[at]
+        world, instances = self.worlds[at], self.universe.system.instances
         try:
             steps = enabled(self.universe, world)
         except FaultError as error:
             self._fault(at, None, error.fault)
+            self._expanded()
             return
         if self.deadlock is None and stuck(self.universe, world, steps):
             self.deadlock = Finding(at)
         for step in steps:
             result = fire(self.universe, world, step)
             self.transitions += 1
+            followed = (h for h in result.cascade if type(h) is Followed)
+            self.followed.update((instances[h.instance].machine, h.transition) for h in followed)
             if result.fault is not None:
                 self._fault(at, step, result.fault)
             else:
                 self._arrive(at, step, result)
             if self.stopped is not None:
                 return
+        self._expanded()
+
+    def _expanded(self) -> None:
+        if self._recorder is not None:
+            self._recorder.expanded()
 
     def _arrive(self, at: int, step: Step, result: Result) -> None:
-        instances = self.universe.system.instances
-        self.followed.update(
-            (instances[h.instance].machine, h.transition) for h in result.cascade if type(h) is Followed
-        )
-        if result.world in self.number:
-            return
-        if self.limits.states is not None and len(self.worlds) >= self.limits.states:
-            self.stopped = f"stopped at {self.limits.states} states"
-            return
-        self._add(result.world, at, step)
+        if result.world not in self.number:
+            if self.limits.states is not None and len(self.worlds) >= self.limits.states:
+                self.stopped = f"stopped at {self.limits.states} states"
+                return
+            self._add(result.world, at, step)
+        if self._recorder is not None:
+            self._recorder.edge(self.number[result.world], result.cascade)
 
     def _add(self, world: World, parent: int, step: Step | None) -> None:
         self.number[world] = len(self.worlds)
         self.worlds.append(world)
         self.parent.append(parent)
         self.step.append(step)
+        if self._recorder is not None:
+            self._recorder.state(world)
         self._ask(len(self.worlds) - 1, world)
 
     # Judging
@@ -157,21 +152,45 @@ class Search:
             found = False
         if found is (q.kind == "invariant"):
             return None
-        if q.kind == "reachable":
-            return Finding(at)
-        told = explain(frame, q.asked.condition)
-        whose = "" if q.instance is None else f"in {self.universe.name(q.instance)}: "
-        return Finding(at, explanation=tuple(whose + line for line in told))
+        return Finding(at, explanation=explained(frame, q) if q.kind == "invariant" else ())
 
     def _fault(self, at: int, step: Step | None, fault: Fault) -> None:
-        """The first of each kind and place; which instance it was makes no difference."""
-        text = fault.message
-        if fault.instance is not None:
-            text = text.replace(self.universe.name(fault.instance), "*")
-        key = (fault.kind, str(fault.span), text)
-        self.faults.setdefault(key, Finding(at, step, fault))
+        self.faults.setdefault(fault_key(self.universe, fault), Finding(at, step, fault))
+
+    @property
+    def states(self) -> int:
+        """How many worlds were found."""
+        return len(self.worlds)
+
+    @property
+    def guards_seen(self) -> set[tuple[str, int, bool]]:
+        """Which guards were found true, and which false."""
+        return self.universe.guards_seen
+
+    @property
+    def depth(self) -> int:
+        """How far the state found last is from the first."""
+        return len(self._begins) - 1
+
+    @property
+    def levels(self) -> list[int]:
+        """How many worlds were found at each depth."""
+        return [b - a for a, b in pairwise([*self._begins, len(self.worlds)])]
 
     # Showing
+
+    def world(self, number: int) -> World:
+        """The world of a state."""
+        return self.worlds[number]
+
+    def graph(self) -> Graph:
+        """Every state and step, with what the plan asks about them."""
+        assert self._recorder is not None
+        return self._recorder.graph()
+
+    def explored(self) -> Refired:
+        """What was found, as worlds and steps."""
+        return Refired(self, self.worlds.__getitem__, self.number.get)
 
     def trace(self, finding: Finding) -> Trace:
         """The run to a finding, fired anew."""
@@ -185,13 +204,3 @@ class Search:
                 result = fire(self.universe, trace.end, step)
                 trace = trace.extended(Entry(step, result.cascade, result.world, result.fault))
         return trace
-
-
-def questions(universe: Universe) -> list[Question]:
-    """What is asked of every world."""
-    system = universe.system
-    found = [Question("invariant", x.name, ("invariant", x.name), None, x) for x in system.invariants]
-    for n, machine in enumerate(universe.machines):
-        for x in machine.invariants:
-            found.append(Question("invariant", f"{machine.name}: {x.name}", (machine.qualified, x.name), n, x))
-    return found + [Question("reachable", x.name, ("reachable", x.name), None, x) for x in system.reachables]

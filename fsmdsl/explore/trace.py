@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from fsmdsl import model as m
+from fsmdsl.explore.cascade import caused
+from fsmdsl.step import Universe, fire
 from fsmdsl.step.describe import describe, shown, shown_arguments
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.values import elements
@@ -38,11 +40,16 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """From the first world on."""
+    """From the first world on; with a `loop`, a run without an end.
+
+    `loop` is the place in `entries` of the first step of those that are repeated for ever: the last world is the one
+    that this step begins in. Where it is the number of entries, nothing happens any more.
+    """
 
     roster: Roster = field(repr=False, compare=False)
     start: World
     entries: tuple[Entry, ...] = ()
+    loop: int | None = None
 
     @property
     def end(self) -> World:
@@ -55,13 +62,32 @@ class Trace:
         return self.entries[-1].fault if self.entries else None
 
     def extended(self, entry: Entry) -> Trace:
-        """The trace with one step more."""
+        """The trace with one step more. Copies what there is: for many steps there is `run`."""
         return Trace(self.roster, self.start, (*self.entries, entry))
+
+    def befores(self) -> Iterator[tuple[World, Entry]]:
+        """Each entry, with the world that its step begins in."""
+        before = self.start
+        for entry in self.entries:
+            yield before, entry
+            before = entry.world
 
     def steps(self) -> list[str]:
         """The steps as the author would write them."""
-        befores = [self.start, *(e.world for e in self.entries)]
-        return [describe(self.roster, e.step, w) for e, w in zip(self.entries, befores, strict=False)]
+        return [describe(self.roster, e.step, before) for before, e in self.befores()]
+
+
+def run(universe: Universe, steps: Iterable[Step], loop: int | None = None) -> Trace:
+    """The trace of steps taken from the beginning, up to the first that fails. Takes time in proportion to them."""
+    entries: list[Entry] = []
+    world = universe.start
+    for step in steps:
+        result = fire(universe, world, step)
+        world = result.world
+        entries.append(Entry(step, result.cascade, world, result.fault))
+        if result.fault is not None:
+            break
+    return Trace(universe, universe.start, tuple(entries), loop)
 
 
 # Text ----------------------------------------------------------------------------------------------------------------
@@ -70,13 +96,20 @@ class Trace:
 def lines(trace: Trace) -> list[str]:
     """A line for each step: its number, the step, the transitions followed, and the fields that have changed."""
     told = [("start", _states(trace.roster, trace.start))]
-    before = trace.start
-    for entry, step in zip(trace.entries, trace.steps(), strict=True):
+    for before, entry in trace.befores():
+        step = describe(trace.roster, entry.step, before)
         told.append((step, "; ".join(_told(trace.roster, entry, before))))
-        before = entry.world
     width = min(max(len(step) for step, _ in told), 48)
     digits = len(str(len(trace.entries)))
-    return [f"{n:>{digits}}  {step:<{width}}   {text}".rstrip() for n, (step, text) in enumerate(told)]
+    out = [f"{n:>{digits}}  {step:<{width}}   {text}".rstrip() for n, (step, text) in enumerate(told)]
+    if trace.loop is not None:
+        out.insert(trace.loop + 1, f"{'':>{digits}}  {for_ever(trace)}")
+    return out
+
+
+def for_ever(trace: Trace) -> str:
+    """What stands before the steps that are repeated."""
+    return "from here on, for ever:" if trace.loop != len(trace.entries) else "and nothing more, for ever"
 
 
 def _states(roster: Roster, world: World) -> str:
@@ -101,11 +134,16 @@ def _notable(roster: Roster, happening: Happening) -> bool:
 
 
 def changed_fields(roster: Roster, before: World, after: World) -> Iterator[tuple[str, str, str]]:
-    """Each field and channel that differs: its name, its value before and after."""
+    """Each field that differs, then each channel: its name, its value before and after."""
     for n, machine in enumerate(roster.machines):
         for f, old, new in zip(machine.fields, before.fields[n], after.fields[n], strict=True):
             if old != new:
                 yield f"{roster.name(n)}.{f.name}", shown(roster, f.type, old), shown(roster, f.type, new)
+    yield from changed_channels(roster, before, after)
+
+
+def changed_channels(roster: Roster, before: World, after: World) -> Iterator[tuple[str, str, str]]:
+    """Each channel that holds something else: its name, what it held and holds."""
     for channel, held, holds in zip(roster.channels, before.channels, after.channels, strict=True):
         if held != holds:
             yield channel.name, _contents(roster, channel, held), _contents(roster, channel, holds)
@@ -120,20 +158,30 @@ def _message(roster: Roster, channel: m.Channel, message: Message) -> str:
     return f"{message.event}{shown_arguments(roster, parameters, message.arguments)}"
 
 
+def world_lines(roster: Roster, world: World) -> list[str]:
+    """A line for each instance: its state, and its fields; then what else there is."""
+    wide = max((len(roster.name(n)) for n in range(len(world.states))), default=0)
+    state = max(map(len, world.states), default=0)
+    out = []
+    for n, machine in enumerate(roster.machines):
+        fields = zip(machine.fields, world.fields[n], strict=True)
+        told = ", ".join(f"{f.name} = {shown(roster, f.type, x)}" for f, x in fields)
+        out.append(f"{roster.name(n):<{wide}}  {world.states[n]:<{state}}  {told}".rstrip())
+    out += [f"{c.name} = {_contents(roster, c, held)}" for c, held in zip(roster.channels, world.channels, strict=True)]
+    out += [f"{_pending(roster, p)} waits for its answer" for p in world.pending]
+    return [*out, *(["the system is down"] if world.down else [])]
+
+
 # Data ----------------------------------------------------------------------------------------------------------------
 
 
 def data(trace: Trace) -> dict[str, Any]:
     """The same as values that JSON knows: all that happened, what has changed, and every world."""
-    steps = []
-    before = trace.start
-    for entry, step in zip(trace.entries, trace.steps(), strict=True):
-        steps.append(_entry_data(trace.roster, entry, step, before))
-        before = entry.world
-    return {"start": world_data(trace.roster, trace.start), "steps": steps}
+    steps = [_entry_data(trace.roster, entry, before) for before, entry in trace.befores()]
+    return {"start": world_data(trace.roster, trace.start), "steps": steps, "loop": trace.loop}
 
 
-def _entry_data(roster: Roster, entry: Entry, step: str, before: World) -> dict[str, Any]:
+def _entry_data(roster: Roster, entry: Entry, before: World) -> dict[str, Any]:
     changed = changed_fields(roster, before, entry.world)
     moved = (
         (roster.name(n), old, new)
@@ -141,8 +189,9 @@ def _entry_data(roster: Roster, entry: Entry, step: str, before: World) -> dict[
         if old != new
     )
     return {
-        "step": step,
+        "step": describe(roster, entry.step, before),
         "happenings": [describe(roster, h) for h in entry.cascade],
+        "cascade": caused(roster, entry.step, entry.cascade, before).data(),
         "changes": {name: {"before": old, "after": new} for name, old, new in [*moved, *changed]},
         "world": world_data(roster, entry.world),
         "fault": None if entry.fault is None else _fault_data(roster, entry.fault),

@@ -17,8 +17,22 @@ Outcome = Literal["holds", "violated", "not checked", "unknown"]
 class Limits:
     """Where an exploration stops. What it has not found by then is unknown, never a success."""
 
-    states: int | None = 200_000
+    states: int | None = None
     seconds: float | None = None
+    memory: int | None = None
+    """Bytes; else three quarters of what is free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """How an exploration goes about it. None of this changes what it finds."""
+
+    workers: int | None = None
+    """Threads of a compiled search; else as many as there are processors."""
+    compiled: bool | None = None
+    """Machine code from the beginning, or never; else when plain Python has been outgrown."""
+    symmetry: bool = True
+    """Count worlds once that differ only in which instance of a symmetric set is which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +44,9 @@ class Progress:
     depth: int
     waiting: int
     """States found whose steps have not been looked at."""
+    seconds: float = 0.0
+    memory: int = 0
+    """Bytes, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +93,10 @@ class Exploration:
     seconds: float
     verdicts: tuple[Verdict, ...]
     coverage: Coverage
+    levels: tuple[int, ...] = ()
+    """How many states were found at each depth."""
+    note: str | None = None
+    """What could have been faster, and why it was not."""
 
     @property
     def complete(self) -> bool:

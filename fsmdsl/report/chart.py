@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from fsmdsl.draw.sequence import Change, Failure, Item, Message, Note, Participant, Sequence
+from fsmdsl.draw.sequence import Change, Failure, Item, LoopBegins, LoopEnds, Message, Note, Participant, Sequence
 from fsmdsl.draw.sequence import Step as Heading
-from fsmdsl.explore import Entry, Trace
+from fsmdsl.explore import Entry, Trace, Verdict
+from fsmdsl.explore.trace import for_ever
 from fsmdsl.step import (
     Assigned,
     ChannelStep,
@@ -29,14 +30,28 @@ from fsmdsl.step.describe import shown, shown_arguments
 from fsmdsl.step.roster import Roster
 
 
-def chart(title: str, trace: Trace) -> Sequence:
+def violation(title: str, v: Verdict) -> Sequence:
+    """The run of a verdict. Where no step of it fails, what is wrong in the end stands below it."""
+    assert v.trace is not None
+    told = v.outcome == "violated" and v.trace.fault is None and v.explanation
+    what = v.kind if v.kind == "deadlock" else v.name
+    return chart(title, v.trace, f"{what}: {v.explanation[0]}" if told else "")
+
+
+def chart(title: str, trace: Trace, conclusion: str = "") -> Sequence:
     """Instances in the order of the system, then channels; the environment stands at the left."""
     roster = trace.roster
     instances = [Participant(roster.name(n), state=state) for n, state in enumerate(trace.start.states)]
     channels = [Participant(c.name, "channel") for c in roster.channels]
     items: list[Item] = []
-    for entry, text in zip(trace.entries, trace.steps(), strict=True):
+    for n, (entry, text) in enumerate(zip(trace.entries, trace.steps(), strict=True)):
+        if n == trace.loop:
+            items.append(LoopBegins("for ever"))
         items.extend(_step(roster, entry, text))
+    if trace.loop is not None:
+        items.append(LoopEnds() if trace.loop < len(trace.entries) else Note(None, for_ever(trace)))
+    if conclusion:
+        items.append(Failure(None, conclusion))
     return Sequence(title, (Participant("environment", "environment"), *instances, *channels), tuple(items))
 
 

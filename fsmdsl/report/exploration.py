@@ -8,6 +8,7 @@ from fsmdsl import model as m
 from fsmdsl.explore import Exploration, Played, Verdict
 from fsmdsl.explore import data as trace_data
 from fsmdsl.explore import lines as trace_lines
+from fsmdsl.explore.story import story
 from fsmdsl.report.data import Data
 from fsmdsl.report.frames import Paint, plain
 
@@ -35,14 +36,21 @@ def details(x: Exploration, model: m.Model, paint: Paint = plain, *, every: bool
     for v in x.verdicts:
         if every or v.outcome in ("violated", "unknown"):
             yield f"  {paint(v.outcome, _ROLES[v.outcome])}: {v.kind} {v.name} ({v.basis})"
-            yield from (f"    {line}" for line in v.explanation)
-            if v.trace is not None and (v.outcome == "violated" or every):
-                yield from (f"      {line}" for line in trace_lines(v.trace))
+            yield from (f"    {line}" for line in _run(v, every))
     unchecked = [v.name for v in x.verdicts if v.outcome == "not checked"]
     if unchecked and not every:
         yield f"  {paint('not checked', 'quiet')}: {', '.join(unchecked)} (about whole runs; `--all` says more)"
     if every and x.complete:
         yield from (f"  {paint('never followed', 'quiet')}: {name}" for name in never_followed(x, model))
+
+
+def _run(v: Verdict, every: bool) -> Iterator[str]:
+    """A counterexample in full, and at its end what is wrong; a witness with a line for each step."""
+    if v.trace is not None and v.outcome == "violated":
+        yield from story(v.trace)
+    yield from v.explanation if v.trace is None or v.trace.fault is None else ()
+    if v.trace is not None and v.outcome != "violated" and every:
+        yield from trace_lines(v.trace)
 
 
 def never_followed(x: Exploration, model: m.Model) -> list[str]:

@@ -138,6 +138,13 @@ class Settling:
         self.groups = tuple(groups)
         self.cells = tuple(cells)
 
+    def strongest(self, g: AffinityGroup) -> bool:
+        """Whom no other group can be in the way of."""
+        return (
+            g.size <= len(frozenset(self.cells))
+            and all(h.priority <= g.priority for h in self.groups)
+        )
+
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
         if not all(

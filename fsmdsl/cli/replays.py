@@ -1,0 +1,84 @@
+"""`fsm verify --replay FOLDER`: a test for every violation, and the classes that the tests drive."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from fsmdsl import emit
+from fsmdsl import model as m
+from fsmdsl.cli.common import misuse, write
+from fsmdsl.emit.replay import Holder, Moment, Run, replay
+from fsmdsl.explore import Exploration, Verdict
+from fsmdsl.explore.retell import broken
+from fsmdsl.step import Universe
+
+PACKAGE = "replayed"
+"""The folder of the generated packages, beside the tests."""
+
+CONFTEST = f'''# {emit.MARK}.
+"""Lets the tests import the classes that they drive, from `{PACKAGE}`."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+'''
+
+
+def write_replays(done: list[Exploration], model: m.Model, folder: Path) -> list[Path]:
+    """Write the tests; tests of an earlier call whose violation is gone are removed. Gives the paths of the tests."""
+    files: dict[Path, str] = {}
+    for x in done:
+        files.update({folder / f"{name}.py": text for name, text in _tests(x, model)})
+    tests = list(files)
+    _remove_stale(folder, files)
+    if not tests:
+        return []
+    for module in model.modules:
+        files.update({folder / PACKAGE / p: text for p, text in emit.python(model, module.name).items()})
+    files[folder / "conftest.py"] = CONFTEST
+    for path, text in files.items():
+        write(path, text)
+    return tests
+
+
+def _tests(x: Exploration, model: m.Model) -> Iterator[tuple[str, str]]:
+    """Each violation that a run shows, as `test_hived_PreemptionSmall_unhandled` and the text."""
+    universe = Universe(model, x.system)
+    taken: set[str] = set()
+    for v in x.violations:
+        if v.trace is None:
+            continue
+        name = base = re.sub(r"\W+", "_", f"{x.system.qualified} {_called(v)}").strip("_")
+        for n in range(2, len(x.violations) + 2):
+            if name not in taken:
+                break
+            name = f"{base}_{n}"
+        taken.add(name)
+        moments = tuple(Moment(e.step, e.cascade, e.world, e.fault) for e in v.trace.entries)
+        title = f"{v.kind} {v.name} ({v.basis})"
+        run = Run(universe, name, title, v.explanation, moments, v.trace.loop, _holder(universe, v))
+        yield f"test_{name}", replay(run, PACKAGE)
+
+
+def _called(v: Verdict) -> str:
+    return v.kind if v.kind == "deadlock" else v.name
+
+
+def _holder(universe: Universe, v: Verdict) -> Holder | None:
+    """Whose invariant is broken at the end."""
+    found = broken(universe, v, v.trace.end) if v.kind == "invariant" and v.trace is not None else None
+    if found is None:
+        return None
+    return "system" if found[0].instance is None else found[0].instance
+
+
+def _remove_stale(folder: Path, files: dict[Path, str]) -> None:
+    for path in sorted(folder.glob("test_*.py")):
+        try:
+            if path not in files and emit.MARK in path.read_text("utf-8", errors="replace")[:400]:
+                path.unlink()
+        except OSError as error:
+            misuse(f"cannot remove `{path}`: {(error.strerror or 'unknown error').lower()}")

@@ -1,0 +1,78 @@
+"""The state graph as flat sequences of integers: all that the decision of temporal properties knows of a system.
+
+Any explorer can make one. State 0 is the first; every state can be reached from it. Sequences are lists, `array.array`
+or NumPy arrays, whatever the explorer has.
+
+The edges of state `s` are those from `offsets[s]` up to `offsets[s + 1]`: edge `e` leads to `targets[e]`. Two edges may
+join the same states. Bit `i` of `marks[e]` is set when the step fulfils obligation `i` of the plan; what an edge
+fulfils is enabled in its source. Atom `i` of the plan is true in state `s` when bit `i % 62` of `atoms[i // 62][s]` is
+set.
+
+A state without edges is the end of a run, which stays there for ever. The states from `expanded` on are an exception:
+nobody has looked what follows them (a limit was reached), so no run is continued there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+BITS = 62
+"""So many atoms fit into a column, and so many obligations into the marks of an edge, of a signed word of 64 bits."""
+
+
+class Ints(Protocol):
+    """A sequence of integers that can be changed in place."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[int]: ...
+    def __getitem__(self, at: int, /) -> int: ...
+    def __setitem__(self, at: int, value: int, /) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """See above. `expanded` None: all states are."""
+
+    offsets: Ints = field(repr=False)
+    targets: Ints = field(repr=False)
+    marks: Ints = field(repr=False)
+    atoms: tuple[Ints, ...] = field(repr=False)
+    expanded: int | None = None
+
+    @property
+    def states(self) -> int:
+        """How many."""
+        return len(self.offsets) - 1
+
+    @property
+    def edges(self) -> int:
+        """How many."""
+        return len(self.targets)
+
+
+STAYS = -1
+"""In place of an edge: a run that has ended stays where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One step of a run: from which state, along which edge of the graph (or `STAYS`), to which state."""
+
+    source: int
+    edge: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lasso:
+    """A run that breaks a property: the stem, then the loop for ever.
+
+    Where the loop is empty, the stem alone has broken the property, and any way to go on does.
+    """
+
+    stem: tuple[Hop, ...]
+    loop: tuple[Hop, ...]
+    state: int
+    """Where the stem ends."""

@@ -1,0 +1,228 @@
+"""From the properties of a system to formulas without variables.
+
+Quantifiers over what is the same in every state (instances, ranges, parameters) are written out; over any other set
+or list, `all c in g.cells: p` is written out as `c in g.cells => p` for all values that c could have. Parts that are
+not temporal become atoms. An atom has no value where its evaluation fails, and neither it nor its negation is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import assert_never
+
+from fsmdsl import model as m
+from fsmdsl.explore.liveness import formula as f
+from fsmdsl.explore.liveness.fairness import Duties
+from fsmdsl.explore.liveness.formula import Formula, Literal
+from fsmdsl.explore.liveness.plan import Atom, Claim, Plan, Premise, Question, UncheckedError
+from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, value
+from fsmdsl.step.describe import shown
+from fsmdsl.step.evaluate import cardinality, domain, elements, words
+from fsmdsl.walk import expressions
+
+MOST_CLAIMS = 4096
+"""A property with more parts than this is not checked."""
+
+MOST_VALUES = 64
+"""A set that changes is quantified over where so many values could be in it."""
+
+Bound = Mapping[str, Value]
+
+
+def questions(universe: Universe) -> Plan:
+    """What there is to decide about the runs of a system (all its properties but `recovers`)."""
+    ground = Ground(universe)
+    duties = Duties(universe)
+    asked = [
+        _question(ground, duties, p, p.formula)
+        for p in universe.system.properties
+        if not isinstance(p.formula, m.Recovers)
+    ]
+    return Plan(universe, tuple(ground.atoms), tuple(duties.obligations), tuple(asked))
+
+
+def _question(ground: Ground, duties: Duties, p: m.Property, e: m.Expr) -> Question:
+    weak, strong = 0, 0
+    unanswered: tuple[str, ...] = ()
+    try:
+        weak, strong, unanswered = duties.of(p)
+        claims = []
+        for claim in ground.claims(e, {}, ()):
+            claims.append(claim)
+            if len(claims) > MOST_CLAIMS:
+                raise UncheckedError(f"it has more than {MOST_CLAIMS} parts, one for each combination of its variables")
+    except (UncheckedError, TooManyValuesError) as error:
+        return Question(p, (), weak, strong, unanswered, str(error))
+    distinct = {c.formula: c for c in reversed(claims)}
+    return Question(p, tuple(c for c in claims if distinct[c.formula] is c), weak, strong, unanswered)
+
+
+class Ground:
+    """The atoms found so far, and how they are found."""
+
+    def __init__(self, universe: Universe) -> None:
+        self.universe = universe
+        self.atoms: dict[Atom, int] = {}
+
+    # Claims
+
+    def claims(self, e: m.Expr, bound: Bound, told: tuple[str, ...]) -> Iterator[Claim]:
+        """The parts of a property that have to hold each for itself, and for which instances they are."""
+        values = tuple(bound.items())
+        match e:
+            case _ if not temporal(e):
+                yield Claim(told, values, self.formula(e, bound, True), ())
+            case m.Logic(operator="and"):
+                for x in e.operands:
+                    yield from self.claims(x, bound, told)
+            case m.Quantified(kind="all") if constant(self.universe, e.over):
+                for v in self.values(e, bound):
+                    named = f"{e.variable} = {shown(self.universe, element(e.over), v)}"
+                    yield from self.claims(e.body, {**bound, e.variable: v}, (*told, named))
+            case m.Temporal(operator="always"):
+                for c in self.claims(e.operands[0], bound, told):
+                    premises = (Premise(x.shown, f.eventually(x.formula)) for x in c.premises)
+                    yield Claim(c.bindings, c.bound, f.always(c.formula), tuple(premises))
+            case m.Binary(operator="=>"):
+                premise = Premise(words(e.left), self.formula(e.left, bound, True))
+                for c in self.claims(e.right, bound, told):
+                    either = f.disjunction([self.formula(e.left, bound, False), c.formula])
+                    yield Claim(c.bindings, c.bound, either, (premise, *c.premises))
+            case m.Temporal(operator="~>"):
+                premise = Premise(words(e.operands[0]), f.eventually(self.formula(e.operands[0], bound, True)))
+                yield Claim(told, values, self.formula(e, bound, True), (premise,))
+            case _:
+                yield Claim(told, values, self.formula(e, bound, True), ())
+
+    def values(self, e: m.Quantified, bound: Bound) -> tuple[Value, ...]:
+        """What a quantifier's variable could stand for: what is in the collection, in one state or another."""
+        if constant(self.universe, e.over):
+            try:
+                return tuple(elements(e.over.type, value(self.universe, self.universe.start, e.over, locals=bound)))
+            except FaultError as error:
+                raise UncheckedError(error.fault.message) from error
+        if cardinality(element(e.over), self.universe) > MOST_VALUES:
+            raise UncheckedError(f"`{words(e.over)}` changes, and more than {MOST_VALUES} values could be in it")
+        return domain(element(e.over), self.universe)
+
+    def body(self, e: m.Quantified, x: Value, bound: Bound, positive: bool) -> Formula:
+        """A quantifier's body for one value, where that is in the collection."""
+        every = (e.kind == "all") is positive
+        body = self.formula(e.body, {**bound, e.variable: x}, positive)
+        if constant(self.universe, e.over):
+            return body
+        name = f"{e.variable}'"  # no variable of the author's, so none that the collection could mean
+        member = m.Binary("in", m.Local(name, element(e.over)), e.over, m.BOOL, e.over.span)
+        return _joined([self._literal(member, {**bound, name: x}, not every), body], not every)
+
+    # Formulas
+
+    def formula(self, e: m.Expr, bound: Bound, positive: bool) -> Formula:
+        """That an expression is true; or, if not `positive`, that it is false."""
+
+        def of(x: m.Expr, as_it_is: bool = True) -> Formula:
+            return self.formula(x, bound, positive is as_it_is)
+
+        match e:
+            case m.Not():
+                return of(e.operand, False)
+            case _ if not temporal(e):
+                return self._literal(e, bound, positive)
+            case m.Logic():
+                return _joined((of(x) for x in e.operands), (e.operator == "and") is positive)
+            case m.Binary(operator="=>"):
+                return _joined([of(e.left, False), of(e.right)], not positive)
+            case m.Binary(operator="==" | "!="):
+                return self._equal(e, bound, (e.operator == "==") is positive)
+            case m.Conditional():
+                yes, no = (self.formula(e.condition, bound, x) for x in (True, False))
+                return f.disjunction([f.conjunction([yes, of(e.then)]), f.conjunction([no, of(e.otherwise)])])
+            case m.Quantified(kind="all" | "some"):
+                parts = (self.body(e, x, bound, positive) for x in self.values(e, bound))
+                return _joined(parts, (e.kind == "all") is positive)
+            case m.Temporal():
+                return self._temporal(e, [of(x) for x in e.operands], bound, positive)
+            case _:
+                raise UncheckedError(f"`{words(e)}` looks for a value in what speaks of whole runs")
+
+    def _equal(self, e: m.Binary, bound: Bound, equal: bool) -> Formula:
+        """Two conditions are both true or both false; or, if not `equal`, one is and the other is not."""
+        ways = ((x, x is equal) for x in (True, False))
+        return f.disjunction(
+            f.conjunction([self.formula(e.left, bound, a), self.formula(e.right, bound, b)]) for a, b in ways
+        )
+
+    def _temporal(self, e: m.Temporal, parts: list[Formula], bound: Bound, positive: bool) -> Formula:
+        """`parts` are the operands, each as its negation if not `positive`."""
+        match e.operator:
+            case "next":
+                return f.next_(parts[0])
+            case "always" | "eventually":
+                return f.always(parts[0]) if (e.operator == "always") is positive else f.eventually(parts[0])
+            case "until":
+                return f.until(*parts) if positive else f.release(*parts)
+            case "~>":
+                premise = self.formula(e.operands[0], bound, not positive)
+                if positive:
+                    return f.always(f.disjunction([premise, f.eventually(parts[1])]))
+                return f.eventually(f.conjunction([premise, f.always(parts[1])]))
+            case _:
+                assert_never(e.operator)
+
+    # Atoms
+
+    def _literal(self, e: m.Expr, bound: Bound, positive: bool) -> Formula:
+        """A condition on one state. Where it may have no value, its negation is an atom of its own."""
+        if not positive and may_fail(self.universe, e):
+            return self._literal(m.Not(e, span=e.span), bound, True)
+        used = {x.name for x in expressions(e) if isinstance(x, m.Local)}
+        atom = Atom(e, tuple((name, x) for name, x in sorted(bound.items()) if name in used))
+        if constant(self.universe, e):
+            return f.TRUE if atom.true(self.universe, self.universe.start) is positive else f.FALSE
+        return Literal(self.atoms.setdefault(atom, len(self.atoms)), positive)
+
+
+def _joined(parts: Iterable[Formula], every: bool) -> Formula:
+    return f.conjunction(parts) if every else f.disjunction(parts)
+
+
+# What can be said of an expression without a state -------------------------------------------------------------------
+
+
+def element(over: m.Expr) -> m.Type:
+    """The type of what a set or list holds."""
+    return over.type.of if isinstance(over.type, m.SetType | m.ListType) else m.ERROR
+
+
+def temporal(e: m.Expr) -> bool:
+    """Does an expression speak of runs?"""
+    return any(isinstance(x, m.Temporal) for x in expressions(e))
+
+
+def constant(universe: Universe, e: m.Expr) -> bool:
+    """Is an expression worth the same in every state?"""
+    return not any(
+        isinstance(x, m.InState | m.Wait | m.ChannelRef | m.Temporal) or (isinstance(x, m.Read) and x.kind == "field")
+        for x in _inside(universe, e)
+    )
+
+
+def may_fail(universe: Universe, e: m.Expr) -> bool:
+    """Could an expression have no value in some state?"""
+    return any(
+        (isinstance(x, m.Apply) and x.function in ("present", "first"))
+        or (isinstance(x, m.Read | m.Derived) and x.target is not None and isinstance(x.target.type, m.OptionalType))
+        for x in _inside(universe, e)
+    )
+
+
+def _inside(universe: Universe, e: m.Expr) -> Iterator[m.Expr]:
+    """An expression, all inside it, and what its derived values are made of."""
+    known: set[tuple[str, str]] = set()
+    todo = [e]
+    while todo:
+        for x in expressions(todo.pop()):
+            yield x
+            if isinstance(x, m.Derived) and (x.owner, x.name) not in known:
+                known.add((x.owner, x.name))
+                todo.append(universe.let(x).value)

@@ -1,0 +1,98 @@
+"""What an explorer has to record so that the properties of a system can be decided, and what is then decided.
+
+`questions` (in `ground`) makes a plan from a system. An explorer evaluates the atoms in every state and notes on every
+edge which obligations the step fulfils; `record` shows how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fsmdsl import model as m
+from fsmdsl.explore.liveness.formula import Formula
+from fsmdsl.step import FaultError, Universe, Value, World, holds
+
+
+class UncheckedError(Exception):
+    """Why a property cannot be decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A condition on one state, without variables: `bound` gives their values. It is false where it has no value."""
+
+    expr: m.Expr
+    bound: tuple[tuple[str, Value], ...] = ()
+    instance: int | None = None
+
+    @property
+    def locals(self) -> Mapping[str, Value]:
+        """The values of the variables."""
+        return dict(self.bound)
+
+    def true(self, universe: Universe, world: World) -> bool:
+        """Is it true in a world?"""
+        try:
+            return holds(universe, world, self.expr, self.locals, self.instance)
+        except FaultError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class Obligation:
+    """What fairness asks of one instance: that it takes part in a step under a name, an event's or a transition's.
+
+    A step fulfils it when in its course the instance follows one of the transitions (by index), or ignores one of the
+    events (`event` or `action.outcome`). Of a step that a crash cuts short, only what the crash itself brings counts.
+    """
+
+    instance: int
+    name: str
+    transitions: frozenset[int] = field(compare=False)
+    ignored: frozenset[str] = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Premise:
+    """What some run has to satisfy, or a claim says nothing. `shown` is the condition as the author wrote it."""
+
+    shown: str
+    formula: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A formula without variables: one part of a property, for some values of its variables.
+
+    `bindings` tells the values (`g = g1`), `bound` has them.
+    """
+
+    bindings: tuple[str, ...]
+    bound: tuple[tuple[str, Value], ...]
+    formula: Formula
+    premises: tuple[Premise, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A property: it holds when all its claims do, on all fair runs. `weak` and `strong` are sets of obligations, as
+    bits; `unanswered` are names of its fairness that no instance has."""
+
+    property: m.Property
+    claims: tuple[Claim, ...]
+    weak: int
+    strong: int
+    unanswered: tuple[str, ...]
+    unchecked: str | None = None
+    """Why it cannot be decided; then it has no claims."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All temporal properties of a system. Atom and obligation `i` are bit `i` of a graph's atoms and marks."""
+
+    universe: Universe = field(repr=False, compare=False)
+    atoms: tuple[Atom, ...]
+    obligations: tuple[Obligation, ...]
+    questions: tuple[Question, ...]

@@ -1,0 +1,82 @@
+"""A graph, written down while a system is explored step by step."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+from fsmdsl.explore.liveness.graph import BITS, Graph
+from fsmdsl.explore.liveness.plan import Plan
+from fsmdsl.step import World
+from fsmdsl.step.world import Crashed, Followed, Happening, Ignored
+
+
+class Marks:
+    """Which obligations of a plan a step fulfils, by what has happened in it."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._followed: dict[tuple[int, int], int] = {}
+        self._ignored: dict[tuple[int, str], int] = {}
+        for n, o in enumerate(plan.obligations):
+            for t in o.transitions:
+                self._followed[(o.instance, t)] = self._followed.get((o.instance, t), 0) | 1 << n
+            for event in o.ignored:
+                self._ignored[(o.instance, event)] = self._ignored.get((o.instance, event), 0) | 1 << n
+
+    def of(self, cascade: Sequence[Happening]) -> int:
+        """As bits. What a crash has cut short does not count."""
+        found = 0
+        for happening in cascade:
+            match happening:
+                case Followed(instance, transition):
+                    found |= self._followed.get((instance, transition), 0)
+                case Ignored(instance, event):
+                    found |= self._ignored.get((instance, event), 0)
+                case Crashed():
+                    found = 0
+                case _:
+                    pass
+        return found
+
+
+class Recorder:
+    """Call `state` for each world that is found, in that order; then, for each in the same order, `edge` for each step
+    that leads on, and `expanded`."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.marks_of = Marks(plan)
+        self._columns = [array("q") for _ in range(0, len(plan.atoms), BITS)]
+        self._states = 0
+        self._offsets = array("q", [0])
+        self._targets = array("q")
+        self._marks = array("q")
+
+    def state(self, world: World) -> None:
+        """A world is found: note its atoms."""
+        self._states += 1
+        for column, values in enumerate(self._columns):
+            listed = self.plan.atoms[column * BITS : (column + 1) * BITS]
+            values.append(sum(1 << n for n, a in enumerate(listed) if a.true(self.plan.universe, world)))
+
+    def edge(self, target: int, cascade: Sequence[Happening]) -> None:
+        """A step leads from the state at hand to another, by its number."""
+        self._targets.append(target)
+        self._marks.append(self.marks_of.of(cascade))
+
+    def expanded(self) -> None:
+        """All steps from the state at hand are told; the next state is at hand."""
+        self._offsets.append(len(self._targets))
+
+    def graph(self) -> Graph:
+        """What is known so far. The edges of a state that is not expanded are left out."""
+        done = len(self._offsets) - 1
+        end = self._offsets[-1]
+        offsets = self._offsets + array("q", [end] * (self._states - done))
+        return Graph(
+            offsets,
+            self._targets[:end],
+            self._marks[:end],
+            tuple(self._columns),
+            None if done == self._states else done,
+        )

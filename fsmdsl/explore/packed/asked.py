@@ -1,0 +1,36 @@
+"""The questions of a search, and the atoms of temporal properties, as conditions that can be lowered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fsmdsl import model as m
+from fsmdsl.explore.liveness import Atom, Plan
+from fsmdsl.explore.packed.lower import Asked
+from fsmdsl.explore.searched import Question
+from fsmdsl.step.world import Value
+from fsmdsl.walk import expressions
+
+
+def conditions(questions: Iterable[Question]) -> dict[tuple[str, str], Asked]:
+    """One for each key: of the instances of a machine, it makes no difference which."""
+    found: dict[tuple[str, str], Asked] = {}
+    for q in questions:
+        machine = None if q.instance is None else _machine_of(q)
+        found.setdefault(q.key, Asked(q.asked.condition, q.kind != "invariant", machine=machine))
+    return found
+
+
+def _machine_of(q: Question) -> str:
+    """The key of what is asked of instances begins with their machine."""
+    return q.key[0].split(",")[0]
+
+
+def of_atoms(plan: Plan) -> list[Asked]:
+    """The atoms of a plan, in order."""
+    return [Asked(a.expr, instance=a.instance, locals=dict(_typed(a))) for a in plan.atoms]
+
+
+def _typed(a: Atom) -> Iterable[tuple[str, tuple[m.Type, Value]]]:
+    types = {e.name: e.type for e in expressions(a.expr) if isinstance(e, m.Local)}
+    return ((name, (types[name], value)) for name, value in a.bound if name in types)

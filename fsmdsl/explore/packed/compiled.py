@@ -1,0 +1,306 @@
+"""The search in machine code: states in flat arrays, expanded and kept block by block, by any number of workers.
+
+The numbers of states do not depend on how many workers there are. They expand parts of the same stretch of states; then
+each looks up, part after part, the successors that are his by their hash; then each writes down those of his part that
+are new, behind those of the parts before it. That is the order in which one worker would have found them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
+
+from fsmdsl.explore.liveness import Graph
+from fsmdsl.explore.packed.frontier import Frontier
+from fsmdsl.explore.packed.lower import Lowered, groups
+from fsmdsl.explore.packed.memory import Memory
+from fsmdsl.explore.packed.native import Function
+from fsmdsl.explore.packed.plain import Plain, row
+
+CAP = 1 << 15
+"""Room for the successors that a worker finds in one block."""
+
+LOAD = 0.7
+"""A table fuller than this is made anew, twice as large."""
+
+LEAST_BITS = 17
+
+
+class Compiled:
+    """States, taken over from a plain search, and the means to find more."""
+
+    def __init__(self, plain: Plain, functions: dict[str, Function], workers: int, room: int) -> None:
+        self.lowered: Lowered = plain.lowered
+        self.frontier: Frontier = plain.frontier
+        self.workers = workers
+        self.room = room
+        """There is room for so many states."""
+        self._f = functions
+        self._words = self.lowered.layout.words
+        self.words = Memory(room * self._words)
+        self.preds = Memory(room, "I")
+        self.boards = [Memory(self.lowered.size + 1) for _ in range(workers)]
+        self._rows = [Memory(self.lowered.size + 1) for _ in range(workers)]
+        self._cap = CAP
+        self._buffers(self._cap)
+        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
+        self._take_over(plain)
+        self._bits = 0
+        self._slots = 0
+        self._table = Memory(1, "I")
+        self._kept = [0] * workers
+        self._make_room()
+
+    def _buffers(self, cap: int) -> None:
+        parts = self.workers
+        self._cap = cap
+        self._out = Memory(parts * cap * self.lowered.stride)
+        self._origins = Memory(parts * cap, "I")
+        self._marks = Memory(parts * cap)
+        self._counts = Memory(parts * (parts + 1))
+
+    def _take_over(self, plain: Plain) -> None:
+        for n, words in enumerate(plain.states):
+            self.words.numbers[n * self._words : (n + 1) * self._words] = memoryview(array("q", words))
+            self.preds.numbers[n] = plain.preds[n]
+        for board, own in zip(self.boards, self._rows, strict=True):
+            for place, number in enumerate(row(self.lowered)):
+                board.numbers[place] = own.numbers[place] = number
+        for place in self._counted():
+            self.boards[0].numbers[place] = plain.board[place]
+
+    def _counted(self) -> Sequence[int]:
+        """The places of the board that a search adds to."""
+        b = self.lowered.board
+        seen = [*b.followed.values(), *b.guards.values(), *(x + 1 for x in b.guards.values())]
+        first = range(b.first, b.first + self.lowered.asked)
+        answered = range(b.answered, b.first)
+        return [b.fired, b.dead, *answered, *first, *range(b.faults, b.faults + b.codes), *seen]
+
+    # The table
+
+    def _make_room(self) -> None:
+        """Room in the tables for what one more block can bring."""
+        coming = self.workers * self._cap
+        fullest = max(self._kept) + coming
+        if fullest <= LOAD * self._slots and self.frontier.count + coming < 1 << self._bits:
+            return
+        slots = max(1 << LEAST_BITS, self._slots)
+        while fullest + self.frontier.count // self.workers * (self._slots == 0) > LOAD * slots:
+            slots *= 2
+        self._table.close()
+        self._slots = slots
+        self._bits = max((slots * self.workers).bit_length(), (self.frontier.count + 2 * coming).bit_length())
+        self._table = Memory(slots * self.workers, "I")
+        self._kept = self._each(self._fill)
+
+    def _fill(self, owner: int) -> int:
+        return self._f["fill_table"](
+            self.words.address,
+            self.frontier.count,
+            self._table.address,
+            self._slots - 1,
+            self._bits,
+            owner,
+            self.workers,
+        )
+
+    def _each(self, work: Callable[[int], int]) -> list[int]:
+        """What every worker makes of it, at the same time."""
+        if self._pool is None:
+            return [work(0)]
+        return list(self._pool.map(work, range(self.workers)))
+
+    # Searching
+
+    def run(self, pause: Callable[[], bool], most: int | None) -> bool:
+        """As `Plain.run`."""
+        most = min(self.room - self.workers * self._cap, most if most is not None else self.room)
+        while self.frontier.advance():
+            if pause():
+                return False
+            self._make_room()
+            if self.workers == 1:
+                self._alone()
+            else:
+                self._together()
+            if self.frontier.count > most:
+                return False
+        return True
+
+    def _alone(self) -> None:
+        frontier = self.frontier
+        n = self._expand(0, frontier.first, frontier.level_end)
+        following = self._next(0)
+        if following == frontier.first:
+            self._buffers(2 * self._cap)
+            return
+        frontier.first = following
+        frontier.count = self._f["insert_block"](
+            self._out.address, self._origins.address, n, self.words.address, self.preds.address, self._table.address,
+            self._slots - 1, self._bits, frontier.count,
+        )  # fmt: skip
+        self._kept[0] = frontier.count
+
+    def _expand(self, worker: int, first: int, last: int) -> int:
+        stride = 8 * self.lowered.stride
+        return self._f["expand_block"](
+            self.words.address,
+            first,
+            last,
+            self._out.address + worker * self._cap * stride,
+            self._origins.address + worker * self._cap * 4,
+            self._cap,
+            self._rows[worker].address,
+            self.boards[worker].address,
+        )
+
+    def _next(self, worker: int) -> int:
+        return int(self.boards[worker].numbers[self.lowered.size])
+
+    def _together(self) -> None:
+        frontier, parts = self.frontier, self.workers
+        bounds = self._bounds()
+        fired = [b.numbers[self.lowered.board.fired] for b in self.boards]
+        found = self._each(lambda w: self._expand(w, bounds[w], bounds[w + 1]) if bounds[w] < bounds[w + 1] else 0)
+        # Behind the first part that has not come to its end, nothing counts: its states are expanded again.
+        full = next((w for w in range(parts) if bounds[w] < bounds[w + 1] and self._next(w) < bounds[w + 1]), None)
+        for w in range(parts):
+            if full is not None and w > full:
+                found[w] = 0
+                self.boards[w].numbers[self.lowered.board.fired] = fired[w]
+            self._counts.numbers[w] = found[w]
+        following = bounds[-1] if full is None else self._next(full)
+        if following == frontier.first:
+            self._buffers(2 * self._cap)
+            return
+        self._step = max(64, min(self._step * (2 if full is None else 1) // (1 if full is None else 2), 1 << 20))
+        frontier.first = following
+        self._keep(found)
+
+    _step = 1024
+    """So many states a worker expands at once; adapted to how many successors they have."""
+
+    def _bounds(self) -> list[int]:
+        first, last = self.frontier.first, self.frontier.level_end
+        each = min(self._step, -(-(last - first) // self.workers))
+        return [min(first + w * each, last) for w in range(self.workers + 1)]
+
+    def _keep(self, found: Sequence[int]) -> None:
+        """Look up, each what is his by hash; then write down, each what he has found."""
+        parts, count = self.workers, self.frontier.count
+        table = self._table.address, self._slots - 1, self._bits
+
+        def claim(owner: int) -> int:
+            return self._f["claim_block"](
+                self._out.address, self._counts.address, parts, self._cap, owner, parts, self.words.address, *table,
+                count, self._marks.address,
+            )  # fmt: skip
+
+        for owner, new in enumerate(self._each(claim)):
+            self._kept[owner] += new
+        numbers = self._counts.numbers
+        new_of_part = [sum(numbers[parts * (o + 1) + w] for o in range(parts)) for w in range(parts)]
+        begins = [count, *(count + x for x in accumulate(new_of_part))]
+
+        def keep(part: int) -> int:
+            return self._f["keep_block"](
+                self._out.address, self._origins.address, part * self._cap, found[part], self._marks.address,
+                self.words.address, self.preds.address, self._table.address, self._bits, begins[part],
+            )  # fmt: skip
+
+        self._each(keep)
+        self.frontier.count = begins[-1]
+
+    # What was found
+
+    def note_rest(self) -> None:
+        """Ask the questions of the states that are not expanded."""
+        self._f["note_block"](
+            self.words.address, self.frontier.first, self.frontier.count, self._rows[0].address, self.boards[0].address
+        )
+
+    @property
+    def board(self) -> list[int]:
+        """The boards of all workers, as one."""
+        b = self.lowered.board
+        merged = list(self.boards[0].numbers)
+        for other in self.boards[1:]:
+            numbers = other.numbers
+            merged[b.fired] += numbers[b.fired]
+            for place in (*b.followed.values(), *b.guards.values(), *(x + 1 for x in b.guards.values())):
+                merged[place] |= numbers[place]
+            firsts = [b.dead, *range(b.first, b.first + self.lowered.asked), *range(b.faults, b.faults + b.codes)]
+            for place in firsts:
+                merged[place] = min((x for x in (merged[place], numbers[place]) if x), default=0)
+        return merged
+
+    def state(self, n: int) -> tuple[int, ...]:
+        """The words of a state."""
+        return tuple(self.words.numbers[n * self._words : (n + 1) * self._words])
+
+    def origin(self, n: int) -> int:
+        """The state from which one was found."""
+        return int(self.preds.numbers[n])
+
+    def find(self, words: tuple[int, ...]) -> int | None:
+        """The number of a state."""
+        self._out.numbers[: self._words] = memoryview(array("q", words))
+        self._f["find_block"](
+            self._out.address, 1, self.words.address, self._table.address, self._slots - 1, self._bits, self.workers,
+            self._marks.address, 0,
+        )  # fmt: skip
+        found = self._marks.numbers[0]
+        return None if found < 0 else found
+
+    def graph(self) -> Graph:
+        """The states that were expanded with all their steps, which are taken once more."""
+        count, done, edges = self.frontier.count, self.frontier.first, self.fired()
+        offsets, targets, marks = Memory(count + 1), Memory(edges), Memory(edges)
+        board = self._fresh_board()
+        at = first = 0
+        while first < done:
+            n = self._f["expand_block"](
+                self.words.address, first, done, self._out.address, self._origins.address, self._cap,
+                self._rows[0].address, board.address,
+            )  # fmt: skip
+            first = board.numbers[self.lowered.size]
+            self._f["find_block"](
+                self._out.address, n, self.words.address, self._table.address, self._slots - 1, self._bits,
+                self.workers, targets.address, at,
+            )  # fmt: skip
+            self._f["link_block"](
+                self._out.address, self._origins.address, n, offsets.address, marks.address, at
+            )  # fmt: skip
+            at += n
+        columns = groups(self.lowered.atoms)
+        atoms = Memory(max(columns, 1) * count)
+        self._f["hold_block"](self.words.address, 0, count, self._rows[0].address, atoms.address, count)
+        return Graph(
+            array("q", accumulate(offsets.numbers)),
+            targets.numbers[:at],
+            marks.numbers[:at],
+            tuple(atoms.numbers[k * count : (k + 1) * count] for k in range(columns)),
+            None if done == count else done,
+        )
+
+    def _fresh_board(self) -> Memory:
+        board = Memory(self.lowered.size + 1)
+        for place, number in enumerate(row(self.lowered)):
+            board.numbers[place] = number
+        return board
+
+    def fired(self) -> int:
+        """Steps taken."""
+        return sum(b.numbers[self.lowered.board.fired] for b in self.boards)
+
+    def used(self) -> int:
+        """Bytes in use."""
+        return self.frontier.count * (8 * self._words + 4) + 4 * self._slots * self.workers
+
+    def close(self) -> None:
+        """End the workers."""
+        if self._pool is not None:
+            self._pool.shutdown()

@@ -1,0 +1,343 @@
+"""Where everything that can change stands: a world as a row of numbers, and the row as words.
+
+A column holds one thing (the state, a field) of all instances of a machine: `column + number of the instance` is its
+place in the row. Behind the row is scratch, which every step begins with zero, and behind that what is kept for a whole
+search: parameters, what was seen, what failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from fsmdsl import model as m
+from fsmdsl.explore.packed.shapes import LARGEST, WORD, Shape, UnpackableError, from_number, shape, to_number
+from fsmdsl.step.cascade import LONGEST_ROUND, message_order
+from fsmdsl.step.universe import Universe
+from fsmdsl.step.world import Message, Pending, World
+from fsmdsl.walk import effects, expressions, operands
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Where a channel's messages stand: how many, and each as one number, the event in the highest bits."""
+
+    channel: m.Channel
+    length: int
+    """The place of their number; the messages come behind it."""
+    events: tuple[m.Event, ...]
+    """The receiver's events; a message says which by its place here."""
+    shapes: tuple[tuple[Shape, ...], ...]
+    """Those of the arguments of each event."""
+    argument_bits: int
+
+    @property
+    def first(self) -> int:
+        return self.length + 1
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(0, (len(self.events) << self.argument_bits) - 1)
+
+    def offsets(self, event: int) -> tuple[int, ...]:
+        """How far each argument of an event is shifted, the first the furthest."""
+        at, found = self.argument_bits, []
+        for s in self.shapes[event]:
+            at -= s.bits
+            found.append(at)
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """A place of the row in a word."""
+
+    place: int
+    shape: Shape
+    word: int
+    shift: int
+
+
+@dataclass(slots=True)
+class Layout:
+    """See above. Built by `lay_out`."""
+
+    universe: Universe
+    columns: dict[tuple[str, str], int] = field(default_factory=dict)
+    """By machine and name: of fields; of the state, `""`; of whether the instance waited, `wait`."""
+    shapes: list[Shape] = field(default_factory=list)
+    """Of every place of the row."""
+    boxes: list[Box] = field(default_factory=list)
+    awaited: list[Pending] = field(default_factory=list)
+    """Every pending action there can be; a place of `pending` holds its place here plus 1."""
+    pending: int = 0
+    pending_places: int = 0
+    down: int | None = None
+    packing: list[Packing] = field(default_factory=list)
+    words: int = 0
+    busy: int = 0
+    """Scratch: instances in the middle of their own transition, as bits."""
+    touched: int = 0
+    writes: int = 0
+    cut: int = 0
+    mark: int = 0
+    choice: int = 0
+    """Scratch: one place for each instance, for the transition that it takes in a crash."""
+    copied: int = 0
+    """The row and scratch: what a step begins with."""
+    end: int = 0
+    """The first free place behind."""
+    param_columns: dict[tuple[str, str], int] = field(default_factory=dict)
+    params: dict[int, int] = field(default_factory=dict)
+    """What stands in places that never change."""
+    history: int = 0
+
+    @property
+    def row(self) -> int:
+        """The number of places that make up a world."""
+        return len(self.shapes)
+
+    def reserve(self, places: int) -> int:
+        """Places behind everything else."""
+        self.end += places
+        return self.end - places
+
+    # Worlds
+
+    def encode(self, world: World) -> list[int]:
+        """The row of a world."""
+        universe, row = self.universe, [s.number(0) for s in self.shapes]
+        for n, machine in enumerate(universe.machines):
+            row[self.columns[machine.qualified, ""] + n] = leaf_number(machine, world.states[n])
+            for f, value in zip(machine.fields, world.fields[n], strict=True):
+                row[self.columns[machine.qualified, f.name] + n] = to_number(f.type, value, universe)
+            if n in world.waited:
+                row[self.columns[machine.qualified, "wait"] + n] = 1
+        for box, held in zip(self.boxes, world.channels, strict=True):
+            row[box.length] = len(held)
+            numbers = [self._message_number(box, x) for x in held]
+            listed = sorted(numbers) if box.channel.order == "bag" else numbers
+            row[box.first : box.first + len(held)] = listed
+        for n, p in enumerate(world.pending):
+            row[self.pending + n] = self.awaited.index(p) + 1
+        if self.down is not None:
+            row[self.down] = int(world.down)
+        return row
+
+    def decode(self, row: Sequence[int]) -> World:
+        """The world of a row."""
+        universe = self.universe
+        states, fields, waited = [], [], set()
+        for n, machine in enumerate(universe.machines):
+            states.append(machine.leaves[row[self.columns[machine.qualified, ""] + n]].name)
+            numbers = (row[self.columns[machine.qualified, f.name] + n] for f in machine.fields)
+            fields.append(tuple(from_number(f.type, x, universe) for f, x in zip(machine.fields, numbers, strict=True)))
+            place = self.columns.get((machine.qualified, "wait"), self.row) + n
+            if place < self.row and row[place]:
+                waited.add(n)
+        pending = (row[self.pending + n] for n in range(self.pending_places))
+        return World(
+            tuple(states),
+            tuple(fields),
+            frozenset(waited),
+            tuple(tuple(self._messages(box, row)) for box in self.boxes),
+            tuple(self.awaited[x - 1] for x in pending if x),
+            self.down is not None and bool(row[self.down]),
+        )
+
+    def _message_number(self, box: Box, message: Message) -> int:
+        place = [e.name for e in box.events].index(message.event)
+        number = place << box.argument_bits
+        for p, s, at, value in zip(
+            box.events[place].parameters, box.shapes[place], box.offsets(place), message.arguments, strict=True
+        ):
+            number |= s.code(to_number(p.type, value, self.universe)) << at
+        return number
+
+    def _messages(self, box: Box, row: Sequence[int]) -> list[Message]:
+        found = []
+        for number in row[box.first : box.first + row[box.length]]:
+            event = number >> box.argument_bits
+            parameters = zip(box.events[event].parameters, box.shapes[event], box.offsets(event), strict=True)
+            values = [
+                from_number(p.type, s.number(number >> at & ((1 << s.bits) - 1)), self.universe)
+                for p, s, at in parameters
+            ]
+            found.append(Message(box.events[event].name, tuple(values)))
+        if box.channel.order == "bag":
+            found.sort(key=message_order(self.universe, box.channel))
+        return found
+
+    # Words
+
+    def pack(self, row: Sequence[int]) -> tuple[int, ...]:
+        """The words of a row."""
+        words = [0] * self.words
+        for p in self.packing:
+            words[p.word] |= p.shape.code(row[p.place]) << p.shift
+        return tuple(words)
+
+    def unpack(self, words: Sequence[int]) -> list[int]:
+        """The row of words."""
+        row = [s.number(0) for s in self.shapes]
+        for p in self.packing:
+            row[p.place] = p.shape.number(words[p.word] >> p.shift & ((1 << p.shape.bits) - 1))
+        return row
+
+
+def kinds(universe: Universe) -> list[m.Machine]:
+    """The machines of a system, each once."""
+    return list({x.qualified: x for x in universe.machines}.values())
+
+
+def leaf_number(machine: m.Machine, name: str) -> int:
+    """A state's place among the leaves of its machine."""
+    return next(n for n, s in enumerate(machine.leaves) if s.name == name)
+
+
+# Building ------------------------------------------------------------------------------------------------------------
+
+
+def lay_out(universe: Universe, marked: bool = False) -> Layout:
+    """The layout of a system, with room for the mark of a step if it shall have one. Raises `UnpackableError`."""
+    if universe.fault is not None:
+        raise UnpackableError("an initial value is impossible")
+    if len(universe.machines) > LARGEST:
+        raise UnpackableError(f"{len(universe.machines)} instances, more than {LARGEST}")
+    layout = Layout(universe)
+    for machine in kinds(universe):
+        _add_column(layout, machine, "", Shape(0, len(machine.leaves) - 1))
+        for f in machine.fields:
+            _add_column(layout, machine, f.name, shape(f.type, universe))
+        if awaitable(machine):
+            _add_column(layout, machine, "wait", Shape(0, 1))
+    _add_pending(layout)
+    for channel in universe.channels:
+        _add_box(layout, channel)
+    if universe.system.recover is not None and universe.system.crashes:
+        layout.down = _add(layout, 1, Shape(0, 1))
+    _into_words(layout)
+    _add_scratch(layout, marked)
+    return layout
+
+
+def awaitable(machine: m.Machine) -> list[m.Action]:
+    """The actions whose answers a machine waits for."""
+    return [a for a in machine.actions if a.outcomes]
+
+
+def _add(layout: Layout, places: int, s: Shape) -> int:
+    layout.shapes.extend([s] * places)
+    return layout.row - places
+
+
+def span(universe: Universe, machine: str) -> range:
+    """The numbers from the first instance of a machine to the last; those of others may lie between."""
+    of = universe.instances_of(machine)
+    return range(min(of), max(of) + 1)
+
+
+def _add_column(layout: Layout, machine: m.Machine, name: str, s: Shape) -> None:
+    numbers = span(layout.universe, machine.qualified)
+    layout.columns[machine.qualified, name] = _add(layout, len(numbers), s) - numbers.start
+
+
+def _add_pending(layout: Layout) -> None:
+    for n, machine in enumerate(layout.universe.machines):
+        actions = awaitable(machine)
+        layout.awaited += [Pending(n, a.name) for a in actions]
+        layout.pending_places += 2 * bool(actions)
+    layout.pending = _add(layout, layout.pending_places, Shape(0, len(layout.awaited)))
+
+
+def _add_box(layout: Layout, channel: m.Channel) -> None:
+    universe = layout.universe
+    events = universe.model.machines[channel.receiver].events
+    shapes = tuple(tuple(shape(p.type, universe) for p in e.parameters) for e in events)
+    argument_bits = max((sum(s.bits for s in listed) for listed in shapes), default=0)
+    length = _add(layout, 1, Shape(0, channel.bound))
+    box = Box(channel, length, events, shapes, argument_bits)
+    if box.shape.bits > LARGEST:
+        raise UnpackableError(f"a message of {box.shape.bits} bits in channel `{channel.name}`")
+    _add(layout, channel.bound, box.shape)
+    layout.boxes.append(box)
+
+
+def _into_words(layout: Layout) -> None:
+    """One after the other, none across two words. Places in gaps between instances have no word."""
+    word = shift = 0
+    for place in _used(layout):
+        s = layout.shapes[place]
+        if s.bits > WORD:
+            raise UnpackableError(f"a value of {s.bits} bits")
+        if shift + s.bits > WORD:
+            word, shift = word + 1, 0
+        if s.bits:
+            layout.packing.append(Packing(place, s, word, shift))
+        shift += s.bits
+    layout.words = word + 1
+
+
+def _used(layout: Layout) -> Iterator[int]:
+    """The places that belong to something: all but those in gaps."""
+    universe = layout.universe
+    gaps: set[int] = set()
+    for (machine, _), column in layout.columns.items():
+        of = universe.instances_of(machine)
+        gaps.update(column + n for a, b in pairwise(sorted(of)) for n in range(a + 1, b))
+    return (place for place in range(layout.row) if place not in gaps)
+
+
+def _add_scratch(layout: Layout, marked: bool) -> None:
+    """What a step may change beside the row is copied with it; the rest has a place, and costs nothing."""
+    universe = layout.universe
+    layout.end = layout.row
+    needed = {"busy": True, "touched": has_rounds(universe), "mark": marked}
+    needed |= dict.fromkeys(("writes", "cut"), has_cuts(universe))
+    for name in (name for name, is_needed in needed.items() if is_needed):
+        setattr(layout, name, layout.reserve(1))
+    for machine in kinds(universe):
+        if (machine.qualified, "wait") not in layout.columns and waits(machine):
+            numbers = span(universe, machine.qualified)
+            layout.columns[machine.qualified, "wait"] = layout.reserve(len(numbers)) - numbers.start
+    layout.copied = layout.end
+    if universe.system.crashes:
+        layout.choice = layout.reserve(len(universe.machines))
+    if has_rounds(universe):
+        layout.history = layout.reserve((LONGEST_ROUND + 1) * layout.words)
+    for machine in kinds(universe):
+        for p in machine.params:
+            _add_param(layout, machine, p)
+
+
+def has_rounds(universe: Universe) -> bool:
+    """Does a machine of the system have transitions that need no event?"""
+    return any(isinstance(t.trigger, m.Eventless) for x in kinds(universe) for t in x.transitions)
+
+
+def has_cuts(universe: Universe) -> bool:
+    """Can a crash come in the middle of a step?"""
+    return any(c.kind != "anywhere" for c in universe.system.crashes)
+
+
+def waits(machine: m.Machine) -> bool:
+    """Does it matter whether an instance has followed a transition in this round?"""
+    return bool(awaitable(machine)) or any(isinstance(e, m.Wait) for e in _expressions(machine))
+
+
+def _expressions(machine: m.Machine) -> Iterator[m.Expr]:
+    guards = (t.guard for t in machine.transitions if t.guard is not None)
+    bodies = (*(t.effects for t in machine.transitions), *(h.effects for h in machine.hooks))
+    inside = (e for body in bodies for effect in effects(body) for e in operands(effect))
+    for e in (*guards, *(x.value for x in machine.lets), *inside):
+        yield from expressions(e)
+
+
+def _add_param(layout: Layout, machine: m.Machine, p: m.Param) -> None:
+    universe = layout.universe
+    numbers = span(universe, machine.qualified)
+    column = layout.reserve(len(numbers)) - numbers.start
+    layout.param_columns[machine.qualified, p.name] = column
+    for n in universe.instances_of(machine.qualified):
+        layout.params[column + n] = to_number(p.type, universe.params[n][p.name], universe)

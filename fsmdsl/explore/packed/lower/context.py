@@ -1,0 +1,113 @@
+"""What every part of the lowering needs: the layout, the codes given out, and which functions are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from fsmdsl import model as m
+from fsmdsl.explore.liveness.plan import Obligation
+from fsmdsl.explore.packed.layout import Layout, has_cuts, has_rounds
+from fsmdsl.explore.packed.lower.facts import Known, without
+from fsmdsl.explore.packed.lower.sites import Sites
+from fsmdsl.explore.packed.lower.writer import Writer
+from fsmdsl.step.universe import Universe
+
+
+@dataclass(slots=True)
+class Context:
+    """One module that is being written."""
+
+    layout: Layout
+    sites: Sites = field(default_factory=Sites)
+    wanted: dict[tuple[str, str], str] = field(default_factory=dict)
+    """The handlers that are called: machine and trigger, and the function's name."""
+    followed: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Where it is kept that a transition was followed."""
+    guards: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Where it is kept that a guard was false; behind it, that it was true."""
+    obligations: Sequence[Obligation] = ()
+    """What fairness asks; each has a bit of a step's mark."""
+
+    @property
+    def universe(self) -> Universe:
+        return self.layout.universe
+
+    @property
+    def rounds(self) -> bool:
+        return has_rounds(self.universe)
+
+    @property
+    def cuts(self) -> bool:
+        """Can a crash come in the middle of a step?"""
+        return has_cuts(self.universe)
+
+    def column(self, machine: str, name: str) -> int:
+        """Where a column stands; 0 for a machine without instances, which nobody ever reads."""
+        return self.layout.columns.get((machine, name), 0)
+
+    def handler(self, machine: m.Machine, trigger: str) -> str:
+        """The function that handles an event or outcome in a machine; it will be written if it is not there yet."""
+        key = (machine.qualified, trigger)
+        if key not in self.wanted:
+            self.wanted[key] = f"on_{machine.name}_{trigger.replace('.', '_')}_{len(self.wanted)}"
+        return self.wanted[key]
+
+    def followed_bits(self, machine: m.Machine, transition: int) -> dict[int, int]:
+        """By instance: the bits of what is fulfilled when it follows a transition."""
+        return self._bits(machine, lambda o: transition in o.transitions)
+
+    def ignored_bits(self, machine: m.Machine, event: str) -> dict[int, int]:
+        """By instance: the bits of what is fulfilled when it ignores an event."""
+        return self._bits(machine, lambda o: event in o.ignored)
+
+    def _bits(self, machine: m.Machine, fulfils: Callable[[Obligation], bool]) -> dict[int, int]:
+        of = self.universe.instances_of(machine.qualified)
+        found: dict[int, int] = {}
+        for n, o in enumerate(self.obligations):
+            if o.instance in of and fulfils(o):
+                found[o.instance] = found.get(o.instance, 0) | 1 << n
+        return found
+
+
+@dataclass(slots=True)
+class Scope:
+    """Where expressions are written: in which function, about which instance, reading which row."""
+
+    context: Context
+    writer: Writer
+    row: str
+    """The name of the row that is read: `s`, or `t` for the one that is being made."""
+    instance: str | None
+    machine: m.Machine | None
+    fail: Callable[[str], None]
+    """Writes what happens where a value is missing: `none`."""
+    locals: dict[str, tuple[str, m.Type]] = field(default_factory=dict)
+    known: Known = frozenset()
+    """Values that are not none here."""
+
+    def inner(self, instance: str | None, machine: m.Machine | None) -> Scope:
+        """The same place, seen by an instance, with no names bound."""
+        return Scope(self.context, self.writer, self.row, instance, machine, self.fail)
+
+    def at(self, column: int, instance: str) -> str:
+        """A place of the row."""
+        if instance.isdigit():
+            return f"{self.row}[{column + int(instance)}]"
+        return f"{self.row}[{column} + {instance}]" if column else f"{self.row}[{instance}]"
+
+    @contextmanager
+    def binding(self, name: str, text: str, t: m.Type) -> Iterator[None]:
+        """Inside, a name stands for a value."""
+        before = self.locals, self.known
+        self.locals, self.known = {**self.locals, name: (text, t)}, without(self.known, name)
+        yield
+        self.locals, self.known = before
+
+    @contextmanager
+    def knowing(self, more: Known) -> Iterator[None]:
+        """Inside, more values are known not to be none."""
+        before, self.known = self.known, self.known | more
+        yield
+        self.known = before

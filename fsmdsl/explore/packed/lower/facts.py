@@ -1,0 +1,34 @@
+"""What a condition says about values that may be none: those that are there where it holds, or where it does not."""
+
+from __future__ import annotations
+
+from fsmdsl import model as m
+from fsmdsl.walk import expressions
+
+Known = frozenset[m.Expr]
+
+
+def present_if(e: m.Expr, holds: bool) -> Known:
+    """The values that are not none where a condition holds, or does not."""
+    match e:
+        case m.Not(operand=operand):
+            return present_if(operand, not holds)
+        case m.Logic(operator=operator, operands=operands) if (operator == "and") is holds:
+            return frozenset().union(*(present_if(x, holds) for x in operands))
+        case m.Binary(operator="=>", left=left, right=right) if not holds:
+            return present_if(left, True) | present_if(right, False)
+        case m.Binary(operator="!=" | "==" as operator, left=left, right=right) if (operator == "!=") is holds:
+            return frozenset(x for x, other in ((left, right), (right, left)) if _is_none(other))
+        case m.InState(target=target) if holds:
+            return frozenset({target})
+        case _:
+            return frozenset()
+
+
+def _is_none(e: m.Expr) -> bool:
+    return isinstance(e, m.Constant) and e.value is None
+
+
+def without(known: Known, name: str) -> Known:
+    """What is still known where a name is bound anew."""
+    return frozenset(e for e in known if not any(isinstance(x, m.Local) and x.name == name for x in expressions(e)))

@@ -1,0 +1,29 @@
+"""Codes of what a step can come to.
+
+0: it ended well. 1: the event was ignored, nothing happened. 2: it was cut, for a crash in the middle. 3: more answers
+are awaited than the layout has room for. From `FIRST` on: a fault, one code for each place of the text where one can
+arise. Below 0: the event could not be delivered; whoever sent it makes a fault of his own of it.
+"""
+
+from __future__ import annotations
+
+IGNORED, CUT, FULL, FIRST = 1, 2, 3, 4
+
+REENTRANCE, BUSY, ARGUMENT, UNHANDLED = 1, 2, 3, 4
+"""Why an event could not be delivered, negated; for `UNHANDLED` the number of the leaf is added."""
+
+
+class Sites:
+    """Hands out codes."""
+
+    def __init__(self) -> None:
+        self.end = FIRST
+
+    def one(self) -> int:
+        """The code of a fault."""
+        return self.several(1)
+
+    def several(self, count: int) -> int:
+        """The first of so many codes, one after the other."""
+        self.end += count
+        return self.end - count

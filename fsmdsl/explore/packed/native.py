@@ -1,0 +1,207 @@
+"""Machine code for a system: from a cache, or compiled meanwhile by another process.
+
+The cache lies in `$FSMDSL_CACHE`, else in `$XDG_CACHE_HOME/fsmdsl` or `~/.cache/fsmdsl`; an object's name is the hash
+of all that it was made from, the processor included.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from fsmdsl.explore.packed.lower import Lowered
+
+Function = Callable[..., int]
+
+OF_SYSTEM = {"expand_block": "qiiquiqq", "note_block": "qiiqq", "hold_block": "qiiqqi"}
+"""Types of the arguments: i a number, q an array of 64-bit numbers, u one of 32-bit numbers without sign."""
+
+OF_ALL = {
+    "insert_block": "quiquuiii",
+    "claim_block": "qqiiiiquiiiq",
+    "keep_block": "quiiqquuii",
+    "fill_table": "qiuiiii",
+    "find_block": "qiquiiiqi",
+    "link_block": "quiqqi",
+}
+
+MISSING = "compiled search needs the extra `fast`: pip install 'fsmdsl[fast]'"
+
+
+def missing() -> str | None:
+    """Why there is no compiled search here, if there is none."""
+    return None if find_spec("numba") is not None and find_spec("llvmlite") is not None else MISSING
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is compiled into one object."""
+
+    texts: tuple[str, ...]
+    numbers: Mapping[str, int]
+    wanted: Mapping[str, str]
+
+    def target(self) -> Path:
+        """Where the object lies in the cache."""
+        made_from = [list(self.texts), dict(self.numbers), dict(self.wanted), *_machine()]
+        return folder() / f"{sha256(json.dumps(made_from).encode()).hexdigest()}.obj"
+
+
+def jobs(lowered: Lowered) -> tuple[Job, Job]:
+    """One for the system, and one that all systems of so many words share."""
+    board = lowered.board
+    words = {"WORDS": lowered.layout.words, "STRIDE": lowered.stride}
+    places = {
+        "CURRENT": board.current, "FIRED": board.fired, "LED": board.led, "DEAD": board.dead, "FAULTS": board.faults,
+        "NEXT": lowered.size,
+    }  # fmt: skip
+    system, everyone = _kernels()
+    return Job((lowered.text, system), {**words, **places}, OF_SYSTEM), Job((everyone,), words, OF_ALL)
+
+
+@cache
+def _kernels() -> tuple[str, str]:
+    """The text of `kernels`, without types: the part that knows a system's functions, and the part that does not."""
+    text = (Path(__file__).parent / "kernels.py").read_text(encoding="utf-8")
+    plain = re.sub(r": (?:Array|int)\b|\s*-> int", "", text)
+    _, system, everyone = re.split(r"^# of .*-+$", plain, flags=re.MULTILINE)
+    return system, everyone
+
+
+def folder() -> Path:
+    """The cache's folder."""
+    if given := os.environ.get("FSMDSL_CACHE"):
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fsmdsl"
+
+
+@cache
+def _machine() -> tuple[str, ...]:
+    """What compiled code depends on beside its text."""
+    import llvmlite.binding as llvm
+
+    compiler = (Path(__file__).parent / "compile.py").read_text(encoding="utf-8")
+    return (_version("numba"), _version("llvmlite"), llvm.get_host_cpu_name(), sys.version, compiler)
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+# Compiling -----------------------------------------------------------------------------------------------------------
+
+
+class Compilation:
+    """Objects under way. They are made by other processes, one each, while this one goes on."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        self._jobs = jobs(lowered)
+        self._running = [_start(job) for job in self._jobs if not job.target().exists()]
+        self.failed: str | None = None
+
+    def done(self, wait: bool = False) -> bool:
+        """Are all objects there, or has one failed?"""
+        for process in self._running:
+            if wait:
+                process.wait()
+            if process.poll() is None:
+                return False
+            if process.returncode != 0 and self.failed is None:
+                self.failed = _last_line(process)
+        return True
+
+    def functions(self) -> dict[str, Function]:
+        """The functions, by name. The objects must be there."""
+        found: dict[str, Function] = {}
+        for job in self._jobs:
+            found |= _load(job.target(), job.wanted)
+        return found
+
+    def stop(self) -> None:
+        """Nobody waits for it any more."""
+        for process in self._running:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            if process.stderr is not None:
+                process.stderr.close()
+
+
+def cached(lowered: Lowered) -> bool:
+    """Has the system been compiled before?"""
+    return all(job.target().exists() for job in jobs(lowered))
+
+
+def _start(job: Job) -> subprocess.Popen[bytes]:
+    target = job.target()
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    text = json.dumps(
+        {"texts": job.texts, "numbers": dict(job.numbers), "wanted": dict(job.wanted), "target": str(target)}
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fsmdsl.explore.packed.compile"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    process.stdin.write(text.encode())
+    process.stdin.close()
+    return process
+
+
+def _last_line(process: subprocess.Popen[bytes]) -> str:
+    assert process.stderr is not None
+    told = process.stderr.read().decode(errors="replace").strip().splitlines()
+    return told[-1] if told else f"exit code {process.returncode}"
+
+
+# Loading -------------------------------------------------------------------------------------------------------------
+
+_CTYPES: Mapping[str, Any] = {"i": ctypes.c_int64, "q": ctypes.c_void_p, "u": ctypes.c_void_p}
+
+
+def _load(path: Path, wanted: Mapping[str, str]) -> dict[str, Function]:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    found: dict[str, Function] = {}
+    for name, symbol, code in _records(path.read_bytes()):
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(llvm))
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *(_CTYPES[x] for x in wanted[name]))
+        function = prototype(engine.get_function_address(symbol))
+        function.engine = engine  # type: ignore[attr-defined]
+        found[name] = function
+    return found
+
+
+def _target_machine(llvm: Any) -> Any:
+    return llvm.Target.from_default_triple().create_target_machine()
+
+
+def _records(data: bytes) -> Iterator[tuple[str, str, bytes]]:
+    at = 0
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 8], "little")
+        head = json.loads(data[at + 8 : at + 8 + size])
+        at += 8 + size
+        yield head["name"], head["symbol"], data[at : at + head["size"]]
+        at += head["size"]

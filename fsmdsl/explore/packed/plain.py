@@ -1,0 +1,143 @@
+"""The search in plain Python: at once, and fast enough for the systems of every day."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from typing import Any
+
+from fsmdsl.explore.liveness import Graph
+from fsmdsl.explore.packed.frontier import Frontier
+from fsmdsl.explore.packed.lower import Lowered, groups
+
+CAP = 1 << 12
+"""Room for the successors of one state; more is made where it does not do."""
+
+PAUSE = 4
+"""So many states are expanded between two looks at the clock."""
+
+
+class Plain:
+    """States as words, their numbers, and where each came from."""
+
+    def __init__(self, lowered: Lowered, start: tuple[int, ...]) -> None:
+        self.lowered = lowered
+        self.functions = functions(lowered)
+        self.states: list[tuple[int, ...]] = [start]
+        self.number: dict[tuple[int, ...], int] = {start: 0}
+        self.preds: list[int] = [0]
+        self.frontier = Frontier()
+        self.board = row(lowered)
+        self._row = row(lowered)
+        self._out = [0] * (CAP * lowered.stride)
+
+    def run(self, pause: Callable[[], bool], most: int | None) -> bool:
+        """Expand states until there are none left (True), or `pause` says so, or there are more than `most`."""
+        frontier = self.frontier
+        while frontier.advance():
+            if frontier.first % PAUSE == 0 and pause():
+                return False
+            self._expand(frontier.first)
+            frontier.first += 1
+            if most is not None and frontier.count > most:
+                return False
+        return True
+
+    def _expand(self, at: int) -> None:
+        board, b, f = self.board, self.lowered.board, self.functions
+        f["unpack"](self.states[at], 0, self._row)
+        board[b.current], board[b.led] = at, 0
+        n = self._successors()
+        f["note"](self._row, board)
+        if n < 0:
+            board[b.faults - n] = board[b.faults - n] or at + 1
+            return
+        if board[b.led] == 0 and board[b.dead] == 0 and f["stuck"](self._row):
+            board[b.dead] = at + 1
+        words, stride, out = self.lowered.layout.words, self.lowered.stride, self._out
+        for k in range(0, n * stride, stride):
+            self._arrive(tuple(out[k : k + words]), at)
+
+    def _successors(self) -> int:
+        """How many are in `_out`; below 0: the fault of a guard of the environment."""
+        board, b = self.board, self.lowered.board
+        fired = board[b.fired]
+        n: int = self.functions["expand"](self._row, board, self._out, 0, len(self._out) // self.lowered.stride)
+        while n * self.lowered.stride > len(self._out):
+            board[b.fired], board[b.led] = fired, 0
+            self._out = [0] * (2 * n * self.lowered.stride)
+            n = self.functions["expand"](self._row, board, self._out, 0, 2 * n)
+        if n < 0:
+            board[b.fired] = fired
+        return n
+
+    def _arrive(self, words: tuple[int, ...], origin: int) -> None:
+        if words not in self.number:
+            self.number[words] = self.frontier.count
+            self.states.append(words)
+            self.preds.append(origin)
+            self.frontier.count += 1
+
+    def graph(self) -> Graph:
+        """The states that were expanded with all their steps, which are taken once more."""
+        kept, self.board = self.board, row(self.lowered)
+        count, done = self.frontier.count, self.frontier.first
+        words, stride, marked = self.lowered.layout.words, self.lowered.stride, self.lowered.marked
+        columns = groups(self.lowered.atoms)
+        offsets, targets, marks = array("q", [0]), array("q"), array("q")
+        atoms = [0] * (columns * count)
+        for at in range(count):
+            self.functions["unpack"](self.states[at], 0, self._row)
+            self.functions["hold"](self._row, atoms, at, count)
+            n = max(self._successors(), 0) if at < done else 0
+            for k in range(0, n * stride, stride):
+                targets.append(self.number.get(tuple(self._out[k : k + words]), -1))
+                marks.append(self._out[k + words] if marked else 0)
+            offsets.append(len(targets))
+        self.board = kept
+        listed = tuple(array("q", atoms[k * count : (k + 1) * count]) for k in range(columns))
+        return Graph(offsets, targets, marks, listed, None if done == count else done)
+
+    def state(self, n: int) -> tuple[int, ...]:
+        """The words of a state."""
+        return self.states[n]
+
+    def origin(self, n: int) -> int:
+        """The state from which one was found."""
+        return self.preds[n]
+
+    def find(self, words: tuple[int, ...]) -> int | None:
+        """The number of a state."""
+        return self.number.get(words)
+
+    def fired(self) -> int:
+        """Steps taken."""
+        return self.board[self.lowered.board.fired]
+
+    def note_rest(self) -> None:
+        """Ask the questions of the states that are not expanded."""
+        for at in range(self.frontier.first, self.frontier.count):
+            self.functions["unpack"](self.states[at], 0, self._row)
+            self.board[self.lowered.board.current] = at
+            self.functions["note"](self._row, self.board)
+
+
+def functions(lowered: Lowered) -> dict[str, Callable[..., Any]]:
+    """The functions of a module, as Python. What Python does faster in its own way is done so."""
+    namespace: dict[str, Any] = {"__name__": "system"}
+    exec(compile(lowered.text, "system", "exec"), namespace)
+    copied = lowered.layout.copied
+
+    def copy(s: list[int], t: list[int]) -> None:
+        t[:copied] = s[:copied]
+
+    namespace.update(copy=copy, ones=int.bit_count, lowest=lambda x: (x & -x).bit_length() - 1)
+    return namespace
+
+
+def row(lowered: Lowered) -> list[int]:
+    """A row with all that is kept behind it, as a search begins."""
+    made = [0] * (lowered.size + 1)
+    for place, number in lowered.layout.params.items():
+        made[place] = number
+    return made

@@ -1,0 +1,266 @@
+"""A search on packed states: first in plain Python, then, when it has outgrown that, in machine code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from time import perf_counter
+
+from fsmdsl.explore.liveness import Graph, Plan
+from fsmdsl.explore.packed.asked import conditions, of_atoms
+from fsmdsl.explore.packed.compiled import Compiled
+from fsmdsl.explore.packed.lower import Lowered, lower
+from fsmdsl.explore.packed.memory import available
+from fsmdsl.explore.packed.native import Compilation, missing
+from fsmdsl.explore.packed.plain import Plain
+from fsmdsl.explore.packed.shapes import UnpackableError
+from fsmdsl.explore.refired import Refired
+from fsmdsl.explore.searched import Finding, Question, explained, fault_key, questions
+from fsmdsl.explore.trace import Entry, Trace
+from fsmdsl.explore.verdict import Limits, Means, Progress
+from fsmdsl.step import FaultError, Universe, World, enabled, fire
+from fsmdsl.step.evaluate import Frame, truth
+
+OUTGROWN = 0.2
+"""Seconds after which a plain search looks for compiled code, or has it made."""
+
+BYTES_OF_PLAIN = 400
+"""What a state takes in plain Python, about."""
+
+BYTES_OF_TABLE = 12
+"""What a compiled search keeps of a state beside its words: where it came from, and its place in the table."""
+
+REPORT_EVERY = 0.1
+"""Seconds between two reports of progress."""
+
+
+class PackedSearch:
+    """A `Searched`. Raises `UnpackableError` where a system has something that does not fit in words."""
+
+    def __init__(
+        self,
+        universe: Universe,
+        limits: Limits,
+        means: Means,
+        progress: Callable[[Progress], None] | None = None,
+        plan: Plan | None = None,
+    ) -> None:
+        self.universe = universe
+        self.questions = questions(universe)
+        self.stopped: str | None = None
+        self.note: str | None = None
+        """Why the search was slower than it could be."""
+        self._asked = conditions(self.questions)
+        self.plan = plan
+        self.lowered: Lowered = lower(
+            universe,
+            list(self._asked.values()),
+            () if plan is None else of_atoms(plan),
+            () if plan is None else plan.obligations,
+        )
+        self._limits, self._means, self._progress = limits, means, progress
+        self._memory = limits.memory or available() * 3 // 4
+        self._begun = self._told = perf_counter()
+        layout = self.lowered.layout
+        self._plain = Plain(self.lowered, layout.pack(layout.encode(universe.start)))
+        self.engine: Plain | Compiled = self._plain
+        self._compilation: Compilation | None = None
+
+    # Going through
+
+    def run(self) -> None:
+        """Search until there is nothing new, or a limit is reached."""
+        try:
+            if self._means.compiled:
+                self._compile(wait=True)
+            while not self.engine.run(self._pause, self._limits.states):
+                if self.stopped is None and self._ready() and isinstance(self.engine, Plain):
+                    self._change_over()
+                elif self.stopped is None:
+                    self.stopped = self._limit()
+                    break
+                else:
+                    break
+        except KeyboardInterrupt:
+            self.stopped = "interrupted"
+        finally:
+            if self._compilation is not None:
+                self._compilation.stop()
+        self._finish()
+
+    def _limit(self) -> str:
+        most = self._limits.states
+        if most is not None and self.states > most:
+            # What was found beyond is forgotten, and with it that its origin was expanded.
+            self.engine.frontier.first = self.engine.origin(most)
+            self.engine.frontier.count = most
+            return f"stopped at {most} states"
+        return f"stopped at {self._memory / 2**30:.1f} GiB of memory, {self.states} states"
+
+    def _pause(self) -> bool:
+        """Should the engine stop, for good or to give way to a faster one?"""
+        now = perf_counter()
+        seconds = self._limits.seconds
+        if seconds is not None and now - self._begun > seconds:
+            self.stopped = f"stopped after {seconds:g} seconds"
+            return True
+        if self._progress is not None and now - self._told > REPORT_EVERY:
+            self._told = now
+            self._progress(self._state_of_things(now))
+        if not isinstance(self.engine, Plain):
+            return False
+        if self._plain.frontier.count * BYTES_OF_PLAIN > self._memory:
+            return True
+        if self._means.compiled is None and now - self._begun > OUTGROWN:
+            self._compile(wait=processors() == 1)
+            return self._ready()
+        return False
+
+    def _state_of_things(self, now: float) -> Progress:
+        frontier = self.engine.frontier
+        used = self.engine.used() if isinstance(self.engine, Compiled) else frontier.count * BYTES_OF_PLAIN
+        fired = self.engine.fired()
+        return Progress(frontier.count, fired, frontier.depth, frontier.count - frontier.first, now - self._begun, used)
+
+    # Machine code
+
+    def _compile(self, wait: bool) -> None:
+        if self._compilation is None and self.note is None:
+            self.note = missing()
+            if self.note is None:
+                self._compilation = Compilation(self.lowered)
+        if self._compilation is not None and wait:
+            self._compilation.done(wait=True)
+
+    def _ready(self) -> bool:
+        if self._compilation is None or not self._compilation.done():
+            return False
+        if self._compilation.failed is not None:
+            self.note = f"compiling failed: {self._compilation.failed}"
+            self._compilation = None
+            return False
+        return True
+
+    def _change_over(self) -> None:
+        assert self._compilation is not None
+        room = self._memory // (8 * self.lowered.layout.words + BYTES_OF_TABLE)
+        workers = self._means.workers or processors()
+        self.engine = Compiled(self._plain, self._compilation.functions(), workers, room)
+        del self._plain
+
+    # What was found
+
+    def _finish(self) -> None:
+        if self.stopped is not None:
+            self.engine.note_rest()
+        board, b = self.engine.board, self.lowered.board
+        if board[b.faults + 3]:
+            raise UnpackableError("more than two answers awaited by one instance")
+        self.transitions = board[b.fired]
+        self.depth = self.engine.frontier.depth
+        self.followed = {key for key, place in b.followed.items() if board[place]}
+        self.guards_seen = {
+            (*key, held) for key, place in b.guards.items() for held in (False, True) if board[place + held]
+        }
+        self.settled = dict(self._settled(board))
+        self.deadlock = Finding(board[b.dead] - 1) if board[b.dead] else None
+        failing = sorted({x - 1 for x in board[b.faults : b.faults + b.codes] if x})
+        self.faults: dict[tuple[str, ...], Finding] = {}
+        for at in failing:
+            self._add_faults(at)
+
+    def _settled(self, board: Sequence[int]) -> Iterator[tuple[tuple[str, str], Finding]]:
+        for n, key in enumerate(self._asked):
+            first = board[self.lowered.board.first + n]
+            if first:
+                finding = Finding(first - 1)
+                asked = [q for q in self.questions if q.key == key]
+                told = self._told_why(asked, finding) if asked[0].kind == "invariant" else ()
+                yield key, Finding(first - 1, explanation=told)
+
+    def _told_why(self, asked: Sequence[Question], finding: Finding) -> tuple[str, ...]:
+        """For the first instance whose invariant is broken."""
+        world = self.trace(finding).end
+        for q in asked:
+            frame = Frame(self.universe, world, q.instance)
+            try:
+                broken = not truth(frame, q.asked.condition)
+            except FaultError:
+                broken = True
+            if broken:
+                return explained(frame, q)
+        raise ValueError(f"`{asked[0].name}` holds in the state that is said to break it")
+
+    def _add_faults(self, at: int) -> None:
+        """What can fail in a state. The steps are fired anew: the message is the definition's."""
+        world = self.trace(Finding(at)).end
+        try:
+            steps = enabled(self.universe, world)
+        except FaultError as error:
+            self.faults.setdefault(fault_key(self.universe, error.fault), Finding(at, None, error.fault))
+            return
+        for step in steps:
+            fault = fire(self.universe, world, step).fault
+            if fault is not None:
+                self.faults.setdefault(fault_key(self.universe, fault), Finding(at, step, fault))
+
+    @property
+    def states(self) -> int:
+        """How many states were found."""
+        return self.engine.frontier.count
+
+    @property
+    def levels(self) -> list[int]:
+        """How many states were found at each depth."""
+        begins = [*self.engine.frontier.begins, self.states]
+        return [b - a for a, b in pairwise(begins)]
+
+    def world(self, number: int) -> World:
+        """The world of a state."""
+        layout = self.lowered.layout
+        return layout.decode(layout.unpack(self.engine.state(number)))
+
+    def number(self, world: World) -> int | None:
+        """The number of the state of a world, if it was found."""
+        layout = self.lowered.layout
+        return self.engine.find(layout.pack(layout.encode(world)))
+
+    def graph(self) -> Graph:
+        """Every state and step, with what the plan asks about them."""
+        return self.engine.graph()
+
+    def explored(self) -> Refired:
+        """What was found, as worlds and steps."""
+        return Refired(self, self.world, self.number)
+
+    def trace(self, finding: Finding) -> Trace:
+        """A shortest run to a finding, fired anew."""
+        path = [finding.world]
+        while path[-1] != 0:
+            path.append(self.engine.origin(path[-1]))
+        world, entries = self.universe.start, []
+        for number in reversed(path[:-1]):
+            entry = self._entry(world, self.engine.state(number))
+            entries.append(entry)
+            world = entry.world
+        if finding.step is not None:
+            result = fire(self.universe, world, finding.step)
+            entries.append(Entry(finding.step, result.cascade, result.world, result.fault))
+        return Trace(self.universe, self.universe.start, tuple(entries))
+
+    def _entry(self, world: World, words: tuple[int, ...]) -> Entry:
+        """The first step that leads from a world to a state."""
+        layout = self.lowered.layout
+        for step in enabled(self.universe, world):
+            result = fire(self.universe, world, step)
+            if result.fault is None and layout.pack(layout.encode(result.world)) == words:
+                return Entry(step, result.cascade, result.world)
+        raise ValueError("no step of the definition leads to a state that was found")
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,174 @@
+"""How the values of a type stand in one whole number.
+
+A bool is 0 or 1, a range itself, an enum's member its place, an instance its number, none -1 (or far below, where
+numbers may be negative), a set a bit for each possible element, a list its length and then its elements, lowest bits
+first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from fsmdsl import model as m
+from fsmdsl.step.roster import Roster
+from fsmdsl.step.world import Value
+
+WORD = 63
+"""Bits of a word that are used: the sign is not, so that plain and compiled code see the same numbers."""
+
+LARGEST = 62
+"""Bits that one value may have."""
+
+LONGEST_DURATION = 1 << 40
+
+FAR_BELOW = -(1 << 50)
+"""None, where a number may be negative."""
+
+
+class UnpackableError(Exception):
+    """The system has something that does not fit in words; the message says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The numbers from `low` to `high`, and `none` if a value may be missing."""
+
+    low: int
+    high: int
+    none: int | None = None
+
+    @property
+    def codes(self) -> int:
+        """How many different values there are."""
+        return self.high - self.low + 1 + (self.none is not None)
+
+    @property
+    def bits(self) -> int:
+        return (self.codes - 1).bit_length()
+
+    def code(self, number: int) -> int:
+        """A number as one of 0 … codes - 1; none is 0."""
+        if self.none is None:
+            return number - self.low
+        return 0 if number == self.none else number - self.low + 1
+
+    def number(self, code: int) -> int:
+        """The number of a code."""
+        if self.none is None:
+            return code + self.low
+        return self.none if code == 0 else code + self.low - 1
+
+
+def shape(t: m.Type, roster: Roster) -> Shape:
+    """The numbers of a type. Raises `UnpackableError` where a value needs more than `LARGEST` bits."""
+    match t:
+        case m.BoolType():
+            return Shape(0, 1)
+        case m.RangeType(low, high):
+            return Shape(low, high)
+        case m.DurationType():
+            return Shape(0, LONGEST_DURATION)
+        case m.EnumType(members=members):
+            return Shape(0, len(members) - 1)
+        case m.RefType(machine):
+            of = roster.instances_of(machine)
+            return Shape(min(of, default=0), max(of, default=0))
+        case m.OptionalType(of):
+            inner = shape(of, roster)
+            if inner.none is not None:
+                raise UnpackableError("a value that may be none in two ways")
+            return Shape(inner.low, inner.high, -1 if inner.low >= 0 else FAR_BELOW)
+        case m.SetType(of):
+            return Shape(0, (1 << _fitting(element(of, roster).codes, "a set of too many possible elements")) - 1)
+        case m.ListType(of, bound):
+            listed = bound.bit_length() + bound * element(of, roster).bits
+            return Shape(0, (1 << _fitting(listed, "a list that is too long")) - 1)
+        case m.OpaqueType() | m.NoneType() | m.NeverType() | m.ErrorType():
+            return Shape(0, 0)
+        case _:
+            assert_never(t)
+
+
+def element(of: m.Type, roster: Roster) -> Shape:
+    """The numbers of the elements of a set or list; none, where it may be one, is the lowest."""
+    if isinstance(of, m.SetType | m.ListType):
+        raise UnpackableError("a set or list of sets or lists")
+    s = shape(of, roster)
+    if s.none is None:
+        return s
+    if s.none != s.low - 1:
+        raise UnpackableError("a set or list of numbers that may be negative or none")
+    return Shape(s.none, s.high)
+
+
+def _fitting(bits: int, what: str) -> int:
+    if bits > LARGEST:
+        raise UnpackableError(f"{what}: {bits} bits, more than {LARGEST}")
+    return bits
+
+
+# Values to numbers and back ------------------------------------------------------------------------------------------
+
+
+def to_number(t: m.Type, value: Value, roster: Roster) -> int:
+    """The number of a value of a type."""
+    match t, value:
+        case m.OptionalType(of), _:
+            none = shape(t, roster).none
+            assert none is not None
+            return none if value is None else to_number(of, value, roster)
+        case m.EnumType(members=members), str():
+            return members.index(value)
+        case m.SetType(of), frozenset():
+            low = element(of, roster).low
+            return sum(1 << (to_number(of, x, roster) - low) for x in value)
+        case m.ListType(of, bound), tuple():
+            return _listed(element(of, roster), bound, [to_number(of, x, roster) for x in value])
+        case _, bool() | int():
+            return int(value)
+        case _:
+            return 0
+
+
+def _listed(of: Shape, bound: int, numbers: list[int]) -> int:
+    at = bound.bit_length()
+    return len(numbers) | sum(of.code(x) << (at + n * of.bits) for n, x in enumerate(numbers))
+
+
+def from_number(t: m.Type, number: int, roster: Roster) -> Value:
+    """The value that a number of a type stands for."""
+    match t:
+        case m.BoolType():
+            return bool(number)
+        case m.RangeType() | m.DurationType() | m.RefType():
+            return number
+        case m.EnumType(members=members):
+            return members[number]
+        case m.OpaqueType(name):
+            return name
+        case m.OptionalType(of):
+            return None if number == shape(t, roster).none else from_number(of, number, roster)
+        case m.SetType(of):
+            inner = element(of, roster)
+            return frozenset(from_number(of, inner.low + n, roster) for n in range(inner.codes) if number >> n & 1)
+        case m.ListType(of, bound):
+            return tuple(_elements_listed(of, bound, number, roster))
+        case m.NoneType() | m.NeverType() | m.ErrorType():
+            return None
+        case _:
+            assert_never(t)
+
+
+def _elements_listed(of: m.Type, bound: int, number: int, roster: Roster) -> list[Value]:
+    inner, at = element(of, roster), bound.bit_length()
+    length = number & ((1 << at) - 1)
+    mask = (1 << inner.bits) - 1
+    codes = (number >> (at + n * inner.bits) & mask for n in range(length))
+    return [from_number(of, inner.number(code), roster) for code in codes]
+
+
+__all__ = [
+    "FAR_BELOW", "LARGEST", "WORD", "Shape", "UnpackableError", "element", "from_number", "shape",
+    "to_number",
+]  # fmt: skip

@@ -1,0 +1,132 @@
+"""Which run a verdict shows: the simplest, or the shortest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fsmdsl import model as m
+from fsmdsl.explore.best import Budget, Goal, cost, simplest_runs
+from fsmdsl.explore.explain import explain
+from fsmdsl.explore.searched import fault_key
+from fsmdsl.explore.trace import Trace
+from fsmdsl.explore.verdict import Exploration, Verdict
+from fsmdsl.step import Fault, FaultError, Universe, World, enabled, stuck
+from fsmdsl.step.evaluate import Frame, truth
+
+
+def simplest(x: Exploration, model: m.Model, budget: Budget | None = None) -> Exploration:
+    """The same verdicts, each violation with the simplest run to it, and what is wrong there."""
+    universe = Universe(model, x.system)
+    budget = budget or Budget()
+    wanted = {n: (goal, v.trace) for n, v in enumerate(x.verdicts) if v.trace and (goal := _goal(universe, v))}
+    if not wanted:
+        return x
+    verdicts = list(x.verdicts)
+    for n, trace in zip(wanted, simplest_runs(universe, list(wanted.values()), budget), strict=True):
+        verdicts[n] = _retold(universe, verdicts[n], trace, budget)
+    return replace(x, verdicts=tuple(verdicts))
+
+
+def shortest(x: Exploration) -> Exploration:
+    """The same verdicts; those with a counterexample say that it is the shortest."""
+    found = (replace(v, basis=_shortest(v.trace)) if v.trace and _has_run(v) else v for v in x.verdicts)
+    return replace(x, verdicts=tuple(found))
+
+
+def _has_run(v: Verdict) -> bool:
+    known = v.kind in ("invariant", "deadlock", "fault")
+    return known and v.outcome == "violated" and v.trace is not None and bool(v.trace.entries)
+
+
+# Goals ---------------------------------------------------------------------------------------------------------------
+
+
+def _goal(universe: Universe, v: Verdict) -> Goal | None:
+    """What another run must show to show the same; None where there is nothing to look for."""
+    if v.trace is None or not _has_run(v):
+        return None
+    match v.kind:
+        case "deadlock":
+            return Goal(lambda world, steps: stuck(universe, world, list(steps)))
+        case "invariant":
+            return Goal(lambda world, _: broken(universe, v, world) is not None)
+        case _:
+            fault = v.trace.fault or _unoffered(universe, v.trace.end)
+            return None if fault is None else Goal(fault=fault_key(universe, fault))
+
+
+def _unoffered(universe: Universe, world: World) -> Fault | None:
+    """Why it cannot be said what the environment may send."""
+    try:
+        enabled(universe, world)
+    except FaultError as error:
+        return error.fault
+    return None
+
+
+def broken(universe: Universe, v: Verdict, world: World) -> tuple[Frame, m.Invariant] | None:
+    """Where the invariant of a verdict does not hold: in the system, or in the first such instance."""
+    for n, x in _asked(universe, v):
+        frame = Frame(universe, world, n)
+        try:
+            if not truth(frame, x.condition):
+                return frame, x
+        except FaultError:
+            return frame, x
+    return None
+
+
+def _asked(universe: Universe, v: Verdict) -> list[tuple[int | None, m.Invariant]]:
+    """The invariant that a verdict is about, with each instance that it is asked of."""
+    own = [(None, x, x.name) for x in universe.system.invariants]
+    listed = [(n, x, f"{k.name}: {x.name}") for n, k in enumerate(universe.machines) for x in k.invariants]
+    return [(n, x) for n, x, name in [*own, *listed] if name == v.name and x.span == v.span]
+
+
+# Verdicts ------------------------------------------------------------------------------------------------------------
+
+
+def _retold(universe: Universe, v: Verdict, trace: Trace | None, budget: Budget) -> Verdict:
+    assert v.trace is not None
+    if trace is None:
+        limit = f"{budget.worlds:,} states or {budget.seconds:g} seconds"
+        return replace(v, basis=f"{_shortest(v.trace)}; the search for the simplest stopped at {limit}")
+    basis = f"the simplest run: {_told(universe, trace)}"
+    if trace is v.trace:
+        return replace(v, basis=basis)
+    return replace(v, basis=basis, trace=trace, explanation=_explanation(universe, v, trace))
+
+
+def _shortest(trace: Trace) -> str:
+    return f"the shortest run: {_count(len(trace.entries), 'step')}"
+
+
+def _told(universe: Universe, trace: Trace) -> str:
+    """`0 crashes, 2 steps`: what the system knows of, steps always."""
+    spent = cost(trace)
+    answers = any(len(a.outcomes) > 1 for x in universe.machines for a in x.actions)
+    parts = []
+    if answers or any(c.lossy or c.duplicating for c in universe.channels):
+        parts.append(f"{_count(spent.faults, 'fault')} of the environment")
+    if universe.system.crashes:
+        parts.append(_count(spent.crashes, "crash", "es"))
+    return ", ".join([*parts, _count(spent.steps, "step")])
+
+
+def _count(n: int, what: str, plural: str = "s") -> str:
+    return f"{n} {what}{plural * (n != 1)}"
+
+
+def _explanation(universe: Universe, v: Verdict, trace: Trace) -> tuple[str, ...]:
+    """What is wrong at the end of another run to the same violation."""
+    if v.kind == "deadlock":
+        where = ", ".join(f"{universe.name(n)} in {state}" for n, state in enumerate(trace.end.states))
+        return (f"no step leads on from here: {where}",)
+    if v.kind == "fault":
+        fault = trace.fault or _unoffered(universe, trace.end)
+        return v.explanation if fault is None else (fault.message,)
+    found = broken(universe, v, trace.end)
+    assert found is not None
+    frame, x = found
+    whose = "" if frame.instance is None else f"in {universe.name(frame.instance)}: "
+    return tuple(whose + line for line in explain(frame, x.condition))

@@ -1,0 +1,120 @@
+"""What every search of a system's states has in common: what it is asked, and what it has found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from fsmdsl import model as m
+from fsmdsl.explore.explain import explain
+from fsmdsl.explore.liveness import Graph, Plan
+from fsmdsl.explore.recovery.explored import Explored
+from fsmdsl.explore.trace import Trace
+from fsmdsl.explore.vacuity import premises
+from fsmdsl.step import Fault, Step, Universe, World
+from fsmdsl.step.evaluate import Frame
+from fsmdsl.step.roster import Roster
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An invariant, of the system or of one instance, a `reachable`, or a premise of an invariant or property."""
+
+    kind: Literal["invariant", "reachable", "premise"]
+    name: str
+    key: tuple[str, str]
+    """The same for all instances of a machine: which of them breaks an invariant makes no difference."""
+    instance: int | None
+    asked: m.Invariant | m.Reachable
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Where something was found: in a world, or in a step from it that fails."""
+
+    world: int
+    step: Step | None = None
+    fault: Fault | None = None
+    explanation: tuple[str, ...] = ()
+
+
+class Searched(Protocol):
+    """States found breadth first, so that what was found first is nearest."""
+
+    universe: Universe
+    questions: list[Question]
+    plan: Plan | None
+    """What temporal properties ask of states and steps."""
+    stopped: str | None
+    """Why not every state was found."""
+    note: str | None
+    """What could have been done better, and why it was not."""
+    transitions: int
+    settled: dict[tuple[str, str], Finding]
+    """By the key of a question: an invariant that is broken, a `reachable` or premise that is true."""
+    faults: dict[tuple[str, ...], Finding]
+    deadlock: Finding | None
+    followed: set[tuple[str, int]]
+    """Transitions, by machine and index."""
+
+    @property
+    def states(self) -> int:
+        """How many states were found."""
+        ...
+
+    @property
+    def depth(self) -> int:
+        """How far the states found last are from the first."""
+        ...
+
+    @property
+    def levels(self) -> list[int]:
+        """How many states were found at each depth."""
+        ...
+
+    @property
+    def guards_seen(self) -> set[tuple[str, int, bool]]:
+        """Which guards were found true, and which false: machine, index of the transition, value."""
+        ...
+
+    def world(self, number: int) -> World:
+        """The world of a state."""
+        ...
+
+    def trace(self, finding: Finding) -> Trace:
+        """A shortest run to a finding."""
+        ...
+
+    def graph(self) -> Graph:
+        """Every state and step, with what the plan asks about them."""
+        ...
+
+    def explored(self) -> Explored:
+        """What was found, as worlds and steps."""
+        ...
+
+
+def questions(universe: Universe) -> list[Question]:
+    """What is asked of every world."""
+    system = universe.system
+    found = [Question("invariant", x.name, ("invariant", x.name), None, x) for x in system.invariants]
+    for n, machine in enumerate(universe.machines):
+        for x in machine.invariants:
+            found.append(Question("invariant", f"{machine.name}: {x.name}", (machine.qualified, x.name), n, x))
+    found += [Question("reachable", x.name, ("reachable", x.name), None, x) for x in system.reachables]
+    return found + [Question("premise", p.told, p.key, p.instance, p.asked) for p in premises(universe)]
+
+
+def explained(frame: Frame, q: Question) -> tuple[str, ...]:
+    """Why the invariant of a question is broken in a world."""
+    whose = "" if q.instance is None else f"in {frame.roster.name(q.instance)}: "
+    return tuple(whose + line for line in explain(frame, q.asked.condition))
+
+
+def fault_key(roster: Roster, fault: Fault) -> tuple[str, ...]:
+    """The kind and place of a fault, and for an event that is not handled the state; which instance it was makes no
+    difference."""
+    text = fault.message if fault.kind == "unhandled" else ""
+    if fault.instance is not None:
+        text = text.replace(roster.name(fault.instance), "*")
+    return fault.kind, str(fault.span), text

@@ -1,0 +1,138 @@
+"""A run of a system as a scenario: the text of a module of its own, which `fsm test` runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+from fsmdsl import model as m
+from fsmdsl.explore import Entry, Trace
+from fsmdsl.parse.words import RESERVED
+from fsmdsl.step import ChannelStep, CrashStep, EventStep, OutcomeStep, RecoverStep, TimerStep, World, describe
+from fsmdsl.step.roster import Roster
+
+LINE = 100
+"""Columns of an `expect`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The text, and why it does not have all of the run: `step 3, crash after 1 write of m.flip: …`."""
+
+    text: str
+    cut: str | None
+
+
+def as_scenario(trace: Trace, name: str) -> Script:
+    """The steps of a run, and at its end what state everything is in.
+
+    `name` becomes the name of the module and of the scenario, as far as it can be one. The scenario ends before a step
+    that no scenario can say.
+    """
+    roster = trace.roster
+    system = roster.system
+    word = _word(name)
+    imports = dict.fromkeys([system.module, *(c.module for c in roster.channels)])
+    said: list[str] = []
+    cut: str | None = None
+    end = trace.start
+    for n, (before, entry) in enumerate(trace.befores()):
+        shown = describe(roster, entry.step, before)
+        step = _step(roster, entry, before)
+        if step is None:
+            cut = f"step {n + 1}, {shown}: a scenario cannot say this"
+            break
+        said.append(step)
+        end = entry.world
+    lines = [
+        f"module {word if word not in imports else f'{word}_run'}",
+        "",
+        *(f"import {x}" for x in imports),
+        "",
+        f'scenario {word} "a run of {system.name}" of {system.qualified} {{',
+        *(f"    {x}" for x in said),
+        *(f"    expect {x}" for x in _expected(roster, end)),
+        *([f"    // the run goes on with {cut}"] if cut else []),
+        "}",
+        "",
+    ]
+    return Script("\n".join(lines), cut)
+
+
+def _word(name: str) -> str:
+    word = re.sub(r"[^A-Za-z0-9_]", "_", name) or "run"
+    return f"run_{word}" if word in RESERVED or not (word[0].isalpha() or word[0] == "_") else word
+
+
+def _step(roster: Roster, entry: Entry, before: World) -> str | None:
+    """A line of a scenario; None where there is none that means this step."""
+    step = entry.step
+    match step:
+        case EventStep(instance, event, _):
+            parameters = roster.machines[instance].event_named[event].parameters
+            sayable = not any(_is_opaque(p.type) for p in parameters)
+        case OutcomeStep():
+            sayable = True
+        case TimerStep(instance, index):
+            sayable = entry.fault is None and _only_timer(roster, instance, index, before)
+        case ChannelStep():
+            return None if entry.fault is not None else _transmission(roster, step, before)
+        case CrashStep(inside, writes):
+            sayable = entry.fault is None and (inside is None or writes == 0)
+            return "crash" if sayable else None
+        case RecoverStep():
+            sayable = entry.fault is None
+        case _:
+            assert_never(step)
+    shown = describe(roster, step, before)
+    if not sayable:
+        return None
+    if entry.fault is None:
+        return shown
+    # `none` is a word of the language, and cannot stand behind `with`.
+    return f"fails {shown}" if entry.fault.kind == "none" else f"fails {shown} with {entry.fault.kind}"
+
+
+def _is_opaque(t: m.Type) -> bool:
+    """Does a type have values that only hand-written code can give?"""
+    match t:
+        case m.OpaqueType():
+            return True
+        case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
+            return _is_opaque(of)
+        case _:
+            return False
+
+
+def _only_timer(roster: Roster, instance: int, index: int, before: World) -> bool:
+    """Does the label or source of a timer mean this one alone, of those that run?"""
+    machine = roster.machines[instance]
+    around = set(machine.ancestors(before.states[instance]))
+    running = (t for t in machine.transitions if isinstance(t.trigger, m.OnTimer) and t.source in around)
+    called = machine.transitions[index].label or machine.transitions[index].source
+    return [t.index for t in running if called in (t.label, t.source)] == [index]
+
+
+def _transmission(roster: Roster, step: ChannelStep, before: World) -> str | None:
+    """The first message of its name is meant."""
+    held = before.channels[roster.channel_place[step.channel]]
+    event = held[step.position].event
+    first = next(n for n, x in enumerate(held) if x.event == event)
+    return f"{step.kind} {step.channel}.{event}" if held[first] == held[step.position] else None
+
+
+def _expected(roster: Roster, world: World) -> Iterator[str]:
+    return _joined(f"{roster.name(n)} in {state}" for n, state in enumerate(world.states))
+
+
+def _joined(parts: Iterable[str]) -> Iterator[str]:
+    line = ""
+    for part in parts:
+        if line and len(line) + len(part) > LINE:
+            yield line
+            line = ""
+        line = f"{line} and {part}" if line else part
+    if line:
+        yield line

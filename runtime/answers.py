@@ -1,0 +1,109 @@
+"""What the allocator answers when it is asked to schedule a pod."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from generated.hived import AffinityGroupState, CellState
+from runtime.pods import BindInfo, Pod, PodPlacement
+
+
+class Phase(Enum):
+    """For what the nodes are offered."""
+
+    FILTERING = "Filtering"
+    """They fit as they are. Asking changes nothing."""
+    PREEMPTING = "Preempting"
+    """They fit when weaker pods are killed. Asking may begin a preemption."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """The pod has a place."""
+
+    node: str
+    leaf_cells: tuple[int, ...]
+    info: BindInfo
+    """To be stored with the pod, and given back to `allocate` and `recover`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preempt:
+    """The pod has a place once these are gone: whole gangs, by the node that each pod is on."""
+
+    victims: Mapping[str, tuple[Pod, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """There is no place now."""
+
+    reason: str
+
+
+Answer: TypeAlias = Bind | Preempt | Wait
+
+
+@dataclass(frozen=True, slots=True)
+class Demotion:
+    """A gang that has lost its guaranteed cells to a stronger one, and goes on opportunistically."""
+
+    preemptor: str
+    """Empty where nobody else has them: they are gone from the configuration."""
+    time: float
+    """Seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class GangStatus:
+    """What there is to say of a gang."""
+
+    name: str
+    virtual_cluster: str
+    priority: int
+    state: AffinityGroupState
+    placement: tuple[PodPlacement, ...]
+    """Of all its pods; empty while it is pending."""
+    virtual_placement: Mapping[str, tuple[str, ...]]
+    """Addresses of leaf cells by that of the preassigned cell."""
+    allocated: tuple[Pod, ...]
+    waiting: tuple[Pod, ...]
+    demotion: Demotion | None
+
+
+@dataclass(frozen=True, slots=True)
+class LeafCell:
+    """What there is to say of a leaf cell."""
+
+    node: str
+    index: int
+    chain: str
+    address: str
+    state: CellState
+    priority: int
+    """Of whom it is reserved for, else of who uses it; -2 where nobody does."""
+    owner: str | None
+    reserver: str | None
+    healthy: bool
+    virtual: str | None
+    """The address of the virtual leaf cell that it stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopCell:
+    """A preassigned cell of a virtual cluster."""
+
+    address: str
+    chain: str
+    cell_type: str
+    pinned: str
+    """The identifier, if it is a pinned cell."""
+    free: bool
+    """Nobody uses anything in it."""
+    healthy: bool
+    """Of a cell in use: whether all its nodes are. Of a free one: whether a healthy cell could be had for it."""
+    physical: str | None
+    """The address of the physical cell that it stands for now."""

@@ -1,0 +1,137 @@
+"""Virtual clusters: what a tenant is promised, as trees of cells that get physical cells while they are in use."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from runtime.cells.bits import span
+from runtime.cells.index import FREE, GUARANTEED, NodeIndex
+from runtime.cells.physical import Device, PhysicalCell
+from runtime.config.model import Chain
+
+
+class VirtualCell:
+    """A cell of a virtual cluster, bound to a physical one as long as something guaranteed is in it."""
+
+    __slots__ = (
+        "bound",
+        "chain",
+        "children",
+        "level",
+        "name",
+        "node",
+        "parent",
+        "physical",
+        "pinned",
+        "spot",
+        "top",
+        "view",
+    )
+    top: VirtualCell
+    node: VirtualCell | None
+
+    def __init__(self, view: View, level: int, name: str, parent: VirtualCell | None) -> None:
+        self.view = view
+        self.chain = view.chain
+        self.level = level
+        self.name = name
+        """The last component of its address."""
+        self.parent = parent
+        self.top = self if parent is None else parent.top
+        """The preassigned cell that it is in."""
+        self.node = None
+        """The node of the view that it is, or is inside of."""
+        self.spot = -1
+        """Which node of the view it is, if it is one."""
+        self.children: tuple[VirtualCell, ...] = ()
+        self.physical: PhysicalCell | None = None
+        self.bound = 0
+        """How many children are bound."""
+        self.pinned = ""
+
+    @property
+    def tenant(self) -> VirtualCluster:
+        """Whose cell it is."""
+        return self.view.tenant
+
+    @property
+    def address(self) -> str:
+        """As in `VC1/0/1/3`."""
+        before = self.view.tenant.name if self.parent is None else self.parent.address
+        return f"{before}/{self.name}"
+
+    @property
+    def priority(self) -> int:
+        """Of a leaf cell: that of the device it is bound to. Opportunistic use is none of its business."""
+        device = self.physical
+        return device.priority if isinstance(device, Device) and device.priority >= GUARANTEED else FREE
+
+    def __repr__(self) -> str:
+        return f"<{self.chain.types[self.level]} {self.address}>"
+
+
+class View:
+    """What a virtual cluster sees of a chain, or of one pinned cell: the field in which a gang is placed."""
+
+    __slots__ = ("chain", "nodes", "rooms", "tenant", "tops")
+
+    def __init__(self, tenant: VirtualCluster, chain: Chain) -> None:
+        self.tenant = tenant
+        self.chain = chain
+        self.tops: list[VirtualCell] = []
+        self.nodes: list[VirtualCell] = []
+        """Cells of the node level, and preassigned cells that are smaller."""
+        self.rooms = NodeIndex([])
+
+    def add(self, level: int, name: str) -> VirtualCell:
+        """Another preassigned cell."""
+        top = self._grow(level, name, 0, None)
+        self.tops.append(top)
+        return top
+
+    def close(self) -> None:
+        """When all preassigned cells are there."""
+        self.rooms = NodeIndex([self.chain.leaves[x.level] for x in self.nodes])
+
+    def _grow(self, level: int, name: str, number: int, parent: VirtualCell | None) -> VirtualCell:
+        cell = VirtualCell(self, level, name, parent)
+        if level == self.chain.node or (parent is None and level < self.chain.node):
+            cell.spot = len(self.nodes)
+            self.nodes.append(cell)
+            cell.node = cell
+        elif parent is not None:
+            cell.node = parent.node
+        first = 0 if parent is None else number * self.chain.fanout[level]
+        cell.children = tuple(
+            self._grow(level - 1, str(first + i), first + i, cell) for i in range(self.chain.fanout[level])
+        )
+        return cell
+
+    def mark(self, node: VirtualCell) -> None:
+        """Takes over the health of the physical node that a node of the view is bound to."""
+        host = node.physical.node if node.physical is not None else None
+        if host is not None and not host.healthy:
+            self.rooms.bad |= 1 << node.spot
+        else:
+            self.rooms.bad &= ~(1 << node.spot)
+
+    def everywhere(self) -> int:
+        """All nodes."""
+        return span(0, len(self.nodes))
+
+
+class VirtualCluster:
+    """A tenant."""
+
+    __slots__ = ("name", "pinned", "tops", "unallocated", "views")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.views: dict[str, View] = {}
+        """By chain; pinned cells are not in them."""
+        self.pinned: dict[str, View] = {}
+        """By the identifier of the pinned cell."""
+        self.tops: list[VirtualCell] = []
+        """All preassigned cells in the order of the configuration, then the pinned ones."""
+        self.unallocated: dict[tuple[str, int], int] = defaultdict(int)
+        """By chain and level: preassigned cells that stand for no physical cell now."""

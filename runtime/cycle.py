@@ -1,0 +1,225 @@
+"""The scheduling cycle: the only place where gangs begin, move and end.
+
+1. check the request          requests.py    refuses, changes nothing
+2. find places                placement/     reads
+3. choose whom to displace    preemption/    reads
+4. fire the machines          here           the books follow, by binding.py
+5. answer                     answers.py
+
+Asking in the filtering phase stops before 4. What was found is kept, and `allocate` acts on it if nothing has changed
+since; otherwise it goes by what is written on the pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from generated.hived import AffinityGroupState
+from runtime.answers import Answer, Bind, Demotion, Phase, Preempt, Wait
+from runtime.binding import Bindings
+from runtime.cells import Books, Cluster
+from runtime.errors import UserError
+from runtime.gangs import NOWHERE, Gang, Places, Slot
+from runtime.placement.choose import choose
+from runtime.placement.offer import Offer
+from runtime.pods import BindInfo, Pod
+from runtime.preemption.lazy import demote
+from runtime.preemption.victims import displaced, reserver, victims
+from runtime.requests import check, check_member
+from runtime.restore import Restored, restore
+
+PENDING, PREEMPTING = AffinityGroupState.PENDING, AffinityGroupState.PREEMPTING
+
+
+class Cycle:
+    """All gangs, and what becomes of them."""
+
+    def __init__(self, cluster: Cluster, now: Callable[[], float]) -> None:
+        self.cluster = cluster
+        self.books = Books(cluster)
+        self.now = now
+        self.gangs: dict[str, Gang] = {}
+        self.homes: dict[str, Gang] = {}
+        """By uid: the gang of each pod that is known."""
+        self._changes = 0
+        """Counts what may make an earlier decision wrong."""
+        self._decided: dict[str, tuple[int, Places, tuple[Gang, ...]]] = {}
+        """By gang: the count of changes when places were found, the places, and whom to demote for them."""
+        cluster.equip(Bindings(self.books))
+
+    def set_health(self, node: str, *, healthy: bool) -> None:
+        """A node turns good or bad. Whoever is on it stays."""
+        if self.books.set_health(node, healthy=healthy):
+            self._changes += 1
+
+    # Scheduling
+
+    def submit(self, pod: Pod) -> None:
+        """A pod is there, and will ask."""
+        check(self.cluster, pod.spec)
+        self.join(pod)
+
+    def schedule(self, pod: Pod, suggested: Iterable[str] | None, phase: Phase) -> Answer:
+        """Where a pod goes. In the preempting phase this may begin a preemption, or call one off."""
+        check(self.cluster, pod.spec)
+        gang = self.join(pod)
+        offer = Offer(None if pod.spec.ignore_suggested else suggested)
+        usable = all(offer.has(device.host) for device in gang.virtual)
+        if gang.state is PREEMPTING and phase is Phase.PREEMPTING and not usable:
+            self._call_off(gang)
+        match gang.state:
+            case AffinityGroupState.PENDING:
+                return self._place(gang, pod, offer, phase)
+            case AffinityGroupState.PREEMPTING:
+                return _go_on(gang, pod)
+            case AffinityGroupState.BEING_PREEMPTED if pod.uid not in gang.seated:
+                return Wait(f"gang {gang.name} is being preempted")
+            case _:
+                return _bind(gang, pod)
+
+    def join(self, pod: Pod) -> Gang:
+        """The gang of a pod, to which it is added if it is new; refuses one that does not fit."""
+        home, gang = self.homes.get(pod.uid), self.gangs.get(pod.spec.gang.name)
+        if home is not None and home is not gang:
+            raise UserError(f"pod {pod.key} belongs to gang {home.name}, and cannot move to {pod.spec.gang.name}")
+        if gang is not None:
+            check_member(gang, pod)
+        else:
+            gang = self.gangs[pod.spec.gang.name] = Gang(pod.spec, self.cluster.system)
+        if home is None:
+            self.homes[pod.uid] = gang
+            gang.waiting[pod.uid] = pod
+        return gang
+
+    def _place(self, gang: Gang, pod: Pod, offer: Offer, phase: Phase) -> Answer:
+        found = choose(self.books, gang.spec, offer)
+        if isinstance(found, str):
+            return Wait(found)
+        places = found.places()
+        left = displaced(places.virtual)
+        if left:
+            if phase is Phase.PREEMPTING:
+                self._take(gang, places, found.demote)
+            return Preempt(victims(left))
+        self._decided[gang.name] = (self._changes, places, found.demote)
+        slot = places.slots[pod.spec.leaf_cells][0]
+        return Bind(slot.place.node, slot.place.leaf_cells, places.bind_info(slot))
+
+    # Firing the machines
+
+    def allocate(self, pod: Pod, info: BindInfo) -> None:
+        """A pod is bound, or about to be. The first one of a gang takes the leaf cells of all."""
+        pod.spec.check()
+        known = pod.uid in self.homes
+        gang = self.join(pod)
+        try:
+            if gang.state is PENDING:
+                self._allocate_first(gang, pod, info)
+            elif gang.state is PREEMPTING:
+                self._proceed(gang, pod, info)
+            gang.seat(pod, _slot(gang.name, gang.places, pod, info))
+        except UserError:
+            if not known:
+                self.delete(pod)
+            raise
+
+    def _allocate_first(self, gang: Gang, pod: Pod, info: BindInfo) -> None:
+        decided = self._decided.pop(gang.name, None)
+        if decided is not None:
+            changes, places, demoted = decided
+            if changes == self._changes and (places.chain, places.written) == (info.chain, info.gang):
+                _slot(gang.name, places, pod, info)
+                self._take(gang, places, demoted)
+                return
+        restored = restore(self.books, gang.spec, info)
+        if restored.taken:
+            raise UserError(f"gang {gang.name} cannot have these places: {'; '.join(restored.taken)}")
+        if restored.lost and decided is not None:
+            raise UserError(f"gang {gang.name} can no longer have these places: {restored.lost}")
+        self.take_back(gang, pod, info, restored)
+
+    def take_back(self, gang: Gang, pod: Pod, info: BindInfo, restored: Restored) -> None:
+        """A gang that was placed by an earlier run of the scheduler has its leaf cells again."""
+        _slot(gang.name, restored.places, pod, info)
+        if restored.lost:
+            gang.demotion = Demotion("", self.now())
+        self._take(gang, restored.places, ())
+
+    def _proceed(self, gang: Gang, pod: Pod, info: BindInfo) -> None:
+        """The victims are gone."""
+        if displaced(gang.virtual):
+            raise UserError(f"gang {gang.name} still waits for the gangs that it displaces")
+        _slot(gang.name, gang.places, pod, info)
+        gang.machine.proceed()
+        self._changes += 1
+
+    def _take(self, gang: Gang, places: Places, demoted: Iterable[Gang]) -> None:
+        """A pending gang takes leaf cells, or reserves them where somebody uses some of them."""
+        for other in demoted:
+            demote(self.books, other)
+            other.virtual.update(dict.fromkeys(other.virtual))
+            other.demotion = Demotion(gang.name, self.now())
+        overthrown = [reserver(device) for device in places.virtual]
+        gang.places = places
+        gang.machine.schedule(frozenset(device.machine for device in places.virtual))
+        for loser in overthrown:
+            if loser is not None and loser.state is PENDING:
+                loser.places = NOWHERE
+        self._changes += 1
+
+    def _call_off(self, gang: Gang) -> None:
+        """Gives back what a preempting gang holds. The machine knows no way back but to end: another life begins."""
+        self._end(gang)
+        gang.begin_anew()
+
+    def delete(self, pod: Pod) -> None:
+        """A pod is gone; one that is not known means nothing.
+
+        An allocated gang ends with the last pod that has a place: pods that still wait for theirs begin anew, and hold
+        nothing. Any other gang ends with the last pod that is known.
+        """
+        gang = self.homes.pop(pod.uid, None)
+        if gang is None:
+            return
+        gang.leave(pod)
+        if gang.seated or (gang.waiting and gang.state in (PENDING, PREEMPTING)):
+            return
+        self._end(gang)
+        if gang.waiting:
+            gang.begin_anew()
+        else:
+            del self.gangs[gang.name]
+            self._decided.pop(gang.name, None)
+
+    def _end(self, gang: Gang) -> None:
+        gang.machine.pods_deleted()
+        self.cluster.system.remove(gang.machine)
+        self._changes += 1
+
+
+def _bind(gang: Gang, pod: Pod) -> Bind:
+    """The slot that a pod has, or the next free one of its size."""
+    slot = gang.seated.get(pod.uid) or gang.open_slot(pod.spec.leaf_cells)
+    assert slot is not None, "a pod too many has been refused"
+    return Bind(slot.place.node, slot.place.leaf_cells, gang.places.bind_info(slot))
+
+
+def _go_on(gang: Gang, pod: Pod) -> Answer:
+    """With a preemption that has begun: until all victims are gone, and as long as there is something to wait for."""
+    bad = sorted({device.host.name for device in gang.virtual if not device.host.healthy})
+    if bad:
+        return Wait(f"gang {gang.name} has reserved leaf cells on {', '.join(bad)}, which is bad now")
+    left = displaced(gang.virtual)
+    return Preempt(victims(left)) if left else _bind(gang, pod)
+
+
+def _slot(gang: str, places: Places, pod: Pod, info: BindInfo) -> Slot:
+    """The slot that the bind info of a pod names."""
+    same = places.slots.get(pod.spec.leaf_cells, ())
+    slot = next((s for s in same if (s.place.node, s.place.leaf_cells) == (info.node, info.leaf_cells)), None)
+    where = f"leaf cells {', '.join(map(str, info.leaf_cells))} of {info.node}"
+    if slot is None:
+        raise UserError(f"gang {gang} has no place on {where} for a pod of {pod.spec.leaf_cells}")
+    if slot.pod not in (None, pod):
+        raise UserError(f"{where} belong to another pod of gang {gang}")
+    return slot

@@ -1,0 +1,140 @@
+"""Gangs, each with its life cycle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from generated.hived import AffinityGroup, AffinityGroupState, System
+from runtime.answers import Demotion
+from runtime.cells import Device, VirtualCell
+from runtime.pods import OPPORTUNISTIC, BindInfo, Pod, PodPlacement, PodSpec
+
+
+class GangMachine(AffinityGroup):
+    """The life cycle of a gang, and which gang it is.
+
+    Priority and size are the gang's: a demoted gang counts as opportunistic, and gangs may be larger than those that
+    the explorer looks at.
+    """
+
+    __slots__ = ("gang",)
+
+    def __init__(self, system: System, gang: Gang) -> None:
+        self.gang = gang
+        super().__init__(system, priority=0, size=1)
+
+    @property
+    def priority(self) -> int:
+        """Of two gangs that want a leaf cell, the higher has it; -1 where the gang has no guarantee."""
+        return self.gang.priority
+
+    @property
+    def size(self) -> int:
+        """How many leaf cells the pods need, of those that exist."""
+        return len(self.gang.places.virtual)
+
+
+@dataclass(slots=True)
+class Slot:
+    """A place for a pod of the gang."""
+
+    place: PodPlacement
+    devices: tuple[Device, ...]
+    """Fewer than the place says where the configuration has lost some."""
+    pod: Pod | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where all pods of a gang go."""
+
+    chain: str
+    slots: dict[int, list[Slot]]
+    """By size, rising."""
+    virtual: dict[Device, VirtualCell | None]
+    """All leaf cells, each with the virtual one that it counts for, if any."""
+    written: tuple[tuple[PodPlacement, ...], ...]
+    """As every pod of the gang has to remember it."""
+
+    def bind_info(self, slot: Slot) -> BindInfo:
+        """What a pod in a slot has to remember."""
+        return BindInfo(slot.place.node, slot.place.leaf_cells, self.chain, self.written)
+
+
+def places(chain: str, slots: dict[int, list[Slot]], virtual: dict[Device, VirtualCell | None]) -> Places:
+    """As they are written down, too."""
+    return Places(chain, slots, virtual, tuple(tuple(s.place for s in same) for same in slots.values()))
+
+
+NOWHERE = Places("", {}, {}, ())
+
+
+@dataclass(slots=True, eq=False)
+class Gang:
+    """Pods that are placed all together or not at all."""
+
+    spec: PodSpec
+    """That of the first pod; the others must say the same."""
+    system: System
+    machine: GangMachine = field(init=False)
+    waiting: dict[str, Pod] = field(default_factory=dict)
+    """By uid: pods that are known, and have no slot."""
+    seated: dict[str, Slot] = field(default_factory=dict)
+    """By uid: the slots of the others."""
+    places: Places = NOWHERE
+    demotion: Demotion | None = None
+
+    def __post_init__(self) -> None:
+        self.machine = GangMachine(self.system, self)
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.spec.gang.name
+
+    @property
+    def state(self) -> AffinityGroupState:
+        """Where its life cycle is."""
+        return self.machine.state
+
+    @property
+    def priority(self) -> int:
+        """As it counts now."""
+        return OPPORTUNISTIC if self.demotion is not None else self.spec.priority
+
+    @property
+    def virtual(self) -> dict[Device, VirtualCell | None]:
+        """All its leaf cells, each with the virtual one that it counts for, if any."""
+        return self.places.virtual
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """All that are known."""
+        return (*self.waiting.values(), *self.allocated)
+
+    @property
+    def allocated(self) -> tuple[Pod, ...]:
+        """Pods that have a slot."""
+        return tuple(slot.pod for slot in self.seated.values() if slot.pod is not None)
+
+    def open_slot(self, size: int) -> Slot | None:
+        """The first free slot of a size."""
+        return next((slot for slot in self.places.slots.get(size, ()) if slot.pod is None), None)
+
+    def seat(self, pod: Pod, slot: Slot) -> None:
+        """A pod has a slot."""
+        slot.pod = pod
+        self.seated[pod.uid] = slot
+        self.waiting.pop(pod.uid, None)
+
+    def leave(self, pod: Pod) -> None:
+        """A pod is gone; its slot is free for another one."""
+        self.waiting.pop(pod.uid, None)
+        slot = self.seated.pop(pod.uid, None)
+        if slot is not None:
+            slot.pod = None
+
+    def begin_anew(self) -> None:
+        """Another life, when the old one is over although there are pods left."""
+        self.places, self.demotion = NOWHERE, None
+        self.machine = GangMachine(self.system, self)

@@ -1,0 +1,47 @@
+"""Placement of opportunistic gangs: on physical cells that nobody uses, whoever they are promised to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from runtime.cells import ALL, FREE, GUARANTEED, Device, Forest, PhysicalCell
+from runtime.placement.leaves import nearest
+from runtime.placement.offer import Offer
+from runtime.placement.packing import Class
+from runtime.placement.seating import seat
+
+
+def place(forest: Forest, sizes: Sequence[int], offer: Offer) -> list[tuple[Device, ...]] | None:
+    """The leaf cells of each pod; sizes fall.
+
+    Opportunistic gangs are packed among themselves, and away from guaranteed ones and from where those will
+    come next.
+    """
+    cells = forest.levels[forest.chain.node]
+    pairs = forest.nodes.classes(GUARANTEED, ALL, offer.nodes(forest))
+    nodes = {(free, room): bits for (room, free), bits in pairs if free}
+    seats = seat(nodes, sizes, _better, _filled, shunned=forest.held)
+    if seats is None:
+        return None
+    costs: dict[int, dict[Device, int]] = {}
+    chosen = []
+    for size, position in zip(sizes, seats, strict=True):
+        node: PhysicalCell = cells[position]
+        if position not in costs:
+            costs[position] = {device: 0 for device in node.devices() if device.priority == FREE}
+        devices = nearest(node, size, costs[position])
+        for device in devices:
+            del costs[position][device]
+        chosen.append(devices)
+    return chosen
+
+
+def _better(node: Class, size: int) -> tuple[int, ...]:
+    """Most opportunistic pods first, then fewest guaranteed ones. The room next to these is what is not theirs."""
+    free, room = node
+    return (free - room, -room)
+
+
+def _filled(node: Class, size: int) -> Class:
+    free, room = node
+    return (free - size, room)

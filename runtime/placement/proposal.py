@@ -1,0 +1,48 @@
+"""What a decision comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from runtime.cells import Device, VirtualCell
+from runtime.gangs import Gang, Places, Slot, places
+from runtime.pods import PodPlacement
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """The leaf cells of a pod; with the virtual ones that they count for, if any."""
+
+    devices: tuple[Device, ...]
+    virtual: tuple[VirtualCell, ...]
+
+    def slot(self) -> Slot:
+        """As a place of a gang."""
+        types = tuple(v.chain.types[v.top.level] for v in self.virtual) or ("",) * len(self.devices)
+        place = PodPlacement(self.devices[0].host.name, tuple(d.index for d in self.devices), types)
+        return Slot(place, self.devices)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Places for a whole gang."""
+
+    chain: str
+    seats: tuple[Seat, ...]
+    """By pod."""
+    demote: tuple[Gang, ...] = ()
+    """Gangs that first have to lose their guarantee, and go on opportunistically."""
+
+    def devices(self) -> Iterator[Device]:
+        """All leaf cells."""
+        return (device for seat in self.seats for device in seat.devices)
+
+    def places(self) -> Places:
+        """As places of the gang."""
+        slots: dict[int, list[Slot]] = {}
+        virtual: dict[Device, VirtualCell | None] = {}
+        for seat in self.seats:
+            virtual.update(zip(seat.devices, seat.virtual or (None,) * len(seat.devices), strict=True))
+            slots.setdefault(len(seat.devices), []).append(seat.slot())
+        return places(self.chain, dict(sorted(slots.items())), virtual)

@@ -1,0 +1,56 @@
+"""What a gang wants of a virtual cluster, as far as it is not bound: the trees above the chosen leaf cells."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from runtime.cells import Device, VirtualCell
+
+Devices: TypeAlias = dict[VirtualCell, Device]
+"""The device of each leaf cell."""
+
+
+@dataclass(slots=True)
+class Wanted:
+    """The chosen leaf cells, and what is above them."""
+
+    ready: Devices = field(default_factory=dict)
+    """Leaf cells that are bound."""
+    children: dict[VirtualCell, list[VirtualCell]] = field(default_factory=lambda: defaultdict(list))
+    """Of unbound cells: the wanted ones."""
+    tops: list[VirtualCell] = field(default_factory=list)
+    """Unbound preassigned cells."""
+    under: dict[VirtualCell, list[VirtualCell]] = field(default_factory=lambda: defaultdict(list))
+    """Of bound cells: the wanted ones that are unbound."""
+
+    def leaves_in(self, cell: VirtualCell) -> int:
+        """How many leaf cells in a cell are wanted."""
+        return sum(map(self.leaves_in, self.children[cell])) if cell in self.children else 1
+
+    def nodes_in(self, cell: VirtualCell) -> list[VirtualCell]:
+        """The wanted nodes in a cell; of a smaller one, the node that it is in."""
+        if cell.node is not None:
+            return [cell.node]
+        return [node for child in self.children[cell] for node in self.nodes_in(child)]
+
+
+def wanted(leaves: Iterable[VirtualCell]) -> Wanted:
+    """What is to be found for these leaf cells."""
+    found = Wanted()
+    for leaf in leaves:
+        if isinstance(leaf.physical, Device):
+            found.ready[leaf] = leaf.physical
+            continue
+        cell = leaf
+        while (parent := cell.parent) is not None:
+            known = parent in found.children
+            (found.under if parent.physical is not None else found.children)[parent].append(cell)
+            if known or parent.physical is not None:
+                break
+            cell = parent
+        else:
+            found.tops.append(cell)
+    return found

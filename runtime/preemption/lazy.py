@@ -1,0 +1,47 @@
+"""Lazy preemption: a gang that allows it gives up its guarantee instead of its life."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from generated.hived import CellState
+from runtime.cells import Books, Device, VirtualCell
+from runtime.gangs import Gang
+from runtime.pods import OPPORTUNISTIC
+from runtime.preemption.victims import owner
+
+
+def willing(leaves: Iterable[VirtualCell]) -> list[Gang]:
+    """The gangs that use any of these leaf cells and would rather be demoted than killed."""
+    found: dict[int, Gang] = {}
+    for leaf in leaves:
+        device = leaf.physical
+        if isinstance(device, Device) and device.state is CellState.USED:
+            gang = owner(device)
+            if gang is not None and gang.spec.lazy_preemption and gang.virtual[device] is leaf:
+                found.setdefault(id(gang), gang)
+    return list(found.values())
+
+
+def demote(books: Books, gang: Gang) -> None:
+    """In the books: its leaf cells count for nobody any more."""
+    for device in gang.virtual:
+        books.remove(device)
+        books.put(device, None, OPPORTUNISTIC)
+
+
+@contextmanager
+def as_if_demoted(books: Books, gangs: Iterable[Gang]) -> Iterator[None]:
+    """For trying out: the books as they would be, and afterwards exactly as they were."""
+    demoted: list[Gang] = []
+    try:
+        for gang in gangs:
+            demoted.append(gang)
+            demote(books, gang)
+        yield
+    finally:
+        for gang in reversed(demoted):
+            for device, virtual in gang.virtual.items():
+                books.remove(device)
+                books.put(device, virtual, gang.priority)

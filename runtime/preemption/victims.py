@@ -1,0 +1,41 @@
+"""Whom a placement displaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from runtime.cells import Device
+from runtime.gangs import Gang, GangMachine
+from runtime.pods import Pod
+
+
+def owner(device: Device) -> Gang | None:
+    """The gang whose pods use a leaf cell."""
+    machine = device.machine.user
+    return machine.gang if isinstance(machine, GangMachine) else None
+
+
+def reserver(device: Device) -> Gang | None:
+    """The gang that a leaf cell is, or will be, reserved for."""
+    machine = device.machine.reserver
+    return machine.gang if isinstance(machine, GangMachine) else None
+
+
+def displaced(devices: Iterable[Device]) -> list[Gang]:
+    """The gangs that use any of these leaf cells, each once."""
+    found: dict[int, Gang] = {}
+    for device in devices:
+        gang = owner(device)
+        if gang is not None:
+            found.setdefault(id(gang), gang)
+    return list(found.values())
+
+
+def victims(gangs: Iterable[Gang]) -> dict[str, tuple[Pod, ...]]:
+    """All their pods, by node: a gang that loses one pod is of no use to anybody."""
+    found: dict[str, list[Pod]] = {}
+    for gang in gangs:
+        for slot in gang.seated.values():
+            if slot.pod is not None:
+                found.setdefault(slot.place.node, []).append(slot.pod)
+    return {node: tuple(pods) for node, pods in found.items()}
