@@ -32,8 +32,9 @@ generate: $(STAMP)  ## what is committed in generated/ and docs/
 	$(BIN)/python -m fsmdsl.rule_pages docs/rules
 	$(BIN)/python tests/test_holes.py
 
-bench: $(STAMP)  ## side by side with peers; writes benchmarks/runtime/results
+bench: $(STAMP)  ## side by side with peers; writes benchmarks/results
 	$(BIN)/python benchmarks/runtime/run.py
+	$(BIN)/python benchmarks/checker/run.py
 
 $(STAMP): pyproject.toml requirements/dev.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fsmdsl needs Python 3.11 or newer: make PYTHON=python3.11")'

@@ -41,6 +41,9 @@ class Cycle:
         self.gangs: dict[str, Gang] = {}
         self.homes: dict[str, Gang] = {}
         """By uid: the gang of each pod that is known."""
+        self.on_demotion: Callable[[Gang], object] = lambda gang: None
+        """Told of each gang that is demoted, when it has happened: its machine does not move, so that the listeners of
+        the machines are not told."""
         self._changes = 0
         """Counts what may make an earlier decision wrong."""
         self._decided: dict[str, tuple[int, Places, tuple[Gang, ...]]] = {}
@@ -56,16 +59,16 @@ class Cycle:
 
     def submit(self, pod: Pod) -> None:
         """A pod is there, and will ask."""
-        check(self.cluster, pod.spec)
+        self._check(pod)
         self.join(pod)
 
     def schedule(self, pod: Pod, suggested: Iterable[str] | None, phase: Phase) -> Answer:
         """Where a pod goes. In the preempting phase this may begin a preemption, or call one off."""
-        check(self.cluster, pod.spec)
+        self._check(pod)
         gang = self.join(pod)
         offer = Offer(None if pod.spec.ignore_suggested else suggested)
-        usable = all(offer.has(device.host) for device in gang.virtual)
-        if gang.state is PREEMPTING and phase is Phase.PREEMPTING and not usable:
+        begun = gang.state is PREEMPTING and phase is Phase.PREEMPTING
+        if begun and not all(offer.has(device.host) for device in gang.virtual):
             self._call_off(gang)
         match gang.state:
             case AffinityGroupState.PENDING:
@@ -76,6 +79,13 @@ class Cycle:
                 return Wait(f"gang {gang.name} is being preempted")
             case _:
                 return _bind(gang, pod)
+
+    def _check(self, pod: Pod) -> None:
+        """A gang that has its place keeps it, even if the configuration does not know its virtual cluster any more."""
+        gang = self.gangs.get(pod.spec.gang.name)
+        pod.spec.check()
+        if gang is None or gang.state is PENDING:
+            check(self.cluster, pod.spec)
 
     def join(self, pod: Pod) -> Gang:
         """The gang of a pod, to which it is added if it is new; refuses one that does not fit."""
@@ -117,7 +127,10 @@ class Cycle:
                 self._allocate_first(gang, pod, info)
             elif gang.state is PREEMPTING:
                 self._proceed(gang, pod, info)
-            gang.seat(pod, _slot(gang.name, gang.places, pod, info))
+            slot = _slot(gang.name, gang.places, pod, info)
+            if gang.seated.get(pod.uid, slot) is not slot:
+                raise UserError(f"pod {pod.key} has another place in gang {gang.name} already")
+            gang.seat(pod, slot)
         except UserError:
             if not known:
                 self.delete(pod)
@@ -159,6 +172,7 @@ class Cycle:
             demote(self.books, other)
             other.virtual.update(dict.fromkeys(other.virtual))
             other.demotion = Demotion(gang.name, self.now())
+            self.on_demotion(other)
         overthrown = [reserver(device) for device in places.virtual]
         gang.places = places
         gang.machine.schedule(frozenset(device.machine for device in places.virtual))

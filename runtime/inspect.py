@@ -82,8 +82,7 @@ def _doomed(cluster: Cluster, tenant: VirtualCluster) -> set[VirtualCell]:
         forest = cluster.forests[chain]
         lacking = max(0, free - healthy_obtainable(forest, level))
         if lacking:
-            tops = [x for x in tenant.views[chain].tops if x.level == level and x.physical is None]
-            found.update(tops[-lacking:])
+            found.update(list(tenant.views[chain].free_tops(level))[-lacking:])
     return found
 
 

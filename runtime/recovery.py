@@ -33,6 +33,7 @@ def recover(cycle: Cycle, pods: Iterable[tuple[Pod, BindInfo | None]], nodes: Ma
     refused: dict[str, str] = {}
     for pod, info in sorted(pods, key=_order):
         try:
+            pod.spec.check()
             if info is None:
                 cycle.join(pod)
                 continue

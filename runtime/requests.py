@@ -21,7 +21,6 @@ WORDS = {
 
 def check(cluster: Cluster, spec: PodSpec) -> None:
     """Refuses what this cluster does not know."""
-    spec.check()
     tenant = cluster.tenants.get(spec.virtual_cluster)
     if tenant is None:
         raise UserError(f"there is no virtual cluster {spec.virtual_cluster}; there are {_list(cluster.tenants)}")
@@ -51,7 +50,11 @@ def check_member(gang: Gang, pod: Pod) -> None:
             raise UserError(f"pod {pod.key} and its gang {gang.name} disagree on {what}: {its!r}, but {theirs!r}")
     if gang.spec.gang.sizes != pod.spec.gang.sizes:
         raise UserError(f"pod {pod.key} and its gang {gang.name} disagree on the members of the gang")
-    if pod.uid in gang.waiting or pod.uid in gang.seated:
+    known = gang.known(pod)
+    if known is not None:
+        if known.spec != pod.spec:
+            was = known.spec.leaf_cells
+            raise UserError(f"pod {pod.key} wants {pod.spec.leaf_cells} leaf cells, but wanted {was} before")
         return
     size = pod.spec.leaf_cells
     most = gang.spec.gang.sizes[size]

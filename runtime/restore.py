@@ -125,7 +125,7 @@ def _top(books: Books, spec: PodSpec, cell: PhysicalCell) -> VirtualCell:
         if bound.view is view and bound.parent is None:
             return bound
         raise LostError(f"{cell.address} is bound to {bound.address}")
-    top = next((x for x in view.tops if x.level == cell.level and x.physical is None), None)
+    top = next(view.free_tops(cell.level), None)
     if top is None:
         raise LostError(f"virtual cluster {tenant.name} has no {cell.chain.types[cell.level]} left")
     lists = books.cluster.forests[cell.chain.name].lists

@@ -10,10 +10,10 @@ from fsmdsl.step import EventStep, Result, Step, Universe, Value, World, describ
 from fsmdsl.step.describe import shown
 
 
-def compiled(text: str) -> m.Model:
+def compiled(text: str, *, as_documented: bool = False) -> m.Model:
     """The model of a text that has nothing wrong."""
     parsed = parse(Source("test.fsm", text))
-    resolved = resolve([parsed.module])
+    resolved = resolve([parsed.module], as_documented=as_documented)
     found = [*parsed.diagnostics, *resolved.diagnostics]
     assert found == [], "\n".join(f"{d.span} {d.message}" for d in found)
     assert resolved.model is not None

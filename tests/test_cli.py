@@ -187,6 +187,37 @@ def test_scenarios(folder: Path) -> None:
     assert data("test", cwd=folder)["failed"] == 1
 
 
+def test_scenarios_that_are_left_out_are_told(folder: Path) -> None:
+    text = DOOR.replace("    event push, pull", '    amends "doors break" state Broken\n    event push, pull')
+    text += 'scenario force "it breaks" { door: Door in Broken }\n'
+    (folder / "specs" / "door.fsm").write_text(text.replace("door.push", "door.push", 1))
+    done = fsm("test", "--as-documented", cwd=folder)
+    assert (done.returncode, done.stdout.splitlines()) == (
+        0,
+        [
+            "1 scenario: all pass",
+            "1 left out, for they speak of what only amendments declare; `--verbose` names them",
+        ],
+    )
+    named = fsm("test", "--as-documented", "--verbose", cwd=folder).stdout
+    assert "left out  door.force  it breaks\n    there is no state of Door `Broken`" in named
+    (left,) = data("test", "--as-documented", cwd=folder)["left_out"]
+    assert (left["name"], left["why"]) == ("force", "there is no state of Door `Broken`")
+    (folder / "specs" / "door.fsm").write_text(DOOR[: DOOR.index("scenario")])
+    assert fsm("test", cwd=folder).stdout == "no scenario to play\n"
+
+
+def test_verify_warns_of_what_is_not_put_to_the_test(folder: Path) -> None:
+    (folder / "specs" / "door.fsm").write_text(
+        DOOR.replace("reachable shut:", "invariant idle: door not in {Open, Shut} => ")
+    )
+    done = fsm("verify", cwd=folder)
+    assert done.returncode == 0
+    assert "warning[FSM306]: `idle` holds in `One`, but is not put to the test" in done.stdout
+    (found,) = data("verify", cwd=folder)["diagnostics"]
+    assert (found["code"], found["line"]) == ("FSM306", 13)
+
+
 def test_list(folder: Path) -> None:
     (module,) = data("list", cwd=folder)["modules"]
     (machine,) = module["machines"]
@@ -266,6 +297,18 @@ def test_report(folder: Path) -> None:
     assert "<svg" in page
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "https://" not in page
+
+
+def test_the_report_shows_what_verify_shows(folder: Path) -> None:
+    asked = "property open: always eventually door in Open under fair pull  property slow: always door in Open"
+    (folder / "specs" / "door.fsm").write_text(DOOR.replace("reachable shut: door in Shut", asked))
+    assert fsm("report", "--out", "page", cwd=folder).returncode == 1
+    page = (folder / "page" / "index.html").read_text()
+    told = fsm("verify", cwd=folder).stdout
+    for line in told[told.index("start") :].splitlines()[:2]:
+        assert line.strip() in page
+    assert "States by depth, 0 to 1" in page
+    assert 'id="door.One-run-' in page
 
 
 def test_report_escapes_what_a_spec_says(folder: Path) -> None:

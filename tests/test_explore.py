@@ -11,8 +11,10 @@ from stepping import compiled, only_system
 
 from fsmdsl import explore as module
 from fsmdsl.diagnostics import Severity
-from fsmdsl.explore import Exploration, Limits, Progress, Verdict, data, diagnostics, explore, lines
+from fsmdsl.explore import Exploration, Limits, Means, Progress, Verdict, data, diagnostics, explore, lines
 from fsmdsl.explore import search as search_module
+from fsmdsl.explore.packed import search as packed_module
+from fsmdsl.step import Universe
 
 
 def explored(text: str, limits: Limits | None = None) -> Exploration:
@@ -40,12 +42,12 @@ def steps(v: Verdict) -> list[str]:
 def test_hived_has_the_known_number_of_states(
     groups: int, cells: int, size: int, states: int, transitions: int, depth: int
 ) -> None:
-    x = explored(hived_lite(groups, cells, size))
+    x = explored(hived_lite(groups, cells, size, progress=True))
     assert (x.states, x.transitions, x.depth, x.complete) == (states, transitions, depth, True)
     assert x.violations == ()
     assert verdict(x, "gang").basis == f"exhaustive: {states} states"
     assert verdict(x, "handover").outcome == "holds"
-    assert verdict(x, "progress").outcome == "not checked"
+    assert verdict(x, "progress").outcome == "holds"
 
 
 # Small systems -------------------------------------------------------------------------------------------------------
@@ -281,8 +283,9 @@ def test_a_limit_that_is_just_enough_is_no_limit() -> None:
 
 def test_a_limit_on_time(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = count()
-    monkeypatch.setattr(search_module, "perf_counter", lambda: float(next(clock)))
-    x = explored(COUNTER % ("", 2, ""), Limits(seconds=5))
+    monkeypatch.setattr(packed_module, "perf_counter", lambda: float(next(clock)))
+    model = compiled(COUNTER % ("", 2, ""))
+    x = explore(model, only_system(model), Limits(seconds=5), means=Means(compiled=False))
     assert (x.stopped, verdict(x, "no deadlock").outcome) == ("stopped after 5 seconds", "unknown")
     assert x.transitions > 0
 
@@ -298,13 +301,31 @@ def test_too_many_arguments_stop_the_exploration_before_it_begins() -> None:
 
 
 def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_module, "REPORT_EVERY", 10)
+    monkeypatch.setattr(packed_module, "REPORT_EVERY", 0)
     told: list[Progress] = []
     model = compiled(COUNTER % ("", 2, ""))
-    explore(model, only_system(model), None, told.append)
+    x = explore(model, only_system(model), None, told.append, Means(compiled=False))
+    assert told
+    for told_of in ("states", "transitions", "depth", "seconds"):
+        values = [getattr(p, told_of) for p in told]
+        assert values == sorted(values)
+    assert all(0 < p.states <= x.states and 0 < p.waiting <= p.states and p.depth <= x.depth for p in told)
+
+
+def test_the_search_by_definition_has_limits_and_tells_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = compiled(COUNTER % ("", 2, ""))
+    universe = Universe(model, only_system(model))
+    told: list[Progress] = []
+    monkeypatch.setattr(search_module, "REPORT_EVERY", 10)
+    search_module.Search(universe, Limits(), told.append).run()
     assert len(told) == 5
     assert [p.states for p in told] == sorted(p.states for p in told)
     assert told[0] == Progress(1, 0, 0, 1)
+    clock = count()
+    monkeypatch.setattr(search_module, "perf_counter", lambda: float(next(clock)))
+    search = search_module.Search(universe, Limits(seconds=5))
+    search.run()
+    assert search.stopped == "stopped after 5 seconds"
 
 
 # Traces --------------------------------------------------------------------------------------------------------------
@@ -385,7 +406,7 @@ def test_violations_are_diagnostics_at_their_place() -> None:
     d = found["invariant-violated"]
     assert d.span.text == "invariant low: counters[0].n < 1"
     assert d.message == "`low` does not hold in every state of `S`"
-    assert d.notes == ("`counters[0].n < 1` is false: counters[0].n is 1", "shortest run: c0.up")
+    assert d.notes == ("`counters[0].n < 1` is false: counters[0].n is 1", "run: c0.up")
 
 
 def test_a_limit_is_a_note() -> None:

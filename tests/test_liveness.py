@@ -402,8 +402,9 @@ def test_fairness_goes_by_event_or_label_with_or_without_the_machine(name: str) 
     assert [(o.instance, o.name) for o in x.plan.obligations] == [(0, name)]
 
 
-def test_a_name_that_no_instance_has_is_told() -> None:
-    found = answer(DOOR % "strong fair House.leave")
+def test_a_name_that_only_an_amendment_has_is_told() -> None:
+    model = compiled(DOOR % "strong fair House.leave", as_documented=True)
+    (found,) = Explored(model, only_system(model)).answers.values()
     assert (found.outcome, found.question.unanswered) == ("violated", ("House.leave",))
 
 

@@ -25,8 +25,8 @@ def searched(model: m.Model, system: m.System, limits: Limits | None = None) -> 
     return search
 
 
-def answer(text: str, limits: Limits | None = None) -> Answer:
-    model = compiled(text)
+def answer(text: str, limits: Limits | None = None, *, as_documented: bool = False) -> Answer:
+    model = compiled(text, as_documented=as_documented)
     system = only_system(model)
     (asked,) = system.properties
     assert isinstance(asked.formula, m.Recovers)
@@ -114,9 +114,9 @@ def test_without_names_all_fields_are_compared() -> None:
     )
 
 
-def test_a_name_that_no_instance_has_is_not_checked() -> None:
-    a = pair("crash", on="on Other.a")
-    assert a == Answer("not checked", "`Other.a` is a field of no instance")
+def test_a_field_that_only_an_amendment_has_is_not_checked() -> None:
+    text = PAIR.format(crash="crash", recover="", on="on Other.a")
+    assert answer(text, as_documented=True) == Answer("not checked", "`Other.a` is a field of no instance")
 
 
 def test_without_a_crash_there_is_nothing_to_recover_from() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import get_args
 
 from fsmdsl import model as m
@@ -9,7 +11,9 @@ from fsmdsl.diagnostics import Diagnostic, Rule, Severity, ordered
 from fsmdsl.draw import sequence
 from fsmdsl.explore import explore, play
 from fsmdsl.parse import parse
-from fsmdsl.report.chart import chart
+from fsmdsl.report.chart import chart, violation
+from fsmdsl.report.columns import columns
+from fsmdsl.report.exploration import details, never_followed, summary, verdict
 from fsmdsl.report.frames import frame, frames, tally
 from fsmdsl.report.page import Report, anchor, page, prose
 from fsmdsl.resolve import resolve
@@ -137,11 +141,48 @@ def test_a_run_becomes_a_chart() -> None:
     notes = [i.text for i in drawn.items if isinstance(i, sequence.Note)]
     assert notes == ["number = 3", "calls work", "ignores letter", "number = 1"]
     changes = [i.shown for i in drawn.items if isinstance(i, sequence.Change)]
-    assert changes[:3] == ["go: A → B", "come: C → C", "work.done: B → A"] or changes[:3] == [
+    assert changes[:3] == ["go: A → B", "come: in C", "work.done: B → A"] or changes[:3] == [
         "go: A → B",
-        "come: C → C",
+        "come: in C",
         "done: B → A",
     ]
+
+
+def test_what_is_posted_is_shown_with_its_arguments() -> None:
+    spec = PAIR.replace("event letter from", "event letter(n: 0..9) from").replace(
+        "send letters.letter", "send letters.letter(3)"
+    )
+    played = play(model(spec), model(spec).scenarios["x.both"])
+    (message,) = [i for i in chart("both", played.trace).items if isinstance(i, sequence.Message) and i.posted]
+    assert message.text == "letter(3)"
+
+
+def test_a_transition_that_leaves_its_source_is_not_internal_even_if_it_comes_back() -> None:
+    assert sequence.Change(0, "A", "A", "e6").shown == "e6: A → A"
+    assert sequence.Change(0, "A", "A", "e6", internal=True).shown == "e6: in A"
+
+
+LAMP = """
+machine Lamp {
+    initial state Off
+    state On
+    event toggle, look from environment
+    Off -> On on toggle
+    On -> Off on toggle
+    * on look
+}
+system Room { lamp: Lamp  property lit: lamp in Off ~> always lamp in On }
+"""
+
+
+def test_a_run_for_ever_is_a_loop_in_the_chart_that_ends_with_what_is_wrong() -> None:
+    (v,) = explore(model(LAMP), model(LAMP).systems["x.Room"]).violations
+    items = violation("lit", v).items
+    assert sum(isinstance(i, sequence.LoopBegins) for i in items) == 1
+    (failure,) = [i for i in items if isinstance(i, sequence.Failure)]
+    assert failure.text.startswith(
+        "lit: in the beginning, `lamp in Off` holds; from the beginning on, `always lamp in On`"
+    )
 
 
 def test_a_fault_stands_in_the_chart() -> None:
@@ -158,7 +199,45 @@ def _system(spec: str) -> m.System:
     return model(spec.replace("from environment", "from environment, M")).systems["x.S"]
 
 
+# Explorations as text ------------------------------------------------------------------------------------------------
+
+
+def test_what_is_asked_reads_as_words() -> None:
+    of = model(LAMP.replace("~> always lamp in On", "~> lamp in On"))
+    shown = [v.shown for v in explore(of, of.systems["x.Room"]).verdicts]
+    assert shown == ["no step fails", "no deadlock", "property lit"]
+    of = model("machine M { initial state A  final state B }  system S { m: M }")
+    assert [v.shown for v in explore(of, of.systems["x.S"]).violations] == ["deadlock"]
+
+
+def test_a_row_that_is_followed_from_some_sources_says_from_which_it_is_not() -> None:
+    of = model(
+        "machine M { initial state A  state B  event e, f from environment  e: A, B -> A on e  f: B -> A on f }"
+        "system S { m: M }"
+    )
+    assert never_followed(explore(of, of.systems["x.S"]), of) == ["M e from B", "M f"]
+
+
+def test_what_could_not_be_checked_is_no_success() -> None:
+    of = model(LAMP.replace("~> always lamp in On", "~> lamp in On"))
+    x = explore(of, of.systems["x.Room"])
+    some = replace(x, verdicts=(*x.verdicts, replace(x.verdicts[-1], outcome="not checked", basis="too large")))
+    assert (verdict(x), verdict(some)) == ("violated", "violated")
+    held = replace(some, verdicts=tuple(v for v in some.verdicts if v.outcome != "violated"))
+    assert verdict(held) == "bounded"
+    assert "(exhaustive, but 1 not checked)" in summary(held)
+    assert "  not checked: property lit (too large)" in list(details(held, of))
+
+
 # The page ------------------------------------------------------------------------------------------------------------
+
+
+def test_columns_are_as_high_as_their_counts() -> None:
+    drawn = columns((1, 40, 20, 0))
+    assert re.findall(r'height="([\d.]+)" fill', drawn) == ["1.55", "62.00", "31.00", "0.00"]
+    assert "depth 1: 40 states" in drawn
+    assert columns(()) == ""
+    assert 'width="640"' in columns((3,) * 1000)
 
 
 def test_an_empty_page_is_a_page() -> None:

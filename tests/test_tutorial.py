@@ -121,8 +121,12 @@ def assert_quoted(path: Path, text: str, place: str) -> None:
 def run(command: str) -> str:
     """What a command prints. It may find something, and must not be misused."""
     program, *arguments = shlex.split(command)
+    typed = None
+    if arguments[-2:-1] == ["<"]:
+        typed = Path(arguments.pop()).read_text("utf-8")
+        arguments.pop()
     if program == "fsm":
-        done = CliRunner().invoke(cli, arguments, prog_name="fsm")
+        done = CliRunner().invoke(cli, arguments, input=typed, prog_name="fsm")
         assert isinstance(done.exception, SystemExit | None), done.exception
         assert done.exit_code in (0, 1), done.output
         return done.output
@@ -139,7 +143,7 @@ def run(command: str) -> str:
 
 # Comparing -----------------------------------------------------------------------------------------------------------
 
-TIME = re.compile(r"\d+\.\d+ s\b")
+TIME = re.compile(r"\d+\.\d+ ?s\b")
 
 
 def compare(printed: str, real: str, place: str) -> None:

@@ -7,10 +7,11 @@ from stepping import compiled, only_system
 
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Severity
-from fsmdsl.explore import Coverage, Exploration, Limits, Verdict, diagnostics
+from fsmdsl.explore import Limits, diagnostics, explore
 from fsmdsl.explore.rules import VACUOUS
 from fsmdsl.explore.search import Search
-from fsmdsl.explore.vacuity import Premise, premises, vacuous
+from fsmdsl.explore.vacuity import Premise, premises, untested
+from fsmdsl.explore.verdict import outermost
 from fsmdsl.step import FaultError, Universe, holds
 
 BANK = """
@@ -56,7 +57,7 @@ def _true(universe: Universe, p: Premise, world: object) -> bool:
 
 
 def told(text: str) -> dict[tuple[str, str], tuple[str, ...]]:
-    return vacuous(*asked(text))
+    return {of: tuple(x.told for x in outermost(parts)) for of, parts in untested(*asked(text)).items()}
 
 
 def of_machine(invariant: str) -> tuple[str, ...]:
@@ -174,16 +175,91 @@ def test_instances_share_the_key_of_a_premise_and_are_asked_each() -> None:
 # Diagnostics ---------------------------------------------------------------------------------------------------------
 
 
-def test_what_holds_untested_is_a_warning_at_its_text() -> None:
+def warned(text: str, *names: str) -> list[str]:
+    """The warnings of exploring these systems (all, if none is named) together."""
+    model = compiled(text)
+    chosen = [x for x in model.systems.values() if x.name in names or not names]
+    others = [x for x in model.systems.values() if x not in chosen]
+    found = diagnostics(*(explore(model, x) for x in chosen), others=others)
+    return [d.message for d in found if d.rule == VACUOUS]
+
+
+def test_what_holds_untested_is_a_warning_at_its_premise() -> None:
     model = compiled(BANK % ("invariant it: Rich => money > 1", ""))
-    invariant = model.machines["test.Account"].invariants[0]
-    verdict = Verdict("invariant", "Account: it", "holds", "exhaustive: 8 states", invariant.span, ("never so",))
-    silent = Verdict("reachable", "r", "holds", "a trace of 1 step", invariant.span, ("never so",))
-    found = Exploration(only_system(model), 8, 9, 3, None, 0.1, (verdict, silent), Coverage((), (), ()))
-    (d,) = diagnostics(found)
+    (d,) = diagnostics(explore(model, only_system(model)))
     assert (d.rule, d.severity) == (VACUOUS, Severity.WARNING)
-    assert d.message == "`Account: it` holds in `Bank`, but is not put to the test: never so"
-    assert d.span.text == "invariant it: Rich => money > 1"
+    assert d.message == "`Account: it` holds in `Bank`, but is not put to the test: no `Account` is ever in `Rich`"
+    assert d.span.text == "Rich"
+
+
+def test_only_the_outermost_premise_is_told() -> None:
+    assert len(warned(BANK % ("invariant it: Rich => (money > 1 => limit > 0)", ""))) == 1
+
+
+TWO = BANK + "system Rich { rich: Account { limit = 3 }  invariant own: rich in Rich => rich.money > 3 }"
+
+
+def test_an_invariant_of_a_machine_is_tested_where_one_of_the_systems_tests_it() -> None:
+    text = TWO % ("invariant fair: money > 2 => Fair or Poor", "")
+    assert warned(text) == ["`own` holds in `Rich`, but is not put to the test: `rich in Rich` is never true"]
+    assert warned(text, "Bank") == [], "a system that was not explored has such a machine"
+    alone = BANK % ("invariant fair: money > 2 => Fair or Poor", "")
+    assert warned(alone) == [
+        "`Account: fair` holds in `Bank`, but is not put to the test: `money > 2` is never true"
+    ]  # fmt: skip
+
+
+def test_an_inner_premise_counts_where_the_outer_one_is_never_true_elsewhere() -> None:
+    text = TWO % ("invariant deep: money > 2 => (Rich => limit == 3)", "")
+    told = "`Rich` is never true where `money > 2` is"
+    assert warned(text)[0] == f"`Account: deep` holds in `Bank`, `Rich`, but is not put to the test: {told}"
+
+
+CLOCK = """
+machine Clock {
+    initial state Tick
+    state Tock
+    state Broken
+    event swing, hit, wind from environment
+    Tick -> Tock on swing
+    Tock -> Tick on swing
+    Tick on wind
+    Broken -> Tick on hit
+}
+system Hall { clock: Clock  property p: %s }
+"""
+
+
+@pytest.mark.parametrize(
+    ("formula", "told"),
+    [
+        ("clock in Broken ~> clock in Tick", ["`clock in Broken` is never true"]),
+        ("clock in Tock => eventually clock in Broken", ["`clock in Tock` is false in the beginning"]),
+        ("(always clock in Tock) => clock in Broken", ["`always clock in Tock` is true of no run"]),
+        (
+            "(always clock in Tick) => clock in Broken under fair swing",
+            ["`always clock in Tick` is true of no fair run"],
+        ),
+        ("always (clock in Broken => next clock in Tick)", ["`clock in Broken` is never true"]),
+        ("(always eventually clock in Tick) => always eventually clock in Tock under fair swing", []),
+        ("clock in Tock ~> clock in Tick under fair swing", []),
+    ],
+)
+def test_premises_are_asked_of_runs_too_and_told_once(formula: str, told: list[str]) -> None:
+    assert warned(CLOCK % formula) == [f"`p` holds in `Hall`, but is not put to the test: {x}" for x in told]
+
+
+def test_a_crash_that_never_comes_tests_no_recovery() -> None:
+    assert warned(CLOCK % "recovers") == [
+        "`p` holds in `Hall`, but is not put to the test: no crash ever comes, so there is nothing to recover from"
+    ]
+
+
+def test_fairness_that_promises_nothing_is_told() -> None:
+    model = compiled(CLOCK % "clock in Tock ~> clock in Tick under fair swing, strike", as_documented=True)
+    (v,) = (v for v in explore(model, only_system(model)).verdicts if v.kind == "property")
+    assert v.explanation == ("no instance has the `strike` that is named after `under`, so nothing is promised of it",)
+    assert v.untested == ()
 
 
 def test_the_example_of_the_rule_is_vacuous() -> None:

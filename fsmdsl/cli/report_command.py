@@ -26,8 +26,12 @@ from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.draw.graph import graph_of
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.draw.svg import picture
-from fsmdsl.explore import Exploration, Limits, Verdict, explore, lines, play
-from fsmdsl.report.chart import chart
+from fsmdsl.explore import Exploration, Limits, Verdict, diagnostics, explore, lines, play
+from fsmdsl.explore.retell import simplest
+from fsmdsl.explore.rules import VACUOUS
+from fsmdsl.explore.story import story
+from fsmdsl.report.chart import violation
+from fsmdsl.report.columns import columns
 from fsmdsl.report.data import row
 from fsmdsl.report.exploration import never_followed
 from fsmdsl.report.frames import frame, frames, tally
@@ -54,11 +58,11 @@ CELLS = {"handled": "handled", "if": "guarded", "ignored": "ignored", "fault": "
     "--out", "-o", type=click.Path(path_type=Path), default="build/report", show_default=True, help="Where to."
 )
 @click.option("--title", default="State machines", show_default=True, help="The heading of the page.")
-@click.option(
-    "--max-states", type=click.IntRange(1), default=50_000, show_default=True, help="A limit for each system."
-)
+@click.option("--max-states", type=click.IntRange(1), help="A limit for each system.")
 @format_option
-def command(paths: tuple[str, ...], as_documented: bool, out: Path, title: str, max_states: int, form: str) -> None:
+def command(
+    paths: tuple[str, ...], as_documented: bool, out: Path, title: str, max_states: int | None, form: str
+) -> None:
     """Write one self-contained page: diagrams, tables, checks, what exploring the systems found, scenarios.
 
     Exits with 1 when the page has something that needs attention.
@@ -70,7 +74,9 @@ def command(paths: tuple[str, ...], as_documented: bool, out: Path, title: str, 
         sys.exit(FINDINGS)
     model = loaded.model
     svgs = _svgs(model.machines.values())
-    report = Report(title, [_module(model, x, svgs, max_states) for x in model.modules], found, version=_version())
+    explored = {x.qualified: simplest(explore(model, x, Limits(max_states)), model) for x in model.systems.values()}
+    found += [d for d in diagnostics(*explored.values()) if d.rule == VACUOUS]
+    report = Report(title, [_module(model, x, svgs, explored) for x in model.modules], found, version=_version())
     path = out / "index.html"
     write(path, page(report))
     totals = report.totals
@@ -79,7 +85,7 @@ def command(paths: tuple[str, ...], as_documented: bool, out: Path, title: str, 
     else:
         counts = (f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in totals.items())
         say(f"{path}: {', '.join(counts)}")
-    bad = totals["violations"] or totals["failing"] or any(d.severity for d in found)
+    bad = totals["violations"] or totals["undecided"] or totals["failing"] or any(d.severity for d in found)
     sys.exit(FINDINGS if bad else 0)
 
 
@@ -108,13 +114,13 @@ def _inline(svg: str) -> str:
     return svg[svg.index("<svg") :]
 
 
-def _module(model: m.Model, x: m.Module, svgs: dict[str, str], max_states: int) -> ModuleView:
+def _module(model: m.Model, x: m.Module, svgs: dict[str, str], explored: dict[str, Exploration]) -> ModuleView:
     return ModuleView(
         x.name,
         x.doc,
         [(d.title, d.location or "") for d in x.documents],
         [_machine(y, svgs[y.qualified]) for y in x.machines],
-        [_system(model, explore(model, y, Limits(max_states))) for y in x.systems],
+        [_system(model, explored[y.qualified]) for y in x.systems],
         [_scenario(model, y) for y in x.scenarios],
         [(c.name, f"{c.order}, at most {c.bound}", c.receiver.rpartition(".")[2]) for c in x.channels],
         [_locks(y) for y in x.locks],
@@ -158,16 +164,19 @@ def _system(model: m.Model, x: Exploration) -> SystemView:
         x.stopped or "every reachable state",
         [_verdict(x, n, v) for n, v in enumerate(x.verdicts)],
         never_followed(x, model) if x.complete else [],
+        x.note or "",
+        _inline(columns(x.levels)) if len(x.levels) > 1 else "",
     )
 
 
 def _verdict(x: Exploration, n: int, v: Verdict) -> VerdictView:
     """Violations with their sequence diagram; witnesses as text, for they are many."""
-    trace = "" if v.trace is None else "\n".join(lines(v.trace))
-    drawn = ""
+    told, drawn, place = [""], "", f"{anchor(x.system.qualified)}-run-{n}"
     if v.trace is not None and v.outcome == "violated":
-        drawn = _inline(as_svg(chart(f"{v.kind} {v.name}", v.trace), f"{anchor(x.system.qualified)}-{n}-"))
-    return VerdictView(v.name, v.kind, v.outcome, "; ".join((*v.explanation, v.basis)), trace, drawn)
+        told, drawn = story(v.trace), _inline(as_svg(violation(v.shown, v), f"{place}-"))
+    elif v.trace is not None:
+        told = lines(v.trace)
+    return VerdictView(v.name, v.kind, v.shown, v.outcome, v.basis, place, v.explanation, "\n".join(told), drawn)
 
 
 def _scenario(model: m.Model, x: m.Scenario) -> ScenarioView:

@@ -31,10 +31,15 @@ def command(paths: tuple[str, ...], as_documented: bool, verbose: bool, form: st
     model = model_or_exit(paths, form, as_documented=as_documented)
     done = [play(model, scenario) for scenario in model.scenarios.values()]
     failed = [x for x in done if not x.passed]
+    gone = [(f"{x.name}.{y.name}", y) for x in model.modules for y in x.left_out]
     if form == "json":
-        say_json(
-            "test", {"passed": len(done) - len(failed), "failed": len(failed), "scenarios": [played(x) for x in done]}
-        )
+        counts = {"passed": len(done) - len(failed), "failed": len(failed)}
+        left = [
+            {"name": y.name, "module": x.name, "title": y.title, "why": y.why}
+            for x in model.modules
+            for y in x.left_out
+        ]
+        say_json("test", {**counts, "scenarios": [played(x) for x in done], "left_out": left})
         sys.exit(FINDINGS if failed else 0)
     for x in done:
         if verbose or not x.passed:
@@ -43,6 +48,17 @@ def command(paths: tuple[str, ...], as_documented: bool, verbose: bool, form: st
             say("\n".join(f"    {line}" for line in lines(x.trace)))
         if x.failure is not None:
             say(frame(x.failure, paint))
-    count = f"{len(done)} scenario{'s' * (len(done) != 1)}"
-    say(f"{count}: {paint(f'{len(failed)} fail', 'error') if failed else paint('all pass', 'good')}")
+    for name, y in gone if verbose else ():
+        say(f"{paint('left out', 'warning')}  {name}  {paint(y.title, 'quiet')}\n    {y.why}")
+    say(_tally(len(done), len(failed)))
+    if gone:
+        hint = "" if verbose else "; `--verbose` names them"
+        say(f"{len(gone)} left out, for they speak of what only amendments declare{hint}")
     sys.exit(FINDINGS if failed else 0)
+
+
+def _tally(done: int, failed: int) -> str:
+    if not done:
+        return "no scenario to play"
+    verdict = paint(f"{failed} fail{'s' * (failed == 1)}", "error") if failed else paint("all pass", "good")
+    return f"{done} scenario{'s' * (done != 1)}: {verdict}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -23,10 +22,14 @@ from fsmdsl.cli.common import (
     write,
 )
 from fsmdsl.cli.common import chosen as specs
-from fsmdsl.diagnostics import did_you_mean
-from fsmdsl.explore import Exploration, Limits, Progress, explore
+from fsmdsl.cli.progress import clear, progress
+from fsmdsl.cli.ranks import agreed_code, is_first, several, together
+from fsmdsl.diagnostics import Severity, did_you_mean
+from fsmdsl.explore import Exploration, Keeping, Limits, Means, diagnostics, explore
 from fsmdsl.explore.retell import shortest, simplest
+from fsmdsl.report.data import diagnostic
 from fsmdsl.report.exploration import details, exploration, summary, verdict
+from fsmdsl.report.frames import frame
 from fsmdsl.settings import setting
 
 BOUNDED = 3
@@ -38,58 +41,84 @@ BOUNDED = 3
 @documented_option
 @click.option("--system", "names", multiple=True, metavar="NAME", help="Only this system (may be repeated).")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
-@click.option(
-    "--max-states", type=click.IntRange(1), default=200_000, show_default=True, help="Stop at so many states."
-)
+@click.option("--max-states", type=click.IntRange(1), help="Stop at so many states.")
 @click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Stop after so long, for each system.")
+@click.option(
+    "--max-memory",
+    type=click.FloatRange(0, min_open=True),
+    metavar="GB",
+    help="Stop at so much memory (default: three quarters of what is free).",
+)
+@click.option("--workers", type=click.IntRange(1), metavar="N", help="Threads (default: one for each processor).")
+@click.option("--no-symmetry", is_flag=True, help="Tell the instances of `symmetric` sets apart.")
 @click.option("--all", "every", is_flag=True, help="Also what holds, with the witnesses.")
 @click.option("--shortest", "as_shortest", is_flag=True, help="Show the shortest runs, not the simplest.")
 @click.option("--explore", "by_hand", is_flag=True, help="Then walk from state to state by hand, through one system.")
 @click.option("--replay", type=click.Path(path_type=Path), help="A folder for tests that replay violations (pytest).")
 @click.option("--charts", type=click.Path(path_type=Path), help="A folder for sequence diagrams of the runs (SVG).")
+@click.option("--save", type=click.Path(path_type=Path), help="A folder to keep the search in while it goes on.")
+@click.option(
+    "--save-every", type=click.FloatRange(0), default=60.0, show_default=True, metavar="SECONDS", help="How often."
+)
+@click.option("--resume", type=click.Path(path_type=Path), help="A folder in which a search was kept: go on with it.")
 @format_option
+@together
 def command(
     paths: tuple[str, ...],
     as_documented: bool,
     names: tuple[str, ...],
     settings: tuple[str, ...],
-    max_states: int,
+    max_states: int | None,
     max_seconds: float | None,
+    max_memory: float | None,
+    workers: int | None,
+    no_symmetry: bool,
     every: bool,
     as_shortest: bool,
     by_hand: bool,
     replay: Path | None,
     charts: Path | None,
+    save: Path | None,
+    save_every: float,
+    resume: Path | None,
     form: str,
 ) -> None:
     """Explore every state of the systems in specs, and report what is violated, with the simplest run to it.
 
-    Exit codes: 0 all holds, 1 something is violated, 2 misuse, 3 a limit was reached first.
+    Exit codes: 0 all holds, 1 something is violated, 2 misuse, 3 a limit was reached first, or something asked could not
+    be checked.
     """
     model = model_or_exit(paths, form, as_documented=as_documented, settings=_settings(settings))
     chosen = _one(_chosen(model, names), form) if by_hand else _chosen(model, names)
-    limits = Limits(max_states, max_seconds)
+    limits = Limits(max_states, max_seconds, None if max_memory is None else int(max_memory * 10**9))
+    means = Means(workers=workers, symmetry=not no_symmetry)
+    keeping = None if save is None and resume is None else Keeping(save, resume, save_every)
     done: list[Exploration] = []
     for system in chosen:
-        x = explore(model, system, limits, _progress(system.qualified) if form == "text" else None)
-        x = shortest(x) if as_shortest else simplest(x, model)
+        x = explore(model, system, limits, progress(system.qualified) if form == "text" else None, means, keeping)
+        x = shortest(x) if as_shortest or not is_first() else simplest(x, model)
         done.append(x)
-        if charts is not None:
+        if charts is not None and is_first():
             _draw(x, charts)
         if form == "text":
-            _clear()
+            clear()
             say(summary(x, paint))
             for line in () if by_hand else details(x, model, paint, every=every):
                 say(line)
-    replays = [] if replay is None else _write_replays(done, model, replay, form)
+    found = diagnostics(*done, others=[y for y in model.systems.values() if y not in chosen])
+    if form == "text" and not by_hand:
+        for d in (d for d in found if d.severity is Severity.WARNING):
+            say(f"\n{frame(d, paint)}".rstrip("\n"))
+    replays = [] if replay is None or not is_first() else _write_replays(done, model, replay, form)
     if by_hand:
         _walk(done[0], model, f"{' '.join(specs(paths))}{' --as-documented' * as_documented}")
     if form == "json":
         told = {} if replay is None else {"replays": replays}
-        say_json("verify", {"systems": [exploration(x, model) for x in done], **told})
+        systems = [exploration(x, model) for x in done]
+        say_json("verify", {"systems": systems, "diagnostics": [diagnostic(d) for d in found], **told})
     elif not done:
         say("no system to explore: a `system` says how many instances of the machines there are")
-    sys.exit(_exit_code(done))
+    sys.exit(agreed_code(_exit_code(done)))
 
 
 def _draw(x: Exploration, folder: Path) -> None:
@@ -99,7 +128,7 @@ def _draw(x: Exploration, folder: Path) -> None:
     from fsmdsl.report.page import anchor
 
     for n, v in enumerate(v for v in x.verdicts if v.trace is not None and v.trace.entries):
-        title = f"{x.system.qualified}: {v.kind} {v.name}"
+        title = f"{x.system.qualified}: {v.shown}"
         write(folder / f"{x.system.qualified}-{n + 1}-{anchor(v.kind, v.name)}.svg", as_svg(violation(title, v)))
 
 
@@ -118,6 +147,8 @@ def _one(found: list[m.System], form: str) -> list[m.System]:
     """The system to walk through."""
     if form != "text":
         misuse("`--explore` is for a person: it has no `--format json`")
+    if several():
+        misuse("`--explore` is for one process")
     if len(found) != 1:
         listed = ", ".join(f"`{x.name}`" for x in found)
         misuse(f"`--explore` walks through one system; say which with `--system`: {listed or 'there is none'}")
@@ -154,20 +185,3 @@ def _chosen(model: m.Model, names: tuple[str, ...]) -> list[m.System]:
             )
             misuse(f"there is no system `{name}`; {advice}")
     return list(dict.fromkeys(known[name] for name in names))
-
-
-def _progress(name: str) -> Callable[[Progress], None] | None:
-    """A line that is written over, on a terminal only."""
-    if not sys.stderr.isatty():
-        return None
-
-    def show(p: Progress) -> None:
-        text = f"{name}: {p.states:,} states, {p.waiting:,} waiting, depth {p.depth}"
-        click.echo(f"\r\x1b[2K{text}", err=True, nl=False)
-
-    return show
-
-
-def _clear() -> None:
-    if sys.stderr.isatty():
-        click.echo("\r\x1b[2K", err=True, nl=False)

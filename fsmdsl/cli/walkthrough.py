@@ -187,7 +187,7 @@ class _Walk:
             assert v.trace is not None
             mark = "*" if n == self.chosen else " "
             count = len(v.trace.entries)
-            say(f" {mark} trace {n + 1}: {v.outcome}, {v.kind} {v.name}, {count} step{'s' * (count != 1)}")
+            say(f" {mark} trace {n + 1}: {v.outcome}, {v.shown}, {count} step{'s' * (count != 1)}")
 
     def choose(self, number: str) -> None:
         """The trace that `goto` means from now on."""

@@ -44,17 +44,19 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A participant's new state (or the same once more), and by what transition."""
+    """A participant's new state (or the same once more), and by what transition. Of an internal one, the state that it
+    is in and stays in."""
 
     participant: int
     before: str
     after: str
     by: str = ""
+    internal: bool = False
 
     @property
     def shown(self) -> str:
-        """`e0: Free → Used`, as notes print it."""
-        arrow = f"{self.before} → {self.after}"
+        """`e0: Free → Used`, as notes print it; `died: in Started`."""
+        arrow = f"in {self.before}" if self.internal else f"{self.before} → {self.after}"
         return f"{self.by}: {arrow}" if self.by else arrow
 
 
@@ -131,7 +133,7 @@ def _mermaid_item(n: int, item: Item, columns: list[str]) -> Iterator[str]:
             ends = [end for end in (source, target) if end is not None] or [0]
             arrow = "-)" if posted else "->>"
             yield f"{columns[ends[0]]}{arrow}{columns[ends[-1]]}: {_mermaid(text)}"
-        case Change(participant, _, _, _):
+        case Change(participant):
             yield f"Note over {columns[participant]}: {_mermaid(item.shown)}"
         case Note(participant, text):
             yield f"Note over {everyone if participant is None else columns[participant]}: {_mermaid(text)}"
@@ -176,7 +178,7 @@ def _plantuml_item(n: int, item: Item, columns: list[str]) -> str:
             tail = "[" if source is None else f"{columns[source]} "
             head = "]" if target is None else f" {columns[target]}"
             return f"{tail}{'->>' if posted else '->'}{head} : {_plantuml(text)}"
-        case Change(participant, _, _, _):
+        case Change(participant):
             return f"rnote over {columns[participant]} #dbe9fb : {_plantuml(item.shown)}"
         case Note(participant, text):
             return f"note over {everyone if participant is None else columns[participant]} : {_plantuml(text)}"

@@ -138,7 +138,7 @@ def _item_needs(needs: dict[tuple[int, int], float], item: Item, last: int) -> N
             else:
                 pair = ((target or 0) - 1, target or 0)
             needs[pair] = max(needs.get(pair, 0), wide)
-        case Change(participant, _, _, _):
+        case Change(participant):
             _need(needs, participant, _wide(wrapped(item.shown, WIDTH)) / 2 + BOX / 2, last)
         case Note(int() as participant, text):
             _need(needs, participant, _wide(wrapped(text, WIDTH)) / 2 + BOX / 2, last)
@@ -171,7 +171,7 @@ def _item(canvas: _Canvas, n: int, item: Item) -> None:
             _step(canvas, f"{n}: {title}")
         case Message():
             _message(canvas, item)
-        case Change(participant, _, _, _):
+        case Change(participant):
             look = f'fill="{BLUE}" fill-opacity="0.16" stroke="{BLUE}"'
             _box(canvas, participant, item.shown, f'{look} rx="9"', _INK)
         case Note(participant, text):

@@ -8,7 +8,7 @@ from time import perf_counter
 from fsmdsl import model as m
 from fsmdsl.explore.judge import coverage, judge
 from fsmdsl.explore.liveness import questions
-from fsmdsl.explore.packed.search import PackedSearch
+from fsmdsl.explore.packed.launched import search as packed_search
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.rules import RULES as _EXPLORATION_RULES
 from fsmdsl.explore.rules import diagnostics
@@ -17,12 +17,22 @@ from fsmdsl.explore.scenario import Played, play
 from fsmdsl.explore.search import Search
 from fsmdsl.explore.searched import Searched
 from fsmdsl.explore.trace import Entry, Trace, data, lines
-from fsmdsl.explore.verdict import Coverage, Exploration, Limits, Means, Outcome, Progress, Verdict, VerdictKind
+from fsmdsl.explore.verdict import (
+    Coverage,
+    Exploration,
+    Keeping,
+    Limits,
+    Means,
+    Outcome,
+    Progress,
+    Verdict,
+    VerdictKind,
+)
 from fsmdsl.step import Universe
 
 __all__ = [
-    "RULES", "Coverage", "Entry", "Exploration", "Limits", "Means", "Outcome", "Played", "Progress", "Trace", "Verdict",
-    "VerdictKind", "data", "diagnostics", "explore", "lines", "play",
+    "RULES", "Coverage", "Entry", "Exploration", "Keeping", "Limits", "Means", "Outcome", "Played", "Progress", "Trace",
+    "Verdict", "VerdictKind", "data", "diagnostics", "explore", "lines", "play",
 ]  # fmt: skip
 
 RULES = (*_EXPLORATION_RULES, *_SCENARIO_RULES)
@@ -34,6 +44,7 @@ def explore(
     limits: Limits | None = None,
     progress: Callable[[Progress], None] | None = None,
     means: Means | None = None,
+    keeping: Keeping | None = None,
 ) -> Exploration:
     """Visit every reachable state of a system, breadth first, and answer what it asks.
 
@@ -41,7 +52,7 @@ def explore(
     that can be; where not, they are explored by the definition of the language itself, and `Exploration.note` says why.
     """
     begun = perf_counter()
-    search = _searched(Universe(model, system), limits or Limits(), means or Means(), progress)
+    search = _searched(Universe(model, system), limits or Limits(), means or Means(), progress, keeping)
     verdicts = judge(search)
     return Exploration(
         system,
@@ -58,14 +69,16 @@ def explore(
 
 
 def _searched(
-    universe: Universe, limits: Limits, means: Means, progress: Callable[[Progress], None] | None
+    universe: Universe,
+    limits: Limits,
+    means: Means,
+    progress: Callable[[Progress], None] | None,
+    keeping: Keeping | None,
 ) -> Searched:
     temporal = any(not isinstance(p.formula, m.Recovers) for p in universe.system.properties)
     plan = questions(universe) if temporal else None
     try:
-        packed = PackedSearch(universe, limits, means, progress, plan)
-        packed.run()
-        return packed
+        return packed_search(universe, limits, means, progress, plan, keeping)
     except UnpackableError as error:
         plain = Search(universe, limits, progress, plan)
         plain.run()

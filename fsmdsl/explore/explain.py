@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from fsmdsl import model as m
 from fsmdsl.step.describe import shown
@@ -11,19 +12,21 @@ from fsmdsl.step.world import FaultError, Value
 from fsmdsl.walk import children
 
 Bindings = tuple[str, ...]
-"""What variables stand for: `g = g0`."""
+"""What variables stand for (`g = g0`), and the derived values that a part stands in (``in `kept` ``)."""
+
+INSIDE = "in `"
 
 MANY = 4
 """A `some` over more instances than this is not gone through one by one."""
 
 
-def explain(frame: Frame, e: m.Expr) -> list[str]:
+def explain(frame: Frame, e: m.Expr, bindings: Bindings = ()) -> list[str]:
     """One line for each part of a false formula that makes it false; for an `or`, one for each of its parts.
 
-    Of a `=>`, also why its left side holds.
+    Of a `=>`, also why its left side holds. `bindings` tell what is known before.
     """
     try:
-        return list(dict.fromkeys(_why(frame, e, False, ())))
+        return list(dict.fromkeys(_why(frame, e, False, bindings)))
     except FaultError as error:
         return [f"it has no value here: {error.fault.message}"]
 
@@ -121,11 +124,18 @@ def _inside(frame: Frame, e: m.Derived, value: bool, bindings: Bindings) -> Iter
     bound = {p.name: evaluate(frame, a) for p, a in zip(let.parameters, e.arguments, strict=True)}
     told = [f"{p.name} = {shown(frame.roster, p.type, bound[p.name])}" for p in let.parameters]
     inner = Frame(frame.roster, frame.world, instance, bound)
-    yield from _why(inner, let.value, value, (*bindings, *told, f"in `{e.name}`"))
+    yield from _why(inner, let.value, value, (*bindings, *told, f"{INSIDE}{e.name}`"))
 
 
 def _line(bindings: Bindings, text: str) -> str:
-    return f"for {', '.join(bindings)}: {text}" if bindings else text
+    """`for g = g1, in `kept`, for c = c0, d = c1: …`"""
+    if not bindings:
+        return text
+    told = [
+        x if x.startswith(INSIDE) or (before and not before.startswith(INSIDE)) else f"for {x}"
+        for before, x in pairwise(("", *bindings))
+    ]
+    return f"{', '.join(told)}: {text}"
 
 
 def _because(frame: Frame, e: m.Expr) -> str:
@@ -136,7 +146,7 @@ def _because(frame: Frame, e: m.Expr) -> str:
 
 def _values(frame: Frame, e: m.Expr) -> Iterator[str]:
     """Of each part that can be computed outside of the quantifiers in the formula."""
-    known = _free(e) <= frame.locals.keys()
+    known = free(e) <= frame.locals.keys()
     match e:
         case m.Not():
             yield from _values(frame, e.operand)
@@ -155,12 +165,12 @@ def _values(frame: Frame, e: m.Expr) -> Iterator[str]:
                 yield from _values(frame, x)
 
 
-def _free(e: m.Expr) -> set[str]:
+def free(e: m.Expr) -> set[str]:
     """The variables that a part of a formula needs from around it."""
     match e:
         case m.Local():
             return {e.name}
         case m.Quantified():
-            return _free(e.over) | (_free(e.body) - {e.variable})
+            return free(e.over) | (free(e.body) - {e.variable})
         case _:
-            return set().union(*(_free(x) for x in children(e)))
+            return set().union(*(free(x) for x in children(e)))

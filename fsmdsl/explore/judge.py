@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from fsmdsl import model as m
-from fsmdsl.explore.liveness import answers, counterexample, why
+from fsmdsl.explore.liveness import Answer, answers, counterexample, why
 from fsmdsl.explore.recovery import check as recovers
+from fsmdsl.explore.refused import fault_told
 from fsmdsl.explore.searched import Finding, Question, Searched
 from fsmdsl.explore.trace import Trace
-from fsmdsl.explore.vacuity import premises, vacuous
-from fsmdsl.explore.verdict import Coverage, Outcome, Verdict
+from fsmdsl.explore.vacuity import premises, untested, untested_on_runs
+from fsmdsl.explore.verdict import Coverage, Outcome, Untested, Verdict, outermost
 from fsmdsl.step import Universe
 from fsmdsl.step.world import Fault
 
@@ -31,20 +32,27 @@ def _shown(trace: Trace) -> str:
 
 
 def _questions(search: Searched) -> Iterator[Verdict]:
-    untested = _untested(search)
+    never = _untested(search)
     for q in {q.key: q for q in search.questions}.values():
         if q.kind == "premise":
             continue
         found = search.settled.get(q.key)
         trace = None if found is None else search.trace(found)
-        told = untested.get(q.key, ()) if found is None else found.explanation
+        parts = never.get(q.key, ()) if found is None else ()
+        told = _lines(parts) if found is None else found.explanation
         rests = basis(search) if trace is None else _shown(trace)
-        yield Verdict(q.kind, q.name, _outcome(search, q, found), rests, q.asked.span, told, trace)
+        machine = None if q.instance is None else q.key[0]
+        outcome = _outcome(search, q, found)
+        yield Verdict(q.kind, q.name, outcome, rests, q.asked.span, told, trace, parts, machine)
 
 
-def _untested(search: Searched) -> dict[tuple[str, str], tuple[str, ...]]:
-    """What to say of that which passed without being tested; only who has seen everything can."""
-    return vacuous(premises(search.universe), search.settled.keys()) if search.stopped is None else {}
+def _untested(search: Searched) -> dict[tuple[str, str], tuple[Untested, ...]]:
+    """What passed without being tested; only who has seen everything can say."""
+    return untested(premises(search.universe), search.settled.keys()) if search.stopped is None else {}
+
+
+def _lines(parts: Iterable[Untested]) -> tuple[str, ...]:
+    return tuple(f"not put to the test: {x.told}" for x in outermost(parts))
 
 
 def _outcome(search: Searched, q: Question, found: Finding | None) -> Outcome:
@@ -59,18 +67,18 @@ def _outcome(search: Searched, q: Question, found: Finding | None) -> Outcome:
 def _faults(search: Searched) -> Iterator[Verdict]:
     first = search.universe.fault
     if first is not None:
-        yield _fault(first, Trace(search.universe, search.universe.start), "the initial values")
+        yield _fault(search.universe, first, Trace(search.universe, search.universe.start), "the initial values")
     for finding in search.faults.values():
         assert finding.fault is not None
         trace = search.trace(finding)
-        yield _fault(finding.fault, trace, _shown(trace))
+        yield _fault(search.universe, finding.fault, trace, _shown(trace))
     if first is None and not search.faults:
         outcome: Outcome = "holds" if search.stopped is None else "unknown"
         yield Verdict("fault", "no step fails", outcome, basis(search), search.universe.system.span)
 
 
-def _fault(fault: Fault, trace: Trace, rests: str) -> Verdict:
-    return Verdict("fault", fault.kind, "violated", rests, fault.span, (fault.message,), trace)
+def _fault(universe: Universe, fault: Fault, trace: Trace, rests: str) -> Verdict:
+    return Verdict("fault", fault.kind, "violated", rests, fault.span, fault_told(universe, fault), trace)
 
 
 def _deadlock(search: Searched) -> Verdict:
@@ -89,11 +97,16 @@ def _where(universe: Universe, trace: Trace) -> str:
 
 def _properties(search: Searched) -> Iterator[Verdict]:
     system = search.universe.system
+    if search.undecided is not None:
+        yield from (Verdict("property", p.name, "not checked", search.undecided, p.span) for p in system.properties)
+        return
     decided = dict(_temporal(search))
     for p in system.properties:
         if isinstance(p.formula, m.Recovers):
             a = recovers(search.universe, p.formula, search.explored())
-            yield Verdict("property", p.name, a.outcome, a.basis, p.span, a.explanation, a.trace)
+            parts = tuple(Untested(x, p.span) for x in a.explanation if a.outcome == "holds")
+            told = _lines(parts) or a.explanation
+            yield Verdict("property", p.name, a.outcome, a.basis, p.span, told, a.trace, parts)
         else:
             yield decided[p.name]
 
@@ -102,19 +115,26 @@ def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
     """Properties of runs, by name."""
     if search.plan is None or not search.plan.questions:
         return
-    untested = _untested(search)
+    never = _untested(search)
     graph = search.graph()
     for a in answers(search.plan, graph):
         p = a.question.property
         if a.outcome == "violated":
             claim, lasso = a.breaches[0].claim, a.breaches[0].lasso
             trace = counterexample(search.plan, graph, a.question, lasso, search.world)
-            told = tuple(why(search.plan, a.question, claim, trace))
+            told = (*why(search.plan, a.question, claim, trace), *_unanswered(a))
             yield p.name, Verdict("property", p.name, "violated", _run(trace), p.span, told, trace)
         else:
-            told = untested.get(("property", p.name), ()) if a.outcome == "holds" else ()
+            parts = untested_on_runs(a, never.get(("property", p.name), ())) if a.outcome == "holds" else ()
             rests = a.reason if a.outcome == "not checked" else basis(search)
-            yield p.name, Verdict("property", p.name, a.outcome, rests, p.span, told)
+            told = (*_lines(parts), *_unanswered(a))
+            yield p.name, Verdict("property", p.name, a.outcome, rests, p.span, told, None, parts)
+
+
+def _unanswered(a: Answer) -> Iterator[str]:
+    """Fairness that promises nothing: as documented, what it names may be an amendment's."""
+    for name in a.question.unanswered:
+        yield f"no instance has the `{name}` that is named after `under`, so nothing is promised of it"
 
 
 def _run(trace: Trace) -> str:

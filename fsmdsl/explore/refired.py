@@ -46,7 +46,12 @@ class Refired:
             return
         for step in steps:
             result = fire(self.universe, world, step)
-            yield step, None if result.fault is not None else self.number_of(result.world)
+            yield step, None if result.fault is not None else self._number(result.world)
+
+    def _number(self, world: World) -> int | None:
+        """A search that a limit on states has stopped still knows some beyond it."""
+        number = self.number_of(world)
+        return None if number is None or number >= len(self) else number
 
     def trace(self, number: int) -> Trace:
         """A shortest run to a world."""

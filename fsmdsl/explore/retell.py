@@ -7,6 +7,7 @@ from dataclasses import replace
 from fsmdsl import model as m
 from fsmdsl.explore.best import Budget, Goal, cost, simplest_runs
 from fsmdsl.explore.explain import explain
+from fsmdsl.explore.refused import fault_told
 from fsmdsl.explore.searched import fault_key
 from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.verdict import Exploration, Verdict
@@ -91,7 +92,7 @@ def _retold(universe: Universe, v: Verdict, trace: Trace | None, budget: Budget)
     if trace is None:
         limit = f"{budget.worlds:,} states or {budget.seconds:g} seconds"
         return replace(v, basis=f"{_shortest(v.trace)}; the search for the simplest stopped at {limit}")
-    basis = f"the simplest run: {_told(universe, trace)}"
+    basis = f"the simplest run: {_told(trace)}"
     if trace is v.trace:
         return replace(v, basis=basis)
     return replace(v, basis=basis, trace=trace, explanation=_explanation(universe, v, trace))
@@ -101,15 +102,11 @@ def _shortest(trace: Trace) -> str:
     return f"the shortest run: {_count(len(trace.entries), 'step')}"
 
 
-def _told(universe: Universe, trace: Trace) -> str:
-    """`0 crashes, 2 steps`: what the system knows of, steps always."""
+def _told(trace: Trace) -> str:
+    """`1 crash, 3 steps`: of what makes a run hard to follow only what it has."""
     spent = cost(trace)
-    answers = any(len(a.outcomes) > 1 for x in universe.machines for a in x.actions)
-    parts = []
-    if answers or any(c.lossy or c.duplicating for c in universe.channels):
-        parts.append(f"{_count(spent.faults, 'fault')} of the environment")
-    if universe.system.crashes:
-        parts.append(_count(spent.crashes, "crash", "es"))
+    parts = [f"{_count(spent.faults, 'fault')} of the environment"] if spent.faults else []
+    parts += [_count(spent.crashes, "crash", "es")] if spent.crashes else []
     return ", ".join([*parts, _count(spent.steps, "step")])
 
 
@@ -124,7 +121,7 @@ def _explanation(universe: Universe, v: Verdict, trace: Trace) -> tuple[str, ...
         return (f"no step leads on from here: {where}",)
     if v.kind == "fault":
         fault = trace.fault or _unoffered(universe, trace.end)
-        return v.explanation if fault is None else (fault.message,)
+        return v.explanation if fault is None else fault_told(universe, fault)
     found = broken(universe, v, trace.end)
     assert found is not None
     frame, x = found

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
+from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
-from fsmdsl.explore.verdict import Exploration, Verdict
+from fsmdsl.explore.trace import Trace
+from fsmdsl.explore.verdict import Exploration, Verdict, outermost
+from fsmdsl.source import Span
 
 INVARIANT = Rule(
     "FSM301",
@@ -14,7 +18,7 @@ INVARIANT = Rule(
     "a reachable state breaks an invariant",
     """
 An `invariant` must hold in every state that the system can reach: of a system, or of each instance of a machine. The
-message names the part of the formula that fails and the values for which it does, and a shortest run that leads there.
+message names the part of the formula that fails and the values for which it does, and a run that leads there.
 
 ```fsm
 machine Door {
@@ -183,14 +187,83 @@ that instead: `invariant not Locked`. A `reachable` for what an invariant speaks
 """,
 )
 
-RULES = (INVARIANT, DEADLOCK, FAILS, UNREACHABLE, STOPPED, VACUOUS)
+PROPERTY = Rule(
+    "FSM307",
+    "property-violated",
+    Severity.ERROR,
+    "a run of the system breaks a property",
+    """
+A `property` must be true of every run of the system: of those that are fair, where something stands after `under`. The
+message shows one that breaks it, as steps that lead somewhere and then steps that are repeated for ever, and says what
+never comes, or comes too often.
+
+```fsm
+machine Ticket {
+    initial state Waiting
+    state Served
+    event serve, look from environment
+    Waiting on look
+    Waiting -> Served on serve
+    Served on look
+}
+
+system Office {
+    ticket: Ticket
+    property patience: ticket in Waiting ~> ticket in Served     // one may look for ever
+}
+```
+
+Where nothing but bad luck keeps the step from coming, say so: `under fair serve`; where it is possible only now and
+then, `under strong fair serve`. Else the machine can go round in a circle, and needs a way out of it.
+""",
+)
+
+RECOVERS = Rule(
+    "FSM308",
+    "does-not-recover",
+    Severity.ERROR,
+    "a crash from which the system does not recover",
+    """
+`recovers` asks that recovery ends, that running it again at once changes nothing, and that it leads to a state that can
+be reached without a crash. The message shows the crash and the recovery that go wrong, and names the write that was
+lost or left over.
+
+```fsm
+machine Purse {
+    durable paid: bool
+    durable goods: bool
+    initial state On
+    event buy from environment
+    On on buy do { paid = true; goods = true }
+}
+
+system Shop {
+    purse: Purse
+    environment {
+        purse.buy
+        crash between writes                      // paid, and no goods
+    }
+    property safe: recovers on paid, goods
+}
+```
+
+Write what belongs together at once, in an order in which each part can be seen alone, or mend it in the system's
+`recover` block.
+""",
+)
+
+RULES = (INVARIANT, DEADLOCK, FAILS, UNREACHABLE, STOPPED, VACUOUS, PROPERTY, RECOVERS)
 
 
-def diagnostics(exploration: Exploration) -> list[Diagnostic]:
+def diagnostics(*explored: Exploration, others: Iterable[m.System] = ()) -> list[Diagnostic]:
     """The violations, each at the text of its property or fault, what holds untested, and a note if not all was
-    explored."""
-    violations = (_violation(exploration, v) for v in exploration.violations)
-    return [*violations, *_untested(exploration), *_stopped(exploration)]
+    explored.
+
+    An invariant of a machine is tested where any of the systems tests it, so all that were explored together belong
+    into one call; of machines that `others` have too, which were not explored, nothing can be said.
+    """
+    violations = (_violation(x, v) for x in explored for v in x.violations)
+    return [*violations, *_untested(explored, others), *(d for x in explored for d in _stopped(x))]
 
 
 def _violation(exploration: Exploration, v: Verdict) -> Diagnostic:
@@ -198,10 +271,17 @@ def _violation(exploration: Exploration, v: Verdict) -> Diagnostic:
     for line in v.explanation:
         if line not in found.message:
             found = found.note(line)
-    if v.trace is None:
-        return found
-    steps = ", then ".join(v.trace.steps())
-    return found.note(f"shortest run: {steps}" if steps else "already so in the beginning")
+    return found if v.trace is None else found.note(_run(v.trace))
+
+
+def _run(trace: Trace) -> str:
+    """The steps of a run, in a line."""
+    steps = trace.steps()
+    first, rest = steps[: trace.loop], [] if trace.loop is None else steps[trace.loop :]
+    told = list(first)
+    if trace.loop is not None:
+        told.append(f"for ever {', '.join(rest)}" if rest else "nothing more")
+    return f"run: {', then '.join(told)}" if told else "already so in the beginning"
 
 
 def _headline(exploration: Exploration, v: Verdict) -> Diagnostic:
@@ -213,17 +293,32 @@ def _headline(exploration: Exploration, v: Verdict) -> Diagnostic:
             return DEADLOCK.at(v.span, f"`{system}` can get stuck outside of final states")
         case "fault":
             return FAILS.at(v.span, f"in `{system}`, {v.explanation[0]} ({v.name})")
-        case "reachable" | "property":
+        case "reachable":
             return UNREACHABLE.at(v.span, f"no state of `{system}` shows `{v.name}`").note(v.basis)
+        case "property" if any(p.name == v.name and isinstance(p.formula, m.Recovers) for p in exploration.system.properties):
+            return RECOVERS.at(v.span, f"`{system}` does not recover from every crash as `{v.name}` says")
+        case "property":
+            return PROPERTY.at(v.span, f"`{v.name}` is not true of every run of `{system}`")
 
 
-def _untested(exploration: Exploration) -> Iterator[Diagnostic]:
-    """What there is to explain about an invariant or property that holds is that it was not tested."""
-    for v in exploration.verdicts:
-        if v.outcome == "holds" and v.kind in ("invariant", "property"):
-            for line in v.explanation:
-                text = f"`{v.name}` holds in `{exploration.system.name}`, but is not put to the test: {line}"
-                yield VACUOUS.at(v.span, text)
+def _untested(explored: Sequence[Exploration], others: Iterable[m.System]) -> Iterator[Diagnostic]:
+    """What was tested in none of the systems that have it. Where steps fail, it might be tested behind them."""
+    beyond = {i.machine for x in others for i in x.instances}
+    found: defaultdict[tuple[str, Span], list[tuple[str, Verdict]]] = defaultdict(list)
+    unsure: set[tuple[str, Span]] = set()
+    for x in explored:
+        fails = any(v.kind == "fault" for v in x.violations)
+        for v in x.verdicts:
+            if v.kind in ("invariant", "property") and v.machine not in beyond:
+                found[v.name, v.span].append((x.system.name, v))
+                unsure |= {(v.name, v.span)} if fails else set()
+    for (name, span), verdicts in found.items():
+        if (name, span) in unsure:
+            continue
+        never = set.intersection(*({u.span for u in v.untested} for _, v in verdicts))
+        where = ", ".join(f"`{system}`" for system, _ in verdicts)
+        for u in outermost(u for u in verdicts[0][1].untested if u.span in never):
+            yield VACUOUS.at(u.span, f"`{name}` holds in {where}, but is not put to the test: {u.told}")
 
 
 def _stopped(exploration: Exploration) -> Iterator[Diagnostic]:

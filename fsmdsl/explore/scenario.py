@@ -9,6 +9,7 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.explore.explain import explain
+from fsmdsl.explore.refused import fault_told
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.source import Span
 from fsmdsl.step import (
@@ -155,8 +156,9 @@ class _Player:
     def _fire(self, step: Step) -> Result:
         result = self._try(step)
         if result.fault is not None:
-            fault = result.fault
-            raise _Failure(f"this step fails: {fault.message} ({fault.kind})", (f"the fault is at {fault.span}",))
+            message, *why = fault_told(self.universe, result.fault)
+            place = f"the fault is at {result.fault.span}"
+            raise _Failure(f"this step fails: {message} ({result.fault.kind})", (*why, place))
         return result
 
     def _try(self, step: Step) -> Result:
@@ -187,7 +189,8 @@ class _Player:
         if fault is None:
             raise _Failure(f"{describe(self.universe, taken)} should fail, and does not")
         if step.fault not in (None, fault.kind):
-            raise _Failure(f"this should fail with {step.fault}, and fails with {fault.kind}", (fault.message,))
+            told = fault_told(self.universe, fault)
+            raise _Failure(f"this should fail with {step.fault}, and fails with {fault.kind}", told)
 
     def _timer(self, step: m.Elapse) -> Step:
         """The timer meant: by label, else by source; without a name, the only one that runs."""

@@ -49,6 +49,8 @@ class Searched(Protocol):
     """Why not every state was found."""
     note: str | None
     """What could have been done better, and why it was not."""
+    undecided: str | None
+    """Why properties of runs cannot be decided here, if they cannot."""
     transitions: int
     settled: dict[tuple[str, str], Finding]
     """By the key of a question: an invariant that is broken, a `reachable` or premise that is true."""

@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.explore.liveness import Answer
+from fsmdsl.explore.liveness.formula import FALSE, TRUE, And, Formula, Literal, Or, Until
+from fsmdsl.explore.verdict import Untested
 from fsmdsl.source import Span
 from fsmdsl.step import Universe
 from fsmdsl.step.evaluate import words
 from fsmdsl.walk import expressions
 
-TRUE = m.Constant(True, m.BOOL)
+HOLDS = m.Constant(True, m.BOOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +64,50 @@ def premises(universe: Universe) -> list[Premise]:
     return found
 
 
-def vacuous(asked: Iterable[Premise], held: Collection[tuple[str, str]]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """What to say of invariants that were not tested, or in part: by `of`, a line for each premise that was true in
-    no world and no instance. `held` has the keys of those that were; all worlds must have been asked."""
-    told: defaultdict[tuple[str, str], dict[str, None]] = defaultdict(dict)
-    for p in asked:
-        if p.key not in held and (p.outer is None or _key(p.of, p.outer) in held):
-            told[p.of][p.told] = None
-    return {of: tuple(lines) for of, lines in told.items()}
+def untested(asked: Iterable[Premise], held: Collection[tuple[str, str]]) -> dict[tuple[str, str], tuple[Untested, ...]]:
+    """What was not tested of invariants and properties: by `of`, each premise that was true in no world and no
+    instance. `held` has the keys of those that were; all worlds must have been asked."""
+    listed = list(asked)
+    place = {p.key: p.span for p in listed}
+    found: defaultdict[tuple[str, str], dict[Span, Untested]] = defaultdict(dict)
+    for p in listed:
+        if p.key not in held:
+            outer = None if p.outer is None else place[_key(p.of, p.outer)]
+            found[p.of].setdefault(p.span, Untested(p.told, p.span, outer))
+    return {of: tuple(parts.values()) for of, parts in found.items()}
+
+
+def untested_on_runs(a: Answer, never: tuple[Untested, ...]) -> tuple[Untested, ...]:
+    """What was not tested of a property: what is `never` true in any state, and else what is true of no fair run."""
+    premises = {p.shown: p.formula for c in a.question.claims for p in c.premises}
+    p = a.question.property
+    fair = "fair run" if p.under else "run"
+    more = (
+        Untested(_of_no_run(shown, premises[shown], fair), p.span)
+        for shown in a.vacuous
+        if not any(x.told.startswith(f"`{shown}` is never true") for x in never)
+    )
+    return (*never, *more)
+
+
+def _of_no_run(shown: str, f: Formula, run: str) -> str:
+    match f:
+        case Until(left, right) if left == TRUE and _is_of_one_state(right):
+            return f"`{shown}` is never true"
+        case _ if f == FALSE:
+            return f"`{shown}` is never true"
+        case _ if _is_of_one_state(f):
+            return f"`{shown}` is false in the beginning"
+        case _:
+            return f"`{shown}` is true of no {run}"
+
+
+def _is_of_one_state(f: Formula) -> bool:
+    match f:
+        case And(parts) | Or(parts):
+            return all(map(_is_of_one_state, parts))
+        case _:
+            return isinstance(f, Literal)
 
 
 def _key(of: tuple[str, str], number: int) -> tuple[str, str]:
@@ -137,7 +176,7 @@ def _some(universe: Universe, e: m.Quantified, inner: _Around, outer: int | None
     """Note that a quantifier must find something, unless it always does; the premise for what is inside it."""
     if _never_empty(universe, e.over):
         return outer
-    found.append(_Found(inner, TRUE, f"`{words(e.over)}` is always empty", e.over.span, outer))
+    found.append(_Found(inner, HOLDS, f"`{words(e.over)}` is always empty", e.over.span, outer))
     return len(found) - 1
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from fsmdsl import model as m
@@ -36,6 +38,22 @@ class Means:
 
 
 @dataclass(frozen=True, slots=True)
+class Keeping:
+    """Where an exploration is kept on disk while it goes on, and where one was kept that is to be gone on with."""
+
+    save: Path | None = None
+    resume: Path | None = None
+    every: float = 60.0
+    """Seconds from one time that it is saved to the next, at least."""
+    anew: bool = False
+    """What is kept there already is given up."""
+
+    def again(self) -> Keeping:
+        """From the beginning, in the same place."""
+        return Keeping(self.save, None, self.every, True)
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """How far an exploration is."""
 
@@ -50,10 +68,33 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class Untested:
+    """A part of what holds that was never put to the test, for its premise is never true."""
+
+    told: str
+    span: Span
+    """The premise; the same in all systems that have the formula."""
+    outer: Span | None = None
+    """The premise without which this one cannot be true."""
+
+
+def outermost(parts: Iterable[Untested]) -> tuple[Untested, ...]:
+    """Those that are not so because of another, each text once."""
+    listed = list(parts)
+    known = {x.span for x in listed}
+    found: dict[str, Untested] = {}
+    for x in listed:
+        if x.outer not in known:
+            found.setdefault(x.told, x)
+    return tuple(found.values())
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """One thing asked, and the answer.
 
-    `trace` is a shortest run that shows a violation, or a witness of `reachable`. `unknown`: a limit came first.
+    `trace` is a run that shows a violation (a shortest one, unless another was chosen), or a witness of `reachable`.
+    `unknown`: a limit came first.
     """
 
     kind: VerdictKind
@@ -64,6 +105,20 @@ class Verdict:
     span: Span
     explanation: tuple[str, ...] = ()
     trace: Trace | None = None
+    untested: tuple[Untested, ...] = ()
+    machine: str | None = None
+    """Whose invariant it is (qualified); None: the system's own."""
+
+    @property
+    def shown(self) -> str:
+        """What was asked, as a line of text names it: `invariant s7`, `no deadlock`, `fault unhandled`."""
+        match self.kind, self.outcome:
+            case "deadlock", "violated":
+                return "deadlock"
+            case ("deadlock", _) | ("fault", "holds" | "unknown" | "not checked"):
+                return self.name
+            case _:
+                return f"{self.kind} {self.name}"
 
 
 @dataclass(frozen=True, slots=True)

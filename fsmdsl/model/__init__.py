@@ -54,7 +54,7 @@ from fsmdsl.model.machine import (
     Variable,
 )
 from fsmdsl.model.parts import Channel, Hold, LockPair, Locks, LockUse, Operation
-from fsmdsl.model.program import Document, Enum, Model, Module, Opaque
+from fsmdsl.model.program import Document, Enum, LeftOut, Model, Module, Opaque
 from fsmdsl.model.system import (
     CrashOffer,
     Do,
@@ -141,6 +141,7 @@ __all__ = [
     "Local",
     "LockPair",
     "LockUse",
+    "LeftOut",
     "Locks",
     "Logic",
     "Machine",

@@ -41,6 +41,17 @@ class Opaque:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A scenario that, as documented, cannot be read: it speaks of what only an amendment declares."""
+
+    name: str
+    title: str
+    why: str
+    """The first thing that is missing: `there is no event `retry``."""
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
 class Module:
     name: str
     documents: tuple[Document, ...]
@@ -57,6 +68,7 @@ class Module:
     span: Span = field(compare=False, default=NOWHERE)
     import_spans: tuple[Span, ...] = field(compare=False, default=())
     """Where each of `imports` stands."""
+    left_out: tuple[LeftOut, ...] = ()
 
 
 @dataclass(frozen=True)

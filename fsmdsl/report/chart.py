@@ -33,9 +33,10 @@ from fsmdsl.step.roster import Roster
 def violation(title: str, v: Verdict) -> Sequence:
     """The run of a verdict. Where no step of it fails, what is wrong in the end stands below it."""
     assert v.trace is not None
-    told = v.outcome == "violated" and v.trace.fault is None and v.explanation
+    told = v.explanation if v.outcome == "violated" and v.trace.fault is None else ()
+    told = told[: 2 if v.kind == "property" else 1]
     what = v.kind if v.kind == "deadlock" else v.name
-    return chart(title, v.trace, f"{what}: {v.explanation[0]}" if told else "")
+    return chart(title, v.trace, f"{what}: {'; '.join(told)}" if told else "")
 
 
 def chart(title: str, trace: Trace, conclusion: str = "") -> Sequence:
@@ -103,14 +104,17 @@ def _opening(roster: Roster, step: Step) -> Item | None:
 def _item(roster: Roster, happening: Happening) -> Item | None:
     match happening:
         case Followed(instance, transition, before, after):
-            name = roster.machines[instance].transitions[transition].name
-            return Change(_instance(instance), before, after, name)
+            t = roster.machines[instance].transitions[transition]
+            return Change(_instance(instance), before, after, t.name, internal=t.target is None)
         case Sent(sender, receiver, event, arguments):
             parameters = roster.machines[receiver].event_named[event].parameters
             text = f"{event}{shown_arguments(roster, parameters, arguments)}"
             return Message(None if sender is None else _instance(sender), _instance(receiver), text)
-        case Posted(sender, channel, event, _):
-            return Message(None if sender is None else _instance(sender), _channel(roster, channel), event, posted=True)
+        case Posted(sender, channel, event, arguments):
+            parameters = roster.model.machines[roster.model.channels[channel].receiver].event_named[event].parameters
+            text = f"{event}{shown_arguments(roster, parameters, arguments)}"
+            source = None if sender is None else _instance(sender)
+            return Message(source, _channel(roster, channel), text, posted=True)
         case Requested(instance, action, _):
             return Note(_instance(instance), f"calls {action}")
         case Assigned(instance, name, value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from fsmdsl import model as m
@@ -16,10 +17,11 @@ _ROLES = {"holds": "good", "violated": "error", "unknown": "warning", "not check
 
 
 def verdict(x: Exploration) -> str:
-    """The one word: `violated`, else `bounded` where a limit came first, else `holds`."""
+    """The one word: `violated`, else `bounded` where a limit came first or something could not be checked, else
+    `holds`."""
     if x.violations:
         return "violated"
-    return "holds" if x.complete else "bounded"
+    return "holds" if x.complete and all(v.outcome == "holds" for v in x.verdicts) else "bounded"
 
 
 def summary(x: Exploration, paint: Paint = plain) -> str:
@@ -27,19 +29,24 @@ def summary(x: Exploration, paint: Paint = plain) -> str:
     word = verdict(x)
     role = {"holds": "good", "violated": "error", "bounded": "warning"}[word]
     size = f"{x.states:,} states, {x.transitions:,} transitions, depth {x.depth}, {x.seconds:.2f} s"
-    basis = x.stopped or "exhaustive"
+    unchecked = sum(v.outcome == "not checked" for v in x.verdicts)
+    basis = (x.stopped or "exhaustive") + (f", but {unchecked} not checked" if unchecked else "")
     return f"{paint(word.ljust(8), role)}  {x.system.qualified}: {size} ({basis})"
 
 
 def details(x: Exploration, model: m.Model, paint: Paint = plain, *, every: bool = False) -> Iterator[str]:
     """What is violated or undecided, with the run to it; with `every`, also what holds, and witnesses."""
+    unknown: defaultdict[str, list[str]] = defaultdict(list)
     for v in x.verdicts:
-        if every or v.outcome in ("violated", "unknown"):
-            yield f"  {paint(v.outcome, _ROLES[v.outcome])}: {v.kind} {v.name} ({v.basis})"
+        if v.outcome == "unknown" and not every:
+            unknown[v.basis].append(v.shown)
+        elif every or v.outcome != "holds":
+            yield f"  {paint(v.outcome, _ROLES[v.outcome])}: {v.shown} ({v.basis})"
             yield from (f"    {line}" for line in _run(v, every))
-    unchecked = [v.name for v in x.verdicts if v.outcome == "not checked"]
-    if unchecked and not every:
-        yield f"  {paint('not checked', 'quiet')}: {', '.join(unchecked)} (about whole runs; `--all` says more)"
+    for basis, names in unknown.items():
+        yield f"  {paint('unknown', _ROLES['unknown'])}: {', '.join(names)} ({basis})"
+    if x.note is not None:
+        yield f"  {paint('note', 'quiet')}: {x.note}"
     if every and x.complete:
         yield from (f"  {paint('never followed', 'quiet')}: {name}" for name in never_followed(x, model))
 
@@ -48,16 +55,27 @@ def _run(v: Verdict, every: bool) -> Iterator[str]:
     """A counterexample in full, and at its end what is wrong; a witness with a line for each step."""
     if v.trace is not None and v.outcome == "violated":
         yield from story(v.trace)
-    yield from v.explanation if v.trace is None or v.trace.fault is None else ()
+    said = None if v.trace is None or v.trace.fault is None else v.trace.fault.message
+    yield from (line for line in v.explanation if line != said)
     if v.trace is not None and v.outcome != "violated" and every:
         yield from trace_lines(v.trace)
 
 
 def never_followed(x: Exploration, model: m.Model) -> list[str]:
-    """The transitions that no run of the system follows, as `Cell e4`."""
-    rows = (model.machines[machine].transitions[index].name for machine, index in x.coverage.unfollowed)
-    names = (machine.rpartition(".")[2] for machine, _ in x.coverage.unfollowed)
-    return list(dict.fromkeys(f"{machine} {label}" for machine, label in zip(names, rows, strict=True)))
+    """The transitions that no run of the system follows: `Cell e4`, or `Cell e4 from Used` where it is followed from
+    other states."""
+    rows: defaultdict[tuple[str, str], list[m.Transition]] = defaultdict(list)
+    for machine, index in x.coverage.unfollowed:
+        t = model.machines[machine].transitions[index]
+        rows[machine, t.name].append(t)
+    return [_row(model.machines[machine], found) for (machine, _), found in rows.items()]
+
+
+def _row(machine: m.Machine, found: list[m.Transition]) -> str:
+    name = f"{machine.name} {found[0].name}"
+    if sum(t.name == found[0].name for t in machine.transitions) == len(found):
+        return name
+    return f"{name} from {', '.join(dict.fromkeys(t.source for t in found))}"
 
 
 def exploration(x: Exploration, model: m.Model) -> Data:
@@ -71,6 +89,8 @@ def exploration(x: Exploration, model: m.Model) -> Data:
         "seconds": round(x.seconds, 3),
         "verdict": verdict(x),
         "stopped": x.stopped,
+        "note": x.note,
+        "levels": list(x.levels),
         "verdicts": [_verdict(v) for v in x.verdicts],
         "never_followed": [
             {"machine": machine, "transition": model.machines[machine].transitions[index].name, "index": index}

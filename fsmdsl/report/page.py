@@ -30,15 +30,20 @@ class MachineView:
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """`outcome`: `holds`, `violated`, `not checked` or `unknown`."""
+    """`outcome`: `holds`, `violated`, `not checked` or `unknown`; `basis` is what that rests on."""
 
     name: str
     kind: str
+    shown: str
+    """Kind and name as a sentence has them."""
     outcome: str
-    detail: str
+    basis: str
+    id: str
+    """Where the page shows the run."""
+    explanation: Sequence[str] = ()
     trace: str = ""
     chart: str = ""
-    """The sequence diagram of the run: a whole `<svg>` element made by `draw`."""
+    """The sequence diagram of a run that breaks something: a whole `<svg>` element made by `draw`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,10 @@ class SystemView:
     basis: str
     verdicts: Sequence[VerdictView]
     never_fired: Sequence[str]
+    note: str = ""
+    """What could have been faster, and why it was not."""
+    levels: str = ""
+    """How many states there are at each depth: a whole `<svg>` element, or empty."""
 
     @property
     def violated(self) -> bool:
@@ -120,6 +129,7 @@ class Report:
             "systems": len(systems),
             "states explored": sum(x.states for x in systems),
             "violations": sum(v.outcome == "violated" for x in systems for v in x.verdicts),
+            "undecided": sum(v.outcome in ("unknown", "not checked") for x in systems for v in x.verdicts),
             "scenarios": len(scenarios),
             "failing": sum(not x.passed for x in scenarios),
         }

@@ -72,4 +72,5 @@ def _module(n: ModuleNames, machines: tuple[m.Machine, ...], systems: dict[str, 
         n.syntax.doc,
         n.syntax.span,
         tuple(next(x.path.span for x in n.syntax.imports if str(x.path) == name) for name in n.imports),
+        tuple(n.left_out),
     )

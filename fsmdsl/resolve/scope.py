@@ -70,6 +70,7 @@ class ModuleNames:
     opaques: dict[str, m.OpaqueType] = field(default_factory=dict)
     machines: dict[str, MachineNames] = field(default_factory=dict)
     channels: dict[str, s.ChannelDecl] = field(default_factory=dict)
+    left_out: list[m.LeftOut] = field(default_factory=list)
     lets: dict[str, s.LetDecl] = field(default_factory=dict)
     imports: dict[str, ModuleNames] = field(default_factory=dict)
     """By dotted path."""

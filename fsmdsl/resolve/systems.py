@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from fsmdsl import model as m
@@ -287,23 +287,31 @@ def _machines(scope: Scope) -> list[MachineNames]:
 
 
 def _recovers(scope: Scope, r: s.Recovers) -> m.Recovers:
-    for path in r.fields:
-        if not any(path.names[-1].text in x.fields for x in _machines(scope)):
-            known = tuple(n for x in _machines(scope) for n in x.fields)
-            scope.report(unknown("field", str(path), path.span, known))
+    _all_known(scope, "field", r.fields, lambda x: set(x.fields))
     return m.Recovers(tuple(str(p) for p in r.fields), r.span)
 
 
 def _fairness(scope: Scope, f: s.Fairness) -> m.Fairness:
-    machines = _machines(scope)
-    known: set[str] = set()
-    for x in machines:
-        known |= {
-            *x.events,
-            *(t.label.text for t, _ in x.members if isinstance(t, s.TransitionDecl) and t.label is not None),
-        }
-        known |= {f"{a.name}.{o}" for a in x.actions.values() for o in a.outcomes}
-    for path in () if scope.module.program.as_documented else f.names:  # else it may be an amendment's
-        if path.names[-1].text not in known and str(path) not in known:
-            scope.report(unknown("event or label", str(path), path.span, tuple(known)))
+    _all_known(scope, "event or label", f.names, _happenings)
     return m.Fairness(f.strength, tuple(str(p) for p in f.names), f.span)
+
+
+def _happenings(x: MachineNames) -> set[str]:
+    """What fairness can name in a machine."""
+    labels = (t.label.text for t, _ in x.members if isinstance(t, s.TransitionDecl) and t.label is not None)
+    return {*x.events, *labels, *(f"{a.name}.{o}" for a in x.actions.values() for o in a.outcomes)}
+
+
+def _all_known(scope: Scope, kind: str, paths: Iterable[s.Path], of: Callable[[MachineNames], set[str]]) -> None:
+    """Each name, alone or behind a machine's name, is one of a machine that has instances. As documented, it may be an
+    amendment's."""
+    machines = _machines(scope)
+    for path in () if scope.module.program.as_documented else paths:
+        name = str(path)
+        if not any(of(x) & _meant(x, name) for x in machines):
+            scope.report(unknown(kind, name, path.span, tuple(n for x in machines for n in of(x))))
+
+
+def _meant(x: MachineNames, name: str) -> set[str]:
+    """A name, and what is behind the machine's own in it."""
+    return {name, *(name.removeprefix(f"{front}.") for front in (x.decl.name.text, x.qualified))}

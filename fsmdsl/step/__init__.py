@@ -37,6 +37,7 @@ from fsmdsl.step.world import (
     Pending,
     Posted,
     RecoverStep,
+    Refused,
     Requested,
     Result,
     Sent,
@@ -48,8 +49,8 @@ from fsmdsl.step.world import (
 
 __all__ = [
     "Assigned", "ChannelStep", "CrashStep", "Crashed", "EventStep", "Fault", "FaultError", "FaultKind", "Followed",
-    "Happening", "Ignored", "Message", "OutcomeStep", "Pending", "Posted", "RecoverStep", "Requested", "Result", "Sent",
-    "Step", "TimerStep", "TooManyValuesError", "Universe", "Value", "World", "closed", "describe", "enabled", "fire",
+    "Happening", "Ignored", "Message", "OutcomeStep", "Pending", "Posted", "RecoverStep", "Refused", "Requested",
+    "Result", "Sent", "Step", "TimerStep", "TooManyValuesError", "Universe", "Value", "World", "closed", "describe", "enabled", "fire",
     "holds", "initial", "stuck", "value",
 ]  # fmt: skip
 
@@ -206,7 +207,8 @@ def _time_out(draft: Draft, step: TimerStep) -> None:
         raise FaultError("busy", instance, message, t.span)
     if t not in draft.universe.timers(instance, state) or not guard_holds(draft, instance, t):
         message = f"`{t.name}` cannot fire in `{state}` of {draft.universe.name(instance)} now"
-        raise FaultError("unhandled", instance, message, t.span)
+        refused = Refused((t.index,), draft.world()) if t in draft.universe.timers(instance, state) else None
+        raise FaultError("unhandled", instance, message, t.span, refused)
     follow(draft, instance, t)
 
 

@@ -21,6 +21,7 @@ from fsmdsl.step.world import (
     Message,
     Pending,
     Posted,
+    Refused,
     Requested,
     Sent,
     Value,
@@ -113,11 +114,13 @@ def handle(draft: Draft, instance: int, trigger: str, arguments: tuple[Value, ..
     if draft.universe.ignores(instance, state, trigger):
         draft.cascade.append(Ignored(instance, trigger))
         return
-    why = "neither handled nor ignored"
-    if draft.universe.candidates(instance, state, trigger):
+    why, refused = "neither handled nor ignored", None
+    candidates = tuple(t.index for level in draft.universe.candidates(instance, state, trigger) for t in level)
+    if candidates:
         why = "not ignored, and no guard of its transitions holds"
+        refused = Refused(candidates, draft.world(), arguments)
     message = f"`{trigger}` reaches {_name(draft, instance)} in `{state}`, where it is {why}"
-    raise FaultError("unhandled", instance, message, span)
+    raise FaultError("unhandled", instance, message, span, refused)
 
 
 def choose(draft: Draft, instance: int, trigger: str, arguments: tuple[Value, ...] = ()) -> m.Transition | None:

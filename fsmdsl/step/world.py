@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from fsmdsl.source import Span
@@ -184,6 +184,16 @@ FaultKind = Literal[
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """Transitions of the instance, by index, that could have been followed had their guards held; and the world in the
+    middle of the step, and the event's arguments, for which they did not."""
+
+    transitions: tuple[int, ...]
+    world: World
+    arguments: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Fault:
     """Why a step fails: in which instance (None: outside of any), in the author's words, and where in the text."""
 
@@ -191,14 +201,17 @@ class Fault:
     instance: int | None
     message: str
     span: Span
+    refused: Refused | None = field(default=None, compare=False, repr=False)
 
 
 class FaultError(Exception):
     """Ends the step that is under way; `step.fire` makes it a result."""
 
-    def __init__(self, kind: FaultKind, instance: int | None, message: str, span: Span) -> None:
+    def __init__(
+        self, kind: FaultKind, instance: int | None, message: str, span: Span, refused: Refused | None = None
+    ) -> None:
         super().__init__(message)
-        self.fault = Fault(kind, instance, message, span)
+        self.fault = Fault(kind, instance, message, span, refused)
 
 
 @dataclass(frozen=True, slots=True)

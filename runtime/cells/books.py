@@ -52,6 +52,7 @@ class Books:
             if virtual.parent is None or physical.parent is None:
                 tenant = virtual.view.tenant
                 tenant.unallocated[virtual.chain.name, virtual.level] -= 1
+                virtual.view.toggle(virtual)
                 self.cluster.forests[virtual.chain.name].take(physical)
                 return
             virtual, physical = virtual.parent, physical.parent
@@ -66,6 +67,7 @@ class Books:
             if virtual.parent is None or physical.parent is None:
                 tenant = virtual.view.tenant
                 tenant.unallocated[virtual.chain.name, virtual.level] += 1
+                virtual.view.toggle(virtual)
                 self.cluster.forests[virtual.chain.name].give(physical)
                 return
             virtual, physical = virtual.parent, physical.parent

@@ -53,6 +53,7 @@ class Cluster:
             top = view.add(cell.level, str(len(tenant.tops)))
             top.pinned, top.physical, cell.virtual = pin, cell, top
             tenant.tops.append(top)
+            view.toggle(top)
             self.forests[cell.chain.name].take(cell)
         for view in (*tenant.views.values(), *tenant.pinned.values()):
             view.close()

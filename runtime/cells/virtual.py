@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 
-from runtime.cells.bits import span
+from runtime.cells.bits import each, span
 from runtime.cells.index import FREE, GUARANTEED, NodeIndex
 from runtime.cells.physical import Device, PhysicalCell
 from runtime.config.model import Chain
@@ -20,6 +21,7 @@ class VirtualCell:
         "level",
         "name",
         "node",
+        "number",
         "parent",
         "physical",
         "pinned",
@@ -41,6 +43,8 @@ class VirtualCell:
         """The preassigned cell that it is in."""
         self.node = None
         """The node of the view that it is, or is inside of."""
+        self.number = -1
+        """Of a preassigned cell: its place in the view."""
         self.spot = -1
         """Which node of the view it is, if it is one."""
         self.children: tuple[VirtualCell, ...] = ()
@@ -73,12 +77,14 @@ class VirtualCell:
 class View:
     """What a virtual cluster sees of a chain, or of one pinned cell: the field in which a gang is placed."""
 
-    __slots__ = ("chain", "nodes", "rooms", "tenant", "tops")
+    __slots__ = ("chain", "nodes", "rooms", "tenant", "tops", "unbound")
 
     def __init__(self, tenant: VirtualCluster, chain: Chain) -> None:
         self.tenant = tenant
         self.chain = chain
         self.tops: list[VirtualCell] = []
+        self.unbound: dict[int, int] = {}
+        """By level: preassigned cells that stand for no physical one, by their place in `tops`."""
         self.nodes: list[VirtualCell] = []
         """Cells of the node level, and preassigned cells that are smaller."""
         self.rooms = NodeIndex([])
@@ -86,8 +92,18 @@ class View:
     def add(self, level: int, name: str) -> VirtualCell:
         """Another preassigned cell."""
         top = self._grow(level, name, 0, None)
+        top.number = len(self.tops)
         self.tops.append(top)
+        self.toggle(top)
         return top
+
+    def toggle(self, top: VirtualCell) -> None:
+        """A preassigned cell is bound, or no longer."""
+        self.unbound[top.level] = self.unbound.get(top.level, 0) ^ 1 << top.number
+
+    def free_tops(self, level: int) -> Iterator[VirtualCell]:
+        """Preassigned cells of a level that stand for no physical one."""
+        return map(self.tops.__getitem__, each(self.unbound.get(level, 0)))
 
     def close(self) -> None:
         """When all preassigned cells are there."""

@@ -8,6 +8,10 @@ from runtime.config.model import Chain
 from runtime.config.reader import NOTHING, Reader, join, nearest
 from runtime.config.source import Value
 
+LEVELS = 32
+LEAVES = 1 << 22
+"""What a cell may have: far beyond any hardware, and far below what ends in a lack of memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Type:
@@ -51,6 +55,10 @@ def _chain(reader: Reader, value: Value, path: str, name: str, types: dict[str, 
             reader.faulty.add(name)
             return None
         down.append(current.child)
+        if len(down) > LEVELS:
+            reader.wrong(path, value, f"has more than {LEVELS} levels")
+            reader.faulty.add(name)
+            return None
     nodes = [x for x in down if x in types and types[x].is_node]
     if len(nodes) > 1:
         reader.wrong(path, value, f"has several node levels: {', '.join(nodes)}", "only one may have isNodeLevel")
@@ -61,6 +69,10 @@ def _chain(reader: Reader, value: Value, path: str, name: str, types: dict[str, 
     leaves = [0, 1]
     for count in fanout[2:]:
         leaves.append(leaves[-1] * count)
+    if leaves[-1] > LEAVES:
+        reader.wrong(path, value, f"would have {leaves[-1]} leaf cells, which is more than {LEAVES}")
+        reader.faulty.add(name)
+        return None
     # A type below the node level is no chain of its own, but may be part of one: its node level is 0.
     node = up.index(nodes[0]) + 1 if nodes else 0
     return Chain(name, ("", *up), tuple(fanout), tuple(leaves), node)

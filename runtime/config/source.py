@@ -15,6 +15,9 @@ Content: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The one written in C where PyYAML was built with it: large clusters are long documents."""
 
+DEEPEST = 100
+"""How deep a document may be nested."""
+
 
 @dataclass(frozen=True, slots=True)
 class Value:
@@ -27,9 +30,13 @@ class Value:
     """A scalar as it was written: an address `010` is no eight."""
 
 
-def read_text(text: str) -> Value:
-    """The value of a YAML text; refuses what is no YAML, or says something twice."""
+def read_text(text: str, largest: int = 10_000_000) -> Value:
+    """The value of a YAML text; refuses what is no YAML, or says something twice.
+
+    Aliases cost nothing to write: with all of them written out, it may have so many values.
+    """
     try:
+        _check_depth(text)
         node = yaml.compose(text, Loader=LOADER)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -40,9 +47,21 @@ def read_text(text: str) -> Value:
         return Value({}, 1)
     reader = _Composer()
     value = reader.value(node, "")
+    if reader.sizes[id(node)] > largest:
+        raise ConfigurationError([Problem("", 1, f"has more than {largest} values")])
     if reader.problems:
         raise ConfigurationError(reader.problems)
     return value
+
+
+def _check_depth(text: str) -> None:
+    """Looks before anything is built: deep nesting overflows the stack of the C library, and ends the process."""
+    depth = 0
+    for event in yaml.parse(text, Loader=LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            line = event.start_mark.line + 1 if event.start_mark is not None else None
+            raise ConfigurationError([Problem("", line, f"is nested more than {DEEPEST} deep")])
 
 
 def read_object(content: object) -> Value:
@@ -68,6 +87,8 @@ class _Composer(yaml.constructor.SafeConstructor):
         self.problems: list[Problem] = []
         self.known: dict[int, Value] = {}
         self.open: set[int] = set()
+        self.sizes: dict[int, int] = {}
+        """Values in a value, aliases written out."""
 
     def value(self, node: yaml.Node, path: str) -> Value:
         if id(node) in self.known:
@@ -79,6 +100,7 @@ class _Composer(yaml.constructor.SafeConstructor):
         self.open.add(id(node))
         value = Value(self._content(node, path), line, node.value if isinstance(node, yaml.ScalarNode) else "")
         self.open.discard(id(node))
+        self.sizes[id(node)] = 1 + sum(self.sizes.get(id(x), 1) for x in _inside(node))
         self.known[id(node)] = value
         return value
 
@@ -92,19 +114,38 @@ class _Composer(yaml.constructor.SafeConstructor):
                 return self._scalar(node, path)
 
     def _table(self, node: yaml.MappingNode, path: str) -> dict[str, Value]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            name = str(key.value)
-            if name in seen and name != "<<":
-                self.problems.append(Problem(f"{path}.{name}".lstrip("."), key.start_mark.line + 1, "is given twice"))
-            seen.add(name)
-        self.flatten_mapping(node)
-        return {str(key.value): self.value(x, f"{path}.{key.value}".lstrip(".")) for key, x in node.value}
+        """Keys are texts. Of a merge key (`<<`), what the mapping does not say itself; of several, the first counts."""
+        own: dict[str, Value] = {}
+        merged: dict[str, Value] = {}
+        for key, item in node.value:
+            name, here = str(key.value), f"{path}.{key.value}".lstrip(".")
+            if key.tag == "tag:yaml.org,2002:merge":
+                for source in item.value if isinstance(item, yaml.SequenceNode) else [item]:
+                    content = self.value(source, here).content
+                    if isinstance(content, dict):
+                        merged = {**content, **merged}
+                    else:
+                        self.problems.append(Problem(here, key.start_mark.line + 1, "can merge mappings only"))
+                continue
+            if name in own:
+                self.problems.append(Problem(here, key.start_mark.line + 1, "is given twice"))
+            own[name] = self.value(item, here)
+        return {**merged, **own}
 
     def _scalar(self, node: yaml.Node, path: str) -> Content:
         try:
             made = self.construct_object(node)
-        except (ValueError, yaml.YAMLError):
+        except (ValueError, KeyError, AttributeError, OverflowError, yaml.YAMLError):
             self.problems.append(Problem(path, node.start_mark.line + 1, f"cannot be read: {node.value}"))
             return None
         return made if isinstance(made, str | int | float | bool) or made is None else str(node.value)
+
+
+def _inside(node: yaml.Node) -> list[yaml.Node]:
+    match node:
+        case yaml.MappingNode():
+            return [value for _, value in node.value]
+        case yaml.SequenceNode():
+            return list(node.value)
+        case _:
+            return []

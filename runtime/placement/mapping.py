@@ -49,10 +49,10 @@ class _Search:
         free = [x for x in parent.physical.children if x.virtual is None]
         pairs = self.pair(children, free)
         found: Devices = {}
-        kept: list[VirtualCell] = []
+        kept: set[VirtualCell] = set()
         for child, pair in zip(children, pairs, strict=True):
             if pair is not None:
-                kept.append(child)
+                kept.add(child)
                 found.update(pair[1])
         if len(kept) == len(children):
             return found
@@ -67,8 +67,8 @@ class _Search:
         placed, lists = self._place_all(tops)
         if len(placed) == len(tops):
             return {leaf: device for devices in placed for leaf, device in devices.items()}
-        alone, kept = tops[len(placed)], tops[: len(placed)]
-        alike = [x for x in alone.view.tops if x.level == alone.level and x.physical is None and x not in kept]
+        alone, kept = tops[len(placed)], set(tops[: len(placed)])
+        alike = [x for x in alone.view.free_tops(alone.level) if x not in kept]
         regions = (
             self.forest.levels[level][position]
             for level in range(alone.level, lists.may_split(alone.level) + 1)

@@ -1,0 +1,1 @@
+"""Whom a placement displaces, and who would rather be demoted."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from runtime import Allocator, Bind, GangSpec, Member, Phase, Pod, PodSpec
 
 TYPES: dict[str, object] = {
@@ -35,7 +37,7 @@ def row(*names: str) -> dict[str, object]:
     }
 
 
-def config(cells: list[object], **tenants: dict[str, int]) -> dict[str, object]:
+def config(cells: Sequence[object], **tenants: dict[str, int]) -> dict[str, object]:
     """A configuration: `A={"RACK.NODE": 2}`; a number of 0 with a name that is no path is a pinned cell."""
     clusters = {
         name: {

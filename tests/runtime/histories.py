@@ -16,6 +16,7 @@ from runtime.preemption.victims import owner, reserver
 
 CLUSTERS = (
     config(nodes("a", "b", "c", "d"), A={"NODE": 2}, B={"NODE": 1, "NODE.SWITCH": 1}),
+    config(nodes("a", "b", "c", "d"), A={"NODE": 1, "NODE.SWITCH": 2}, B={"NODE": 2}),
     config([rack("a", "b"), rack("c", "d")], A={"RACK": 1, "RACK.NODE": 1}, B={"RACK.NODE.SWITCH": 2}),
     config([rack("a", "b"), rack("c", "d")], A={"RACK.NODE": 1}, B={"RACK.NODE.SWITCH.GPU": 4, "RACK": 1}),
     config([row("a", "b", "c", "d")], A={"ROW.RACK.NODE": 2}, B={"ROW.RACK": 1}),

@@ -70,7 +70,8 @@ def check_devices(forest: Forest) -> None:
         assert device.priority == (FREE if holder is None else holder.priority), device
         if holder is not None:
             expected = holder.virtual[device]
-            assert device.virtual is expected or (expected is None and device.virtual.pinned), device
+            pinned = device.virtual is not None and device.virtual.pinned
+            assert device.virtual is expected or (expected is None and pinned), device
         else:
             assert device.virtual is None or device.virtual.pinned
         if device.state is CellState.RESERVING:
@@ -164,6 +165,8 @@ def check_view(view: View) -> None:
 
     for top in view.tops:
         walk(top)
+    for level in range(1, view.chain.top + 1):
+        assert list(view.free_tops(level)) == [x for x in view.tops if x.level == level and x.physical is None]
     used, bad = [], 0
     for node in view.nodes:
         leaves = list(leaf_cells(node))

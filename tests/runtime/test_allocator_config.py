@@ -245,6 +245,9 @@ def test_pinned_cells_that_break_up_too_many_whole_cells_are_refused() -> None:
         ("virtualClusters: {}\nvirtualClusters: {}", "line 2: virtualClusters: is given twice"),
         ("physicalCluster: &a [*a]", "line 1: physicalCluster[0]: contains itself"),
         ("[1, 2]", "line 1: the configuration: must be a mapping, not a list"),
+        ("physicalCluster: " + "[" * 90_000 + "]" * 90_000, "line 1: the configuration: is nested more than 100 deep"),
+        ("webServerAddress: !!bool perhaps", "line 1: webServerAddress: cannot be read: perhaps"),
+        ("webServerAddress: !!timestamp now", "line 1: webServerAddress: cannot be read: now"),
         ("virtualClusters: 7", "line 1: virtualClusters: must be a mapping, not 7"),
     ],
 )
@@ -258,8 +261,10 @@ def test_merge_keys_are_understood() -> None:
         "line 1: x: is no known key (known here: forcePodBindThreshold, kubeApiServerAddress, kubeConfigFilePath, "
         "physicalCluster, virtualClusters, waitingPodSchedulingBlockMilliSec, webServerAddress)"
     ]
-    made = configuration(read_text("<<: {kubeConfigFilePath: a}\nwebServerAddress: b"))
+    merged = "<<: [{kubeConfigFilePath: a, webServerAddress: c}, {kubeConfigFilePath: d}]\nwebServerAddress: b"
+    made = configuration(read_text(merged))
     assert (made.settings.kube_config, made.settings.web_server) == ("a", "b")
+    assert problems("<<: 7") == ["line 1: <<: can merge mappings only"]
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
@@ -267,3 +272,21 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         read_configuration(tmp_path / "absent.yaml")
     (tmp_path / "config.yaml").write_text(WHOLE, "utf-8")
     assert read_configuration(tmp_path / "config.yaml") == configuration(read_text(WHOLE))
+
+
+def test_cells_of_more_levels_or_devices_than_there_can_be() -> None:
+    types = "".join(f"    T{i}: {{childCellType: T{i - 1}, childCellNumber: 1}}\n" for i in range(1, 40))
+    text = f"physicalCluster:\n  cellTypes:\n{types}    N: {{childCellType: GPU, childCellNumber: 5000000}}\n"
+    assert problems(text)[0] == "line 34: physicalCluster.cellTypes.T32: has more than 32 levels"
+    assert problems(text)[-1] == (
+        "line 42: physicalCluster.cellTypes.N: would have 5000000 leaf cells, which is more than 4194304"
+    )
+
+
+def test_what_a_program_has_made_is_read_the_same_way() -> None:
+    with pytest.raises(ConfigurationError) as error:
+        Allocator.from_config({"physicalCluster": {"cellTypes": {"N": {"childCellNumber": "two"}}}})
+    assert [str(p) for p in error.value.problems] == [
+        "physicalCluster.cellTypes.N: has no childCellType (leaf types need no entry)",
+        "physicalCluster.cellTypes.N.childCellNumber: must be a whole number, not 'two'",
+    ]

@@ -206,3 +206,37 @@ def test_a_lazy_gang_whose_leaf_cells_are_needed_after_all_is_displaced() -> Non
     assert victims(preempt(allocator, gang("strong", "A", 4, priority=2))) == {"lazy-0"}
     assert state(allocator, "lazy") is AffinityGroupState.BEING_PREEMPTED
     check(allocator)
+
+
+# Which leaf cells ----------------------------------------------------------------------------------------------------
+
+
+def four(allocator: Allocator, *priorities: int) -> None:
+    """A gang of one pod on each of the four devices of a node, in order."""
+    for i, priority in enumerate(priorities):
+        run(allocator, gang(f"g{i}", "A", 1, priority=priority))
+    owners = [c.owner for c in sorted(allocator.leaf_cells(), key=lambda c: c.index)]
+    assert owners == [f"g{i}" for i in range(len(priorities))] + [None] * (4 - len(priorities))
+
+
+def test_nobody_is_displaced_for_the_sake_of_closeness_as_long_as_there_is_room() -> None:
+    allocator = healthy(ONE)
+    four(allocator, 1, 1, 1, 1)
+    end(allocator, gang("g1", "A", 1))
+    end(allocator, gang("g3", "A", 1))
+    answer = allocator.schedule(gang("new", "A", 2, priority=9)[0])
+    assert isinstance(answer, Bind)
+    assert answer.leaf_cells == (1, 3)
+
+
+def test_nobody_as_strong_is_displaced_for_the_sake_of_closeness() -> None:
+    allocator = healthy(ONE)
+    four(allocator, 5, 1, 1, 5)
+    assert victims(preempt(allocator, gang("new", "A", 2, priority=5))) == {"g1-0", "g2-0"}
+    check(allocator)
+
+
+def test_of_cells_as_close_the_weaker_gangs_are_displaced() -> None:
+    allocator = healthy(ONE)
+    four(allocator, 4, 4, 1, 2)
+    assert victims(preempt(allocator, gang("new", "A", 2, priority=5))) == {"g2-0", "g3-0"}

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from clusters import config, end, gang, healthy, nodes, preempt, rack, row, run
+from hypothesis import given
+from hypothesis import strategies as st
 from invariants import check, picture
 
 from generated.hived import AffinityGroupState, CellState
-from runtime import Allocator, Bind, Phase, Preempt, Wait
+from runtime import Allocator, Bind, GangSpec, Member, Phase, Preempt, Wait
 
 GPU4 = config(nodes("a", "b", "c", "d"), A={"NODE": 2}, B={"NODE": 2})
 
@@ -64,6 +68,14 @@ def test_all_of_a_gang_or_nothing() -> None:
     assert second.info.gang == first.info.gang, "every pod knows the places of all"
 
 
+def test_a_gang_that_no_cluster_could_hold_waits_like_any_other() -> None:
+    allocator = healthy(GPU4)
+    spec = GangSpec("g", (Member(10**12, 1),))
+    pod = replace(gang("g", "A", 1)[0], spec=replace(gang("g", "A", 1)[0].spec, gang=spec))
+    assert allocator.schedule(pod) == Wait("no chain has 1000000000000 leaf cells")
+    assert isinstance(allocator.schedule(gang("h", "A", 5)[0]), Wait), "nor is there a node for this one"
+
+
 def test_pods_that_come_later_join_as_gangs_of_their_own() -> None:
     """Incremental scaling: gangs of one pod each start as soon as each fits."""
     allocator = healthy(GPU4)
@@ -116,9 +128,8 @@ def test_no_larger_cell_is_split_that_somebody_else_is_promised() -> None:
 
 # Pinned cells and chains ---------------------------------------------------------------------------------------------
 
-PINNED = config(
-    [rack("a", "b", pinnedCellId="pin1"), rack("c", "d")], A={"pin1": 0, "RACK.NODE": 1}, B={"RACK.NODE": 1}
-)
+RACKS = [rack("a", "b", pinnedCellId="pin1"), rack("c", "d")]
+PINNED = config(RACKS, A={"pin1": 0, "RACK.NODE": 1}, B={"RACK.NODE": 1})
 
 
 def test_a_pinned_cell_is_used_by_those_who_name_it_and_nobody_else() -> None:
@@ -130,6 +141,12 @@ def test_a_pinned_cell_is_used_by_those_who_name_it_and_nobody_else() -> None:
     assert isinstance(allocator.schedule(gang("4", "A", 1, pinned_cell="pin1")[0]), Wait)
     assert run(allocator, gang("5", "B", 4))[0].node in ("c", "d")
     check(allocator)
+
+
+def test_a_virtual_cluster_may_have_nothing_but_pinned_cells() -> None:
+    allocator = healthy(config(RACKS, A={"pin1": 0}))
+    assert allocator.schedule(gang("1", "A", 1)[0]) == Wait("A has no cells of this kind but pinned ones")
+    assert run(allocator, gang("2", "A", 1, pinned_cell="pin1"))[0].node in ("a", "b")
 
 
 def test_pinned_cells_are_lent_to_opportunistic_gangs() -> None:
@@ -269,3 +286,62 @@ def test_opportunistic_gangs_displace_nobody(phase: Phase) -> None:
     allocator = healthy(GPU4)
     run(allocator, gang("o", "A", 4, 4, 4, 4, priority=-1))
     assert isinstance(allocator.schedule(gang("p", "B", 1, priority=-1)[0], phase=phase), Wait)
+
+
+@given(st.integers(1, 4), st.data())
+def test_whatever_nodes_are_bad_a_gang_is_placed_if_the_good_ones_are_enough(racks: int, data: st.DataObject) -> None:
+    own = data.draw(st.integers(1, racks))
+    names = [[f"{i}-0", f"{i}-1"] for i in range(racks)]
+    allocator = healthy(config([rack(*x) for x in names], A={"RACK": own}))
+    bad = data.draw(st.sets(st.sampled_from([name for x in names for name in x])))
+    for name in bad:
+        allocator.node_bad(name)
+    best = sum(sorted((sum(name not in bad for name in x) for x in names), reverse=True)[:own])
+    pods = data.draw(st.integers(1, 2 * own))
+    answer = allocator.schedule(gang("g", "A", *[4] * pods)[0])
+    assert isinstance(answer, Bind if pods <= best else Wait)
+
+
+def test_opportunistic_gangs_stay_out_of_cells_that_guaranteed_ones_will_grow_into() -> None:
+    allocator = healthy(config([rack("a", "b"), rack("c", "d")], A={"RACK": 2}))
+    first = run(allocator, gang("1", "A", 4))[0]
+    other = {"a": "b", "b": "a", "c": "d", "d": "c"}[first.node]
+    assert run(allocator, gang("o", "A", 4, priority=-1))[0].node not in (first.node, other)
+    assert run(allocator, gang("2", "A", 4))[0].node == other
+
+
+def test_other_cells_of_a_virtual_cluster_are_tried_before_an_opportunistic_gang_is_displaced() -> None:
+    allocator = healthy(config([rack("a", "b"), rack("c", "d")], A={"RACK": 2}))
+    run(allocator, gang("1", "A", 4))
+    opportunistic = {run(allocator, gang(f"o{i}", "A", 4, priority=-1))[0].node: f"o{i}" for i in range(3)}
+    (far, *_) = sorted(opportunistic, key=opportunistic.__getitem__)
+    end(allocator, gang("o0", "A", 4, priority=-1))
+    assert run(allocator, gang("2", "A", 4))[0].node == far
+
+
+def halls(*numbers: int) -> Allocator:
+    """Halls of thirty nodes of one device each, all of one virtual cluster."""
+    types = {"NODE": {"childCellType": "GPU", "childCellNumber": 1, "isNodeLevel": True}}
+    types["HALL"] = {"childCellType": "NODE", "childCellNumber": 30}
+    cells = [{"cellType": "HALL", "cellChildren": [{"cellAddress": f"{x}-{i}"} for i in range(30)]} for x in numbers]
+    tenants = {"A": {"virtualCells": [{"cellType": "HALL", "cellNumber": len(numbers)}]}}
+    return healthy({"physicalCluster": {"cellTypes": types, "physicalCells": cells}, "virtualClusters": tenants})
+
+
+def test_of_the_physical_cells_in_a_bound_one_those_without_opportunistic_gangs_are_taken() -> None:
+    allocator = halls(0)
+    run(allocator, gang("first", "A", 1))
+    run(allocator, gang("o", "A", *[1] * 20, priority=-1))
+    run(allocator, gang("g", "A", *[1] * 9))
+    assert isinstance(preempt(allocator, gang("h", "A", 1)), Preempt)
+
+
+@pytest.mark.parametrize("pods", [1, 2, 3])
+def test_the_few_usable_nodes_of_large_cells_are_found(pods: int) -> None:
+    allocator = halls(0, 1, 2)
+    run(allocator, gang("first", "A", 1))
+    wanted = gang("g", "A", *[1] * pods, ignore_suggested=False)[0]
+    offered = ["1-29", "1-7", "2-28"][:pods]
+    answer = allocator.schedule(wanted, offered)
+    assert isinstance(answer, Bind)
+    assert {place.node for same in answer.info.gang for place in same} == set(offered)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from fsmdsl.explore.liveness import Graph
 from fsmdsl.explore.packed.frontier import Frontier
@@ -21,6 +21,9 @@ from fsmdsl.explore.packed.plain import Plain, row
 
 CAP = 1 << 15
 """Room for the successors that a worker finds in one block."""
+
+RECENT = 1 << 13
+"""So many successors a worker remembers, to find at once those that come again soon: about half of all."""
 
 LOAD = 0.7
 """A table fuller than this is made anew, twice as large."""
@@ -43,7 +46,14 @@ class Compiled:
         self.preds = Memory(room, "I")
         self.boards = [Memory(self.lowered.size + 1) for _ in range(workers)]
         self._rows = [Memory(self.lowered.size + 1) for _ in range(workers)]
-        self._cap = CAP
+        self._brought = [0] * workers
+        """How many successors each worker found in this block."""
+        self._recent = [Memory(RECENT * self._words) for _ in range(workers)]
+        for recent in self._recent:
+            recent.fill(0xFF)
+        self._cap = CAP if workers == 1 else 2 * CAP
+        self._step = 256
+        """So many states a worker expands at once."""
         self._buffers(self._cap)
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
         self._take_over(plain)
@@ -58,8 +68,11 @@ class Compiled:
         self._cap = cap
         self._out = Memory(parts * cap * self.lowered.stride)
         self._origins = Memory(parts * cap, "I")
+        self._hashes = Memory(parts * cap)
         self._marks = Memory(parts * cap)
-        self._counts = Memory(parts * (parts + 1))
+        self._lists = Memory(parts * parts * cap, "I")
+        self._lengths = Memory(parts * parts)
+        self._counts = Memory(parts * parts)
 
     def _take_over(self, plain: Plain) -> None:
         for n, words in enumerate(plain.states):
@@ -132,14 +145,14 @@ class Compiled:
 
     def _alone(self) -> None:
         frontier = self.frontier
-        n = self._expand(0, frontier.first, frontier.level_end)
+        n = self._unrepeated(0, self._expand(0, frontier.first, frontier.level_end))
         following = self._next(0)
         if following == frontier.first:
             self._buffers(2 * self._cap)
             return
         frontier.first = following
         frontier.count = self._f["insert_block"](
-            self._out.address, self._origins.address, n, self.words.address, self.preds.address, self._table.address,
+            self._out.address, self._origins.address, self._hashes.address, n, self.words.address, self.preds.address, self._table.address,
             self._slots - 1, self._bits, frontier.count,
         )  # fmt: skip
         self._kept[0] = frontier.count
@@ -152,6 +165,7 @@ class Compiled:
             last,
             self._out.address + worker * self._cap * stride,
             self._origins.address + worker * self._cap * 4,
+            self._hashes.address + worker * self._cap * 8,
             self._cap,
             self._rows[worker].address,
             self.boards[worker].address,
@@ -164,24 +178,52 @@ class Compiled:
         frontier, parts = self.frontier, self.workers
         bounds = self._bounds()
         fired = [b.numbers[self.lowered.board.fired] for b in self.boards]
-        found = self._each(lambda w: self._expand(w, bounds[w], bounds[w + 1]) if bounds[w] < bounds[w + 1] else 0)
+        found = self._each(lambda w: self._part(w, bounds[w], bounds[w + 1]))
         # Behind the first part that has not come to its end, nothing counts: its states are expanded again.
         full = next((w for w in range(parts) if bounds[w] < bounds[w + 1] and self._next(w) < bounds[w + 1]), None)
         for w in range(parts):
             if full is not None and w > full:
-                found[w] = 0
+                found[w] = self._share(w, 0)
+                self._recent[w].fill(0xFF)
                 self.boards[w].numbers[self.lowered.board.fired] = fired[w]
-            self._counts.numbers[w] = found[w]
         following = bounds[-1] if full is None else self._next(full)
         if following == frontier.first:
             self._buffers(2 * self._cap)
             return
-        self._step = max(64, min(self._step * (2 if full is None else 1) // (1 if full is None else 2), 1 << 20))
+        self._adapt(bounds, full)
         frontier.first = following
         self._keep(found)
 
-    _step = 1024
-    """So many states a worker expands at once; adapted to how many successors they have."""
+    def _part(self, worker: int, first: int, last: int) -> int:
+        """Expand one part, and sort what it brings by owner."""
+        self._brought[worker] = self._expand(worker, first, last) if first < last else 0
+        return self._share(worker, self._unrepeated(worker, self._brought[worker]))
+
+    def _unrepeated(self, worker: int, n: int) -> int:
+        stride = 8 * self.lowered.stride
+        return self._f["drop_repeated"](
+            self._out.address + worker * self._cap * stride,
+            self._origins.address + worker * self._cap * 4,
+            self._hashes.address + worker * self._cap * 8,
+            n,
+            self._recent[worker].address,
+            RECENT,
+        )
+
+    def _share(self, worker: int, n: int) -> int:
+        self._f["share_block"](
+            self._hashes.address, worker, n, self._cap, self.workers, self._lists.address, self._lengths.address
+        )
+        return n
+
+    def _adapt(self, bounds: Sequence[int], full: int | None) -> None:
+        """How many states a worker expands in the next block: as many as leave some of his room free, since what
+        comes behind a part that was cut off is lost."""
+        if full is not None:
+            self._step = max(self._step // 2, 1)
+            return
+        widest = max(n / max(b - a, 1) for n, (a, b) in zip(self._brought, pairwise(bounds), strict=True))
+        self._step = min(2 * self._step, max(int(0.7 * self._cap / max(widest, 1)), 1))
 
     def _bounds(self) -> list[int]:
         first, last = self.frontier.first, self.frontier.level_end
@@ -195,14 +237,14 @@ class Compiled:
 
         def claim(owner: int) -> int:
             return self._f["claim_block"](
-                self._out.address, self._counts.address, parts, self._cap, owner, parts, self.words.address, *table,
-                count, self._marks.address,
+                self._out.address, self._hashes.address, self._lists.address, self._lengths.address, parts, self._cap,
+                owner, self.words.address, *table, count, self._marks.address, self._counts.address,
             )  # fmt: skip
 
         for owner, new in enumerate(self._each(claim)):
             self._kept[owner] += new
         numbers = self._counts.numbers
-        new_of_part = [sum(numbers[parts * (o + 1) + w] for o in range(parts)) for w in range(parts)]
+        new_of_part = [sum(numbers[parts * o + w] for o in range(parts)) for w in range(parts)]
         begins = [count, *(count + x for x in accumulate(new_of_part))]
 
         def keep(part: int) -> int:
@@ -248,8 +290,9 @@ class Compiled:
     def find(self, words: tuple[int, ...]) -> int | None:
         """The number of a state."""
         self._out.numbers[: self._words] = memoryview(array("q", words))
+        self._f["hash_block"](self._out.address, 1, self._hashes.address)
         self._f["find_block"](
-            self._out.address, 1, self.words.address, self._table.address, self._slots - 1, self._bits, self.workers,
+            self._out.address, self._hashes.address, 1, self.words.address, self._table.address, self._slots - 1, self._bits, self.workers,
             self._marks.address, 0,
         )  # fmt: skip
         found = self._marks.numbers[0]
@@ -263,12 +306,12 @@ class Compiled:
         at = first = 0
         while first < done:
             n = self._f["expand_block"](
-                self.words.address, first, done, self._out.address, self._origins.address, self._cap,
+                self.words.address, first, done, self._out.address, self._origins.address, self._hashes.address, self._cap,
                 self._rows[0].address, board.address,
             )  # fmt: skip
             first = board.numbers[self.lowered.size]
             self._f["find_block"](
-                self._out.address, n, self.words.address, self._table.address, self._slots - 1, self._bits,
+                self._out.address, self._hashes.address, n, self.words.address, self._table.address, self._slots - 1, self._bits,
                 self.workers, targets.address, at,
             )  # fmt: skip
             self._f["link_block"](
@@ -291,6 +334,10 @@ class Compiled:
         for place, number in enumerate(row(self.lowered)):
             board.numbers[place] = number
         return board
+
+    def noted(self, place: int) -> int:
+        """What any worker has noted at a place of a row, if anything was."""
+        return max(int(x.numbers[place]) for x in (*self.boards, *self._rows))
 
     def fired(self) -> int:
         """Steps taken."""

@@ -21,12 +21,27 @@ if TYPE_CHECKING:
 
     WORDS = STRIDE = CURRENT = FIRED = LED = DEAD = FAULTS = NEXT = 0
 
+# of both -------------------------------------------------------------------------------------------------------------
+
+
+def hashed(words: Array, at: int) -> int:
+    """64 bits that depend on every bit of a state."""
+    h = 0x51ED270B
+    for i in range(WORDS):
+        h = (h ^ words[at + i]) * -7046029254386353131
+        h ^= h >> 32 & 0xFFFFFFFF
+    h *= -4417276706812531889
+    return h ^ (h >> 29 & 0x7FFFFFFFF)
+
+
 # of the system -------------------------------------------------------------------------------------------------------
 
 
-def expand_block(words: Array, first: int, last: int, out: Array, origins: Array, cap: int, s: Array, t: Array) -> int:
+def expand_block(
+    words: Array, first: int, last: int, out: Array, origins: Array, hashes: Array, cap: int, s: Array, t: Array
+) -> int:
     """The successors of states, from the first one on until there is no room for more: how many, with the state that
-    each comes from. `t[NEXT]` is the first state that has not been expanded."""
+    each comes from, and their hashes. `t[NEXT]` is the first state that has not been expanded."""
     n = 0
     i = first
     while i < last:
@@ -47,6 +62,7 @@ def expand_block(words: Array, first: int, last: int, out: Array, origins: Array
                 t[DEAD] = i + 1
             while n < end:
                 origins[n] = i
+                hashes[n] = hashed(out, n * STRIDE)
                 n += 1
         note(s, t)
         i += 1
@@ -74,28 +90,60 @@ def hold_block(words: Array, first: int, last: int, s: Array, columns: Array, ap
 # of every system -----------------------------------------------------------------------------------------------------
 
 
-def hashed(words: Array, at: int) -> int:
-    """64 bits that depend on every bit of a state."""
-    h = 0x51ED270B
-    for i in range(WORDS):
-        h = (h ^ words[at + i]) * -7046029254386353131
-        h ^= h >> 32 & 0xFFFFFFFF
-    h *= -4417276706812531889
-    return h ^ (h >> 29 & 0x7FFFFFFFF)
-
-
 def owner_of(h: int, owners: int) -> int:
     """Who keeps a state."""
     return (h >> 48 & 0x7FFF) * owners >> 15
 
 
+def drop_repeated(out: Array, origins: Array, hashes: Array, n: int, recent: Array, places: int) -> int:
+    """Leave out successors that were found a short while ago: how many are left, in order.
+
+    `recent` remembers one state for each of so many `places`, a power of two, by its hash. It begins with what no state
+    has. Without jumps, which the processor could not foresee.
+    """
+    kept = 0
+    for k in range(n):
+        slot = (hashes[k] & places - 1) * WORDS
+        other = 0
+        for i in range(WORDS):
+            word = out[k * STRIDE + i]
+            other |= recent[slot + i] ^ word
+            recent[slot + i] = word
+        for i in range(STRIDE):
+            out[kept * STRIDE + i] = out[k * STRIDE + i]
+        origins[kept] = origins[k]
+        hashes[kept] = hashes[k]
+        kept += 1 if other != 0 else 0
+    return kept
+
+
+def fetch(table: Array, base: int, mask: int, hashes: Array, first: int, last: int) -> int:
+    """Touch the places of a table that are looked at next, all at once: the processor waits for them together."""
+    touched = 0
+    for k in range(first, last):
+        touched += table[base + (hashes[k] & mask)]
+    return touched
+
+
 def insert_block(
-    out: Array, origins: Array, n: int, words: Array, preds: Array, table: Array, mask: int, bits: int, count: int
+    out: Array,
+    origins: Array,
+    hashes: Array,
+    n: int,
+    words: Array,
+    preds: Array,
+    table: Array,
+    mask: int,
+    bits: int,
+    count: int,
 ) -> int:
     """Keep those of the successors that are new: behind the states that there are. How many there are then."""
     low = (1 << bits) - 1
+    touched = 0
     for k in range(n):
-        h = hashed(out, k * STRIDE)
+        if k % 32 == 0:
+            touched += fetch(table, 0, mask, hashes, k, min(k + 32, n))
+        h = hashes[k]
         slot = h & mask
         tag = (h >> 32 & 0xFFFFFFFF) >> bits << bits
         while True:
@@ -116,35 +164,54 @@ def insert_block(
                 if same:
                     break
             slot = slot + 1 & mask
-    return count
+    return count if touched >= 0 else -1  # it always is; nothing that is fetched may be left out as useless
+
+
+def share_block(hashes: Array, part: int, n: int, cap: int, owners: int, lists: Array, lengths: Array) -> int:
+    """Sort the successors that one worker found by owner: for each a list of their places, in order."""
+    first = part * owners
+    for owner in range(owners):
+        lengths[first + owner] = 0
+    for k in range(part * cap, part * cap + n):
+        mine = first + owner_of(hashes[k], owners)
+        lists[mine * cap + lengths[mine]] = k
+        lengths[mine] += 1
+    return 0
 
 
 def claim_block(
     out: Array,
-    counts: Array,
+    hashes: Array,
+    lists: Array,
+    lengths: Array,
     parts: int,
     cap: int,
     owner: int,
-    owners: int,
     words: Array,
     table: Array,
     mask: int,
     bits: int,
     count: int,
     marks: Array,
+    counts: Array,
 ) -> int:
     """The first half of `insert_block`, for the states of one owner among the successors that several workers found,
     part after part. An entry for a new state holds its place in `out`, counted from the number of states on; its slot
-    plus 1 stands in `marks`. `counts[parts * (owner + 1) + part]` is the number of new ones."""
+    plus 1 stands in `marks`. `counts[owner * parts + part]` is the number of new ones."""
     low = (1 << bits) - 1
     base = owner * (mask + 1)
     found = 0
+    touched = 0
     for part in range(parts):
+        listed = (part * parts + owner) * cap
+        owned = lengths[part * parts + owner]
         new = 0
-        for k in range(part * cap, part * cap + counts[part]):
-            h = hashed(out, k * STRIDE)
-            if owner_of(h, owners) != owner:
-                continue
+        for j in range(owned):
+            if j % 32 == 0:
+                for i in range(j, min(j + 32, owned)):
+                    touched += table[base + (hashes[lists[listed + i]] & mask)]
+            k = lists[listed + j]
+            h = hashes[k]
             slot = h & mask
             tag = (h >> 32 & 0xFFFFFFFF) >> bits << bits
             marks[k] = 0
@@ -169,9 +236,9 @@ def claim_block(
                     if same:
                         break
                 slot = slot + 1 & mask
-        counts[parts * (owner + 1) + part] = new
+        counts[owner * parts + part] = new
         found += new
-    return found
+    return found if touched >= 0 else -1
 
 
 def keep_block(
@@ -215,14 +282,23 @@ def fill_table(words: Array, count: int, table: Array, mask: int, bits: int, own
 
 
 def find_block(
-    out: Array, n: int, words: Array, table: Array, mask: int, bits: int, owners: int, targets: Array, at: int
+    out: Array,
+    hashes: Array,
+    n: int,
+    words: Array,
+    table: Array,
+    mask: int,
+    bits: int,
+    owners: int,
+    targets: Array,
+    at: int,
 ) -> int:
     """The numbers of states that are in the table, from a place of `targets` on; -1 for those that are not. How many
     are."""
     low = (1 << bits) - 1
     found = 0
     for k in range(n):
-        h = hashed(out, k * STRIDE)
+        h = hashes[k]
         base = owner_of(h, owners) * (mask + 1)
         slot = h & mask
         tag = (h >> 32 & 0xFFFFFFFF) >> bits << bits
@@ -248,4 +324,11 @@ def link_block(out: Array, origins: Array, n: int, offsets: Array, marks: Array,
     for k in range(n):
         offsets[origins[k] + 1] += 1
         marks[at + k] = out[k * STRIDE + WORDS] if STRIDE > WORDS else 0
+    return 0
+
+
+def hash_block(words: Array, n: int, hashes: Array) -> int:
+    """The hashes of states."""
+    for k in range(n):
+        hashes[k] = hashed(words, k * WORDS)
     return 0

@@ -13,10 +13,12 @@ from itertools import pairwise
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.shapes import LARGEST, WORD, Shape, UnpackableError, from_number, shape, to_number
-from fsmdsl.step.cascade import LONGEST_ROUND, message_order
+from fsmdsl.step.cascade import LONGEST_ROUND
 from fsmdsl.step.universe import Universe
 from fsmdsl.step.world import Message, Pending, World
-from fsmdsl.walk import effects, expressions, operands
+from fsmdsl.walk import effects
+
+MORE_AWAITED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Box:
     length: int
     """The place of their number; the messages come behind it."""
     events: tuple[m.Event, ...]
-    """The receiver's events; a message says which by its place here."""
+    """The receiver's events that the channel carries; a message says which by its place here."""
     shapes: tuple[tuple[Shape, ...], ...]
     """Those of the arguments of each event."""
     argument_bits: int
@@ -65,7 +67,7 @@ class Layout:
 
     universe: Universe
     columns: dict[tuple[str, str], int] = field(default_factory=dict)
-    """By machine and name: of fields; of the state, `""`; of whether the instance waited, `wait`."""
+    """By machine and name: of fields; of the state, `""`; of whether it waited, `wait`, if it awaits answers."""
     shapes: list[Shape] = field(default_factory=list)
     """Of every place of the row."""
     boxes: list[Box] = field(default_factory=list)
@@ -82,6 +84,9 @@ class Layout:
     writes: int = 0
     cut: int = 0
     mark: int = 0
+    waited: int | None = None
+    """Scratch: instances that have followed a transition without event in this round, as bits. Those that may wait for
+    an answer have a column instead, which is part of the world."""
     choice: int = 0
     """Scratch: one place for each instance, for the transition that it takes in a crash."""
     copied: int = 0
@@ -92,11 +97,21 @@ class Layout:
     params: dict[int, int] = field(default_factory=dict)
     """What stands in places that never change."""
     history: int = 0
+    doubt: int = 0
+    """Whether members of symmetric sets are told apart, and how."""
+    stack: int = 0
+    """Where the first free place of the stack of rows is kept, which ends at `stack_end`."""
+    stack_end: int = 0
 
     @property
     def row(self) -> int:
         """The number of places that make up a world."""
         return len(self.shapes)
+
+    @property
+    def kept(self) -> int:
+        """How many numbers tell whether a round comes back: the words, and who has waited."""
+        return self.words + (self.waited is not None)
 
     def reserve(self, places: int) -> int:
         """Places behind everything else."""
@@ -116,9 +131,7 @@ class Layout:
                 row[self.columns[machine.qualified, "wait"] + n] = 1
         for box, held in zip(self.boxes, world.channels, strict=True):
             row[box.length] = len(held)
-            numbers = [self._message_number(box, x) for x in held]
-            listed = sorted(numbers) if box.channel.order == "bag" else numbers
-            row[box.first : box.first + len(held)] = listed
+            row[box.first : box.first + len(held)] = [self._message_number(box, x) for x in held]
         for n, p in enumerate(world.pending):
             row[self.pending + n] = self.awaited.index(p) + 1
         if self.down is not None:
@@ -165,8 +178,6 @@ class Layout:
                 for p, s, at in parameters
             ]
             found.append(Message(box.events[event].name, tuple(values)))
-        if box.channel.order == "bag":
-            found.sort(key=message_order(self.universe, box.channel))
         return found
 
     # Words
@@ -201,8 +212,6 @@ def leaf_number(machine: m.Machine, name: str) -> int:
 
 def lay_out(universe: Universe, marked: bool = False) -> Layout:
     """The layout of a system, with room for the mark of a step if it shall have one. Raises `UnpackableError`."""
-    if universe.fault is not None:
-        raise UnpackableError("an initial value is impossible")
     if len(universe.machines) > LARGEST:
         raise UnpackableError(f"{len(universe.machines)} instances, more than {LARGEST}")
     layout = Layout(universe)
@@ -219,6 +228,8 @@ def lay_out(universe: Universe, marked: bool = False) -> Layout:
         layout.down = _add(layout, 1, Shape(0, 1))
     _into_words(layout)
     _add_scratch(layout, marked)
+    if universe.fault is not None and layout.decode(layout.encode(universe.start)) != universe.start:
+        raise UnpackableError("an initial value is impossible")
     return layout
 
 
@@ -247,13 +258,40 @@ def _add_pending(layout: Layout) -> None:
     for n, machine in enumerate(layout.universe.machines):
         actions = awaitable(machine)
         layout.awaited += [Pending(n, a.name) for a in actions]
-        layout.pending_places += 2 * bool(actions)
+        layout.pending_places += _most_awaited(machine) if actions else 0
     layout.pending = _add(layout, layout.pending_places, Shape(0, len(layout.awaited)))
+
+
+def _most_awaited(machine: m.Machine) -> int:
+    """How many answers an instance awaits at most. Where answers can lead to ever more questions, room for some more:
+    whoever needs it is told when there is none."""
+    most = max((_asked(machine, t) for t in machine.transitions), default=0)
+    again = max((_asked(machine, t) for t in machine.transitions if isinstance(t.trigger, m.OnOutcome)), default=0)
+    return most if again < 2 else most + MORE_AWAITED
+
+
+def _asked(machine: m.Machine, t: m.Transition) -> int:
+    """How many actions with outcomes a transition calls at most, hooks included: one at the end of each block."""
+    hooks = [h.effects for h in machine.hooks if t.target is not None and _passes(machine, t, h)]
+    return sum(_asks(machine, body) for body in (t.effects, *hooks))
+
+
+def _passes(machine: m.Machine, t: m.Transition, h: m.Hook) -> bool:
+    """May a transition leave or enter the state of a hook?"""
+    assert t.target is not None
+    inside = machine.leaves_of(t.source) if h.kind == "exit" else (machine.entered(t.target),)
+    return any(h.state in machine.ancestors(leaf) for leaf in inside)
+
+
+def _asks(machine: m.Machine, body: Sequence[m.Effect]) -> bool:
+    outcomes = {a.name for a in awaitable(machine)}
+    return any(isinstance(e, m.Request) and e.action in outcomes for e in effects(body))
 
 
 def _add_box(layout: Layout, channel: m.Channel) -> None:
     universe = layout.universe
-    events = universe.model.machines[channel.receiver].events
+    known = universe.model.machines[channel.receiver].events
+    events = tuple(e for e in known if not e.senders or channel.qualified in e.senders)
     shapes = tuple(tuple(shape(p.type, universe) for p in e.parameters) for e in events)
     argument_bits = max((sum(s.bits for s in listed) for listed in shapes), default=0)
     length = _add(layout, 1, Shape(0, channel.bound))
@@ -292,46 +330,31 @@ def _used(layout: Layout) -> Iterator[int]:
 def _add_scratch(layout: Layout, marked: bool) -> None:
     """What a step may change beside the row is copied with it; the rest has a place, and costs nothing."""
     universe = layout.universe
+    rounds = any(has_rounds(x) for x in kinds(universe))
     layout.end = layout.row
-    needed = {"busy": True, "touched": has_rounds(universe), "mark": marked}
+    needed = {"busy": True, "touched": rounds, "mark": marked}
     needed |= dict.fromkeys(("writes", "cut"), has_cuts(universe))
+    needed["waited"] = any(not awaitable(x) and has_rounds(x) for x in kinds(universe))
     for name in (name for name, is_needed in needed.items() if is_needed):
         setattr(layout, name, layout.reserve(1))
-    for machine in kinds(universe):
-        if (machine.qualified, "wait") not in layout.columns and waits(machine):
-            numbers = span(universe, machine.qualified)
-            layout.columns[machine.qualified, "wait"] = layout.reserve(len(numbers)) - numbers.start
     layout.copied = layout.end
     if universe.system.crashes:
         layout.choice = layout.reserve(len(universe.machines))
-    if has_rounds(universe):
-        layout.history = layout.reserve((LONGEST_ROUND + 1) * layout.words)
+    if rounds:
+        layout.history = layout.reserve((LONGEST_ROUND + 1) * layout.kept)
     for machine in kinds(universe):
         for p in machine.params:
             _add_param(layout, machine, p)
 
 
-def has_rounds(universe: Universe) -> bool:
-    """Does a machine of the system have transitions that need no event?"""
-    return any(isinstance(t.trigger, m.Eventless) for x in kinds(universe) for t in x.transitions)
+def has_rounds(machine: m.Machine) -> bool:
+    """Has a machine transitions that need no event?"""
+    return any(isinstance(t.trigger, m.Eventless) for t in machine.transitions)
 
 
 def has_cuts(universe: Universe) -> bool:
     """Can a crash come in the middle of a step?"""
     return any(c.kind != "anywhere" for c in universe.system.crashes)
-
-
-def waits(machine: m.Machine) -> bool:
-    """Does it matter whether an instance has followed a transition in this round?"""
-    return bool(awaitable(machine)) or any(isinstance(e, m.Wait) for e in _expressions(machine))
-
-
-def _expressions(machine: m.Machine) -> Iterator[m.Expr]:
-    guards = (t.guard for t in machine.transitions if t.guard is not None)
-    bodies = (*(t.effects for t in machine.transitions), *(h.effects for h in machine.hooks))
-    inside = (e for body in bodies for effect in effects(body) for e in operands(effect))
-    for e in (*guards, *(x.value for x in machine.lets), *inside):
-        yield from expressions(e)
 
 
 def _add_param(layout: Layout, machine: m.Machine, p: m.Param) -> None:
@@ -340,4 +363,7 @@ def _add_param(layout: Layout, machine: m.Machine, p: m.Param) -> None:
     column = layout.reserve(len(numbers)) - numbers.start
     layout.param_columns[machine.qualified, p.name] = column
     for n in universe.instances_of(machine.qualified):
-        layout.params[column + n] = to_number(p.type, universe.params[n][p.name], universe)
+        value = universe.params[n][p.name]
+        layout.params[column + n] = to_number(p.type, value, universe)
+        if from_number(p.type, layout.params[column + n], universe) != value:
+            raise UnpackableError("the value of a parameter is impossible")

@@ -22,6 +22,11 @@ class Memory:
         self.address = ctypes.addressof(self._kept)
         self.numbers = memoryview(self._map).cast("B").cast(kind)
 
+    def fill(self, byte: int) -> None:
+        """The same in every byte."""
+        self._map.seek(0)
+        self._map.write(bytes((byte,)) * len(self._map))
+
     def close(self) -> None:
         """Give it back."""
         self.numbers.release()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -25,16 +26,31 @@ from fsmdsl.explore.packed.lower import Lowered
 
 Function = Callable[..., int]
 
-OF_SYSTEM = {"expand_block": "qiiquiqq", "note_block": "qiiqq", "hold_block": "qiiqqi"}
+OF_SYSTEM = {"expand_block": "qiiquqiqq", "note_block": "qiiqq", "hold_block": "qiiqqi"}
 """Types of the arguments: i a number, q an array of 64-bit numbers, u one of 32-bit numbers without sign."""
 
 OF_ALL = {
-    "insert_block": "quiquuiii",
-    "claim_block": "qqiiiiquiiiq",
+    "insert_block": "quqiquuiii",
+    "claim_block": "qquqiiiquiiiqq",
+    "drop_repeated": "quqiqi",
+    "share_block": "qiiiiuq",
     "keep_block": "quiiqquuii",
     "fill_table": "qiuiiii",
-    "find_block": "qiquiiiqi",
+    "find_block": "qqiquiiiqi",
+    "hash_block": "qiq",
     "link_block": "quiqqi",
+}
+
+OF_RANKS = {
+    "address_block": "qquiuiqiiqqq",
+    "admit_block": "qiqiiuiiqq",
+    "sort_keys": "qqiqqq",
+    "share_keys": "qiiiq",
+    "number_keys": "qiiq",
+    "arrange_block": "qqiqiiquuuqiq",
+    "choose_block": "quuiiiiiqi",
+    "take_keys": "qiq",
+    "place_block": "qqiquui",
 }
 
 MISSING = "compiled search needs the extra `fast`: pip install 'fsmdsl[fast]'"
@@ -59,8 +75,8 @@ class Job:
         return folder() / f"{sha256(json.dumps(made_from).encode()).hexdigest()}.obj"
 
 
-def jobs(lowered: Lowered) -> tuple[Job, Job]:
-    """One for the system, and one that all systems of so many words share."""
+def jobs(lowered: Lowered, ranks: bool = False) -> tuple[Job, ...]:
+    """One for the system, and one that all systems of so many words share; one more for a search over ranks."""
     board = lowered.board
     words = {"WORDS": lowered.layout.words, "STRIDE": lowered.stride}
     places = {
@@ -68,16 +84,24 @@ def jobs(lowered: Lowered) -> tuple[Job, Job]:
         "NEXT": lowered.size,
     }  # fmt: skip
     system, everyone = _kernels()
-    return Job((lowered.text, system), {**words, **places}, OF_SYSTEM), Job((everyone,), words, OF_ALL)
+    made = [Job((lowered.text, system), {**words, **places}, OF_SYSTEM), Job((everyone,), words, OF_ALL)]
+    if ranks:
+        made.append(Job((everyone, _parts("ranked.py")[-1]), words, OF_RANKS))
+    return tuple(made)
 
 
 @cache
 def _kernels() -> tuple[str, str]:
     """The text of `kernels`, without types: the part that knows a system's functions, and the part that does not."""
-    text = (Path(__file__).parent / "kernels.py").read_text(encoding="utf-8")
+    _, both, system, everyone = _parts("kernels.py")
+    return both + system, both + everyone
+
+
+def _parts(name: str) -> list[str]:
+    """The parts of a text of functions, without types."""
+    text = (Path(__file__).parent / name).read_text(encoding="utf-8")
     plain = re.sub(r": (?:Array|int)\b|\s*-> int", "", text)
-    _, system, everyone = re.split(r"^# of .*-+$", plain, flags=re.MULTILINE)
-    return system, everyone
+    return re.split(r"^# of .*-+$", plain, flags=re.MULTILINE)
 
 
 def folder() -> Path:
@@ -90,10 +114,19 @@ def folder() -> Path:
 @cache
 def _machine() -> tuple[str, ...]:
     """What compiled code depends on beside its text."""
-    import llvmlite.binding as llvm
-
     compiler = (Path(__file__).parent / "compile.py").read_text(encoding="utf-8")
-    return (_version("numba"), _version("llvmlite"), llvm.get_host_cpu_name(), sys.version, compiler)
+    return (_version("numba"), _version("llvmlite"), *_processor(), sys.version, compiler)
+
+
+def _processor() -> tuple[str, ...]:
+    """What the processor can do, as far as the system tells without asking a compiler."""
+    kinds = ("model name", "flags", "Features", "CPU part")
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            first = file.read().split("\n\n", 1)[0]
+            return tuple(line for line in first.splitlines() if line.startswith(kinds))
+    except OSError:
+        return platform.machine(), platform.processor()
 
 
 def _version(name: str) -> str:
@@ -109,8 +142,8 @@ def _version(name: str) -> str:
 class Compilation:
     """Objects under way. They are made by other processes, one each, while this one goes on."""
 
-    def __init__(self, lowered: Lowered) -> None:
-        self._jobs = jobs(lowered)
+    def __init__(self, lowered: Lowered, ranks: bool = False) -> None:
+        self._jobs = jobs(lowered, ranks)
         self._running = [_start(job) for job in self._jobs if not job.target().exists()]
         self.failed: str | None = None
 

@@ -110,6 +110,10 @@ class Plain:
         """The number of a state."""
         return self.number.get(words)
 
+    def noted(self, place: int) -> int:
+        """What was noted at a place of a row, if anything was."""
+        return max(self.board[place], self._row[place])
+
     def fired(self) -> int:
         """Steps taken."""
         return self.board[self.lowered.board.fired]
@@ -131,7 +135,24 @@ def functions(lowered: Lowered) -> dict[str, Callable[..., Any]]:
     def copy(s: list[int], t: list[int]) -> None:
         t[:copied] = s[:copied]
 
-    namespace.update(copy=copy, ones=int.bit_count, lowest=lambda x: (x & -x).bit_length() - 1)
+    def keep(t: list[int], at: int) -> None:
+        t[at : at + copied] = t[:copied]
+
+    def bring(t: list[int], at: int) -> None:
+        t[:copied] = t[at : at + copied]
+
+    def same(t: list[int], at: int) -> bool:
+        return t[:copied] == t[at : at + copied]
+
+    namespace.update(
+        copy=copy,
+        keep=keep,
+        bring=bring,
+        same=same,
+        ones=int.bit_count,
+        lowest=lambda x: (x & -x).bit_length() - 1,
+        highest=lambda x: 1 << x.bit_length() - 1 if x > 0 else 0,
+    )
     return namespace
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from time import perf_counter
 
 from fsmdsl.explore.liveness import Graph, Plan
 from fsmdsl.explore.packed.asked import conditions, of_atoms
 from fsmdsl.explore.packed.compiled import Compiled
-from fsmdsl.explore.packed.lower import Lowered, lower
+from fsmdsl.explore.packed.engine import Engine
+from fsmdsl.explore.packed.lower import Doubt, Lowered, lower
 from fsmdsl.explore.packed.memory import available
-from fsmdsl.explore.packed.native import Compilation, missing
-from fsmdsl.explore.packed.plain import Plain
+from fsmdsl.explore.packed.native import Compilation, cached, missing
+from fsmdsl.explore.packed.plain import Plain, row
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.refired import Refired
 from fsmdsl.explore.searched import Finding, Question, explained, fault_key, questions
+from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.explore.verdict import Limits, Means, Progress
 from fsmdsl.step import FaultError, Universe, World, enabled, fire
@@ -45,12 +47,14 @@ class PackedSearch:
         means: Means,
         progress: Callable[[Progress], None] | None = None,
         plan: Plan | None = None,
+        reduction: Reduction | None = None,
     ) -> None:
         self.universe = universe
         self.questions = questions(universe)
         self.stopped: str | None = None
         self.note: str | None = None
         """Why the search was slower than it could be."""
+        self.undecided: str | None = None
         self._asked = conditions(self.questions)
         self.plan = plan
         self.lowered: Lowered = lower(
@@ -58,13 +62,20 @@ class PackedSearch:
             list(self._asked.values()),
             () if plan is None else of_atoms(plan),
             () if plan is None else plan.obligations,
+            reduction,
         )
+        self.reduced: tuple[str, ...] = () if reduction is None else reduction.names
+        self.refused: Mapping[str, str] = {} if reduction is None else reduction.refused
+        """Why sets are not reduced, by name."""
+        self.doubt: Doubt | None = None
+        """How members of a symmetric set are told apart: then what was found means nothing."""
         self._limits, self._means, self._progress = limits, means, progress
         self._memory = limits.memory or available() * 3 // 4
         self._begun = self._told = perf_counter()
         layout = self.lowered.layout
         self._plain = Plain(self.lowered, layout.pack(layout.encode(universe.start)))
-        self.engine: Plain | Compiled = self._plain
+        self._canonical = self._plain.functions.get("canonical")
+        self.engine: Engine = self._plain
         self._compilation: Compilation | None = None
 
     # Going through
@@ -72,9 +83,13 @@ class PackedSearch:
     def run(self) -> None:
         """Search until there is nothing new, or a limit is reached."""
         try:
-            if self._means.compiled:
+            if self._means.compiled or (self._means.compiled is None and cached(self.lowered)):
                 self._compile(wait=True)
+                if self._ready():
+                    self._change_over()
             while not self.engine.run(self._pause, self._limits.states):
+                if self.doubt is not None:
+                    break
                 if self.stopped is None and self._ready() and isinstance(self.engine, Plain):
                     self._change_over()
                 elif self.stopped is None:
@@ -87,7 +102,8 @@ class PackedSearch:
         finally:
             if self._compilation is not None:
                 self._compilation.stop()
-        self._finish()
+        if not self._doubted():
+            self._finish()
 
     def _limit(self) -> str:
         most = self._limits.states
@@ -100,6 +116,8 @@ class PackedSearch:
 
     def _pause(self) -> bool:
         """Should the engine stop, for good or to give way to a faster one?"""
+        if self._doubted():
+            return True
         now = perf_counter()
         seconds = self._limits.seconds
         if seconds is not None and now - self._begun > seconds:
@@ -116,6 +134,13 @@ class PackedSearch:
             self._compile(wait=processors() == 1)
             return self._ready()
         return False
+
+    def _doubted(self) -> bool:
+        """Has it come up that the members of a symmetric set are told apart?"""
+        if self.doubt is None and self.lowered.doubts and isinstance(self.engine, Plain | Compiled):
+            number = self.engine.noted(self.lowered.layout.doubt)
+            self.doubt = self.lowered.doubts[number - 1] if number else None
+        return self.doubt is not None
 
     def _state_of_things(self, now: float) -> Progress:
         frontier = self.engine.frontier
@@ -223,11 +248,21 @@ class PackedSearch:
 
     def number(self, world: World) -> int | None:
         """The number of the state of a world, if it was found."""
+        assert isinstance(self.engine, Plain | Compiled)
+        return self.engine.find(self._words(world))
+
+    def _words(self, world: World) -> tuple[int, ...]:
+        """The words of the state that stands for a world."""
         layout = self.lowered.layout
-        return self.engine.find(layout.pack(layout.encode(world)))
+        numbers = layout.encode(world)
+        if self._canonical is not None:
+            numbers += row(self.lowered)[len(numbers) :]
+            self._canonical(numbers)
+        return layout.pack(numbers)
 
     def graph(self) -> Graph:
         """Every state and step, with what the plan asks about them."""
+        assert isinstance(self.engine, Plain | Compiled)
         return self.engine.graph()
 
     def explored(self) -> Refired:
@@ -250,11 +285,10 @@ class PackedSearch:
         return Trace(self.universe, self.universe.start, tuple(entries))
 
     def _entry(self, world: World, words: tuple[int, ...]) -> Entry:
-        """The first step that leads from a world to a state."""
-        layout = self.lowered.layout
+        """The first step that leads from a world to a state, or to one that differs in who is who."""
         for step in enabled(self.universe, world):
             result = fire(self.universe, world, step)
-            if result.fault is None and layout.pack(layout.encode(result.world)) == words:
+            if result.fault is None and self._words(result.world) == words:
                 return Entry(step, result.cascade, result.world)
         raise ValueError("no step of the definition leads to a state that was found")
 

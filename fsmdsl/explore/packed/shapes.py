@@ -2,7 +2,7 @@
 
 A bool is 0 or 1, a range itself, an enum's member its place, an instance its number, none -1 (or far below, where
 numbers may be negative), a set a bit for each possible element, a list its length and then its elements, lowest bits
-first.
+first. An element stands in a set or list as its code: its place among the values there are, none first.
 """
 
 from __future__ import annotations
@@ -78,6 +78,8 @@ def shape(t: m.Type, roster: Roster) -> Shape:
             inner = shape(of, roster)
             if inner.none is not None:
                 raise UnpackableError("a value that may be none in two ways")
+            if inner.low <= FAR_BELOW:
+                raise UnpackableError(f"numbers down to {inner.low}, or none")
             return Shape(inner.low, inner.high, -1 if inner.low >= 0 else FAR_BELOW)
         case m.SetType(of):
             return Shape(0, (1 << _fitting(element(of, roster).codes, "a set of too many possible elements")) - 1)
@@ -91,15 +93,10 @@ def shape(t: m.Type, roster: Roster) -> Shape:
 
 
 def element(of: m.Type, roster: Roster) -> Shape:
-    """The numbers of the elements of a set or list; none, where it may be one, is the lowest."""
+    """The numbers of the elements of a set or list."""
     if isinstance(of, m.SetType | m.ListType):
         raise UnpackableError("a set or list of sets or lists")
-    s = shape(of, roster)
-    if s.none is None:
-        return s
-    if s.none != s.low - 1:
-        raise UnpackableError("a set or list of numbers that may be negative or none")
-    return Shape(s.none, s.high)
+    return shape(of, roster)
 
 
 def _fitting(bits: int, what: str) -> int:
@@ -121,8 +118,8 @@ def to_number(t: m.Type, value: Value, roster: Roster) -> int:
         case m.EnumType(members=members), str():
             return members.index(value)
         case m.SetType(of), frozenset():
-            low = element(of, roster).low
-            return sum(1 << (to_number(of, x, roster) - low) for x in value)
+            inner = element(of, roster)
+            return sum(1 << inner.code(to_number(of, x, roster)) for x in value)
         case m.ListType(of, bound), tuple():
             return _listed(element(of, roster), bound, [to_number(of, x, roster) for x in value])
         case _, bool() | int():
@@ -151,7 +148,7 @@ def from_number(t: m.Type, number: int, roster: Roster) -> Value:
             return None if number == shape(t, roster).none else from_number(of, number, roster)
         case m.SetType(of):
             inner = element(of, roster)
-            return frozenset(from_number(of, inner.low + n, roster) for n in range(inner.codes) if number >> n & 1)
+            return frozenset(from_number(of, inner.number(n), roster) for n in range(inner.codes) if number >> n & 1)
         case m.ListType(of, bound):
             return tuple(_elements_listed(of, bound, number, roster))
         case m.NoneType() | m.NeverType() | m.ErrorType():

@@ -7,22 +7,24 @@ spec's text gets here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fsmdsl.explore.liveness.plan import Obligation
 from fsmdsl.explore.packed.layout import Layout, lay_out
-from fsmdsl.explore.packed.lower import whole
-from fsmdsl.explore.packed.lower.context import Context
+from fsmdsl.explore.packed.lower import channels, orders, whole
+from fsmdsl.explore.packed.lower.canonical import canonical
+from fsmdsl.explore.packed.lower.context import Context, Doubt
 from fsmdsl.explore.packed.lower.handlers import handler
 from fsmdsl.explore.packed.lower.helpers import helpers
 from fsmdsl.explore.packed.lower.offers import Offers
 from fsmdsl.explore.packed.lower.packing import pack, unpack
 from fsmdsl.explore.packed.lower.questions import Asked, ask, stuck
 from fsmdsl.explore.packed.shapes import LARGEST
+from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.step.universe import Universe
 
-__all__ = ["Asked", "Board", "Lowered", "lower"]
+__all__ = ["Asked", "Board", "Doubt", "Lowered", "lower"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Lowered:
     """Whether every successor comes with the mark of its step, behind its words."""
     asked: int
     atoms: int
+    doubts: tuple[Doubt, ...] = ()
+    """What the place of a doubt says, from 1 on."""
 
     @property
     def stride(self) -> int:
@@ -69,23 +73,23 @@ class Lowered:
         return self.layout.words + self.marked
 
 
-Canonical = Callable[[Context], list[str]]
-
-
 def lower(
     universe: Universe,
     asked: Sequence[Asked],
     atoms: Sequence[Asked] = (),
     obligations: Sequence[Obligation] = (),
-    canonical: Canonical | None = None,
+    reduction: Reduction | None = None,
 ) -> Lowered:
     """The module of a system, and of what is asked about it. Raises `UnpackableError`.
 
-    With `obligations`, every successor comes with a mark: a bit for each that the step fulfils. `canonical` writes the
-    function that brings a row into the order that stands for all its likes.
+    With `obligations`, every successor comes with a mark: a bit for each that the step fulfils. With a `reduction`, every
+    successor is brought into the order that stands for all worlds that differ in who is who.
     """
     context = Context(lay_out(universe, bool(obligations)), obligations=obligations)
+    context.reduction = reduction or Reduction()
     layout = context.layout
+    if context.reduction.sets:
+        orders.reserve(context)
     current, fired, led, dead = (layout.reserve(1) for _ in range(4))
     answered, answers = layout.reserve(groups(len(asked))), layout.reserve(len(asked))
     offers = Offers(context, led)
@@ -96,19 +100,21 @@ def lower(
     if layout.down is not None:
         parts.append(whole.recovery(context))
     parts.append(_handlers(context))
-    if canonical is not None:
+    parts.append(orders.functions(context))
+    if context.reduction.sets:
         parts.append(canonical(context))
     codes = context.sites.end
     faults = layout.reserve(codes)
     board = Board(current, fired, led, answered, answers, dead, faults, codes, context.followed, context.guards)
-    first = [helpers(layout), pack(layout), unpack(layout), whole.answers(context)]
+    first = [helpers(layout), channels.orders(context), pack(layout), unpack(layout), whole.answers(context)]
     if context.rounds:
         first.append(whole.returned(context))
-    arrive = _arrive(context, board, bool(obligations), canonical is not None)
+    arrive = _arrive(context, board, bool(obligations), bool(context.reduction.sets))
     parts += [_note(board, len(asked)), _hold(len(atoms))]
     text = "\n\n".join("\n".join(part).strip("\n") for part in [*first, *parts, arrive, expand] if part)
     head = f'"""{universe.system.name}: every step, on rows of numbers."""'
-    return Lowered(layout, f"{head}\n\n{text}\n", board, layout.end, bool(obligations), len(asked), len(atoms))
+    return Lowered(layout, f"{head}\n\n{text}\n", board, layout.end, bool(obligations), len(asked), len(atoms),
+        tuple(context.doubts))
 
 
 def _questions(context: Context, asked: Sequence[Asked], atoms: Sequence[Asked]) -> list[str]:

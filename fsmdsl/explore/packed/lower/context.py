@@ -8,11 +8,20 @@ from dataclasses import dataclass, field
 
 from fsmdsl import model as m
 from fsmdsl.explore.liveness.plan import Obligation
-from fsmdsl.explore.packed.layout import Layout, has_cuts, has_rounds
+from fsmdsl.explore.packed.layout import Layout, has_cuts, has_rounds, kinds
 from fsmdsl.explore.packed.lower.facts import Known, without
 from fsmdsl.explore.packed.lower.sites import Sites
 from fsmdsl.explore.packed.lower.writer import Writer
+from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.step.universe import Universe
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """How a search can find that members of symmetric sets are told apart."""
+
+    sets: tuple[str, ...]
+    why: str
 
 
 @dataclass(slots=True)
@@ -29,6 +38,10 @@ class Context:
     """Where it is kept that a guard was false; behind it, that it was true."""
     obligations: Sequence[Obligation] = ()
     """What fairness asks; each has a bit of a step's mark."""
+    reduction: Reduction = field(default_factory=Reduction)
+    doubts: list[Doubt] = field(default_factory=list)
+    loops: list[list[str]] = field(default_factory=list)
+    """The functions of each loop that is run in every order."""
 
     @property
     def universe(self) -> Universe:
@@ -36,7 +49,8 @@ class Context:
 
     @property
     def rounds(self) -> bool:
-        return has_rounds(self.universe)
+        """Are there transitions that need no event?"""
+        return any(has_rounds(x) for x in kinds(self.universe))
 
     @property
     def cuts(self) -> bool:
@@ -53,6 +67,13 @@ class Context:
         if key not in self.wanted:
             self.wanted[key] = f"on_{machine.name}_{trigger.replace('.', '_')}_{len(self.wanted)}"
         return self.wanted[key]
+
+    def doubt(self, names: Sequence[str], why: str) -> int:
+        """The number of a doubt, from 1 on."""
+        found = Doubt(tuple(names), why)
+        if found not in self.doubts:
+            self.doubts.append(found)
+        return self.doubts.index(found) + 1
 
     def followed_bits(self, machine: m.Machine, transition: int) -> dict[int, int]:
         """By instance: the bits of what is fulfilled when it follows a transition."""

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.explore.packed.layout import Box
+from fsmdsl.explore.packed.layout import Box, awaitable
+from fsmdsl.explore.packed.lower.channels import put
 from fsmdsl.explore.packed.lower.context import Scope
-from fsmdsl.explore.packed.lower.convert import converted, misfit, shape_of
-from fsmdsl.explore.packed.lower.expressions import collected, machine_of, reference, value
+from fsmdsl.explore.packed.lower.convert import coded, converted, element_of, misfit, placed
+from fsmdsl.explore.packed.lower.expressions import machine_of, reference, value
 from fsmdsl.explore.packed.lower.loops import loop
-from fsmdsl.explore.packed.lower.sites import CUT, FULL
-from fsmdsl.explore.packed.shapes import element
+from fsmdsl.explore.packed.lower.orders import in_every_order, members_in
+from fsmdsl.explore.packed.lower.sets import bit, collected
+from fsmdsl.explore.packed.lower.sites import BUSY, CUT, FULL, REENTRANCE
+from fsmdsl.explore.packed.lower.widen import widened_effects, within
 from fsmdsl.step.world import Pending
 
 
 def perform(scope: Scope, effects: Sequence[m.Effect]) -> None:
     """Effects, one after the other."""
+    _perform(scope, widened_effects(scope.context.universe, effects))
+
+
+def _perform(scope: Scope, effects: Sequence[m.Effect]) -> None:
     for e in effects:
         match e:
             case m.Assign():
@@ -78,43 +86,43 @@ def wrote(scope: Scope) -> None:
 
 
 def _change(scope: Scope, e: m.Change) -> None:
-    w = scope.writer
     owner, machine = _owner(scope, e)
-    item = w.named(value(scope, e.item))
+    item = scope.writer.named(value(scope, e.item))
     place = scope.at(scope.context.column(machine.qualified, e.name), owner)
-    have = e.item.type
-    if isinstance(e.type, m.SetType):
-        of = element(e.type.of, scope.context.universe)
-        wide = shape_of(scope, have)
-        bit = f"1 << {item} - {of.low}" if of.low else f"1 << {item}"
-        if e.kind == "add":
-            refuse(scope, misfit(scope, item, have, e.type.of))
-            w.line(f"{place} |= {bit}")
-        elif wide.low < of.low or wide.high > of.high or wide.none is not None:
-            with w.block(f"if {of.low} <= {item} <= {of.high}:"):
-                w.line(f"{place} &= ~({bit})")
-        else:
-            w.line(f"{place} &= ~({bit})")
+    assert isinstance(e.type, m.SetType | m.ListType)
+    if isinstance(e.type, m.ListType) and e.kind == "add":
+        length = scope.writer.named(f"{place} & {(1 << e.type.bound.bit_length()) - 1}")
+        refuse(scope, [(f"{length} == {e.type.bound}", "overflow"), *misfit(scope, item, e.item.type, e.type.of)])
+        _append(scope, e, e.type, place, item, length)
+    elif e.kind == "add":
+        refuse(scope, misfit(scope, item, e.item.type, e.type.of))
+        code = coded(scope, converted(scope, item, e.item.type, e.type.of), element_of(scope, e.type))
+        scope.writer.line(f"{place} |= {bit(code)}")
     else:
-        assert isinstance(e.type, m.ListType)
-        _change_list(scope, e, e.type, place, item)
+        conditions, code = placed(scope, item, e.item.type, e.type.of)
+        with scope.writer.block(f"if {' and '.join(conditions)}:") if conditions else nullcontext():
+            if isinstance(e.type, m.ListType):
+                _take_out(scope, e.type, place, code)
+            else:
+                scope.writer.line(f"{place} &= ~({bit(code)})")
     if next(f for f in machine.fields if f.name == e.name).durable:
         wrote(scope)
 
 
-def _change_list(scope: Scope, e: m.Change, t: m.ListType, place: str, item: str) -> None:
-    w, of, at = scope.writer, element(t.of, scope.context.universe), t.bound.bit_length()
-    length = w.named(f"{place} & {(1 << at) - 1}")
-    code = f"({item} - {of.low})" if of.low else item
-    if e.kind == "add":
-        refuse(scope, [(f"{length} == {t.bound}", "overflow"), *misfit(scope, item, e.item.type, t.of)])
-        w.line(f"{place} = ({place} | {code} << {at} + {length} * {of.bits}) + 1")
-        return
-    # Behind the first such item, everything moves up by one.
+def _append(scope: Scope, e: m.Change, t: m.ListType, place: str, item: str, length: str) -> None:
+    of, at = element_of(scope, t), t.bound.bit_length()
+    code = coded(scope, converted(scope, item, e.item.type, t.of), of)
+    scope.writer.line(f"{place} = ({place} | {code} << {at} + {length} * {of.bits}) + 1")
+
+
+def _take_out(scope: Scope, t: m.ListType, place: str, code: str) -> None:
+    """Behind the first such item, everything moves up by one."""
+    w, of, at = scope.writer, element_of(scope, t), t.bound.bit_length()
+    code = w.named(code)
     found, n, kept = w.name(), w.name(), w.name()
     w.line(f"{found} = -1")
     with (
-        w.block(f"for {n} in range({length}):"),
+        w.block(f"for {n} in range({place} & {(1 << at) - 1}):"),
         w.block(f"if {found} < 0 and {place} >> {at} + {n} * {of.bits} & {(1 << of.bits) - 1} == {code}:"),
     ):
         w.line(f"{found} = {at} + {n} * {of.bits}")
@@ -130,9 +138,12 @@ def _for_each(scope: Scope, e: m.ForEach) -> None:
     over = collected(scope, e.over)
     if not over.lstrip("-").isdigit() and not over.startswith("v"):
         over = _copied(scope, over)
+    if members_in(scope.context, e.over.type):
+        in_every_order(scope, e, over, perform)
+        return
     of = e.over.type.of if isinstance(e.over.type, m.SetType | m.ListType) else m.ERROR
     with loop(scope, e.over.type, over, e.over) as x, scope.binding(e.variable, x, of):
-        perform(scope, e.body)
+        _perform(scope, e.body)
 
 
 def _copied(scope: Scope, text: str) -> str:
@@ -146,10 +157,10 @@ def _branch(scope: Scope, e: m.If) -> None:
     w = scope.writer
     condition = value(scope, e.condition)
     with w.block(f"if {condition}:"):
-        perform(scope, e.then)
+        _perform(scope, e.then)
     if e.otherwise:
         with w.block("else:"):
-            perform(scope, e.otherwise)
+            _perform(scope, e.otherwise)
 
 
 # Events, messages, actions -------------------------------------------------------------------------------------------
@@ -160,35 +171,51 @@ def _send(scope: Scope, e: m.Send) -> None:
     w, context = scope.writer, scope.context
     machine = context.universe.model.machines[e.machine]
     receiver = reference(scope, e.target)
-    event = machine.event_named[e.event]
-    given = [_argument(scope, a, p.type) for a, p in zip(e.arguments, event.parameters, strict=True)]
+    texts = _values(scope, e.arguments)
     if not context.universe.instances_of(e.machine):
         return  # There is nobody to receive it, so the target is none, and that has failed.
+    first = context.sites.several(6 + len(machine.leaves))
+    event = machine.event_named[e.event]
+    if not all(within(a.type, p.type) for a, p in zip(e.arguments, event.parameters, strict=True)):
+        # Whether the receiver is free is looked at before the arguments.
+        _check_free(scope, machine, receiver, first)
+    given = _fitting(scope, texts, e.arguments, event.parameters)
     function = context.handler(machine, e.event)
     code = w.name()
     w.line(f"{code} = {function}({', '.join(['t', receiver, *given])})")
-    first = context.sites.several(6 + len(machine.leaves))
     with w.block(f"if {code} < 0 or {code} > 1:"):
         w.line(f"return {code} if {code} > 0 else {first} - {code}")
 
 
-def _argument(scope: Scope, e: m.Expr, want: m.Type) -> str:
-    """An argument; a fault where its parameter cannot hold it."""
-    text = value(scope, e)
-    if misfit(scope, "x", e.type, want):
-        text = scope.writer.named(text)
-        refuse(scope, misfit(scope, text, e.type, want))
-    return converted(scope, text, e.type, want)
+def _check_free(scope: Scope, machine: m.Machine, receiver: str, first: int) -> None:
+    w = scope.writer
+    with w.block(f"if t[{scope.context.layout.busy}] >> {receiver} & 1:"):
+        w.line(f"return {first + REENTRANCE}")
+    if awaitable(machine):
+        with w.block(f"if awaits(t, {receiver}):"):
+            w.line(f"return {first + BUSY}")
+
+
+def _values(scope: Scope, arguments: Sequence[m.Expr]) -> list[str]:
+    """Arguments: all are computed before any is looked at."""
+    return [scope.writer.named(value(scope, a)) for a in arguments]
+
+
+def _fitting(
+    scope: Scope, texts: Sequence[str], arguments: Sequence[m.Expr], parameters: Sequence[m.Variable]
+) -> list[str]:
+    """Arguments as their parameters want them; a fault where one cannot hold its own."""
+    for text, a, p in zip(texts, arguments, parameters, strict=True):
+        refuse(scope, misfit(scope, text, a.type, p.type))
+    return [converted(scope, text, a.type, p.type) for text, a, p in zip(texts, arguments, parameters, strict=True)]
 
 
 def _request(scope: Scope, e: m.Request) -> None:
     """An action with outcomes is awaited; of others nothing is left once their arguments are known to fit."""
     assert scope.machine is not None
-    assert scope.instance is not None
     w = scope.writer
     action = scope.machine.action_named[e.action]
-    for a, p in zip(e.arguments, action.parameters, strict=True):
-        _argument(scope, a, p.type)
+    _fitting(scope, _values(scope, e.arguments), e.arguments, action.parameters)
     if action.outcomes:
         codes = _codes(scope, scope.machine, e.action)
         with w.block(f"if not expect(t, {codes}):"):
@@ -219,33 +246,17 @@ def _post(scope: Scope, e: m.Post) -> None:
     event = receiver.event_named[e.event]
     place = context.universe.channel_place.get(e.channel)
     box = None if place is None else context.layout.boxes[place]
-    texts = []
-    for n, (a, p) in enumerate(zip(e.arguments, event.parameters, strict=True)):
-        given = w.named(value(scope, a))
-        refuse(scope, misfit(scope, given, a.type, p.type))
-        if box is not None:
-            texts.append(_field_of_message(scope, box, event, n, converted(scope, given, a.type, p.type)))
+    given = _fitting(scope, _values(scope, e.arguments), e.arguments, event.parameters)
     if box is None:
         return
     with w.block(f"if t[{box.length}] >= {box.channel.bound}:"):
         scope.fail("overflow")
+    texts = [_field_of_message(scope, box, event, n, x) for n, x in enumerate(given)]
     number = box.events.index(event) << box.argument_bits
-    put = "put_sorted" if box.channel.order == "bag" else "put"
-    w.line(f"{put}(t, {box.length}, {' | '.join([str(number), *texts])})")
+    w.line(f"{put(context, box)}(t, {box.length}, {' | '.join([str(number), *texts])})")
 
 
 def _field_of_message(scope: Scope, box: Box, event: m.Event, n: int, text: str) -> str:
     """An argument where it stands in a message."""
     place = box.events.index(event)
-    s, at = box.shapes[place][n], box.offsets(place)[n]
-    return f"{coded(scope, text, s.low, s.none)} << {at}"
-
-
-def coded(scope: Scope, text: str, low: int, none: int | None) -> str:
-    """A number as its code."""
-    if none is None:
-        return f"({text} - {low})" if low else text
-    if none == low - 1:
-        return f"({text} + {-none})"
-    name = scope.writer.named(text)
-    return f"(0 if {name} == {none} else {name} - {low - 1})"
+    return f"{coded(scope, text, box.shapes[place][n])} << {box.offsets(place)[n]}"

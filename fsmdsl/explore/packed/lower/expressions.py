@@ -8,27 +8,32 @@ Reads what `step.evaluate` says. What can go wrong (none where an instance is ne
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import comb
+from dataclasses import replace
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.explore.packed.layout import leaf_number
+from fsmdsl.explore.packed.layout import awaitable, leaf_number
+from fsmdsl.explore.packed.lower import sets
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.convert import converted, shape_of
 from fsmdsl.explore.packed.lower.facts import Known, present_if
-from fsmdsl.explore.packed.lower.loops import loop
-from fsmdsl.explore.packed.shapes import UnpackableError, element, to_number
-from fsmdsl.step.values import MOST
+from fsmdsl.explore.packed.lower.widen import body_of, types_of
+from fsmdsl.explore.packed.shapes import LARGEST, UnpackableError, to_number
+
+LARGEST_NUMBER = 1 << 60
+"""Beyond this, sums could be more than a word holds."""
 
 
 def value(scope: Scope, e: m.Expr, want: m.Type | None = None) -> str:
     """The number of an expression, as one of the type wanted."""
     want = want or e.type
+    if isinstance(e.type, m.RangeType) and max(-e.type.low, e.type.high) > LARGEST_NUMBER:
+        raise UnpackableError(f"numbers from {e.type.low} to {e.type.high}")
     match e:
         case m.Constant():
             return str(to_number(want, e.value, scope.context.universe))
         case m.Collection():
-            return _collection(scope, e, want)
+            return sets.collection(scope, e, want)
         case m.Conditional():
             return _conditional(scope, e, want)
         case _:
@@ -54,16 +59,14 @@ def _value(scope: Scope, e: m.Expr) -> str:
         case m.Apply():
             return _apply(scope, e)
         case m.Quantified():
-            return _quantified(scope, e)
+            return sets.quantified(scope, e)
         case m.Derived():
             return _derived(scope, e)
         case m.Self():
             assert scope.instance is not None
             return scope.instance
         case m.Wait():
-            assert scope.instance is not None
-            assert scope.machine is not None
-            return f"({scope.at(scope.context.column(scope.machine.qualified, 'wait'), scope.instance)} == 0)"
+            return _wait(scope)
         case m.Negative(operand=operand):
             return f"(-{value(scope, operand)})"
         case m.InstanceRef():
@@ -122,30 +125,39 @@ def _in_state(scope: Scope, e: m.InState) -> str:
     return text
 
 
+def _wait(scope: Scope) -> str:
+    """Has the instance followed no transition in this round yet?"""
+    assert scope.instance is not None
+    assert scope.machine is not None
+    if awaitable(scope.machine):
+        return f"({scope.at(scope.context.column(scope.machine.qualified, 'wait'), scope.instance)} == 0)"
+    waited = scope.context.layout.waited
+    return "True" if waited is None else f"({scope.row}[{waited}] >> {scope.instance} & 1 == 0)"
+
+
 def is_one_of(text: str, numbers: Sequence[int], count: int) -> str:
-    """Is a number from 0 on one of these?"""
-    if len(numbers) == 1:
-        return f"({text} == {numbers[0]})"
-    if len(numbers) == count:
+    """Is a number from 0 on, below a count, one of these?"""
+    these = sorted(set(numbers))
+    if len(these) == count:
         return "True"
-    return f"({sum(1 << n for n in numbers)} >> {text} & 1 == 1)"
+    if len(these) == 1 or count > LARGEST:
+        return f"({' or '.join(f'{text} == {n}' for n in these) or 'False'})"
+    return f"({sum(1 << n for n in these)} >> {text} & 1 == 1)"
 
 
 def _derived(scope: Scope, e: m.Derived) -> str:
     """The body of a `let`, written out, about its own instance and with its parameters."""
-    let = scope.context.universe.let(e)
+    universe = scope.context.universe
     if e.target is not None:
         instance: str | None = reference(scope, e.target)
         machine: m.Machine | None = machine_of(scope, e.target.type)
     else:
         instance, machine = scope.instance, scope.machine
-    bound = {
-        p.name: (scope.writer.named(value(scope, a, p.type)), p.type)
-        for p, a in zip(let.parameters, e.arguments, strict=True)
-    }
+    pairs = zip(types_of(universe, e).items(), e.arguments, strict=True)
+    bound = {name: (scope.writer.named(value(scope, a, t)), t) for (name, t), a in pairs}
     inner = scope.inner(instance, machine)
     inner.locals = bound
-    return value(inner, let.value, e.type)
+    return value(inner, body_of(universe, e), e.type)
 
 
 # Operators -----------------------------------------------------------------------------------------------------------
@@ -156,39 +168,51 @@ def _logic(scope: Scope, e: m.Logic) -> str:
 
 
 def joined(scope: Scope, operands: Sequence[tuple[m.Expr, bool]], operator: str) -> str:
-    """Conditions (negated where it says so), looked at from left to right and no further than needed."""
-    w = scope.writer
+    """Conditions (negated where it says so), looked at from left to right and no further than needed; those that always
+    have a value and cost little are all looked at, for a processor foresees a jump less well than it adds."""
+    w, sign = scope.writer, " & " if operator == "and" else " | "
     told: list[str] = []
     result = ""
     known: Known = frozenset()
     for x, negated in operands:
-        with w.aside() as lines, scope.knowing(known):
-            w.depth += 1
-            text = value(scope, x)
-            w.depth -= 1
-        known |= present_if(x, (operator == "and") is not negated)
-        text = f"(not {text})" if negated else text
-        if not lines:
-            told.append(text)
-            continue
-        if told or result:
-            result = _so_far(scope, result, told, operator)
-            with w.block(f"if {result}:" if operator == "and" else f"if not {result}:"):
-                w.put(lines)
-                w.line(f"{result} = {text}")
+        lines, text = _easily(scope, x)
+        if text:
+            w.put(lines)
         else:
+            with w.aside() as lines, scope.knowing(known):
+                w.depth += 1
+                text = value(scope, x)
+                w.depth -= 1
+            if told or result:
+                result = _so_far(scope, result, told, sign)
+                with w.block(f"if {result}:" if operator == "and" else f"if not {result}:"):
+                    w.put(lines)
+                    w.line(f"{result} = (not {text})" if negated else f"{result} = {text}")
+                told = []
+                known |= present_if(x, (operator == "and") is not negated)
+                continue
             w.put([line[4:] for line in lines])
-            result = w.name()
-            w.line(f"{result} = {text}")
-        told = []
+        known |= present_if(x, (operator == "and") is not negated)
+        told.append(f"(not {text})" if negated else text)
     if not result:
-        return f"({f' {operator} '.join(told)})"
-    return f"({f' {operator} '.join([result, *told])})" if told else result
+        return f"({sign.join(told)})"
+    return f"({sign.join([result, *told])})" if told else result
 
 
-def _so_far(scope: Scope, result: str, told: list[str], operator: str) -> str:
+def _easily(scope: Scope, e: m.Expr) -> tuple[list[str], str]:
+    """A condition that has a value whatever else is true, and needs no loop; else no text."""
+    failing: list[str] = []
+    trial = replace(scope, fail=failing.append, known=frozenset())
+    with scope.writer.aside() as lines:
+        text = value(trial, e)
+    if failing or any(line.lstrip().startswith(("for ", "while ")) for line in lines):
+        return [], ""
+    return lines, text
+
+
+def _so_far(scope: Scope, result: str, told: list[str], sign: str) -> str:
     """What is known before an operand with lines of its own, in a name."""
-    text = f" {operator} ".join([result, *told] if result else told)
+    text = sign.join([result, *told] if result else told)
     if text == result:
         return result
     name = result or scope.writer.name()
@@ -201,13 +225,13 @@ def _binary(scope: Scope, e: m.Binary) -> str:
         case "=>":
             return joined(scope, [(e.left, True), (e.right, False)], "or")
         case "in":
-            return _contained(scope, e)
+            return sets.contained(scope, e)
         case "==" | "!=" | "<" | "<=" | ">" | ">=":
-            t = _common(scope, e.left.type, e.right.type)
+            t = common(e.left.type, e.right.type)
             left, right = _both(scope, e.left, e.right, t)
             return f"({left} {e.operator} {right})"
         case "+" | "-" | "&" if isinstance(e.type, m.SetType):
-            t = _common(scope, e.left.type, e.right.type)
+            t = common(e.left.type, e.right.type)
             left, right = _both(scope, e.left, e.right, t)
             text = {"+": f"({left} | {right})", "-": f"({left} & ~{right})", "&": f"({left} & {right})"}[e.operator]
             return converted(scope, text, t, e.type)
@@ -229,7 +253,7 @@ def _both(scope: Scope, left: m.Expr, right: m.Expr, t: m.Type, other: m.Type | 
     return first, second
 
 
-def _common(scope: Scope, a: m.Type, b: m.Type) -> m.Type:
+def common(a: m.Type, b: m.Type) -> m.Type:
     """A type that has the numbers of both, so that they can be compared."""
     match a, b:
         case (m.NoneType() | m.NeverType() | m.ErrorType(), _):
@@ -237,47 +261,21 @@ def _common(scope: Scope, a: m.Type, b: m.Type) -> m.Type:
                 b if isinstance(b, m.OptionalType | m.NoneType) or not isinstance(a, m.NoneType) else m.OptionalType(b)
             )
         case (_, m.NoneType() | m.NeverType() | m.ErrorType()):
-            return _common(scope, b, a)
+            return common(b, a)
         case (m.OptionalType(x), m.OptionalType(y)):
-            return m.OptionalType(_common(scope, x, y))
+            return m.OptionalType(common(x, y))
         case (m.OptionalType(x), _):
-            return m.OptionalType(_common(scope, x, b))
+            return m.OptionalType(common(x, b))
         case (_, m.OptionalType(y)):
-            return m.OptionalType(_common(scope, a, y))
+            return m.OptionalType(common(a, y))
         case (m.SetType(x), m.SetType(y)):
-            return m.SetType(_common(scope, x, y))
+            return m.SetType(common(x, y))
         case (m.ListType(x, n), m.ListType(y, k)):
-            return m.ListType(_common(scope, x, y), max(n, k))
+            return m.ListType(common(x, y), max(n, k))
         case (m.RangeType(low, high), m.RangeType(other_low, other_high)):
             return m.RangeType(min(low, other_low), max(high, other_high))
         case _:
             return a
-
-
-def _contained(scope: Scope, e: m.Binary) -> str:
-    """`x in set`, `x in list`."""
-    w = scope.writer
-    over = e.right.type
-    if isinstance(over, m.SetType) and isinstance(over.of, m.SetType):
-        raise UnpackableError("a set of sets that is more than iterated")
-    item = w.named(value(scope, e.left))
-    if isinstance(over, m.ListType):
-        found = w.name()
-        w.line(f"{found} = False")
-        listed, t = w.named(value(scope, e.right)), _common(scope, e.left.type, over.of)
-        with loop(scope, over, listed) as x:
-            same = f"{converted(scope, x, over.of, t)} == {converted(scope, item, e.left.type, t)}"
-            with w.block(f"if {same}:"):
-                w.line(f"{found} = True")
-        return found
-    assert isinstance(over, m.SetType)
-    held = value(scope, e.right)
-    of, given = element(over.of, scope.context.universe), shape_of(scope, e.left.type)
-    shifted = f"{held} >> {item} - {of.low}" if of.low else f"{held} >> {item}"
-    text = f"{shifted} & 1 == 1"
-    if given.low < of.low or given.high > of.high or given.none is not None:
-        return f"({of.low} <= {item} <= {of.high} and {text})"
-    return f"({text})"
 
 
 def _conditional(scope: Scope, e: m.Conditional, want: m.Type) -> str:
@@ -303,78 +301,8 @@ def _conditional(scope: Scope, e: m.Conditional, want: m.Type) -> str:
     return name
 
 
-# Collections ---------------------------------------------------------------------------------------------------------
-
-
-def _collection(scope: Scope, e: m.Collection, want: m.Type) -> str:
-    inner = want.of if isinstance(want, m.OptionalType) else want
-    universe = scope.context.universe
-    if isinstance(inner, m.SetType):
-        if not e.items:
-            return "0"
-        own = e.type.of if isinstance(e.type, m.SetType) else inner.of
-        of = element(own, universe)
-        texts = [value(scope, x, own) for x in e.items]
-        bits = [_bit(x, of.low) for x in texts]
-        return converted(scope, f"({' | '.join(bits)})", e.type, inner)
-    if not isinstance(inner, m.ListType):
-        raise UnpackableError("a collection of no known kind")
-    own_list = e.type if isinstance(e.type, m.ListType) and e.items else inner
-    of, at = element(own_list.of, universe), own_list.bound.bit_length()
-    parts = [str(len(e.items))]
-    for n, x in enumerate(e.items):
-        text = value(scope, x, own_list.of)
-        parts.append(f"({text} - {of.low}) << {at + n * of.bits}" if of.low else f"{text} << {at + n * of.bits}")
-    return converted(scope, f"({' | '.join(parts)})", own_list, inner)
-
-
-def _bit(text: str, low: int) -> str:
-    if text.lstrip("-").isdigit():
-        return str(1 << (int(text) - low))
-    return f"1 << {text} - {low}" if low else f"1 << {text}"
-
-
-def _quantified(scope: Scope, e: m.Quantified) -> str:
-    w = scope.writer
-    over = collected(scope, e.over)
-    found = w.name()
-    w.line(f"{found} = {'0' if e.kind == 'count' else str(e.kind == 'all')}")
-    of = e.over.type.of if isinstance(e.over.type, m.SetType | m.ListType) else m.ERROR
-    with loop(scope, e.over.type, over, e.over) as x, scope.binding(e.variable, x, of):
-        text = value(scope, e.body)
-        if e.kind == "count":
-            with w.block(f"if {text}:"):
-                w.line(f"{found} += 1")
-        else:
-            with w.block(f"if not {text}:" if e.kind == "all" else f"if {text}:"):
-                w.line(f"{found} = {e.kind == 'some'}")
-                w.line("break")
-    return found
-
-
-def collected(scope: Scope, over: m.Expr) -> str:
-    """What a loop goes through, in a name; for subsets, what they are taken from."""
-    if isinstance(over, m.Apply) and over.function == "subsets":
-        if isinstance(over.arguments[0].type, m.ListType):
-            raise UnpackableError("subsets of a list")
-        _check_subsets(scope, over)
-        return scope.writer.named(value(scope, over.arguments[0]))
-    if isinstance(over.type, m.SetType) and isinstance(over.type.of, m.SetType):
-        raise UnpackableError("a set of sets")
-    return scope.writer.named(value(scope, over))
-
-
-def _check_subsets(scope: Scope, over: m.Apply) -> None:
-    first = over.arguments[0].type
-    assert isinstance(first, m.SetType)
-    codes = element(first.of, scope.context.universe).codes
-    if comb(codes, codes // 2) > MOST:
-        raise UnpackableError(f"subsets of a set of up to {codes} elements")
-
-
 def _apply(scope: Scope, e: m.Apply) -> str:
     first = e.arguments[0]
-    universe = scope.context.universe
     match e.function:
         case "present":
             text = scope.writer.named(value(scope, first))
@@ -384,42 +312,15 @@ def _apply(scope: Scope, e: m.Apply) -> str:
                     scope.fail("none")
             return text
         case "size":
-            return _size(scope, first)
+            return sets.size(scope, first)
         case "min" | "max":
             texts = [value(scope, x, e.type) for x in e.arguments]
             return f"{e.function}({', '.join(texts)})"
         case "first":
-            listed = scope.writer.named(value(scope, first))
-            assert isinstance(first.type, m.SetType | m.ListType)
-            of = element(first.type.of, universe)
-            with scope.writer.block(f"if {listed} == 0:"):
-                scope.fail("none")
-            if isinstance(first.type, m.SetType):
-                return f"(lowest({listed}) + {of.low})"
-            at = first.type.bound.bit_length()
-            return f"(({listed} >> {at} & {(1 << of.bits) - 1}) + {of.low})"
+            return sets.first(scope, first)
         case "rest":
-            return _rest(scope, first, e.type)
+            return sets.rest(scope, first, e.type)
         case "subsets":
             raise UnpackableError("a set of sets that is more than iterated")
         case _:
             assert_never(e.function)
-
-
-def _rest(scope: Scope, first: m.Expr, t: m.Type) -> str:
-    assert isinstance(first.type, m.ListType)
-    of, at = element(first.type.of, scope.context.universe), first.type.bound.bit_length()
-    listed = scope.writer.named(value(scope, first))
-    length = f"({listed} & {(1 << at) - 1})"
-    text = f"({length} - 1 | {listed} >> {at + of.bits} << {at} if {length} > 1 else 0)"
-    return converted(scope, text, first.type, t)
-
-
-def _size(scope: Scope, e: m.Expr) -> str:
-    if isinstance(e, m.ChannelRef):
-        place = scope.context.universe.channel_place.get(e.name)
-        return "0" if place is None else f"{scope.row}[{scope.context.layout.boxes[place].length}]"
-    text = value(scope, e)
-    if isinstance(e.type, m.ListType):
-        return f"({text} & {(1 << e.type.bound.bit_length()) - 1})"
-    return f"ones({text})"

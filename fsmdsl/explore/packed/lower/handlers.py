@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fsmdsl import model as m
-from fsmdsl.explore.packed.layout import awaitable, leaf_number, span, waits
+from fsmdsl.explore.packed.layout import awaitable, leaf_number, span
 from fsmdsl.explore.packed.lower.context import Context, Scope
 from fsmdsl.explore.packed.lower.effects import perform, wrote
 from fsmdsl.explore.packed.lower.expressions import is_one_of, value
 from fsmdsl.explore.packed.lower.sites import BUSY, IGNORED, REENTRANCE, UNHANDLED
+from fsmdsl.explore.packed.lower.widen import widened
 from fsmdsl.explore.packed.lower.writer import Writer
 from fsmdsl.step.universe import EVENTLESS, Levels
 
@@ -122,7 +123,8 @@ def _guard(scope: Scope, t: m.Transition, arguments: dict[str, m.Variable]) -> s
     context, w = scope.context, scope.writer
     inner = scope.inner(scope.instance, scope.machine)
     inner.locals = _bound(t, arguments)
-    held = w.named(value(inner, t.guard))
+    types = {name: of for name, (_, of) in inner.locals.items()}
+    held = w.named(value(inner, widened(context.universe, t.guard, types)))
     seen = context.guards.setdefault((scope.machine.qualified, t.index), 0) or context.layout.reserve(2)
     context.guards[scope.machine.qualified, t.index] = seen
     w.line(f"t[{seen + 1} if {held} else {seen}] = 1")
@@ -177,6 +179,24 @@ def _ranked(
             _follow(scope, t, leaf, arguments, follow)
 
 
+def refuser(
+    context: Context, machine: m.Machine, event: str, parameters: Sequence[m.Variable], name: str
+) -> list[str]:
+    """The function for an event with an argument that its parameter cannot hold: the fault `f` if a transition for it
+    is enabled all the same, for then it is offered."""
+    w = Writer()
+    scope = Scope(context, w, "t", "at", machine, lambda _: w.line("return f"))
+    w.line(f"state = {scope.at(context.column(machine.qualified, ''), 'at')}")
+    arguments = {f"a{n}": p for n, p in enumerate(parameters)}
+    for leaves, levels in _by_leaf(context, machine, event):
+        with w.block(f"if {_in(machine, leaves)}:"):
+            for t in (t for level in levels for t in level):
+                with w.block(f"if {_guard(scope, t, arguments)}:"):
+                    w.line("return f")
+    w.line(f"return {IGNORED}")
+    return [f"def {name}({', '.join(['t', 'at', 'f', *arguments])}):", *w.lines]
+
+
 # Following -----------------------------------------------------------------------------------------------------------
 
 
@@ -200,8 +220,11 @@ def follow_transition(scope: Scope, t: m.Transition, leaf: str) -> None:
     w.put(body)
     if sends:
         w.line(f"t[{layout.busy}] &= ~(1 << at)")
-    if not isinstance(t.trigger, m.OnEvent | m.OnTimer) and waits(machine):
-        w.line(f"{scope.at(context.column(machine.qualified, 'wait'), 'at')} = 1")
+    if not isinstance(t.trigger, m.OnEvent | m.OnTimer):
+        if awaitable(machine):
+            w.line(f"{scope.at(context.column(machine.qualified, 'wait'), 'at')} = 1")
+        elif layout.waited is not None:
+            w.line(f"t[{layout.waited}] |= 1 << at")
 
 
 def _body(scope: Scope, t: m.Transition, leaf: str) -> None:
@@ -245,14 +268,15 @@ def timer(context: Context, machine: m.Machine, t: m.Transition, name: str) -> l
     return [f"def {name}(t, at):", f'    """{machine.name}: time is up for transition {t.index}"""', *w.lines]
 
 
-def eventless(context: Context, machine: m.Machine, name: str) -> list[str]:
-    """The function that follows one transition without event: 0 if it has, 1 if none is enabled."""
+def eventless(context: Context, machine: m.Machine, name: str, *, only_asked: bool = False) -> list[str]:
+    """The function that follows one transition without event, or would: 0 if it has, 1 if none is enabled."""
     w = Writer()
     scope = machine_scope(context, machine, w)
     w.line(f"state = {scope.at(context.column(machine.qualified, ''), 'at')}")
 
     def follow(inner: Scope, t: m.Transition, leaf: str) -> None:
-        follow_transition(inner, t, leaf)
+        if not only_asked:
+            follow_transition(inner, t, leaf)
         w.line("return 0")
 
     for leaves, levels in _by_leaf(context, machine, EVENTLESS):
@@ -260,6 +284,19 @@ def eventless(context: Context, machine: m.Machine, name: str) -> list[str]:
             choose(scope, levels, leaves[0], {}, follow)
     w.line(f"return {IGNORED}")
     return [f"def {name}(t, at):", f'    """{machine.name}: without event"""', *w.lines]
+
+
+def stretches(context: Context, machines: Sequence[m.Machine]) -> list[tuple[m.Machine, str]]:
+    """All instances of some machines in the order in which they were made: stretches of one machine, as `range(…)`."""
+    found: list[tuple[m.Machine, int, int]] = []
+    for n, machine in enumerate(context.universe.machines):
+        if machine not in machines:
+            continue
+        if found and found[-1][0] is machine and found[-1][2] == n:
+            found[-1] = (machine, found[-1][1], n + 1)
+        else:
+            found.append((machine, n, n + 1))
+    return [(machine, f"range({first}, {end})") for machine, first, end in found]
 
 
 def numbers(context: Context, machine: m.Machine) -> str:

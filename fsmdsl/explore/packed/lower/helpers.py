@@ -32,6 +32,15 @@ def lowest(x):
     return ones((x & -x) - 1)
 
 
+def highest(x):
+    """The highest element, as a set; 0 if there is none."""
+    if x <= 0:
+        return 0
+    while x & x - 1:
+        x &= x - 1
+    return x
+
+
 def first_subset(of, size):
     """The first subset of so many elements, or -1."""
     if size < 0 or ones(of) < size:
@@ -45,12 +54,14 @@ def first_subset(of, size):
 
 
 def next_subset(of, x):
-    """The subset of as many elements that comes behind, or -1."""
-    low = x & -x
-    up = ((x | ~of) + low) & of
-    if x == 0 or up == 0:
-        return -1
-    return up | first_subset(of, ones(x) - ones(up))
+    """The subset of as many elements that comes behind one with the last element of all, or -1."""
+    for n in range(1, ones(x) + 1):
+        top = highest(x)
+        x ^= top
+        rest = of & -(top << 1)
+        if ones(rest) >= n:
+            return x | first_subset(rest, n)
+    return -1
 
 
 def touch(t, at):

@@ -10,6 +10,7 @@ from fsmdsl.explore.packed.layout import kinds, leaf_number
 from fsmdsl.explore.packed.lower.context import Context, Scope
 from fsmdsl.explore.packed.lower.expressions import is_one_of, value
 from fsmdsl.explore.packed.lower.handlers import numbers
+from fsmdsl.explore.packed.lower.widen import widened
 from fsmdsl.explore.packed.lower.writer import Writer
 from fsmdsl.explore.packed.shapes import LARGEST, to_number
 from fsmdsl.step.world import Value
@@ -80,7 +81,7 @@ def _condition(context: Context, question: Asked, w: Writer, machine: m.Machine 
     instance = str(question.instance) if question.instance is not None else at
     scope = Scope(context, w, "s", instance, machine, fail)
     scope.locals = {n: (str(to_number(t, v, universe)), t) for n, (t, v) in question.locals.items()}
-    text = value(scope, question.condition)
+    text = value(scope, widened(universe, question.condition))
     return bool(failing), f"({text})" if " " in text else text
 
 

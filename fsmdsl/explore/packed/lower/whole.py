@@ -6,7 +6,15 @@ from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import awaitable, kinds, leaf_number
 from fsmdsl.explore.packed.lower.context import Context, Scope
 from fsmdsl.explore.packed.lower.effects import perform
-from fsmdsl.explore.packed.lower.handlers import choose, eventless, machine_scope, numbers
+from fsmdsl.explore.packed.lower.expressions import is_one_of
+from fsmdsl.explore.packed.lower.handlers import choose, eventless, machine_scope, mark, numbers, stretches
+from fsmdsl.explore.packed.lower.orders import (
+    apart_where_symmetric,
+    doubt,
+    in_doubt_of_fault,
+    lost_apart,
+    rivals,
+)
 from fsmdsl.explore.packed.lower.sites import IGNORED
 from fsmdsl.explore.packed.lower.writer import Writer
 from fsmdsl.step.cascade import LONGEST_ROUND
@@ -66,6 +74,9 @@ def rounds(context: Context) -> list[str]:
     if machines:
         for n, machine in enumerate(machines):
             functions += [*eventless(context, machine, f"without_event_{n}"), ""]
+            if context.reduction.of_machine(machine.qualified):
+                functions += [*eventless(context, machine, f"would_{n}", only_asked=True), ""]
+                functions += rivals(context, machine, f"would_{n}")
         _until_quiet(context, machines, w)
     for machine in kinds(context.universe):
         if awaitable(machine):
@@ -90,6 +101,12 @@ def _until_quiet(context: Context, machines: list[m.Machine], w: Writer) -> None
                 continue
             condition = f"quiet and t[{layout.touched}] >> {instance} & 1"
             condition += f" and not awaits(t, {instance})" if awaitable(machine) else ""
+            for x in context.reduction.of_machine(machine.qualified):
+                if instance == x.first:
+                    several = f"t[{layout.touched}] & {x.bits}"
+                    with w.block(f"if quiet and {several} & ({several}) - 1 and rivals_{x.first}(t):"):
+                        why = "which of them goes on first without an event may make a difference"
+                        w.line(doubt(context, "t", [x.name], why))
             with w.block(f"if {condition}:"):
                 w.line(f"f = without_event_{machines.index(machine)}(t, {instance})")
                 with w.block(f"if f > {IGNORED}:"):
@@ -105,12 +122,14 @@ def _until_quiet(context: Context, machines: list[m.Machine], w: Writer) -> None
 def returned(context: Context) -> list[str]:
     """`returned`: has the round been in this very world before? Keeps the world."""
     layout = context.layout
-    n, at = layout.words, layout.history
+    n, at = layout.kept, layout.history
+    waited = [f"    t[{at} + count * {n} + {n - 1}] = t[{layout.waited}]"] if layout.waited is not None else []
     same = " and ".join(f"t[{at} + k * {n} + {i}] == t[{at} + count * {n} + {i}]" for i in range(n))
     return [
         "def returned(t, count):",
         '    """Has the round been in this world before?"""',
         f"    pack(t, t, {at} + count * {n})",
+        *waited,
         "    for k in range(count):",
         f"        if {same}:",
         "            return True",
@@ -130,26 +149,49 @@ def crash(context: Context) -> list[str]:
         w.line(f"t[{layout.cut}] = 0")
     if context.obligations:
         w.line(f"t[{layout.mark}] = 0")
-    choosing = [x for x in kinds(universe) if _concerned(x)]
-    for n, machine in enumerate(choosing):
-        functions += [*_crash_choice(context, machine, f"crash_choice_{n}"), ""]
-        with w.block(f"for at in {numbers(context, machine)}:"):
-            w.line(f"f = crash_choice_{n}(t, at)")
-            with w.block("if f < 0:"):
-                w.line("return -f")
-            w.line(f"t[{layout.choice} + at] = f")
+    concerned = [x for x in kinds(universe) if _concerned(x)]
+    for n, machine in enumerate(concerned):
+        if not _foreseen(machine):
+            functions += [*_crash_choice(context, machine, f"crash_choice_{n}"), ""]
+    for machine, stretch in stretches(context, concerned):
+        if not _foreseen(machine):
+            with w.block(f"for at in {stretch}:"):
+                w.line(f"f = crash_choice_{concerned.index(machine)}(t, at)")
+                with w.block("if f < 0:"):
+                    in_doubt_of_fault(context, [machine], w)
+                    w.line("return -f")
+                w.line(f"t[{layout.choice} + at] = f")
+        elif fragile := _lost(context, machine):
+            with w.block(f"for at in {stretch}:"):
+                state = machine_scope(context, machine, w).at(context.column(machine.qualified, ""), "at")
+                with w.block(f"if {is_one_of(state, fragile, len(machine.leaves))}:"):
+                    lost_apart(context, machine, fragile, w)
+                    w.line(f"return {context.sites.several(len(machine.leaves))} + {state}")
     _forget(context, w)
-    for n, machine in enumerate(choosing):
-        if any(isinstance(t.trigger, m.OnCrash) for t in machine.transitions):
-            functions += [*_crash_effects(context, machine, f"crash_effects_{n}"), ""]
-            with w.block(f"for at in {numbers(context, machine)}:"):
-                w.line(f"f = crash_effects_{n}(t, at, t[{layout.choice} + at])")
-                with w.block("if f != 0:"):
-                    w.line("return f")
+    moving = [x for x in concerned if any(isinstance(t.trigger, m.OnCrash) for t in x.transitions)]
+    with apart_where_symmetric(context, moving, w) as functions_of_effects:
+        for machine, stretch in stretches(context, moving):
+            with w.block(f"for at in {stretch}:"):
+                _crash_effects(context, machine, w)
+    functions += functions_of_effects
     if layout.down is not None:
         w.line(f"t[{layout.down}] = 1")
     w.line("return 0")
     return [*functions, "def crash(t):", '    """All at once."""', *w.lines]
+
+
+def _foreseen(machine: m.Machine) -> bool:
+    """Does what an instance does in a crash depend on its own state alone?"""
+    crashes = [t for t in machine.transitions if isinstance(t.trigger, m.OnCrash)]
+    leaves = [leaf for t in crashes for leaf in machine.leaves_of(t.source)]
+    return all(t.guard is None for t in crashes) and len(set(leaves)) == len(leaves)
+
+
+def _lost(context: Context, machine: m.Machine) -> list[int]:
+    """The leaves that do not last and have no crash transition."""
+    instance = min(context.universe.instances_of(machine.qualified))
+    fragile = [s.name for s in machine.leaves if flag(machine, s.name) in ("volatile", "transient")]
+    return [leaf_number(machine, s) for s in fragile if not context.universe.candidates(instance, s, CRASH)]
 
 
 def _concerned(machine: m.Machine) -> bool:
@@ -176,21 +218,25 @@ def _crash_choice(context: Context, machine: m.Machine, name: str) -> list[str]:
     return [f"def {name}(t, at):", f'    """{machine.name}: in a crash"""', *w.lines]
 
 
-def _crash_effects(context: Context, machine: m.Machine, name: str) -> list[str]:
-    w = Writer()
+def _crash_effects(context: Context, machine: m.Machine, w: Writer) -> None:
+    """What an instance does in a crash: by its state, or by what it has chosen."""
     scope = machine_scope(context, machine, w)
     state = scope.at(context.column(machine.qualified, ""), "at")
+    foreseen = _foreseen(machine)
+    w.line(f"chosen = {state if foreseen else f't[{context.layout.choice} + at]'}")
     for t in machine.transitions:
-        if isinstance(t.trigger, m.OnCrash):
-            followed = context.followed.setdefault((machine.qualified, t.index), 0) or context.layout.reserve(1)
-            context.followed[machine.qualified, t.index] = followed
-            with w.block(f"if chosen == {t.index + 1}:"):
-                w.line(f"t[{followed}] = 1")
-                perform(scope, t.effects)
-                if t.target is not None:
-                    w.line(f"{state} = {leaf_number(machine, machine.entered(t.target))}")
-    w.line("return 0")
-    return [f"def {name}(t, at, chosen):", f'    """{machine.name}: its crash transition"""', *w.lines]
+        if not isinstance(t.trigger, m.OnCrash):
+            continue
+        followed = context.followed.setdefault((machine.qualified, t.index), 0) or context.layout.reserve(1)
+        context.followed[machine.qualified, t.index] = followed
+        leaves = [leaf_number(machine, s) for s in machine.leaves_of(t.source)]
+        chosen = is_one_of("chosen", leaves, len(machine.leaves)) if foreseen else f"chosen == {t.index + 1}"
+        with w.block(f"if {chosen}:"):
+            w.line(f"t[{followed}] = 1")
+            mark(context, context.followed_bits(machine, t.index), w)
+            perform(scope, t.effects)
+            if t.target is not None:
+                w.line(f"{state} = {leaf_number(machine, machine.entered(t.target))}")
 
 
 def _forget(context: Context, w: Writer) -> None:

@@ -46,6 +46,16 @@ class Writer:
         self._named += 1
         return f"{self._prefix}{self._named}"
 
+    def beside(self) -> Writer:
+        """For a part of the function that becomes one of its own: a writer whose names are not those known here."""
+        other = Writer(self._prefix)
+        other._named = self._named
+        return other
+
+    def knows(self, name: str) -> bool:
+        """Is this a name that was made here?"""
+        return 0 < int(name[len(self._prefix) :]) <= self._named
+
     def named(self, text: str) -> str:
         """A name for a value; the value itself where it is a name or a number already."""
         if text.isidentifier() or text.lstrip("-").isdigit():

@@ -1,0 +1,45 @@
+"""How far an exploration is, in a line of the terminal that is written over."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import click
+
+from fsmdsl.explore.verdict import Progress
+
+OVER = "\r\x1b[2K"
+"""Back to the beginning of the line, which is emptied."""
+
+
+def progress(name: str) -> Callable[[Progress], None] | None:
+    """What tells of a system's exploration; None where no terminal shows it."""
+    if not sys.stderr.isatty():
+        return None
+    last = Progress(0, 0, 0, 0)
+
+    def show(p: Progress) -> None:
+        nonlocal last
+        click.echo(OVER + line(name, p, last), err=True, nl=False)
+        last = p
+
+    return show
+
+
+def line(name: str, p: Progress, last: Progress) -> str:
+    """What there is to say now; the speed is that since the last time."""
+    told = f"{name}: {p.states:,} states, {p.waiting:,} waiting, depth {p.depth}"
+    if p.seconds > last.seconds:
+        told += f", {(p.states - last.states) / (p.seconds - last.seconds):,.0f} states/s"
+    return told + (f", {_bytes(p.memory)}" if p.memory else "")
+
+
+def clear() -> None:
+    """Take the line away."""
+    if sys.stderr.isatty():
+        click.echo(OVER, err=True, nl=False)
+
+
+def _bytes(count: int) -> str:
+    return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count / 2**20:.0f} MiB"

@@ -1,0 +1,91 @@
+"""A search by one process that is saved while it runs, or goes on with one that was saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from fsmdsl.explore.liveness import Plan
+from fsmdsl.explore.packed.compiled import Compiled
+from fsmdsl.explore.packed.exchange import Alone, UnavailableError
+from fsmdsl.explore.packed.memory import Memory
+from fsmdsl.explore.packed.native import Compilation, Function, missing
+from fsmdsl.explore.packed.plain import Plain
+from fsmdsl.explore.packed.refilled import Refilled
+from fsmdsl.explore.packed.saved import Saved
+from fsmdsl.explore.packed.saving import Model, Saver
+from fsmdsl.explore.packed.search import BYTES_OF_TABLE, PackedSearch, processors
+from fsmdsl.explore.packed.share import FullError, Whole, append
+from fsmdsl.explore.symmetry import Reduction
+from fsmdsl.explore.verdict import Keeping, Limits, Means, Progress
+from fsmdsl.step import Universe
+
+
+class KeptSearch(PackedSearch):
+    """A `Searched`. See `PackedSearch`."""
+
+    def __init__(
+        self,
+        universe: Universe,
+        limits: Limits,
+        means: Means,
+        progress: Callable[[Progress], None] | None,
+        plan: Plan | None,
+        reduction: Reduction,
+        keeping: Keeping,
+    ) -> None:
+        super().__init__(universe, limits, means, progress, plan, reduction)
+        self._keeping = keeping
+        model = Model.of(universe, self.lowered, self._plain.states[0], reduction.refused)
+        self._saver = Saver(keeping, model, Alone())
+        if self._saver.resumed is not None:
+            self._means = replace(means, compiled=False)
+            self._take_up(self._saver.resumed)
+
+    def _take_up(self, saved: Saved) -> None:
+        """Raises `UnavailableError`."""
+        problem = missing()
+        if problem is not None:
+            raise UnavailableError(problem)
+        compilation = Compilation(self.lowered, ranks=True)
+        compilation.done(wait=True)
+        if compilation.failed is not None:
+            raise UnavailableError(f"compiling failed: {compilation.failed}")
+        functions = compilation.functions()
+        room = self._memory // (8 * saved.width + BYTES_OF_TABLE)
+        if saved.frontier.count >= room:
+            raise FullError(f"{saved.frontier.count} states were saved, and there is memory for {room}")
+        workers = self._means.workers or processors()
+        self.engine = Refilled(
+            self.lowered, functions, workers, room, saved.frontier, saved.board, lambda x: self._fill(x, functions)
+        )
+        del self._plain
+        self._saver.resumed_with(saved.frontier.count)
+
+    def _fill(self, engine: Compiled, functions: dict[str, Function]) -> None:
+        room = engine.frontier.count
+        whole = Whole(engine.words, engine.preds, Memory(room, "I"), self.lowered.layout.words, room)
+        for loaded in self._saver.parts(self._keeping):
+            append(whole, functions, loaded, 0, 1)
+
+    def _pause(self) -> bool:
+        if super()._pause():
+            return True
+        if self._saver.due():
+            self._save()
+        return False
+
+    def _save(self) -> None:
+        assert isinstance(self.engine, Plain | Compiled)
+        self._saver.save(self.engine, lambda: self.engine.board)
+
+    def _limit(self) -> str:
+        # What is then found beyond the limit is forgotten; who goes on with a higher one needs it.
+        self._save()
+        return super()._limit()
+
+    def _finish(self) -> None:
+        if self.stopped is None or self.stopped.startswith("stopped after"):
+            self._save()
+        super()._finish()
+        self.note = self.note or self._saver.note

@@ -1,0 +1,50 @@
+"""Who searches: this process alone, this process with a folder to keep the search in, or all ranks together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+
+from fsmdsl.explore.liveness import Plan
+from fsmdsl.explore.packed import reduced
+from fsmdsl.explore.packed.exchange import exchange
+from fsmdsl.explore.packed.kept import KeptSearch
+from fsmdsl.explore.packed.ranks import RanksSearch
+from fsmdsl.explore.packed.saving import refused_before
+from fsmdsl.explore.packed.search import PackedSearch
+from fsmdsl.explore.symmetry import Reduction
+from fsmdsl.explore.verdict import Keeping, Limits, Means, Progress
+from fsmdsl.step import Universe
+
+
+def search(
+    universe: Universe,
+    limits: Limits,
+    means: Means,
+    progress: Callable[[Progress], None] | None,
+    plan: Plan | None,
+    keeping: Keeping | None,
+) -> PackedSearch:
+    """See `reduced.search`. Raises `UnpackableError`, `UnavailableError`, and `SavedError`."""
+    between, attempts = exchange(), count()
+
+    def make(
+        universe: Universe,
+        limits: Limits,
+        means: Means,
+        progress: Callable[[Progress], None] | None,
+        plan: Plan | None,
+        reduction: Reduction,
+    ) -> PackedSearch:
+        # What the attempts before have saved is of no use.
+        kept = (keeping or Keeping()).again() if next(attempts) else keeping
+        if between.size > 1:
+            return RanksSearch(universe, limits, means, progress, plan, reduction, between, kept or Keeping())
+        if kept is not None:
+            return KeptSearch(universe, limits, means, progress, plan, reduction, kept)
+        return PackedSearch(universe, limits, means, progress, plan, reduction)
+
+    before = (
+        {} if keeping is None or keeping.resume is None else refused_before(keeping.resume, universe.system.qualified)
+    )
+    return reduced.search(universe, limits, means, progress, plan, make, before)

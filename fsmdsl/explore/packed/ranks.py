@@ -1,0 +1,221 @@
+"""One search by all ranks that `mpiexec` has started: each runs this program; they meet where numbers are exchanged.
+
+What is small every rank goes through for itself, without a word to the others. Verdicts rest on findings that all ranks
+know in the end. Properties of runs are decided by the first rank: all states are brought there, if it has the memory.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+
+from fsmdsl.explore.liveness import Plan
+from fsmdsl.explore.packed.distributed import Distributed
+from fsmdsl.explore.packed.exchange import Exchange, UnavailableError, agreed
+from fsmdsl.explore.packed.lower import groups
+from fsmdsl.explore.packed.memory import available
+from fsmdsl.explore.packed.native import Compilation, Function, missing
+from fsmdsl.explore.packed.refilled import Refilled
+from fsmdsl.explore.packed.saving import Model, Saver
+from fsmdsl.explore.packed.search import BYTES_OF_TABLE, REPORT_EVERY, PackedSearch
+from fsmdsl.explore.packed.share import BYTES, FullError, Share, append, laid_out
+from fsmdsl.explore.symmetry import Reduction
+from fsmdsl.explore.verdict import Keeping, Limits, Means, Progress
+from fsmdsl.step import Universe
+
+SMALL = 2_000
+"""So many states every rank looks at for itself before they are dealt out."""
+
+TIME, INTERRUPTED, MEMORY = 1, 2, 3
+"""Why a rank wants to stop."""
+
+BYTES_OF_EDGE = 16
+
+
+class RanksSearch(PackedSearch):
+    """A `Searched`, in every rank. See `PackedSearch`."""
+
+    def __init__(
+        self,
+        universe: Universe,
+        limits: Limits,
+        means: Means,
+        progress: Callable[[Progress], None] | None,
+        plan: Plan | None,
+        reduction: Reduction,
+        exchange: Exchange,
+        keeping: Keeping,
+    ) -> None:
+        super().__init__(universe, limits, means, progress, plan, reduction)
+        self._exchange, self._keeping = exchange, keeping
+        model = Model.of(universe, self.lowered, self._plain.states[0], reduction.refused)
+        self._saver = Saver(keeping, model, exchange)
+        self._ranks: Distributed | None = None
+        self._code: dict[str, Function] = {}
+        self._wanted = 0
+        """Why this rank wants to stop."""
+
+    # Going through
+
+    def run(self) -> None:
+        """Search until there is nothing new, or a limit is reached."""
+        most, done = self._limits.states, False
+        if self._saver.resumed is None:
+            done = self._plain.run(self._doubted, SMALL if most is None else min(SMALL, most))
+        if not (done or self._doubted()) and (most is None or self.states <= most):
+            with self._interruptible():
+                self._ranks = self._dealt_out()
+                self.engine = self._ranks
+                done = self._ranks.run(self._pause_together, most)
+        if self._doubted():
+            return
+        self._save()
+        if not done and self.stopped is None:
+            self.stopped = self._limit()
+        self._finish()
+        if self._ranks is not None and self.universe.system.properties:
+            self._bring_together(self._ranks)
+        self.note = self._saver.note
+
+    def _dealt_out(self) -> Distributed:
+        """The states that are known, each with its owner."""
+        functions = self._functions()
+        saved, exchange = self._saver.resumed, self._exchange
+        share = Share(self.lowered, functions, self._room())
+        known = (
+            [[laid_out(self._plain.states, self._plain.preds)]] if saved is None else self._saver.parts(self._keeping)
+        )
+        for loaded in known:
+            problem = None
+            try:
+                append(share, functions, loaded, exchange.rank, exchange.size)
+            except FullError as error:
+                problem = str(error)
+            self._unavailable(problem)
+        if saved is None:
+            return Distributed(self.lowered, functions, exchange, share, self._plain.frontier, self._plain.board)
+        self._saver.resumed_with(share.count)
+        return Distributed(self.lowered, functions, exchange, share, saved.frontier, saved.board)
+
+    def _functions(self) -> dict[str, Function]:
+        """Machine code, which the first rank has made if need be. Raises `UnavailableError`, in all ranks."""
+        self._unavailable(missing())
+        if self._exchange.rank == 0:
+            Compilation(self.lowered, ranks=True).done(wait=True)
+        self._exchange.all_reduce([0], "max")
+        # A rank on another machine may look into another cache.
+        compilation = Compilation(self.lowered, ranks=True)
+        compilation.done(wait=True)
+        self._unavailable(compilation.failed and f"compiling failed: {compilation.failed}")
+        self._code = compilation.functions()
+        return self._code
+
+    def _unavailable(self, problem: str | None) -> None:
+        told = agreed(self._exchange, problem)
+        if told is not None:
+            raise UnavailableError(told)
+
+    def _room(self) -> int:
+        """For so many states this rank has memory."""
+        return int(self._memory // self._exchange.neighbours // (8 * self.lowered.layout.words + BYTES))
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """An interruption waits for the end of a block, so that all ranks stop at the same one."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def interrupt(*_: object) -> None:
+            self._wanted = INTERRUPTED
+
+        before = signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    # Between two blocks
+
+    def _pause_together(self) -> bool:
+        """What `_pause` is to one process: the ranks agree on it."""
+        assert self._ranks is not None
+        now, first = perf_counter(), self._exchange.rank == 0
+        save, tell = first and self._saver.due(), first and self._told_long_ago(now)
+        wanted, saving, telling = self._exchange.all_reduce([self._why_stop(now), save, tell], "max")
+        if self._doubted():
+            return True
+        if saving:
+            self._save()
+        if telling:
+            self._tell(now)
+        if wanted:
+            self.stopped = self._stopped(wanted)
+        return bool(wanted)
+
+    def _doubted(self) -> bool:
+        if self._ranks is not None and self.doubt is None and self.lowered.doubts:
+            number = self._exchange.all_reduce([self._ranks.noted(self.lowered.layout.doubt)], "max")[0]
+            self.doubt = self.lowered.doubts[number - 1] if number else None
+        return super()._doubted()
+
+    def _why_stop(self, now: float) -> int:
+        assert self._ranks is not None
+        if self._ranks.share.full():
+            return MEMORY
+        seconds = self._limits.seconds
+        return self._wanted or (TIME if seconds is not None and now - self._begun > seconds else 0)
+
+    def _stopped(self, wanted: int) -> str:
+        if wanted == TIME:
+            return f"stopped after {self._limits.seconds:g} seconds"
+        return "interrupted" if wanted == INTERRUPTED else super()._limit()
+
+    def _told_long_ago(self, now: float) -> bool:
+        return self._progress is not None and now - self._told > REPORT_EVERY
+
+    def _tell(self, now: float) -> None:
+        assert self._ranks is not None
+        fired, used = self._exchange.all_reduce([self._ranks.fired(), self._ranks.used()], "sum")
+        self._told = now
+        if self._progress is not None:
+            f = self._ranks.frontier
+            self._progress(Progress(f.count, fired, f.depth, f.count - f.first, now - self._begun, used))
+
+    def _save(self) -> None:
+        engine = self._plain if self._ranks is None else self._ranks
+        self._saver.save(engine, engine.merged if isinstance(engine, Distributed) else lambda: self._plain.board)
+
+    def _limit(self) -> str:
+        most = self._limits.states
+        if self._ranks is not None and most is not None and self.states > most:
+            self._ranks.look_up([most])
+        return super()._limit()
+
+    # Properties of runs
+
+    def _bring_together(self, ranks: Distributed) -> None:
+        """All states to the first rank, if it has the memory for them."""
+        first = self._exchange.rank == 0
+        needed = self._needed()
+        left = (self._limits.memory or available() * 3 // 4) - ranks.used() if first else 0
+        fits, left = self._exchange.all_reduce([first and needed <= left, left], "max")
+        if not fits:
+            self.undecided = (
+                f"for this, one process must have all states and steps: about {needed / 2**30:.1f} GiB, and there are"
+                f" {max(left, 0) / 2**30:.1f}"
+            )
+        elif first:
+            self.engine = Refilled(self.lowered, self._code, 1, self.states, ranks.frontier, ranks.board, ranks.gather)
+        else:
+            self.undecided = "decided by the first rank"
+            ranks.gather(None)
+
+    def _needed(self) -> int:
+        """Bytes for a graph in one process, about."""
+        columns = groups(self.lowered.atoms) if self.plan is not None else 0
+        each = 8 * self.lowered.layout.words + BYTES_OF_TABLE + 8 * (2 + columns)
+        return self.states * each + self.transitions * BYTES_OF_EDGE

@@ -1,0 +1,84 @@
+"""Worlds that differ only in which instance of a symmetric set is which, counted once.
+
+That is sound where exchanging members of a set changes nothing but names: then from exchanged worlds exchanged worlds
+are reached, by as many steps, and no question tells them apart. The conditions are those of scalarsets (C. N. Ip,
+D. L. Dill: Better Verification Through Symmetry, Formal Methods in System Design 9, 1996), as Murphi and its successors
+check them, and the same for what this language does in the order in which instances were made. Decided from the text:
+
+* nothing that the system says names a member by itself;
+* members begin alike, and what refers to them in the beginning refers to all of them or to none;
+* no channel ends at a member: it would end at the first one;
+* crash transitions of members, which follow one another, do not read what others have just changed;
+* the properties of the system speak of worlds, not of runs: on a run, members keep who they are.
+
+References have no order in this language, and `first` is of lists. What is left is that loops visit members in the order
+in which they were made, quantifiers stop at the first one that decides, and rounds follow the first one that can go on.
+There the order must make no difference. A loop whose turns touch their own member alone passes as it is; any other is
+run in every order, from every world that is expanded: see `packed.lower.orders`. Where the order does make a difference
+the search begins anew with the members told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fsmdsl.explore.symmetry.arranging import MOST_ARRANGEMENTS, arrangements, plan
+from fsmdsl.explore.symmetry.conditions import objection
+from fsmdsl.explore.symmetry.independent import independent
+from fsmdsl.explore.symmetry.sets import SymmetricSet, symmetric_sets
+from fsmdsl.step.universe import Universe
+
+__all__ = ["Reduction", "SymmetricSet", "independent", "reducible"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """The sets whose members are exchanged for one another, and why others are not."""
+
+    ordered: tuple[SymmetricSet, ...] = ()
+    """Brought into order member by member: what concerns one does not depend on how the others are called."""
+    arranged: tuple[SymmetricSet, ...] = ()
+    """Of these, all arrangements are compared."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """By name of the set."""
+
+    @property
+    def sets(self) -> tuple[SymmetricSet, ...]:
+        """All that are reduced."""
+        return tuple(sorted((*self.ordered, *self.arranged), key=lambda x: x.first))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(x.name for x in self.sets)
+
+    def of_machine(self, machine: str) -> tuple[SymmetricSet, ...]:
+        """The reduced sets of instances of a machine."""
+        return tuple(x for x in self.sets if x.machine == machine)
+
+    def notes(self) -> list[str]:
+        """Why sets are not reduced, those with the same reason together."""
+        found: dict[str, list[str]] = {}
+        for name, why in self.refused.items():
+            found.setdefault(why, []).append(name)
+        return [f"not reduced by symmetry of {' and '.join(names)}: {why}" for why, names in found.items()]
+
+
+def reducible(universe: Universe, doubted: Mapping[str, str] | None = None) -> Reduction:
+    """What of a system can be reduced. `doubted`: sets that a search has found to be told apart, and how."""
+    refused = dict(doubted or {})
+    left: list[SymmetricSet] = []
+    for x in symmetric_sets(universe):
+        why = refused.get(x.name) or objection(universe, x)
+        if why is None:
+            left.append(x)
+        else:
+            refused[x.name] = why
+    ordered, arranged = plan(universe, left)
+    while arrangements(arranged) > MOST_ARRANGEMENTS:
+        largest = max(arranged, key=lambda x: x.count)
+        count = f"{arrangements(arranged):,} arrangements"
+        refused[largest.name] = f"{count} would have to be compared in every state, more than {MOST_ARRANGEMENTS}"
+        left.remove(largest)
+        ordered, arranged = plan(universe, left)
+    return Reduction(tuple(ordered), tuple(arranged), refused)

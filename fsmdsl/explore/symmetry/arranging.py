@@ -1,0 +1,52 @@
+"""How a world is brought into the order that stands for all its likes: which sets can be sorted, and of which all
+arrangements must be tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import factorial, prod
+
+from fsmdsl import model as m
+from fsmdsl.explore.symmetry.sets import SymmetricSet, mentions
+from fsmdsl.step.roster import Roster
+
+MOST_ARRANGEMENTS = 720
+"""More than these are not compared for one world."""
+
+
+def plan(roster: Roster, sets: Sequence[SymmetricSet]) -> tuple[list[SymmetricSet], list[SymmetricSet]]:
+    """Those to be sorted, and those to be arranged in all ways before.
+
+    Members of a set can be sorted by what concerns them if no such thing is about two of them, or about one and a member
+    of another set that is not in order yet.
+    """
+    ordered: list[SymmetricSet] = []
+    for x in sorted(sets, key=lambda x: -x.count):
+        if not any(_linked(roster, x, other) for other in (x, *ordered)):
+            ordered.append(x)
+    return ordered, [x for x in sets if x not in ordered]
+
+
+def arrangements(sets: Iterable[SymmetricSet]) -> int:
+    """In how many ways the members of all these sets can be arranged."""
+    return prod(factorial(x.count) for x in sets)
+
+
+def _linked(roster: Roster, a: SymmetricSet, b: SymmetricSet) -> bool:
+    """Can something be about members of both, or about two of the one? A field of a member that refers to another, or
+    a message in a bag, where only arguments tell one message from another."""
+    for x, y in ((a, b), (b, a)):
+        machine = next(k for k in roster.machines if k.qualified == x.machine)
+        if any(mentions(f.type, y.machine) for f in machine.fields):
+            return True
+    bags = (c for c in roster.channels if c.order == "bag")
+    events = (e for c in bags for e in roster.model.machines[c.receiver].events)
+    return any(_in_one_message(e, a, b) for e in events)
+
+
+def _in_one_message(event: m.Event, a: SymmetricSet, b: SymmetricSet) -> bool:
+    types = [p.type for p in event.parameters]
+    of_a, of_b = ([t for t in types if mentions(t, x.machine)] for x in (a, b))
+    if a is not b:
+        return bool(of_a and of_b)
+    return len(of_a) > 1 or any(not isinstance(t, m.RefType | m.OptionalType) for t in of_a)

@@ -1,0 +1,143 @@
+"""What a system must not say about the members of a symmetric set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from fsmdsl import model as m
+from fsmdsl.explore.symmetry.sets import SymmetricSet, mentions
+from fsmdsl.step.evaluate import words
+from fsmdsl.step.universe import Universe
+from fsmdsl.step.world import Value
+from fsmdsl.walk import effects, expressions, operands
+
+
+def objection(universe: Universe, x: SymmetricSet) -> str | None:
+    """Why the members of a set cannot be exchanged for one another, as far as the text says."""
+    tests = (_runs, _named, _beginning, _receiving, _crashing, _choosing)
+    return next((why for test in tests for why in test(universe, x)), None)
+
+
+def _runs(universe: Universe, x: SymmetricSet) -> Iterator[str]:
+    del x
+    for p in universe.system.properties:
+        what = "recovery" if isinstance(p.formula, m.Recovers) else "runs"
+        yield f"`{p.name}` speaks of {what}"
+
+
+# Named by itself -----------------------------------------------------------------------------------------------------
+
+
+def _named(universe: Universe, x: SymmetricSet) -> Iterator[str]:
+    for e in _said(universe.system):
+        for inner in expressions(e):
+            if isinstance(inner, m.InstanceRef) and inner.name == x.name:
+                yield f"`{words(inner)}` is spoken of by itself ({inner.span})"
+
+
+def _said(system: m.System) -> Iterator[m.Expr]:
+    """Every expression of a system but what its instances begin with."""
+    for o in system.offers or ():
+        yield from (over for _, over in o.variables)
+        yield from (o.target, *o.arguments)
+    guards = [*(o.guard for o in system.offers or ()), *(c.guard for c in system.crashes)]
+    yield from (g for g in guards if g is not None)
+    yield from (e for effect in effects(system.recover or ()) for e in operands(effect))
+    yield from (x.value for x in system.lets)
+    yield from (x.condition for x in system.invariants)
+    yield from (x.condition for x in system.reachables)
+
+
+# The beginning -------------------------------------------------------------------------------------------------------
+
+
+def _beginning(universe: Universe, x: SymmetricSet) -> Iterator[str]:
+    """Does exchanging two neighbours change the first world or a parameter? All other exchanges come of these."""
+    for a in x.numbers[:-1]:
+        yield from _told_apart(universe, a, a + 1)
+
+
+def _told_apart(universe: Universe, a: int, b: int) -> Iterator[str]:
+    exchange = {a: b, b: a}
+
+    def to(n: int) -> int:
+        return exchange.get(n, n)
+
+    for n, machine in enumerate(universe.machines):
+        here, there = _values(universe, n), _values(universe, to(n))
+        types = {**{f.name: f.type for f in machine.fields}, **{p.name: p.type for p in machine.params}}
+        for name, t in types.items():
+            if renamed(t, here[name], to) != there[name]:
+                names = universe.name(a), universe.name(b)
+                if n in exchange:
+                    yield f"{names[0]} and {names[1]} begin with different `{name}`"
+                else:
+                    yield f"`{name}` of {universe.name(n)} tells {names[0]} from {names[1]} in the beginning"
+
+
+def _values(universe: Universe, n: int) -> Mapping[str, Value]:
+    fields = zip(universe.machines[n].fields, universe.start.fields[n], strict=True)
+    return {**{f.name: value for f, value in fields}, **universe.params[n]}
+
+
+def renamed(t: m.Type, value: Value, to: Callable[[int], int]) -> Value:
+    """A value in which each instance is called otherwise."""
+    match t, value:
+        case m.RefType(), int():
+            return to(value)
+        case m.OptionalType(of), _:
+            return None if value is None else renamed(of, value, to)
+        case m.SetType(of), frozenset():
+            return frozenset(renamed(of, x, to) for x in value)
+        case m.ListType(of), tuple():
+            return tuple(renamed(of, x, to) for x in value)
+        case _:
+            return value
+
+
+# Order ---------------------------------------------------------------------------------------------------------------
+
+
+def _receiving(universe: Universe, x: SymmetricSet) -> Iterator[str]:
+    for c in universe.channels:
+        if c.receiver == x.machine:
+            yield f"channel `{c.name}` ends at one of them"
+
+
+def _crashing(universe: Universe, x: SymmetricSet) -> Iterator[str]:
+    machine = universe.machines[x.first]
+    for t in machine.transitions:
+        if isinstance(t.trigger, m.OnCrash):
+            for e in (e for effect in effects(t.effects) for e in operands(effect)):
+                if _looks_at_others(universe, x.machine, e):
+                    yield f"in a crash, `{words(e)}` may read what another of them has just changed ({e.span})"
+
+
+def _looks_at_others(universe: Universe, machine: str, e: m.Expr) -> bool:
+    for inner in expressions(e):
+        match inner:
+            case m.Read(target=target) | m.Derived(target=target) | m.InState(target=target):
+                if target is not None and not isinstance(target, m.Self) and mentions(target.type, machine):
+                    return True
+            case _:
+                pass
+        if isinstance(inner, m.Derived) and _looks_at_others(universe, machine, universe.let(inner).value):
+            return True
+    return False
+
+
+def _choosing(universe: Universe, x: SymmetricSet) -> Iterator[str]:
+    """Loops over subsets visit them in the order of their elements."""
+    bodies = [universe.system.recover or ()]
+    for machine in universe.machines:
+        bodies += [*(t.effects for t in machine.transitions), *(h.effects for h in machine.hooks)]
+    for effect in (e for body in bodies for e in effects(body)):
+        match effect:
+            case m.ForEach(over=m.Apply(function="subsets") as over) if mentions(_within(over.type), x.machine):
+                yield f"a loop visits subsets of them one after the other ({effect.span})"
+            case _:
+                pass
+
+
+def _within(t: m.Type) -> m.Type:
+    return t.of if isinstance(t, m.SetType | m.ListType) else t

@@ -1,0 +1,179 @@
+"""What stands on a pod, in HiveD's words: what it asks for, and where it was placed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from runtime.config.reader import NOTHING, Reader, join
+from runtime.config.source import Value, read_text
+from runtime.errors import ConfigurationError, UserError
+from runtime.pods import HIGHEST, OPPORTUNISTIC, BindInfo, GangSpec, Member, PodPlacement, PodSpec
+
+PREFIX = "hivedscheduler.microsoft.com/"
+ENABLE = PREFIX + "pod-scheduling-enable"
+"""The resource by which a container says that its pod is to be scheduled here."""
+SPEC = PREFIX + "pod-scheduling-spec"
+ISOLATION = PREFIX + "pod-leaf-cell-isolation"
+BIND_INFO = PREFIX + "pod-bind-info"
+
+LARGEST = 300_000
+"""How many values an annotation may have: what Kubernetes lets through, with room to spare."""
+
+OLD_NAMES = {
+    "gpuType": "leafCellType",
+    "gpuNumber": "leafCellNumber",
+    "gpuIsolation": "leafCellIsolation",
+    "physicalGpuIndices": "physicalLeafCellIndices",
+}
+
+SPEC_KEYS = (
+    "virtualCluster",
+    "priority",
+    "pinnedCellId",
+    "leafCellType",
+    "leafCellNumber",
+    "lazyPreemptionEnable",
+    "ignoreK8sSuggestedNodes",
+    "gangReleaseEnable",
+    "affinityGroup",
+)
+
+
+def read_spec(text: str, namespace: str, name: str) -> PodSpec:
+    """What a pod asks for; raises `UserError` with everything that is wrong."""
+    reader = Reader()
+    fields = reader.table(_document(text, SPEC), "", SPEC_KEYS)
+    size = reader.number(fields.get("leafCellNumber", NOTHING), "leafCellNumber", least=1, default=0)
+    if "leafCellNumber" not in fields:
+        reader.wrong("leafCellNumber", NOTHING, "is missing", "how many leaf cells the pod needs")
+    tenant = reader.text(fields.get("virtualCluster", NOTHING), "virtualCluster")
+    if not tenant:
+        reader.wrong("virtualCluster", NOTHING, "is missing")
+    spec = PodSpec(
+        tenant,
+        reader.number(fields.get("priority", NOTHING), "priority", least=OPPORTUNISTIC, most=HIGHEST, default=0),
+        size,
+        _gang(reader, fields.get("affinityGroup", NOTHING), GangSpec(f"{namespace}/{name}", (Member(1, size),))),
+        leaf_type=reader.text(fields.get("leafCellType", NOTHING), "leafCellType"),
+        pinned_cell=reader.text(fields.get("pinnedCellId", NOTHING), "pinnedCellId"),
+        lazy_preemption=_flag(reader, fields, "lazyPreemptionEnable", default=False),
+        ignore_suggested=_flag(reader, fields, "ignoreK8sSuggestedNodes", default=True),
+    )
+    _flag(reader, fields, "gangReleaseEnable", default=False)
+    _finish(reader, SPEC)
+    spec.check()
+    return spec
+
+
+def _flag(reader: Reader, fields: Mapping[str, Value], key: str, *, default: bool) -> bool:
+    return reader.flag(fields.get(key, NOTHING), key, default=default)
+
+
+def _gang(reader: Reader, value: Value, alone: GangSpec) -> GangSpec:
+    if value.content is None:
+        return alone
+    fields = reader.table(value, "affinityGroup", ("name", "members"))
+    name = reader.text(fields.get("name", NOTHING), "affinityGroup.name")
+    if not name:
+        reader.wrong("affinityGroup.name", value, "is missing")
+    members = []
+    for here, item in reader.items(fields.get("members", NOTHING), "affinityGroup.members"):
+        inside = reader.table(item, here, ("podNumber", "leafCellNumber"))
+        pods, size = (
+            reader.number(inside.get(key, NOTHING), join(here, key), least=1, default=0)
+            for key in ("podNumber", "leafCellNumber")
+        )
+        if {"podNumber", "leafCellNumber"} - inside.keys():
+            reader.wrong(here, item, "must have podNumber and leafCellNumber")
+        members.append(Member(pods, size))
+    return GangSpec(name, tuple(members))
+
+
+def read_bind_info(text: str) -> BindInfo:
+    """Where a pod and its gang were placed."""
+    reader = Reader()
+    fields = reader.table(_document(text, BIND_INFO), "")
+    gang = []
+    for here, member in reader.items(fields.get("affinityGroupBindInfo", NOTHING), "affinityGroupBindInfo"):
+        inside = reader.table(member, here)
+        items = reader.items(inside.get("podPlacements", NOTHING), join(here, "podPlacements"))
+        gang.append(tuple(_placement(reader, at, item) for at, item in items))
+    info = BindInfo(
+        reader.text(fields.get("node", NOTHING), "node"),
+        _indices(reader, fields.get("leafCellIsolation", NOTHING), "leafCellIsolation"),
+        reader.text(fields.get("cellChain", NOTHING), "cellChain"),
+        tuple(gang),
+    )
+    _finish(reader, BIND_INFO)
+    return info
+
+
+def _placement(reader: Reader, path: str, value: Value) -> PodPlacement:
+    fields = reader.table(value, path)
+    types = reader.items(fields.get("preassignedCellTypes", NOTHING), join(path, "preassignedCellTypes"))
+    key = "physicalLeafCellIndices"
+    return PodPlacement(
+        reader.text(fields.get("physicalNode", NOTHING), join(path, "physicalNode")),
+        _indices(reader, fields.get(key, NOTHING), join(path, key)),
+        tuple(reader.text(item, at) for at, item in types),
+    )
+
+
+def _indices(reader: Reader, value: Value, path: str) -> tuple[int, ...]:
+    return tuple(reader.number(item, at, least=0, default=0) for at, item in reader.items(value, path))
+
+
+def write_bind_info(info: BindInfo) -> dict[str, str]:
+    """The annotations of a bound pod."""
+    members = [
+        {
+            "podPlacements": [
+                {
+                    "physicalNode": place.node,
+                    "physicalLeafCellIndices": list(place.leaf_cells),
+                    "preassignedCellTypes": list(place.preassigned_types),
+                }
+                for place in same
+            ]
+        }
+        for same in info.gang
+    ]
+    document: dict[str, Any] = {
+        "node": info.node,
+        "leafCellIsolation": list(info.leaf_cells),
+        "cellChain": info.chain,
+        "affinityGroupBindInfo": members,
+    }
+    return {
+        ISOLATION: ",".join(map(str, info.leaf_cells)),
+        BIND_INFO: yaml.safe_dump(document, sort_keys=False, default_flow_style=None),
+    }
+
+
+def _document(text: str, what: str) -> Value:
+    try:
+        return _renamed(read_text(text, LARGEST))
+    except ConfigurationError as error:
+        raise UserError(f"annotation {what}: {error}") from error
+
+
+def _renamed(value: Value) -> Value:
+    """With the names of today."""
+    match value.content:
+        case dict():
+            content = {OLD_NAMES.get(key, key): _renamed(x) for key, x in value.content.items()}
+            return Value(content, value.line)
+        case list():
+            return Value([_renamed(x) for x in value.content], value.line)
+        case _:
+            return value
+
+
+def _finish(reader: Reader, what: str) -> None:
+    try:
+        reader.finish()
+    except ConfigurationError as error:
+        raise UserError(f"annotation {what}: {error}") from error

@@ -1,0 +1,236 @@
+"""An allocator that outlives its process: nothing that it has answered is lost in a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import time
+
+from generated.hived import Followed
+from runtime.allocator import Allocator, Tenant
+from runtime.answers import Answer, GangStatus, LeafCell, Phase
+from runtime.cells import Cluster
+from runtime.config import Configuration, read_configuration
+from runtime.errors import UserError
+from runtime.gangs import Gang, GangMachine
+from runtime.images import CONFIGURATION, all_of, digest, gang_key, node_key, pod_key, write, write_gang, write_pod
+from runtime.journal import Damage, Journal
+from runtime.pods import BindInfo, Pod
+from runtime.rebuild import Written, read, rebuild
+from runtime.recovery import Recovered
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What was found in the journal."""
+
+    pods: int
+    damage: Damage | None
+    """What was lost of it."""
+    takeover: Recovered | None
+    """What could not be taken over as it was into a changed configuration; none where it has not changed."""
+
+
+class DurableAllocator:
+    """An `Allocator` with a journal: every call returns when what it has changed will last.
+
+    Several calls in a `with allocator.cycle():` are committed together at its end; until then, nobody may be told of
+    their answers. A call that fails by a fault of the allocator leaves everything as it was before: the allocator is
+    built anew from the journal. `JournalError` is final: whoever gets one has to end, and open the journal again.
+    """
+
+    def __init__(self, configuration: Configuration, journal: Journal, now: Callable[[], float] = time) -> None:
+        self.configuration = configuration
+        self.journal = journal
+        self._now = now
+        self._moved: set[Gang] = set()
+        """Gangs that the step under way has changed."""
+        self._grouping = False
+        written = read(journal.images)
+        takeover = self._begin(written)
+        self.opened = Opened(len(written.pods), journal.damage, takeover)
+        journal.commit()
+
+    @classmethod
+    def open(
+        cls, source: str | Path | Mapping[str, object], journal: str | Path, now: Callable[[], float] = time
+    ) -> DurableAllocator:
+        """From HiveD's configuration and the file of a journal, which is made if there is none.
+
+        Raises `ConfigurationError` and `JournalError`.
+        """
+        return cls(read_configuration(source), Journal(journal), now)
+
+    def close(self) -> None:
+        """Lets go of the journal."""
+        self.journal.close()
+
+    # Building
+
+    def _begin(self, written: Written) -> Recovered | None:
+        """What was written, in the configuration of now. A changed one is taken over in one step of the journal."""
+        mine = digest(self.configuration)
+        allocator = Allocator(self.configuration, self._now)
+        if written.configuration == mine:
+            rebuild(allocator._cycle, written)
+            self._attach(allocator)
+            return None
+        nodes = {name: healthy for name, healthy in written.nodes.items() if name in allocator._cluster.nodes}
+        result = allocator.recover(written.bound(), nodes)
+        self._attach(allocator)
+        wanted = {CONFIGURATION: write(mine), **{node_key(name): write(healthy) for name, healthy in nodes.items()}}
+        self._note_all("configuration", wanted)
+        return result if written.configuration else None
+
+    def _attach(self, allocator: Allocator) -> None:
+        self._allocator = allocator
+        self._cluster = allocator._cluster
+        self._cycle = allocator._cycle
+        self._cycle.on_demotion = self._moved.add
+        self._cluster.system.listen(self._listen)
+
+    def _listen(self, followed: tuple[Followed, ...]) -> None:
+        self._moved.update(row.machine.gang for row in followed if isinstance(row.machine, GangMachine))
+
+    # Journal
+
+    @contextmanager
+    def cycle(self) -> Iterator[None]:
+        """Calls that are committed together. None of their answers may be given out before the end."""
+        self._grouping = True
+        try:
+            yield
+        finally:
+            self._grouping = False
+        self.journal.commit()
+
+    @contextmanager
+    def _step(self, kind: str, pod: Pod) -> Iterator[None]:
+        """A call that concerns a pod, and what becomes different by it."""
+        self._moved.clear()
+        try:
+            yield
+        except UserError:
+            self._note(kind, self._difference(pod))
+            raise
+        except Exception:
+            self._undo()
+            raise
+        self._note(kind, self._difference(pod))
+
+    def _undo(self) -> None:
+        """As it was before the step."""
+        allocator = Allocator(self.configuration, self._now)
+        rebuild(allocator._cycle, read(self.journal.images))
+        self._attach(allocator)
+
+    def _difference(self, pod: Pod) -> dict[str, str | None]:
+        """What may be different now; gangs are long to write, so only those that have moved, or are new."""
+        images: dict[str, str | None] = {}
+        names = {gang.name for gang in self._moved}
+        home = self._cycle.homes.get(pod.uid)
+        if home is not None and gang_key(home.name) not in self.journal.images:
+            names.add(home.name)
+        for name in sorted(names | {pod.spec.gang.name}):
+            gang = self._cycle.gangs.get(name)
+            if gang is None:
+                images[gang_key(name)] = None
+            elif name in names:
+                images[gang_key(name)] = write_gang(gang)
+        images[pod_key(pod.uid)] = write_pod(home, pod) if home is not None else None
+        return images
+
+    def _note(self, kind: str, images: Mapping[str, str | None]) -> None:
+        """Journals what is different."""
+        known = self.journal.images
+        changes = {key: image for key, image in images.items() if known.get(key) != image}
+        if changes:
+            self.journal.write(kind, changes)
+        if not self._grouping:
+            self.journal.commit()
+
+    def _note_all(self, kind: str, images: dict[str, str]) -> None:
+        """Journals these images and those of all gangs, and that there is nothing else."""
+        wanted = {**images, **dict(all_of(self._cycle.gangs.values()))}
+        self._note(kind, {**dict.fromkeys(self.journal.images), **wanted})
+
+    # Nodes
+
+    def node_healthy(self, name: str) -> None:
+        """A node can be used. A name that is not configured means nothing."""
+        self._set_health(name, healthy=True)
+
+    def node_bad(self, name: str) -> None:
+        """A node cannot be used any more, or is gone. What runs there keeps its leaf cells."""
+        self._set_health(name, healthy=False)
+
+    def _set_health(self, name: str, *, healthy: bool) -> None:
+        self._cycle.set_health(name, healthy=healthy)
+        if name in self._cluster.nodes:
+            self._note("node", {node_key(name): write(healthy)})
+
+    # Pods
+
+    def submit(self, pod: Pod) -> None:
+        """A pod is there."""
+        with self._step("submit", pod):
+            self._allocator.submit(pod)
+
+    def schedule(
+        self, pod: Pod, suggested_nodes: Iterable[str] | None = None, phase: Phase = Phase.FILTERING
+    ) -> Answer:
+        """Where a pod can go. Raises `UserError`."""
+        with self._step("schedule", pod):
+            return self._allocator.schedule(pod, suggested_nodes, phase)
+
+    def allocate(self, pod: Pod, bind_info: BindInfo) -> None:
+        """A pod gets its place. Raises `UserError`."""
+        with self._step("allocate", pod):
+            self._allocator.allocate(pod, bind_info)
+
+    def delete(self, pod: Pod) -> None:
+        """A pod is gone."""
+        with self._step("delete", pod):
+            self._allocator.delete(pod)
+
+    def recover(self, pods: Iterable[tuple[Pod, BindInfo | None]], nodes: Mapping[str, bool]) -> Recovered:
+        """From what bound pods carry, where the journal knows no pods. Raises `UserError` where it does."""
+        result = self._allocator.recover(pods, nodes)
+        known = {node_key(name): write(healthy) for name, healthy in nodes.items() if name in self._cluster.nodes}
+        kept = {key: image for key, image in self.journal.images.items() if key.startswith((CONFIGURATION, "node/"))}
+        self._note_all("recover", {**kept, **known})
+        return result
+
+    # What there is
+
+    @property
+    def cluster(self) -> Cluster:
+        """All cells, to look at."""
+        return self._cluster
+
+    def knows(self, uid: str) -> Pod | None:
+        """The pod of a uid."""
+        gang = self._cycle.homes.get(uid)
+        return next((pod for pod in gang.pods if pod.uid == uid), None) if gang is not None else None
+
+    def pods(self) -> Iterator[Pod]:
+        """All pods that are known."""
+        return (pod for gang in self._cycle.gangs.values() for pod in gang.pods)
+
+    def group(self, name: str) -> GangStatus | None:
+        """A gang, by the name of its affinity group; none where no pod of it is known."""
+        return self._allocator.group(name)
+
+    def groups(self) -> Iterator[GangStatus]:
+        """All gangs of which pods are known."""
+        return self._allocator.groups()
+
+    def leaf_cells(self) -> Iterator[LeafCell]:
+        """All leaf cells."""
+        return self._allocator.leaf_cells()
+
+    def virtual_clusters(self) -> Iterator[Tenant]:
+        """All virtual clusters."""
+        return self._allocator.virtual_clusters()

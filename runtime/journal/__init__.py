@@ -1,0 +1,148 @@
+"""A journal: a map of texts of which every change, once it is committed, survives whatever happens to the process."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from runtime.journal.chain import Record, apply, checksum, write_changes
+from runtime.journal.repair import finish, write_anew
+from runtime.journal.store import JournalError, Store
+from runtime.journal.witness import Witness
+
+__all__ = ["Damage", "Journal", "JournalError"]
+
+LEAST = 1_000_000
+"""A snapshot is worth while after so many bytes of records, and twice as many as it had itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """What a journal has lost, and was cut to."""
+
+    problems: tuple[str, ...]
+    last: int
+    """The number of the last record that is left."""
+    aside: Path | None
+    """Where the damaged file is; none where nothing but the end of its log was gone."""
+
+    def __str__(self) -> str:
+        kept = f"; the damaged file is {self.aside}" if self.aside is not None else ""
+        return f"the journal was cut after record {self.last}: {'; '.join(self.problems)}{kept}"
+
+
+class Journal:
+    """Belongs to one thread at a time.
+
+    `write` adds a record to the transaction under way, `commit` makes it last: whatever was written before a commit
+    that has returned is there after a crash, and of what was written after it, nothing. `watch` is told of each stage
+    of writing before it begins; tests end the process there.
+    """
+
+    def __init__(self, path: str | Path, watch: Callable[[str], object] = lambda stage: None) -> None:
+        self.path = Path(path)
+        finish(self.path)
+        self._watch = watch
+        self._store = Store(self.path)
+        self._failed = ""
+        self._open = False
+        try:
+            self._witness = Witness(self.path.with_name(self.path.name + "-last"))
+            self._read()
+        except BaseException:
+            self._store.close()
+            raise
+
+    def _read(self) -> None:
+        problems: list[str] = []
+        replay = self._store.replay(problems)
+        self._store.check(problems)
+        aside = None
+        if problems:
+            aside = write_anew(self._store, replay)
+            self._store = Store(self.path)
+        seen = self._witness.read()
+        if seen > replay.number:
+            problems.append(f"{seen - replay.number} records at the end are gone, the last one was {seen}")
+        self.damage = Damage(tuple(problems), replay.number, aside) if problems else None
+        self.images: Mapping[str, str] = replay.images
+        """The map, as of the last `write`."""
+        self._images, self._number, self._tip = replay.images, replay.number, replay.tip
+        self._since, self._size = replay.size, 0
+        self._witness.write(self._number)
+
+    @property
+    def number(self) -> int:
+        """Of the last record."""
+        return self._number
+
+    def write(self, kind: str, changes: Mapping[str, str | None]) -> None:
+        """Adds a record: all of it will last, or nothing. Values have no line breaks; none removes a key."""
+        self._usable()
+        content = write_changes(kind, changes)
+        number = self._number + 1
+        record = Record(number, content, checksum(self._tip, number, content))
+        try:
+            if not self._open:
+                self._watch("begin")
+                self._store.connection.execute("BEGIN IMMEDIATE")
+                self._open = True
+            self._watch("append")
+            self._store.append(record)
+        except sqlite3.Error as error:
+            self._fail(error)
+        apply(content, self._images)
+        self._number, self._tip = number, record.checksum
+        self._since += len(content)
+
+    def commit(self) -> None:
+        """Makes everything last that was written."""
+        self._usable()
+        if not self._open:
+            return
+        try:
+            if self._since > max(LEAST, 2 * self._size):
+                self._snapshot()
+            self._watch("commit")
+            self._store.connection.execute("COMMIT")
+            self._watch("committed")
+        except sqlite3.Error as error:
+            self._fail(error)
+        self._open = False
+        self._witness.write(self._number)
+
+    def snapshot(self) -> None:
+        """Writes down the whole map now, so that recovery need not go back further. It comes by itself, too."""
+        self._usable()
+        try:
+            if not self._open:
+                self._store.connection.execute("BEGIN IMMEDIATE")
+                self._open = True
+            self._snapshot()
+        except sqlite3.Error as error:
+            self._fail(error)
+        self.commit()
+
+    def _snapshot(self) -> None:
+        self._watch("snapshot")
+        self._since = 0
+        content = write_changes("snapshot", self._images)
+        self._size = len(content)
+        self._store.snapshot(self._number, self._tip, content)
+
+    def _fail(self, error: sqlite3.Error) -> None:
+        """What is in memory is ahead of what lasts: nobody may act on it."""
+        self._failed = f"journal {self.path} cannot be written: {error}"
+        raise JournalError(self._failed) from error
+
+    def _usable(self) -> None:
+        if self._failed:
+            raise JournalError(self._failed)
+
+    def close(self) -> None:
+        """What is not committed is lost."""
+        self._failed = self._failed or f"journal {self.path} is closed"
+        self._store.close()
+        self._witness.close()

@@ -1,0 +1,118 @@
+"""What stands on pods, as HiveD writes it."""
+
+from __future__ import annotations
+
+import pytest
+from clusters import config, gang, healthy, nodes, run
+
+from runtime import BindInfo, GangSpec, Member, PodPlacement, PodSpec, UserError
+from runtime.annotations import BIND_INFO, ISOLATION, read_bind_info, read_spec, write_bind_info
+
+
+def test_the_shortest_that_a_pod_can_ask_for() -> None:
+    spec = read_spec("{virtualCluster: VC1, leafCellNumber: 2}", "team", "job")
+    assert spec == PodSpec("VC1", 0, 2, GangSpec("team/job", (Member(1, 2),)))
+    assert (spec.lazy_preemption, spec.ignore_suggested) == (False, True)
+
+
+def test_all_that_a_pod_can_ask_for() -> None:
+    spec = read_spec(
+        """
+        virtualCluster: VC1
+        priority: 1000
+        pinnedCellId: P
+        leafCellType: V100
+        leafCellNumber: 4
+        lazyPreemptionEnable: true
+        ignoreK8sSuggestedNodes: false
+        gangReleaseEnable: true
+        affinityGroup:
+          name: team/gang
+          members:
+          - {podNumber: 2, leafCellNumber: 4}
+          - {podNumber: 1, leafCellNumber: 1}
+          - {podNumber: 3, leafCellNumber: 4}
+        """,
+        "team",
+        "job",
+    )
+    members = (Member(2, 4), Member(1, 1), Member(3, 4))
+    assert spec == PodSpec("VC1", 1000, 4, GangSpec("team/gang", members), "V100", "P", True, False)
+    assert spec.gang.sizes == {1: 1, 4: 5}
+
+
+def test_old_names_are_understood() -> None:
+    text = "{virtualCluster: A, gpuType: K80, gpuNumber: 1, affinityGroup: {name: g, members: %s}}"
+    spec = read_spec(text % "[{podNumber: 1, gpuNumber: 1}]", "n", "p")
+    assert (spec.leaf_type, spec.leaf_cells, spec.gang.members) == ("K80", 1, (Member(1, 1),))
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        ("{}", ["leafCellNumber: is missing", "virtualCluster: is missing"]),
+        (
+            "{virtualCluster: A, leafCellNumber: none, priority: 1001, lazyPreemptionEnable: 1, prio: 2}",
+            [
+                "leafCellNumber: must be a whole number, not 'none'",
+                "priority: must be -1 to 1000, not 1001",
+                "lazyPreemptionEnable: must be true or false, not 1",
+                "prio: is no known key",
+            ],
+        ),
+        (
+            "{virtualCluster: A, leafCellNumber: 1, affinityGroup: {members: [{podNumber: 0}]}}",
+            [
+                "affinityGroup.name: is missing",
+                "affinityGroup.members[0].podNumber: must be at least 1, not 0",
+                "affinityGroup.members[0]: must have podNumber and leafCellNumber",
+            ],
+        ),
+        (
+            "{virtualCluster: A, leafCellNumber: 1, affinityGroup: {name: g, members: []}}",
+            ["gang g has no member whose pods need 1 leaf cells"],
+        ),
+        ("[", ["is no YAML"]),
+        ("- a", ["must be a mapping, not a list"]),
+    ],
+)
+def test_mistakes_are_named_all_at_once(text: str, messages: list[str]) -> None:
+    with pytest.raises(UserError) as error:
+        read_spec(text, "n", "p")
+    for message in messages:
+        assert message in str(error.value)
+
+
+def test_bind_info_is_written_and_read() -> None:
+    allocator = healthy(config(nodes("0.0.0.1", "007", "c"), A={"NODE": 2}))
+    for name, priority in (("g", 5), ("o", -1)):
+        for answer in run(allocator, gang(name, "A", 1, 2, 2, priority=priority)):
+            written = write_bind_info(answer.info)
+            assert read_bind_info(written[BIND_INFO]) == answer.info
+            assert written[ISOLATION] == ",".join(map(str, answer.leaf_cells))
+
+
+def test_bind_info_of_an_older_scheduler() -> None:
+    info = read_bind_info(
+        """
+        node: n1
+        gpuIsolation: [0]
+        cellChain: NODE
+        affinityGroupBindInfo:
+        - podPlacements:
+          - {physicalNode: n1, physicalGpuIndices: [0], preassignedCellTypes: [SWITCH]}
+        """
+    )
+    assert info == BindInfo("n1", (0,), "NODE", ((PodPlacement("n1", (0,), ("SWITCH",)),),))
+
+
+def test_bind_info_that_cannot_be_read() -> None:
+    with pytest.raises(UserError, match=r"leafCellIsolation\[0\]: must be a whole number"):
+        read_bind_info("{node: n, leafCellIsolation: [x]}")
+
+
+def test_a_small_text_that_means_a_huge_one() -> None:
+    rows = ", ".join(["*a"] * 1000)
+    text = f"node: n\nx: &a [{', '.join(['0'] * 1000)}]\ny: &b [{rows}]\nleafCellIsolation: [{rows.replace('a', 'b')}]"
+    with pytest.raises(UserError, match="has more than 300000 values"):
+        read_bind_info(text)
