@@ -36,8 +36,8 @@ def _page(rule: Rule) -> str:
 def _index(rules: list[Rule]) -> str:
     parts = [
         "# Rules\n",
-        "Every finding names its rule. `fsm explain FSM201` prints the same as the page. Errors and warnings make a "
-        "command end with 1; notes do not, and are shown by `fsm check --notes`.\n",
+        "Every finding names its rule. `fsm explain FSM201` prints the same as the page. Errors make a command "
+        "end with 1, and so do warnings, but for those of `fsm verify`; notes are shown by `fsm check --notes`.\n",
     ]
     for digit, title in _CHAPTERS.items():
         chapter = [rule for rule in rules if rule.code[3] == digit]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,18 @@ from runtime.journal import Damage, Journal
 from runtime.pods import BindInfo, Pod
 from runtime.rebuild import Written, read, rebuild
 from runtime.recovery import Recovered
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Nothing becomes garbage while a large cluster is built: looking for it takes as long as all the rest."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +61,9 @@ class DurableAllocator:
         self._moved: set[Gang] = set()
         """Gangs that the step under way has changed."""
         self._grouping = False
-        written = read(journal.images)
-        takeover = self._begin(written)
+        with collector_paused():
+            written = read(journal.images)
+            takeover = self._begin(written)
         self.opened = Opened(len(written.pods), journal.damage, takeover)
         journal.commit()
 
@@ -210,14 +224,16 @@ class DurableAllocator:
         """All cells, to look at."""
         return self._cluster
 
-    def knows(self, uid: str) -> Pod | None:
-        """The pod of a uid."""
-        gang = self._cycle.homes.get(uid)
-        return next((pod for pod in gang.pods if pod.uid == uid), None) if gang is not None else None
-
     def pods(self) -> Iterator[Pod]:
         """All pods that are known."""
         return (pod for gang in self._cycle.gangs.values() for pod in gang.pods)
+
+    def bound(self) -> Iterator[tuple[Pod, BindInfo | None]]:
+        """All pods, with what is to be written on those that have a place."""
+        for gang in self._cycle.gangs.values():
+            for pod in gang.pods:
+                slot = gang.seated.get(pod.uid)
+                yield pod, gang.places.bind_info(slot) if slot is not None else None
 
     def group(self, name: str) -> GangStatus | None:
         """A gang, by the name of its affinity group; none where no pod of it is known."""

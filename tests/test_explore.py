@@ -264,6 +264,75 @@ def test_crashes_and_recovery_are_explored() -> None:
     assert (x.states, x.transitions) == (4, 6)
 
 
+GATE = """
+machine Gate {
+    coins: 0..3
+    initial state Shut
+    state Open
+    event pay from environment
+    event push(n: 0..3) from Visitor
+    Shut on pay when coins < 3 do coins = coins + 1
+    one:  Shut -> Open on push(n) when coins > n
+    free: Shut -> Open on push(n) when coins == 3 and n > 0
+    Open on push
+}
+machine Visitor {
+    param gate: Gate
+    tries: 0..3
+    initial state Here
+    event go from environment
+    Here on go when tries < 3 do { tries = tries + 1; gate.push(tries) }
+}
+system S { gate: Gate  visitor: Visitor { gate = gate } }
+"""
+
+
+def test_an_event_that_no_guard_lets_in_says_which_and_why() -> None:
+    """As it was in the middle of the step: the visitor has tried once by then."""
+    (v,) = (v for v in explored(GATE).violations if v.name == "unhandled")
+    assert v.explanation == (
+        "`push` reaches gate in `Shut`, where it is not ignored, and no guard of its transitions holds",
+        "the guard of `one` does not hold for n = 1: `coins > n` is false: coins is 0",
+        "the guard of `free` does not hold for n = 1: `coins == 3` is false: coins is 0",
+    )
+
+
+def test_reasons_name_the_derived_value_that_a_part_stands_in() -> None:
+    x = explored(
+        "machine M { n: 0..9  peer: M?  initial state A }"
+        "system S { ms: M[2]  let kept(a: M) = all b in ms: b.n > 3 and a.n < b.n"
+        "  invariant it: some a in ms: kept(a) }"
+    )
+    assert verdict(x, "it").explanation[1:] == (
+        "for a = m0, in `kept`, for b = m0: `b.n > 3` is false: b.n is 0",
+        "for a = m1, in `kept`, for b = m0: `b.n > 3` is false: b.n is 0",
+    )
+
+
+@pytest.mark.parametrize(
+    ("formula", "basis"),
+    [
+        ("always m not in D", "a trace of 2 steps"),
+        ("m in A ~> m in D", "a run of 3 steps, the last 2 of them for ever"),
+        ("always eventually m in A", "a run of 2 steps, and then nothing more"),
+        ("m in A ~> m not in A", "a run of 2 steps, the last of them for ever"),
+    ],
+)
+def test_a_run_without_end_says_how_it_ends(formula: str, basis: str) -> None:
+    x = explored(
+        "machine M { initial state B  state A  state C  final state D  event look, leave, stay from environment"
+        "  B -> A on look  A -> C on look  C -> A on leave  A on stay  A -> D on leave }"
+        f"system S {{ m: M  property p: {formula} }}"
+    )
+    assert verdict(x, "p").basis == basis
+
+
+def test_a_run_that_is_repeated_from_its_beginning_says_so() -> None:
+    text = "machine M { initial state A  state B  event e from environment  A -> B on e  B -> A on e }"
+    always = explored(f"{text} system S {{ m: M  property p: eventually always m in A }}")
+    assert verdict(always, "p").basis == "a run of 2 steps, again and again"
+
+
 # Limits --------------------------------------------------------------------------------------------------------------
 
 

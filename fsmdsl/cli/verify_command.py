@@ -85,8 +85,8 @@ def command(
 ) -> None:
     """Explore every state of the systems in specs, and report what is violated, with the simplest run to it.
 
-    Exit codes: 0 all holds, 1 something is violated, 2 misuse, 3 a limit was reached first, or something asked could not
-    be checked.
+    Exit codes: 0 all holds, 1 something is violated, 2 misuse, 3 a limit was reached first, or something could not be
+    checked.
     """
     model = model_or_exit(paths, form, as_documented=as_documented, settings=_settings(settings))
     chosen = _one(_chosen(model, names), form) if by_hand else _chosen(model, names)

@@ -65,6 +65,7 @@ def explore(
         coverage(search),
         tuple(search.levels),
         search.note,
+        search.reduced,
     )
 
 

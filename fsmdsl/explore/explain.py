@@ -123,8 +123,9 @@ def _inside(frame: Frame, e: m.Derived, value: bool, bindings: Bindings) -> Iter
     instance = frame.instance if e.target is None else reference(frame, e.target)
     bound = {p.name: evaluate(frame, a) for p, a in zip(let.parameters, e.arguments, strict=True)}
     told = [f"{p.name} = {shown(frame.roster, p.type, bound[p.name])}" for p in let.parameters]
+    new = [x for x in told if x not in bindings]
     inner = Frame(frame.roster, frame.world, instance, bound)
-    yield from _why(inner, let.value, value, (*bindings, *told, f"{INSIDE}{e.name}`"))
+    yield from _why(inner, let.value, value, (*bindings, *new, f"{INSIDE}{e.name}`"))
 
 
 def _line(bindings: Bindings, text: str) -> str:

@@ -23,7 +23,10 @@ def judge(search: Searched) -> tuple[Verdict, ...]:
 
 def basis(search: Searched) -> str:
     """What an answer rests on that only a complete search can give."""
-    return f"exhaustive: {search.states} states" if search.stopped is None else f"bounded: {search.stopped}"
+    if search.stopped is not None:
+        return f"bounded: {search.stopped}"
+    likes = f" up to symmetry of {' and '.join(search.reduced)}" if search.reduced else ""
+    return f"exhaustive: {search.states} states{likes}"
 
 
 def _shown(trace: Trace) -> str:
@@ -142,8 +145,15 @@ def _run(trace: Trace) -> str:
     count = len(trace.entries)
     if trace.loop is None:
         return _shown(trace)
-    rest = count - trace.loop
-    ever = f"the last {rest} of them for ever" if rest else "and then nothing more"
+    match count - trace.loop:
+        case 0:
+            ever = "and then nothing more"
+        case rest if rest == count:
+            ever = "again and again"
+        case 1:
+            ever = "the last of them for ever"
+        case rest:
+            ever = f"the last {rest} of them for ever"
     return f"a run of {count} step{'s' * (count != 1)}, {ever}"
 
 

@@ -295,10 +295,14 @@ def _headline(exploration: Exploration, v: Verdict) -> Diagnostic:
             return FAILS.at(v.span, f"in `{system}`, {v.explanation[0]} ({v.name})")
         case "reachable":
             return UNREACHABLE.at(v.span, f"no state of `{system}` shows `{v.name}`").note(v.basis)
-        case "property" if any(p.name == v.name and isinstance(p.formula, m.Recovers) for p in exploration.system.properties):
+        case "property" if v.span in _recoveries(exploration.system):
             return RECOVERS.at(v.span, f"`{system}` does not recover from every crash as `{v.name}` says")
         case "property":
             return PROPERTY.at(v.span, f"`{v.name}` is not true of every run of `{system}`")
+
+
+def _recoveries(system: m.System) -> list[Span]:
+    return [p.span for p in system.properties if isinstance(p.formula, m.Recovers)]
 
 
 def _untested(explored: Sequence[Exploration], others: Iterable[m.System]) -> Iterator[Diagnostic]:

@@ -35,6 +35,7 @@ class Search:
         self.universe = universe
         self.plan = plan
         self.note: str | None = None
+        self.reduced: tuple[str, ...] = ()
         self.undecided: str | None = None
         self._recorder = None if plan is None else Recorder(plan)
         self.limits = limits

@@ -49,6 +49,8 @@ class Searched(Protocol):
     """Why not every state was found."""
     note: str | None
     """What could have been done better, and why it was not."""
+    reduced: tuple[str, ...]
+    """Symmetric sets: states that differ only in which of their instances is which are one."""
     undecided: str | None
     """Why properties of runs cannot be decided here, if they cannot."""
     transitions: int

@@ -64,7 +64,9 @@ def premises(universe: Universe) -> list[Premise]:
     return found
 
 
-def untested(asked: Iterable[Premise], held: Collection[tuple[str, str]]) -> dict[tuple[str, str], tuple[Untested, ...]]:
+def untested(
+    asked: Iterable[Premise], held: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], tuple[Untested, ...]]:
     """What was not tested of invariants and properties: by `of`, each premise that was true in no world and no
     instance. `held` has the keys of those that were; all worlds must have been asked."""
     listed = list(asked)

@@ -152,6 +152,8 @@ class Exploration:
     """How many states were found at each depth."""
     note: str | None = None
     """What could have been faster, and why it was not."""
+    reduced: tuple[str, ...] = ()
+    """Symmetric sets: states that differ only in which of their instances is which were counted once."""
 
     @property
     def complete(self) -> bool:

@@ -50,8 +50,8 @@ from fsmdsl.step.world import (
 __all__ = [
     "Assigned", "ChannelStep", "CrashStep", "Crashed", "EventStep", "Fault", "FaultError", "FaultKind", "Followed",
     "Happening", "Ignored", "Message", "OutcomeStep", "Pending", "Posted", "RecoverStep", "Refused", "Requested",
-    "Result", "Sent", "Step", "TimerStep", "TooManyValuesError", "Universe", "Value", "World", "closed", "describe", "enabled", "fire",
-    "holds", "initial", "stuck", "value",
+    "Result", "Sent", "Step", "TimerStep", "TooManyValuesError", "Universe", "Value", "World", "closed", "describe",
+    "enabled", "fire", "holds", "initial", "stuck", "value",
 ]  # fmt: skip
 
 # The five functions --------------------------------------------------------------------------------------------------

@@ -41,8 +41,11 @@ class Journal:
     of writing before it begins; tests end the process there.
     """
 
-    def __init__(self, path: str | Path, watch: Callable[[str], object] = lambda stage: None) -> None:
+    def __init__(
+        self, path: str | Path, watch: Callable[[str], object] = lambda stage: None, least: int = LEAST
+    ) -> None:
         self.path = Path(path)
+        self._least = least
         finish(self.path)
         self._watch = watch
         self._store = Store(self.path)
@@ -103,7 +106,7 @@ class Journal:
         if not self._open:
             return
         try:
-            if self._since > max(LEAST, 2 * self._size):
+            if self._since > max(self._least, 2 * self._size):
                 self._snapshot()
             self._watch("commit")
             self._store.connection.execute("COMMIT")

@@ -51,6 +51,8 @@ class Compiled:
         self._recent = [Memory(RECENT * self._words) for _ in range(workers)]
         for recent in self._recent:
             recent.fill(0xFF)
+        self._before: tuple[int, list[bytes]] = 0, []
+        """From where on the last block expanded states, and the boards before."""
         self._cap = CAP if workers == 1 else 2 * CAP
         self._step = 256
         """So many states a worker expands at once."""
@@ -130,18 +132,35 @@ class Compiled:
 
     def run(self, pause: Callable[[], bool], most: int | None) -> bool:
         """As `Plain.run`."""
-        most = min(self.room - self.workers * self._cap, most if most is not None else self.room)
         while self.frontier.advance():
-            if pause():
+            if pause() or self.frontier.count + self.workers * self._cap > self.room:
                 return False
             self._make_room()
+            if most is not None:
+                self._before = self.frontier.first, [bytes(b.numbers) for b in self.boards]
             if self.workers == 1:
                 self._alone()
             else:
                 self._together()
-            if self.frontier.count > most:
+            if most is not None and self.frontier.count > most:
                 return False
         return True
+
+    def rewind(self, most: int) -> None:
+        """As `Plain.rewind`: what the last block has noted is noted anew, for so many of its states as there are."""
+        frontier, (first, boards) = self.frontier, self._before
+        frontier.first, frontier.count = self.origin(most), most
+        for board, kept in zip(self.boards, boards, strict=True):
+            board.numbers.cast("B")[:] = kept
+        while first < frontier.first:
+            self._expand(0, first, frontier.first)
+            first = self._next(0)
+        self._kept = self._each(self._refill)
+
+    def _refill(self, owner: int) -> int:
+        part = self._slots * owner
+        self._table.numbers.cast("B")[4 * part : 4 * (part + self._slots)] = bytes(4 * self._slots)
+        return self._fill(owner)
 
     def _alone(self) -> None:
         frontier = self.frontier

@@ -13,11 +13,10 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -58,7 +57,7 @@ MISSING = "compiled search needs the extra `fast`: pip install 'fsmdsl[fast]'"
 
 def missing() -> str | None:
     """Why there is no compiled search here, if there is none."""
-    return None if find_spec("numba") is not None and find_spec("llvmlite") is not None else MISSING
+    return None if find_spec("llvmlite") is not None else MISSING
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +113,11 @@ def folder() -> Path:
 @cache
 def _machine() -> tuple[str, ...]:
     """What compiled code depends on beside its text."""
-    compiler = (Path(__file__).parent / "compile.py").read_text(encoding="utf-8")
-    return (_version("numba"), _version("llvmlite"), *_processor(), sys.version, compiler)
+    import llvmlite
+
+    here = Path(__file__).parent
+    made_by = ((here / name).read_text(encoding="utf-8") for name in ("translate.py", "compile.py"))
+    return (llvmlite.__version__, *_processor(), *made_by)
 
 
 def _processor() -> tuple[str, ...]:
@@ -127,13 +129,6 @@ def _processor() -> tuple[str, ...]:
             return tuple(line for line in first.splitlines() if line.startswith(kinds))
     except OSError:
         return platform.machine(), platform.processor()
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""
 
 
 # Compiling -----------------------------------------------------------------------------------------------------------
@@ -181,13 +176,13 @@ def cached(lowered: Lowered) -> bool:
 
 
 def _start(job: Job) -> subprocess.Popen[bytes]:
+    from fsmdsl.explore.packed.translate import translated
+
     target = job.target()
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    text = json.dumps(
-        {"texts": job.texts, "numbers": dict(job.numbers), "wanted": dict(job.wanted), "target": str(target)}
-    )
+    text = json.dumps({"text": translated(job.texts, job.numbers, job.wanted), "target": str(target)})
     process = subprocess.Popen(
-        [sys.executable, "-m", "fsmdsl.explore.packed.compile"],
+        [sys.executable, "-P", str(Path(__file__).parent / "compile.py")],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -214,13 +209,13 @@ def _load(path: Path, wanted: Mapping[str, str]) -> dict[str, Function]:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(llvm))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(path.read_bytes()))
+    engine.finalize_object()
     found: dict[str, Function] = {}
-    for name, symbol, code in _records(path.read_bytes()):
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(llvm))
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *(_CTYPES[x] for x in wanted[name]))
-        function = prototype(engine.get_function_address(symbol))
+    for name, kinds in wanted.items():
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *(_CTYPES[x] for x in kinds))
+        function = prototype(engine.get_function_address(name))
         function.engine = engine  # type: ignore[attr-defined]
         found[name] = function
     return found
@@ -228,13 +223,3 @@ def _load(path: Path, wanted: Mapping[str, str]) -> dict[str, Function]:
 
 def _target_machine(llvm: Any) -> Any:
     return llvm.Target.from_default_triple().create_target_machine()
-
-
-def _records(data: bytes) -> Iterator[tuple[str, str, bytes]]:
-    at = 0
-    while at < len(data):
-        size = int.from_bytes(data[at : at + 8], "little")
-        head = json.loads(data[at + 8 : at + 8 + size])
-        at += 8 + size
-        yield head["name"], head["symbol"], data[at : at + head["size"]]
-        at += head["size"]

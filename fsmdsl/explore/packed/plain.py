@@ -28,6 +28,8 @@ class Plain:
         self.preds: list[int] = [0]
         self.frontier = Frontier()
         self.board = row(lowered)
+        self._before: list[int] | None = None
+        """The board as it was before the last state was expanded, where that may have been one too many."""
         self._row = row(lowered)
         self._out = [0] * (CAP * lowered.stride)
 
@@ -37,11 +39,21 @@ class Plain:
         while frontier.advance():
             if frontier.first % PAUSE == 0 and pause():
                 return False
+            if most is not None and frontier.count + len(self._out) > most:
+                self._before = list(self.board)
             self._expand(frontier.first)
             frontier.first += 1
             if most is not None and frontier.count > most:
                 return False
         return True
+
+    def rewind(self, most: int) -> None:
+        """Forget the states beyond so many, and that the one was expanded from which the first of them was found."""
+        self.frontier.first, self.frontier.count = self.preds[most], most
+        for words in self.states[most:]:
+            del self.number[words]
+        del self.states[most:], self.preds[most:]
+        self.board = self._before or self.board
 
     def _expand(self, at: int) -> None:
         board, b, f = self.board, self.lowered.board, self.functions

@@ -186,8 +186,10 @@ class RanksSearch(PackedSearch):
             self._progress(Progress(f.count, fired, f.depth, f.count - f.first, now - self._begun, used))
 
     def _save(self) -> None:
-        engine = self._plain if self._ranks is None else self._ranks
-        self._saver.save(engine, engine.merged if isinstance(engine, Distributed) else lambda: self._plain.board)
+        if self._ranks is None:
+            self._saver.save(self._plain, lambda: self._plain.board)
+        else:
+            self._saver.save(self._ranks, self._ranks.merged)
 
     def _limit(self) -> str:
         most = self._limits.states

@@ -121,7 +121,8 @@ def write_manifest(folder: Path, saved: Saved) -> None:
         "board": list(saved.board),
         "parts": [[[p.file, p.states, p.bytes, p.sha256] for p in each] for each in saved.parts],
     }
-    text = json.dumps({**content, "sha256": _sum_of(content)}, indent=1)
+    lines = (f"{json.dumps(key)}: {json.dumps(x)}" for key, x in {**content, "sha256": _sum_of(content)}.items())
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
     _write(folder, MANIFEST, [memoryview(text.encode())])
 
 

@@ -68,9 +68,10 @@ class Saver:
         """So many states of this rank are on disk."""
         self._stand = (0, 0)
         """How far the search was then: states expanded and found."""
-        self.resumed = self._read(keeping)
         self.note: str | None = None
-        """Why the search is no longer saved."""
+        """What went otherwise than it was asked for."""
+        self.resumed = self._read(keeping)
+        self._failed = False
         self._prepare(keeping)
 
     def _read(self, keeping: Keeping) -> Saved | None:
@@ -78,11 +79,12 @@ class Saver:
         if keeping.resume is None:
             return None
         saved, problem = None, None
+        folder = keeping.resume / self._model.system
         try:
-            others = [path for path in keeping.resume.glob(f"*/{MANIFEST}") if path.parent.name != self._model.system]
-            if (keeping.resume / self._model.system).is_dir() or not others:
-                folder = keeping.resume / self._model.system
+            if (folder / MANIFEST).exists() or not any(keeping.resume.glob(f"*/{MANIFEST}")):
                 saved = read_manifest(folder, self._model.identity, self._model.system)
+            else:
+                self.note = f"nothing is saved of it in `{keeping.resume}`: searched from the beginning"
         except SavedError as error:
             problem = str(error)
         self._agree(problem)
@@ -141,12 +143,12 @@ class Saver:
 
     def due(self) -> bool:
         """Is it time to save again?"""
-        return self._folder is not None and self.note is None and perf_counter() - self._last >= self._every
+        return self._folder is not None and not self._failed and perf_counter() - self._last >= self._every
 
     def save(self, engine: Plain | Compiled | Distributed, board: Callable[[], list[int]]) -> None:
         """Save what was found since the last time; by all ranks together."""
         stand = engine.frontier.first, engine.frontier.count
-        if self._folder is None or self.note is not None or stand == self._stand:
+        if self._folder is None or self._failed or stand == self._stand:
             return
         name = _name(len(self._parts), self._exchange.rank)
         portion, upto = _portion(engine, self._kept, self._exchange.rank)
@@ -179,8 +181,9 @@ class Saver:
     def _wrong(self, problem: str | None) -> bool:
         """The search goes on, but is no longer saved."""
         told = agreed(self._exchange, problem)
-        self.note = None if told is None else f"{told}; what was saved before is still there"
-        return told is not None
+        if told is not None:
+            self._failed, self.note = True, f"no longer saved: {told}; what was saved before is still there"
+        return self._failed
 
     def _all_parts(self, part: Part) -> tuple[Part, ...]:
         """The files of all ranks."""

@@ -23,6 +23,7 @@ from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.explore.verdict import Limits, Means, Progress
 from fsmdsl.step import FaultError, Universe, World, enabled, fire
 from fsmdsl.step.evaluate import Frame, truth
+from fsmdsl.step.world import Followed
 
 OUTGROWN = 0.2
 """Seconds after which a plain search looks for compiled code, or has it made."""
@@ -87,7 +88,7 @@ class PackedSearch:
                 self._compile(wait=True)
                 if self._ready():
                     self._change_over()
-            while not self.engine.run(self._pause, self._limits.states):
+            while not self.engine.run(self._pause, self._most()):
                 if self.doubt is not None:
                     break
                 if self.stopped is None and self._ready() and isinstance(self.engine, Plain):
@@ -105,13 +106,18 @@ class PackedSearch:
         if not self._doubted():
             self._finish()
 
+    def _most(self) -> int | None:
+        """So many states; there is always the first."""
+        return None if self._limits.states is None else max(self._limits.states, 1)
+
     def _limit(self) -> str:
-        most = self._limits.states
+        most = self._most()
         if most is not None and self.states > most:
-            # What was found beyond is forgotten, and with it that its origin was expanded.
-            self.engine.frontier.first = self.engine.origin(most)
-            self.engine.frontier.count = most
-            return f"stopped at {most} states"
+            if isinstance(self.engine, Plain | Compiled):
+                self.engine.rewind(most)
+            else:
+                self.engine.frontier.first, self.engine.frontier.count = self.engine.origin(most), most
+            return f"stopped at {self._limits.states} states"
         return f"stopped at {self._memory / 2**30:.1f} GiB of memory, {self.states} states"
 
     def _pause(self) -> bool:
@@ -181,7 +187,7 @@ class PackedSearch:
             self.engine.note_rest()
         board, b = self.engine.board, self.lowered.board
         if board[b.faults + 3]:
-            raise UnpackableError("more than two answers awaited by one instance")
+            raise UnpackableError("more answers awaited, or events offered at once, than there is room for")
         self.transitions = board[b.fired]
         self.depth = self.engine.frontier.depth
         self.followed = {key for key, place in b.followed.items() if board[place]}
@@ -194,6 +200,24 @@ class PackedSearch:
         self.faults: dict[tuple[str, ...], Finding] = {}
         for at in failing:
             self._add_faults(at)
+        frontier, exact = self.engine.frontier, isinstance(self.engine, Plain | Compiled)
+        if exact and self.stopped is not None and frontier.first < frontier.count == self._most():
+            self._go_on(frontier.first)
+
+    def _go_on(self, at: int) -> None:
+        """Take the steps from a state one by one, as far as they lead to states that there are."""
+        universe = Universe(self.universe.model, self.universe.system)
+        world = self.trace(Finding(at)).end
+        for step in enabled(universe, world):
+            result = fire(universe, world, step)
+            self.transitions += 1
+            followed = (h for h in result.cascade if isinstance(h, Followed))
+            self.followed.update((universe.system.instances[h.instance].machine, h.transition) for h in followed)
+            if result.fault is not None:
+                self.faults.setdefault(fault_key(universe, result.fault), Finding(at, step, result.fault))
+            elif self.number(result.world) is None:
+                break
+        self.guards_seen |= universe.guards_seen
 
     def _settled(self, board: Sequence[int]) -> Iterator[tuple[tuple[str, str], Finding]]:
         for n, key in enumerate(self._asked):

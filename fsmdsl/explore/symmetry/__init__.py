@@ -7,11 +7,11 @@ check them, and the same for what this language does in the order in which insta
 
 * nothing that the system says names a member by itself;
 * members begin alike, and what refers to them in the beginning refers to all of them or to none;
-* no channel ends at a member: it would end at the first one;
 * crash transitions of members, which follow one another, do not read what others have just changed;
 * the properties of the system speak of worlds, not of runs: on a run, members keep who they are.
 
-References have no order in this language, and `first` is of lists. What is left is that loops visit members in the order
+References have no order in this language, `first` is of lists, and a channel ends at an instance that is the only one of
+its machine. What is left is that loops visit members in the order
 in which they were made, quantifiers stop at the first one that decides, and rounds follow the first one that can go on.
 There the order must make no difference. A loop whose turns touch their own member alone passes as it is; any other is
 run in every order, from every world that is expanded: see `packed.lower.orders`. Where the order does make a difference

@@ -14,7 +14,7 @@ from fsmdsl.walk import effects, expressions, operands
 
 def objection(universe: Universe, x: SymmetricSet) -> str | None:
     """Why the members of a set cannot be exchanged for one another, as far as the text says."""
-    tests = (_runs, _named, _beginning, _receiving, _crashing, _choosing)
+    tests = (_runs, _named, _beginning, _crashing, _choosing)
     return next((why for test in tests for why in test(universe, x)), None)
 
 
@@ -96,12 +96,6 @@ def renamed(t: m.Type, value: Value, to: Callable[[int], int]) -> Value:
 
 
 # Order ---------------------------------------------------------------------------------------------------------------
-
-
-def _receiving(universe: Universe, x: SymmetricSet) -> Iterator[str]:
-    for c in universe.channels:
-        if c.receiver == x.machine:
-            yield f"channel `{c.name}` ends at one of them"
 
 
 def _crashing(universe: Universe, x: SymmetricSet) -> Iterator[str]:

@@ -192,9 +192,9 @@ def _arranged(context: Context, places: dict[SymmetricSet, _Places]) -> list[str
     w.line("found = False")
     with ExitStack() as inside:
         for x in reduction.arranged:
-            p, table = f"p{x.first}", tables[x.count]
-            last = table + factorial(x.count) * x.count
-            inside.enter_context(w.block(f"for {p} in range({table}, {last}, {x.count}):"))
+            p = f"p{x.first}"
+            inside.enter_context(w.block(f"for n{x.first} in range({factorial(x.count)}):"))
+            w.line(f"{p} = {tables[x.count]} + n{x.first} * {x.count}")
             inside.enter_context(w.block(f"if keeps_{x.first}(t, {p}):"))
         with w.block(f"for i in range({layout.row}):"):
             w.line(f"t[i] = t[{row} + i]")

@@ -14,8 +14,9 @@ def shape_of(scope: Scope, t: m.Type) -> Shape:
 
 
 def element_of(scope: Scope, t: m.Type) -> Shape:
-    """The numbers of what a set or list holds."""
+    """The numbers of what a set or list holds, if it fits in a word."""
     assert isinstance(t, m.SetType | m.ListType)
+    shape_of(scope, t)
     return element(t.of, scope.context.universe)
 
 

@@ -241,6 +241,8 @@ class Environment:
             if isinstance(over, m.Apply) and over.function == "subsets":
                 codes = element_of(self.offers.scope, over.arguments[0].type).codes
                 found *= comb(codes, codes // 2)
+            elif isinstance(over, m.Collection):
+                found *= len(over.items)
             elif isinstance(over.type, m.ListType):
                 found *= over.type.bound
             else:

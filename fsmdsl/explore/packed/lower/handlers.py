@@ -214,7 +214,7 @@ def follow_transition(scope: Scope, t: m.Transition, leaf: str) -> None:
         w.line(f"t[{layout.touched}] |= 1 << at")
     with w.aside() as body:
         _body(scope, t, leaf)
-    sends = any("= on_" in line for line in body)
+    sends = any("= on_" in line or "= loop_" in line for line in body)
     if sends:
         w.line(f"t[{layout.busy}] |= 1 << at")
     w.put(body)

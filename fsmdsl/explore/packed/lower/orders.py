@@ -337,7 +337,7 @@ def compare(t, at, f, doubt):
     if t[at + COPIED] == -1:
         t[at + COPIED] = f
         keep(t, at)
-    elif t[at + COPIED] != f or (f == 0 or f == CUT) and not same(t, at):
+    elif t[DOUBT] == 0 and (t[at + COPIED] != f or (f == 0 or f == CUT) and not same(t, at)):
         t[DOUBT] = doubt
     return 0
 '''

@@ -27,7 +27,6 @@ def collection(scope: Scope, e: m.Collection, want: m.Type) -> str:
     own = e.type if isinstance(e.type, m.ListType) and e.items else inner
     if not e.items:
         return "0"
-    shape_of(scope, own)
     of, at = element_of(scope, own), own.bound.bit_length()
     texts = _in_order(scope, [(x, own.of) for x in e.items])
     parts = [f"{coded(scope, x, of)} << {at + n * of.bits}" for n, x in enumerate(texts)]
@@ -38,7 +37,6 @@ def _set(scope: Scope, e: m.Collection, want: m.SetType) -> str:
     if not e.items:
         return "0"
     own = e.type if isinstance(e.type, m.SetType) else want
-    shape_of(scope, own)
     of = element_of(scope, own)
     texts = _in_order(scope, [(x, own.of) for x in e.items])
     bits = [bit(coded(scope, x, of)) for x in texts]

@@ -66,7 +66,7 @@ class _Widening:
             case m.Local(name=name):
                 return _changed(e, type=self.types.get(name, e.type))
             case m.Constant(value=int() as n, type=m.RangeType()) if not isinstance(n, bool):
-                return _changed(e, type=_joined(e.type, m.RangeType(n, n)))
+                return _changed(e, type=m.RangeType(n, n))
             case m.Read(target=target):
                 return _changed(e, target=None if target is None else self.expression(target))
             case m.InState(target=target):
@@ -109,23 +109,23 @@ class _Widening:
             case "-", m.RangeType(a, b), m.RangeType(c, d):
                 t = m.RangeType(a - d, b - c)
             case ("+" | "-" | "&", m.SetType() as a, m.SetType() as b):
-                t = _joined(t, _joined(a, b))
+                t = _joined(a, b)
             case _:
                 pass
         return _changed(e, left=left, right=right, type=t)
 
     def _conditional(self, e: m.Conditional) -> m.Expr:
         then, otherwise = self.expression(e.then), self.expression(e.otherwise)
-        t = _joined(then.type, otherwise.type)
-        t = t if isinstance(t, m.RangeType) else _joined(e.type, t)
+        t = join(then.type, otherwise.type) or e.type
         return _changed(e, condition=self.expression(e.condition), then=then, otherwise=otherwise, type=t)
 
     def _collection(self, e: m.Collection, items: tuple[m.Expr, ...]) -> m.Expr:
         if not items:
             return e
-        of = join_all([x.type for x in items]) or m.ERROR
-        t = m.SetType(of) if e.kind == "set" else m.ListType(of, len(items))
-        return _changed(e, items=items, type=_joined(e.type, t))
+        of = join_all([x.type for x in items])
+        if of is None:
+            return _changed(e, items=items)
+        return _changed(e, items=items, type=m.SetType(of) if e.kind == "set" else m.ListType(of, len(items)))
 
     def _applied(self, e: m.Apply, arguments: tuple[m.Expr, ...]) -> m.Expr:
         first, t = arguments[0].type, e.type
@@ -142,19 +142,21 @@ class _Widening:
                 return _changed(
                     e, arguments=arguments, type=m.RangeType(pick(r.low for r in ranges), pick(r.high for r in ranges))
                 )
+            case "size" if isinstance(arguments[0], m.ChannelRef):
+                bound = self.roster.model.channels[arguments[0].name].bound
+                return _changed(e, arguments=arguments, type=m.RangeType(0, bound))
             case "size":
                 return _changed(e, arguments=arguments, type=self._counted(first, t))
             case "subsets":
                 t = m.SetType(first)
             case _:
                 pass
-        return _changed(e, arguments=arguments, type=_joined(e.type, t))
+        return _changed(e, arguments=arguments, type=t)
 
     def _derived(self, e: m.Derived) -> m.Expr:
         target = None if e.target is None else self.expression(e.target)
         e = _changed(e, target=target, arguments=self._all(e.arguments))
-        t = body_of(self.roster, e).type
-        return _changed(e, type=t if isinstance(t, m.RangeType) else _joined(e.type, t))
+        return _changed(e, type=body_of(self.roster, e).type)
 
     def _counted(self, over: m.Type, otherwise: m.Type) -> m.Type:
         """How many there can be in a set or list."""

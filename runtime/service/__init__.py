@@ -1,0 +1,1 @@
+"""The allocator behind the scheduler-extender interface of Kubernetes, over HTTP."""

@@ -1,0 +1,87 @@
+"""What Prometheus is told."""
+
+from __future__ import annotations
+
+from collections import Counter as Count
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from runtime.service.locks import Locks
+from runtime.service.scheduler import Scheduler
+
+SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
+
+
+class Metrics:
+    """Counts and times of this process."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "scheduler_requests", "Requests by endpoint and outcome", ["endpoint", "outcome"], registry=self.registry
+        )
+        self.seconds = Histogram(
+            "scheduler_request_seconds", "Time to answer", ["endpoint"], registry=self.registry, buckets=SECONDS
+        )
+        self._phases = Histogram(
+            "scheduler_cycle_seconds", "Time of a cycle by phase", ["phase"], registry=self.registry, buckets=SECONDS
+        )
+        self._batch = Histogram(
+            "scheduler_cycle_requests", "Requests in a cycle", registry=self.registry, buckets=(1, 2, 4, 8, 16, 32, 64)
+        )
+
+    def cycle(self, requests: int, decide: float, journal: float) -> None:
+        """A cycle has ended."""
+        self._batch.observe(requests)
+        self._phases.labels("decide").observe(decide)
+        self._phases.labels("journal").observe(journal)
+
+    def observe(self, scheduler: Scheduler, locks: Locks) -> None:
+        """From now on, what there is is told as well."""
+        self.registry.register(Inventory(scheduler, locks))
+
+    def text(self) -> bytes:
+        """All of it."""
+        return generate_latest(self.registry)
+
+
+class Inventory(Collector):
+    """Counted when somebody asks."""
+
+    def __init__(self, scheduler: Scheduler, locks: Locks) -> None:
+        self._scheduler = scheduler
+        self._locks = locks
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Gangs, pods, nodes and cells."""
+        allocator, tracker = self._scheduler.allocator, self._scheduler.tracker
+        free = GaugeMetricFamily(
+            "scheduler_free_cells", "Cells that no virtual cluster has a guarantee on", labels=["chain", "type"]
+        )
+        with self._locks.partition.read():
+            gangs = Count(gang.state.value for gang in allocator.groups())
+            record = allocator.journal.number
+            for name, forest in allocator.cluster.forests.items():
+                for level in range(1, forest.chain.top + 1):
+                    free.add_metric([name, forest.chain.types[level]], forest.lists.obtainable(level))
+            with self._locks.applications.read():
+                pods = Count(tracked.phase.value for tracked in tracker.pods())
+            with self._locks.nodes.read():
+                nodes = Count("healthy" if node.healthy else "bad" for node in tracker.nodes.values())
+        yield free
+        yield _family("scheduler_gangs", "Gangs by state", "state", gangs)
+        yield _family("scheduler_pods", "Pods by phase", "phase", pods)
+        yield _family("scheduler_nodes", "Nodes by health", "health", nodes)
+        journal = GaugeMetricFamily("scheduler_journal_record", "Number of the last record of the journal")
+        journal.add_metric([], record)
+        yield journal
+
+
+def _family(name: str, help_text: str, label: str, counts: Count[str]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, help_text, labels=[label])
+    for value, count in sorted(counts.items()):
+        family.add_metric([value], count)
+    return family

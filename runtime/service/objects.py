@@ -1,0 +1,118 @@
+"""Nodes and pods as Kubernetes writes them, as far as they matter here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from runtime.annotations import BIND_INFO, ENABLE, SPEC, read_bind_info, read_spec
+from runtime.errors import UserError
+from runtime.pods import BindInfo, Pod
+
+LONGEST = 256 * 1024
+"""Characters of an annotation; Kubernetes takes no more for all of an object's."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeObject:
+    """A machine."""
+
+    name: str
+    healthy: bool
+    """Schedulable, and ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodObject:
+    """A pod. Annotations are as written; nobody has looked into them."""
+
+    uid: str
+    namespace: str
+    name: str
+    ours: bool
+    """Whether a container asks for it to be scheduled here."""
+    spec: str
+    node: str
+    """Where it is bound; empty where it is not."""
+    bind_info: str
+    completed: bool
+
+    @property
+    def key(self) -> str:
+        """What people call it."""
+        return f"{self.namespace}/{self.name}"
+
+    def read(self) -> Pod:
+        """What it asks for; raises `UserError`."""
+        if not self.spec:
+            raise UserError(f"pod {self.key} has no annotation {SPEC}")
+        if len(self.spec) > LONGEST:
+            raise UserError(f"annotation {SPEC} of pod {self.key} has more than {LONGEST} characters")
+        return Pod(self.uid, self.name, read_spec(self.spec, self.namespace, self.name), self.namespace)
+
+    def read_bind_info(self) -> BindInfo:
+        """Where it and its gang were placed; raises `UserError`."""
+        if not self.bind_info:
+            raise UserError(f"pod {self.key} is bound to {self.node}, and has no annotation {BIND_INFO}")
+        info = read_bind_info(self.bind_info)
+        if info.node != self.node:
+            raise UserError(f"pod {self.key} is bound to {self.node}, but its bind info says {info.node}")
+        return info
+
+
+def read_node(document: object) -> NodeObject:
+    """Raises `UserError` where it is no node."""
+    name = _text(_table(document, "metadata"), "name")
+    if not name:
+        raise UserError("a node has no metadata.name")
+    conditions = [x for x in _list(_table(document, "status"), "conditions") if isinstance(x, Mapping)]
+    ready = any(x.get("type") == "Ready" and x.get("status") == "True" for x in conditions)
+    return NodeObject(name, ready and _table(document, "spec").get("unschedulable") is not True)
+
+
+def read_pod(document: object) -> PodObject:
+    """Raises `UserError` where it is no pod."""
+    metadata, spec = _table(document, "metadata"), _table(document, "spec")
+    annotations = _table(metadata, "annotations")
+    uid, name = _text(metadata, "uid"), _text(metadata, "name")
+    if not uid or not name:
+        raise UserError("a pod has no metadata.uid, or no metadata.name")
+    return PodObject(
+        uid,
+        _text(metadata, "namespace") or "default",
+        name,
+        any(_asks(container) for container in _list(spec, "containers")),
+        _text(annotations, SPEC),
+        _text(spec, "nodeName"),
+        _text(annotations, BIND_INFO),
+        _text(_table(document, "status"), "phase") in ("Succeeded", "Failed"),
+    )
+
+
+def _asks(container: object) -> bool:
+    limit = str(_table(_table(container, "resources"), "limits").get(ENABLE, "0"))
+    return limit.isdecimal() and int(limit[:20]) > 0
+
+
+def _table(document: object, key: str) -> Mapping[str, object]:
+    """The mapping under a key; an empty one where there is none."""
+    if not isinstance(document, Mapping):
+        raise UserError(f"there must be a mapping with {key}")
+    value = document.get(key)
+    if value is not None and not isinstance(value, Mapping):
+        raise UserError(f"{key} must be a mapping")
+    return value or {}
+
+
+def _list(table: Mapping[str, object], key: str) -> list[object]:
+    value = table.get(key)
+    if value is not None and not isinstance(value, list):
+        raise UserError(f"{key} must be a list")
+    return value or []
+
+
+def _text(table: Mapping[str, object], key: str) -> str:
+    value = table.get(key)
+    if value is not None and not isinstance(value, str):
+        raise UserError(f"{key} must be a text")
+    return value or ""

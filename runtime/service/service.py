@@ -1,0 +1,139 @@
+"""The service from its beginning to its end, without HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
+from typing import Any
+
+from generated.yunikorn.shim import ShimSchedulerState
+from runtime.annotations import write_bind_info
+from runtime.config import Configuration
+from runtime.durable import DurableAllocator
+from runtime.journal import Journal
+from runtime.service.engine import Engine, NotServingError
+from runtime.service.life import Life
+from runtime.service.locks import Locks
+from runtime.service.metrics import Metrics
+from runtime.service.scheduler import Scheduler
+from runtime.service.source import Source
+from runtime.service.tracker import Tracked
+
+log = logging.getLogger(__name__)
+
+
+class Service:
+    """Opens the journal, brings it up to date with the cluster, takes requests, and ends when it has served them."""
+
+    def __init__(self, configuration: Configuration, journal: Callable[[], Journal], source: Source) -> None:
+        self.source = source
+        self.locks = Locks()
+        self.metrics = Metrics()
+        self.failure: Exception | None = None
+        """Why it cannot go on."""
+        self.on_failure: Callable[[], object] = lambda: None
+        self._configuration = configuration
+        self._journal = journal
+        self._scheduler: Scheduler | None = None
+        self._engine: Engine | None = None
+        self._binders = ThreadPoolExecutor(4, "bind")
+        self._stopping = False
+        self._life = Life(self._register, self._recover, self._run, self._fail)
+        self._beginning = Thread(target=self._life.begin, name="beginning", daemon=True)
+
+    # Beginning
+
+    def start(self) -> None:
+        """Begins, in a thread of its own."""
+        self._beginning.start()
+
+    def _register(self) -> None:
+        allocator = DurableAllocator(self._configuration, self._journal())
+        opened = allocator.opened
+        log.info("journal %s: %d pods", allocator.journal.path, opened.pods)
+        if opened.damage is not None:
+            log.error("%s", opened.damage)
+        if opened.takeover is not None:
+            log.warning("the configuration has changed; %s", opened.takeover)
+        self._scheduler = Scheduler(allocator, self.locks, self._bind_later)
+
+    def _recover(self) -> None:
+        scheduler = self.scheduler
+        with self.locks.cluster.write(), self.locks.partition.write(), scheduler.allocator.cycle():
+            scheduler.recover(self.source.poll(), lists_all=self.source.lists_all)
+        self.metrics.observe(scheduler, self.locks)
+        gc.collect()
+        gc.freeze()
+
+    def _run(self) -> None:
+        self._engine = Engine(self.scheduler, self.source, self.locks, self.metrics)
+        self._engine.on_failure = self._engine_failed
+        self._engine.start()
+
+    def _fail(self, error: Exception) -> None:
+        self.failure = error
+        self.on_failure()
+
+    def _engine_failed(self) -> None:
+        assert self._engine is not None, "it has failed"
+        assert self._engine.failure is not None, "it has failed"
+        self._fail(self._engine.failure)
+
+    # Serving
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """Once it is there."""
+        if self._scheduler is None:
+            raise NotServingError("the scheduler is being opened")
+        return self._scheduler
+
+    @property
+    def allocator(self) -> DurableAllocator:
+        """To look at, by whoever holds the partition."""
+        return self.scheduler.allocator
+
+    def ready(self) -> tuple[bool, str]:
+        """Whether requests are taken; and how it is."""
+        if self.failure is not None:
+            return False, f"failed: {self.failure}"
+        if self._stopping:
+            return False, "stopping"
+        serving = self._engine is not None and self._engine.serving
+        return serving and self._life.state is ShimSchedulerState.RUNNING, self._life.state.display
+
+    async def ask(self, call: Callable[[Scheduler], Any]) -> Any:
+        """The result of a call, when it lasts."""
+        if self._engine is None:
+            raise NotServingError(self.ready()[1])
+        return await asyncio.wrap_future(self._engine.submit(call))
+
+    def bind(self, tracked: Tracked) -> None:
+        """Binds a pod to where it has its place. Takes as long as the cluster does."""
+        assert tracked.info is not None, "it has a place"
+        self.source.bind(tracked.seen, tracked.info.node, write_bind_info(tracked.info))
+
+    def _bind_later(self, tracked: Tracked) -> None:
+        self._binders.submit(self._bind_quietly, tracked)
+
+    def _bind_quietly(self, tracked: Tracked) -> None:
+        try:
+            self.bind(tracked)
+        except Exception as error:
+            log.warning("pod %s could not be bound: %s", tracked.seen.key, error)
+
+    # End
+
+    def stop(self) -> None:
+        """Finishes what is under way, and lets go of the journal."""
+        self._stopping = True
+        self._beginning.join()
+        if self._engine is not None:
+            self._engine.stop()
+        self._binders.shutdown()
+        if self._scheduler is not None:
+            self._scheduler.allocator.close()

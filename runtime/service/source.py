@@ -1,0 +1,141 @@
+"""Where nodes and pods come from, and where pods are bound."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Protocol
+
+from runtime.annotations import ENABLE, SPEC
+from runtime.errors import UserError
+from runtime.service.objects import NodeObject, PodObject, read_node, read_pod
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A node or pod is there, is different, or is gone."""
+
+    thing: NodeObject | PodObject
+    gone: bool
+
+
+class Source(Protocol):
+    """A cluster."""
+
+    lists_all: bool
+    """Whether the first poll tells of all that there is: what it does not tell of is gone."""
+
+    def poll(self) -> Iterable[Change]:
+        """What has happened since, in order. Belongs to one thread."""
+
+    def bind(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
+        """Binds a pod; binding it again to the same node means nothing. May be called from any thread."""
+
+
+def read_change(line: str | bytes) -> Change | None:
+    """A watch event of Kubernetes: `{"type": "ADDED", "object": {"kind": "Pod", …}}`; none where it is of another kind.
+
+    Raises `UserError`.
+    """
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"this is no JSON: {error}") from error
+    if not isinstance(event, dict) or not isinstance(event.get("object"), dict):
+        raise UserError("an event must have a type and an object")
+    kind, thing = event.get("type"), event["object"]
+    if kind not in ("ADDED", "MODIFIED", "DELETED"):
+        raise UserError(f"the type of an event is ADDED, MODIFIED or DELETED, not {kind!r}")
+    match thing.get("kind"):
+        case "Node":
+            return Change(read_node(thing), kind == "DELETED")
+        case "Pod":
+            return Change(read_pod(thing), kind == "DELETED")
+        case _:
+            return None
+
+
+def bound_event(pod: PodObject, node: str, annotations: Mapping[str, str]) -> bytes:
+    """The watch event that tells of a binding, on a line."""
+    metadata = {"uid": pod.uid, "namespace": pod.namespace, "name": pod.name}
+    thing = {
+        "kind": "Pod",
+        "metadata": {**metadata, "annotations": {**annotations, SPEC: pod.spec}},
+        "spec": {"nodeName": node, "containers": [{"resources": {"limits": {ENABLE: 1}}}]},
+    }
+    return json.dumps({"type": "MODIFIED", "object": thing}).encode() + b"\n"
+
+
+class MemorySource:
+    """A cluster that somebody tells what happens."""
+
+    lists_all = False
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._changes: list[Change] = []
+        self.bindings: list[tuple[str, str]] = []
+        """Key and node of every pod that was bound."""
+
+    def tell(self, changes: Iterable[Change]) -> None:
+        """These things happen."""
+        with self._lock:
+            self._changes += changes
+
+    def poll(self) -> list[Change]:
+        """What was told."""
+        with self._lock:
+            changes, self._changes = self._changes, []
+        return changes
+
+    def bind(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
+        """Happens at once."""
+        change = read_change(bound_event(pod, node, annotations))
+        assert change is not None, "it is of a pod"
+        with self._lock:
+            self.bindings.append((pod.key, node))
+            self._changes.append(change)
+
+
+class FileSource:
+    """A cluster that is a file of watch events, one on a line: recorded, or written by whoever simulates one.
+
+    What is in the file at the beginning is the first list. Bindings are added to it.
+    """
+
+    lists_all = True
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = path.open("rb")
+        self._begun = b""
+        self._line = 0
+
+    def poll(self) -> Iterable[Change]:
+        """Lines that have been added. A line without an end is not finished; one that is no event is passed over."""
+        while chunk := self._file.read(1 << 20):
+            *lines, self._begun = (self._begun + chunk).split(b"\n")
+            for line in lines:
+                self._line += 1
+                try:
+                    change = read_change(line) if line.strip() else None
+                except UserError as error:
+                    log.warning("%s, line %d: %s", self.path, self._line, error)
+                    continue
+                if change is not None:
+                    yield change
+
+    def bind(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
+        """Adds the binding to the file."""
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(file, bound_event(pod, node, annotations))
+        finally:
+            os.close(file)

@@ -1,0 +1,68 @@
+"""What is known of pods and nodes, apart from where they are placed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from runtime.pods import BindInfo, Pod
+from runtime.service.objects import NodeObject, PodObject
+
+
+class PodPhase(Enum):
+    """How far a pod has come."""
+
+    WAITING = "Waiting"
+    PREEMPTING = "Preempting"
+    BINDING = "Binding"
+    """It has its place, and nobody has seen it bound yet."""
+    BOUND = "Bound"
+
+
+@dataclass(slots=True)
+class Tracked:
+    """A pod that is to be scheduled here."""
+
+    seen: PodObject
+    """As it was seen first: what it asks for cannot change."""
+    pod: Pod | None
+    problem: str = ""
+    """Why nobody can know what it asks for; empty where one can."""
+    phase: PodPhase = PodPhase.WAITING
+    info: BindInfo | None = None
+    """Its place, from when it is binding."""
+    attempts: int = 0
+    """How often its place was asked for after it had been given."""
+
+
+class Tracker:
+    """All pods and nodes that are known."""
+
+    def __init__(self) -> None:
+        self._pods: dict[str, Tracked] = {}
+        self._keys: dict[str, str] = {}
+        self.nodes: dict[str, NodeObject] = {}
+
+    def pod(self, uid: str) -> Tracked | None:
+        """By uid."""
+        return self._pods.get(uid)
+
+    def named(self, key: str) -> Tracked | None:
+        """By namespace and name."""
+        return self._pods.get(self._keys.get(key, ""))
+
+    def pods(self) -> Iterator[Tracked]:
+        """All pods."""
+        return iter(self._pods.values())
+
+    def add(self, tracked: Tracked) -> None:
+        """Another pod."""
+        self._pods[tracked.seen.uid] = tracked
+        self._keys[tracked.seen.key] = tracked.seen.uid
+
+    def remove(self, tracked: Tracked) -> None:
+        """A pod is gone."""
+        del self._pods[tracked.seen.uid]
+        if self._keys.get(tracked.seen.key) == tracked.seen.uid:
+            del self._keys[tracked.seen.key]

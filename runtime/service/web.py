@@ -1,0 +1,264 @@
+"""The service over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from runtime.errors import UserError
+from runtime.service import status
+from runtime.service.engine import NotServingError
+from runtime.service.messages import bind_answer, describe, filter_answer, read_bind, read_filter, read_preempt
+from runtime.service.service import Service
+from runtime.service.source import MemorySource, read_change
+
+log = logging.getLogger(__name__)
+
+ANY = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+PATIENCE = 10.0
+"""Seconds that a body may take to arrive."""
+
+Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+
+class Json(Response):
+    """An answer as JSON."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """Compact: trees of cells are long."""
+        return json.dumps(content, separators=(",", ":")).encode()
+
+
+class Web:
+    """The endpoints."""
+
+    def __init__(self, service: Service, largest: int) -> None:
+        self.service = service
+        self._largest = largest
+
+    def app(self) -> Starlette:
+        """All of them."""
+        paths: Mapping[str, Handler] = {
+            "/": self.paths,
+            "/v1/extender/filter": self.filter,
+            "/v1/extender/preempt": self.preempt,
+            "/v1/extender/bind": self.bind,
+            "/v1/inspect/affinitygroups/": self.looking(self.groups),
+            "/v1/inspect/affinitygroups/{name:path}": self.looking(self.group),
+            "/v1/inspect/clusterstatus": self.looking(self.cluster),
+            "/v1/inspect/clusterstatus/physicalcluster": self.looking(self.physical),
+            "/v1/inspect/clusterstatus/virtualclusters/": self.looking(self.tenants),
+            "/v1/inspect/clusterstatus/virtualclusters/{name}": self.looking(self.tenant),
+            "/metrics": self.metrics,
+            "/healthz": self.healthy,
+            "/readyz": self.ready,
+        }
+        if isinstance(self.service.source, MemorySource):
+            paths = {**paths, "/v1/simulation/events": self.simulate}
+        self._paths = sorted(path for path in paths if path != "/")
+        routes = [Route(path, _told(handler, self.service, path), methods=ANY) for path, handler in paths.items()]
+        handlers = {HTTPException: _refused, Exception: _failed}
+        return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan)
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        yield
+        await run_in_threadpool(self.service.stop)
+
+    async def _body(self, request: Request) -> bytes:
+        """As long as it is allowed to be."""
+        message = f"a request may have {self._largest} bytes"
+        length = request.headers.get("content-length", "0")
+        if not length.isdecimal() or int(length[:20]) > self._largest:
+            raise HTTPException(413, message)
+        body = bytearray()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                async for chunk in request.stream():
+                    body += chunk
+                    if len(body) > self._largest:
+                        raise HTTPException(413, message)
+        except TimeoutError:
+            raise HTTPException(408, f"the request did not arrive in {PATIENCE:g} seconds") from None
+        except ClientDisconnect:
+            raise HTTPException(400, "the request ended too early") from None
+        return bytes(body)
+
+    # The extender
+
+    async def filter(self, request: Request) -> Response:
+        """Which node a pod goes to. Errors are told inside of the answer."""
+        body = await self._body(request)
+        try:
+            asked = read_filter(body)
+            return Json(await self.service.ask(lambda scheduler: scheduler.filter(asked)))
+        except NotServingError:
+            raise
+        except Exception as error:
+            return Json(filter_answer(error=describe(error)[1]))
+
+    async def preempt(self, request: Request) -> Response:
+        """Whom a pod displaces. The answer has no place for an error."""
+        body = await self._body(request)
+        try:
+            asked = read_preempt(body)
+            return Json(await self.service.ask(lambda scheduler: scheduler.preempt(asked)))
+        except NotServingError:
+            raise
+        except Exception as error:
+            code, text = describe(error)
+            return Json(text, status_code=code)
+
+    async def bind(self, request: Request) -> Response:
+        """Binds a pod to the node where it has its place. Errors are told inside of the answer."""
+        body = await self._body(request)
+        try:
+            asked = read_bind(body)
+            tracked = await self.service.ask(lambda scheduler: scheduler.to_bind(asked))
+            await run_in_threadpool(self.service.bind, tracked)
+            return Json(bind_answer())
+        except NotServingError:
+            raise
+        except Exception as error:
+            return Json(bind_answer(describe(error)[1]))
+
+    # Looking
+
+    def looking(self, look: Callable[[Request], Any]) -> Handler:
+        """An endpoint that looks at what there is, while no cycle changes it."""
+
+        def locked(request: Request) -> bytes:
+            with self.service.locks.partition.read():
+                return bytes(Json(look(request)).body)
+
+        async def handler(request: Request) -> Response:
+            if request.method != "GET":
+                raise HTTPException(400, "this can only be looked at, with GET")
+            try:
+                body = await run_in_threadpool(locked, request)
+            except UserError as error:
+                raise HTTPException(400, str(error)) from error
+            return Response(body, media_type="application/json")
+
+        return handler
+
+    def groups(self, _: Request) -> Any:
+        """All affinity groups."""
+        return {"items": [status.gang(gang) for gang in self.service.allocator.groups()]}
+
+    def group(self, request: Request) -> Any:
+        """One of them."""
+        name = request.path_params["name"]
+        gang = self.service.allocator.group(name)
+        if gang is None:
+            raise UserError(f"there is no affinity group {name}")
+        return status.gang(gang)
+
+    def cluster(self, _: Request) -> Any:
+        """All cells."""
+        allocator = self.service.allocator
+        return {
+            "physicalCluster": status.physical_cluster(allocator.cluster),
+            "virtualClusters": status.virtual_clusters(allocator),
+        }
+
+    def physical(self, _: Request) -> Any:
+        """The physical ones."""
+        return status.physical_cluster(self.service.allocator.cluster)
+
+    def tenants(self, _: Request) -> Any:
+        """Those of all virtual clusters."""
+        return status.virtual_clusters(self.service.allocator)
+
+    def tenant(self, request: Request) -> Any:
+        """Those of one."""
+        name = request.path_params["name"]
+        if name not in self.service.allocator.cluster.tenants:
+            raise UserError(f"there is no virtual cluster {name}")
+        return status.virtual_cluster(self.service.allocator, name)
+
+    async def paths(self, request: Request) -> Response:
+        """What can be asked."""
+        if request.method != "GET":
+            raise HTTPException(400, "this can only be looked at, with GET")
+        return Json({"paths": self._paths})
+
+    # How it is
+
+    async def metrics(self, _: Request) -> Response:
+        """For Prometheus."""
+        return PlainTextResponse(await run_in_threadpool(self.service.metrics.text))
+
+    async def healthy(self, _: Request) -> Response:
+        """Whether it works, or will."""
+        failure = self.service.failure
+        return PlainTextResponse("ok\n") if failure is None else PlainTextResponse(f"{failure}\n", status_code=500)
+
+    async def ready(self, _: Request) -> Response:
+        """Whether it takes requests now."""
+        ready, why = self.service.ready()
+        return PlainTextResponse(f"{why}\n", status_code=200 if ready else 503)
+
+    # Simulation
+
+    async def simulate(self, request: Request) -> Response:
+        """Watch events, one on a line: they happen all, or none."""
+        source = self.service.source
+        assert isinstance(source, MemorySource), "there is no such endpoint otherwise"
+        try:
+            changes = [read_change(line) for line in (await self._body(request)).splitlines() if line.strip()]
+        except UserError as error:
+            raise HTTPException(400, str(error)) from error
+        source.tell(change for change in changes if change is not None)
+        return Json({"changes": len(changes)})
+
+
+def _told(handler: Handler, service: Service, path: str) -> Handler:
+    """Counts requests, and how long they take."""
+
+    async def told(request: Request) -> Response:
+        begun, outcome = time.perf_counter(), "500"
+        try:
+            response = await handler(request)
+            outcome = str(response.status_code)
+            return response
+        except HTTPException as error:
+            outcome = str(error.status_code)
+            raise
+        except NotServingError as error:
+            outcome = "503"
+            raise HTTPException(503, str(error)) from error
+        finally:
+            service.metrics.requests.labels(path, outcome).inc()
+            service.metrics.seconds.labels(path).observe(time.perf_counter() - begun)
+
+    return told
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    """As JSON text, with the cause."""
+    assert isinstance(error, HTTPException)
+    return Json(
+        f"{'user' if error.status_code < 500 else 'platform'} error ({error.status_code}): {error.detail}",
+        status_code=error.status_code,
+    )
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    log.error("a request failed", exc_info=error)
+    code, text = describe(error)
+    return Json(text, status_code=code)

@@ -1,0 +1,309 @@
+"""Symmetry: fewer states and the same verdicts, or none fewer and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hived_lite import hived_lite
+from orbits import orbits
+from random_crowds import alike, crowd
+from stepping import compiled, only_system
+
+from fsmdsl import model as m
+from fsmdsl.explore import Exploration, Limits, Means, Trace, explore
+from fsmdsl.explore.judge import coverage, judge
+from fsmdsl.explore.packed import reduced
+from fsmdsl.explore.packed.lower import orders
+from fsmdsl.explore.packed.native import missing
+from fsmdsl.explore.packed.search import PackedSearch
+from fsmdsl.explore.packed.shapes import UnpackableError
+from fsmdsl.explore.searched import Searched
+from fsmdsl.explore.symmetry import independent, reducible
+from fsmdsl.parse import parse
+from fsmdsl.resolve import resolve
+from fsmdsl.source import Source
+from fsmdsl.step import FaultError, Universe, World, enabled, fire
+from fsmdsl.walk import effects
+
+PLAIN = Means(compiled=False)
+APART = Means(compiled=False, symmetry=False)
+STATES = 1500
+"""Random systems with more are left out."""
+
+
+def explored(text: str, means: Means = PLAIN) -> Exploration:
+    model = compiled(text)
+    return explore(model, only_system(model), means=means)
+
+
+# Numbers known from elsewhere ----------------------------------------------------------------------------------------
+
+QUOTIENTS = [
+    ((2, 3, 2), 14, 46),
+    ((3, 4, 2), 109, 670),
+    ((3, 5, 2), 119, 938),
+    ((4, 5, 2), 611, 6_014),
+    ((3, 6, 3), 120, 1_368),
+    ((4, 6, 3), 560, 8_198),
+    ((4, 6, 2), 879, 10_080),
+    ((5, 6, 2), 5_132, 69_640),
+    ((5, 7, 2), 6_296, 101_228),
+]
+
+
+@pytest.mark.parametrize(("size", "states", "transitions"), QUOTIENTS)
+def test_hived_has_the_known_numbers_up_to_symmetry(size: tuple[int, int, int], states: int, transitions: int) -> None:
+    """In plain Python, and the larger ones in machine code, where that can be had."""
+    x = explored(hived_lite(*size, symmetric=True), Means() if states > 1000 else PLAIN)
+    assert (x.states, x.transitions, x.reduced) == (states, transitions, ("cells",))
+    assert {v.outcome for v in x.verdicts} == {"holds"}
+    assert {v.basis for v in x.verdicts if v.kind == "invariant"} == {
+        f"exhaustive: {states} states up to symmetry of cells"
+    }
+
+
+def test_who_wants_them_told_apart_has_them_told_apart() -> None:
+    x = explored(hived_lite(3, 4, 2, symmetric=True), APART)
+    assert (x.states, x.transitions, x.reduced, x.note) == (812, 4572, (), None)
+
+
+# The same verdicts ---------------------------------------------------------------------------------------------------
+
+
+def model_of(text: str) -> m.Model | None:
+    """The model of a random text; None where a parameter has got no value."""
+    parsed = parse(Source("random.fsm", text))
+    resolved = resolve([parsed.module])
+    return None if parsed.diagnostics or resolved.diagnostics else resolved.model
+
+
+def facts(search: Searched) -> tuple[object, ...]:
+    """What a reduction must not change; in which order faults are told does not matter."""
+    verdicts = Counter(
+        (v.kind, v.name, v.outcome, str(v.span), None if v.trace is None else len(v.trace.entries), v.untested)
+        for v in judge(search)
+    )
+    # Where the environment itself has no value, which guards were looked at before is nobody's business.
+    unasked = any(f.step is None for f in search.faults.values())
+    return verdicts, search.depth, None if unasked else coverage(search)
+
+
+def replayed(universe: Universe, trace: Trace) -> None:
+    """A trace is a run by definition, whatever was exchanged in finding it."""
+    world = trace.start
+    for entry in trace.entries:
+        assert entry.step in enabled(universe, world)
+        result = fire(universe, world, entry.step)
+        assert (result.world, result.fault) == (entry.world, entry.fault)
+        world = result.world
+
+
+def compare(model: m.Model, how: Means = PLAIN) -> str:
+    """Explore a system with and without reduction, and compare; how it went, in a word."""
+    system = only_system(model)
+    try:
+        full = PackedSearch(Universe(model, system), Limits(states=STATES), APART)
+    except UnpackableError:
+        return "unpackable"
+    full.run()
+    if full.stopped is not None:
+        return "large"
+    search = reduced.search(Universe(model, system), Limits(), how)
+    assert facts(search) == facts(full)
+    worlds = [full.world(n) for n in range(full.states)]
+    found = orbits(full.universe, worlds, search.reduced)
+    assert search.states == len(found)
+    assert search.levels[:1] == [1]
+    steps = {world: offered(full.universe, world) for world in worlds}
+    assert all(len({steps[x] for x in orbit}) == 1 for orbit in found)
+    assert search.transitions == sum(steps[next(iter(orbit))] for orbit in found)
+    for v in judge(search):
+        if v.trace is not None:
+            replayed(full.universe, v.trace)
+    if not search.reduced:
+        return "told apart"
+    return "fewer" if search.states < full.states else "as many"
+
+
+def offered(universe: Universe, world: World) -> int:
+    """How many steps there are from a world."""
+    try:
+        return len(enabled(universe, world))
+    except FaultError:
+        return 0
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_crowds_have_the_same_verdicts(part: int) -> None:
+    """400 systems in all."""
+    went = Counter(compare(compiled(crowd(seed))) for seed in range(part * 50, part * 50 + 50))
+    assert went["fewer"] >= 5
+    assert went["told apart"] >= 10
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_random_specs_have_the_same_verdicts(part: int) -> None:
+    """300 systems in all, some of which give a parameter no value and are left out."""
+    models = (model_of(alike(seed)) for seed in range(part * 50, part * 50 + 50))
+    went = Counter(compare(x) for x in models if x is not None)
+    assert went["fewer"] >= 5
+
+
+@pytest.mark.parametrize("seed", [4, 5, 55, 90, 111, 117, 162, 172])
+def test_machine_code_finds_the_same(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets that are sorted and sets that are arranged, bags, crashes, recovery, loops in every order."""
+    if missing() is not None:
+        pytest.skip("there is no compiler here")
+    monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
+    assert compare(compiled(crowd(seed)), Means(compiled=True, workers=2)) == "fewer"
+
+
+def test_what_is_not_looked_at_would_be_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The random systems do tell orders apart: with every loop taken for harmless, they differ."""
+    monkeypatch.setattr(orders, "independent", lambda *_: True)
+    wrong = 0
+    for seed in range(40):
+        try:
+            compare(compiled(crowd(seed)))
+        except (AssertionError, ValueError):
+            wrong += 1
+    assert wrong > 3
+
+
+# Told apart ----------------------------------------------------------------------------------------------------------
+
+CROWD = """
+channel box: fifo[2] to Hub
+machine Item {
+    param weight: 0..9
+    n: 0..2
+    owner: Boss?
+    %(item)s
+    initial state A
+    state B
+    event poke(by: Boss) from Boss
+    event go from environment
+    A -> B on poke(by) do owner = by
+    B -> B on poke(by)
+    A -> A on go when n < 1 do n = n + 1
+}
+machine Boss {
+    items: set<Item>
+    last: Item?
+    queue: list<Item>[5]
+    n: 0..3
+    initial state Idle
+    state Busy
+    event tick from environment
+    Idle -> Busy on tick do { %(boss)s }
+    Busy -> Idle on tick
+}
+machine Hub {
+    last: Item?
+    initial state On
+    event note(who: Item) from box
+    On on note(who) do last = who
+}
+system Crowd {
+    items: Item[%(count)s] symmetric %(begin)s
+    boss: Boss { items = items, %(held)s }
+    hub: Hub
+    %(system)s
+}
+"""
+DEFAULTS = {"item": "", "boss": "n = 1", "count": "3", "begin": "{ weight = 2 }", "held": "n = 0", "system": ""}
+
+
+CRASH = "environment { some i in items: i.go  boss.tick  crash } recover { boss.n = 0 }"
+LOST = "volatile state C volatile state D A -> C, B -> D on go when n == 1"
+PEER = "peer: Item? A -> A on crash do { if peer != none { n = peer.n } }"
+SHIFT = "let ahead = if owner == none or owner.last == none then 0 else owner.last.n A -> A on crash do n = ahead"
+
+
+def crowded(**parts: str) -> str:
+    return CROWD % {**DEFAULTS, **parts}
+
+
+REFUSED = [
+    ({"system": "invariant i1 in A or i1 in B"}, "`i1` is spoken of by itself (test.fsm:37:15)"),
+    ({"system": "let one = items[2] in B reachable one"}, "`items[2]` is spoken of by itself (test.fsm:37:15)"),
+    ({"system": "environment { i0.go boss.tick }"}, "`i0` is spoken of by itself (test.fsm:37:19)"),
+    ({"system": "environment { boss.tick crash } recover { i0.n = 0 }"}, "`i0` is spoken of by itself"),
+    ({"begin": "{ weight = index }"}, "i0 and i1 begin with different `weight`"),
+    ({"begin": "{ weight = 1, n = min(index, 1) }"}, "i0 and i1 begin with different `n`"),
+    ({"held": "last = i2"}, "`last` of boss tells i1 from i2 in the beginning"),
+    ({"item": PEER, "system": CRASH}, "in a crash, `peer.n` may read what another of them has just changed"),
+    ({"item": SHIFT, "system": CRASH}, "in a crash, `ahead` may read what another of them has just changed"),
+    ({"boss": "for p in subsets(items, 2) { n = size(p) }"}, "a loop visits subsets of them one after the other"),
+    ({"system": "property soon: boss in Idle ~> boss in Busy"}, "`soon` speaks of runs"),
+    ({"system": f"{CRASH} property back: recovers on n"}, "`back` speaks of recovery"),
+    ({"item": "peer: Item?", "count": "7"}, "5,040 arrangements would have to be compared in every state, more than 720"),
+    # By what comes up in the search.
+    ({"boss": "for i in items { last = i }"}, "what `for i in items` comes to depends on their order (test.fsm:24:31)"),
+    ({"boss": "for i in items { add i to queue }"}, "what `for i in items` comes to depends on their order"),
+    ({"boss": "for i in items { n = i.n + 1 }"}, "what `for i in items` comes to depends on their order"),
+    ({"boss": "for i in items { if size(box) < 2 { send box.note(i) } }"}, "what `for i in items` comes to depends"),
+    ({"boss": "for i in items { if n == 0 { i.poke(self); n = 1 } }"}, "what `for i in items` comes to depends on"),
+    ({"boss": "for i in items { for j in items - {i} { last = j } }"}, "what `for j in items - {i}` comes to depends"),
+    ({"boss": "for i in items { n = min(n + i.n, 3) }", "count": "9"}, "`for i in items` has too many of them to try"),
+    (
+        {"system": "reachable rich: some i in items: i.owner.n == 2"},
+        "whether `some i in items: i.owner.n == 2` has a value depends on their order (test.fsm:37:21)",
+    ),
+    (
+        {"system": "environment { some i in items: i.go when i.owner.n == 0 }"},
+        "which condition of the environment it is that has no value may depend on their order",
+    ),
+    (
+        {"item": "B -> A when wait and n == 0", "boss": "for i in items { i.poke(self) }"},
+        "which of them goes on first without an event may make a difference",
+    ),
+    (
+        {"item": LOST, "boss": "for i in items { if i in A { i.poke(self) } }", "system": CRASH},
+        "which of them is lost first in a crash makes a difference",
+    ),
+    (
+        {"item": "A -> A on crash when owner.n == 0", "system": CRASH},
+        "which of them fails first in a crash may make a difference",
+    ),
+]
+
+
+@pytest.mark.parametrize(("parts", "why"), REFUSED)
+def test_members_that_are_told_apart_are_not_exchanged(parts: dict[str, str], why: str) -> None:
+    text = crowded(**parts)
+    x, apart = explored(text), explored(text, APART)
+    assert x.note is not None
+    assert x.note.startswith("not reduced by symmetry of items: ")
+    assert why in x.note
+    assert (x.states, x.transitions, x.verdicts, x.coverage) == (
+        apart.states,
+        apart.transitions,
+        apart.verdicts,
+        apart.coverage,
+    )
+    assert x.reduced == ()
+
+
+REDUCED = [
+    {},
+    {"boss": "for i in items { i.poke(self) }"},
+    {"boss": "for i in items { n = min(n + i.n, 3) }"},
+    {"boss": "for i in items { remove i from items; last = none }"},
+    {"boss": "for i in items { if i.n == 0 { i.poke(self) } else { n = 2 } }"},
+    {"boss": "for i in items { for j in items - {i} { if i.n > j.n { n = 3 } } }"},
+    {"item": "B -> A when wait and n == 1", "boss": "for i in items { if i.n == 0 { i.poke(self) } }"},
+    {"item": "volatile state C A -> C on go when n == 1", "system": CRASH},
+    {"item": "B -> A on crash when n == 0 do n = 2", "boss": "for i in items { i.poke(self) }", "system": CRASH},
+    {"item": "peer: Item? B -> B on go do peer = self", "boss": "for i in items { i.poke(self) }"},
+    {"system": "environment { some i in items: i.go  boss.tick } invariant all i in items: i.owner == none or i.owner.n < 3"},
+]
+
+
+@pytest.mark.parametrize("parts", REDUCED)
+def test_members_that_are_not_told_apart_are_exchanged(parts: dict[str, str]) -> None:
+    assert compare(compiled(crowded(**parts))) == "fewer"
+    x = explored(crowded(**parts))
+    assert (x.note, x.reduced) == (None, ("items",))

@@ -1,0 +1,156 @@
+"""Functions of whole numbers do the same in machine code as in Python."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fsmdsl.explore.packed.native import _load
+from fsmdsl.explore.packed.translate import translated
+
+pytest.importorskip("llvmlite")
+
+KINDS = {"q": ctypes.c_int64, "u": ctypes.c_uint32}
+
+
+def both(text: str, kinds: str, *given: int | list[int], numbers: dict[str, int] | None = None) -> int:
+    """What `f` returns, in Python and compiled, which must agree, also on what they leave in the arrays."""
+    from fsmdsl.explore.packed.compile import compiled
+
+    namespace: dict[str, object] = dict(numbers or {})
+    exec(text, namespace)
+    lists = [list(x) if isinstance(x, list) else x for x in given]
+    function = namespace["f"]
+    assert callable(function)
+    expected = int(function(*lists))
+    native = [(KINDS[k] * len(x))(*x) if isinstance(x, list) else x for k, x in zip(kinds, given, strict=True)]
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "f.obj")
+        path.write_bytes(compiled(translated([text], numbers or {}, {"f": kinds})))
+        loaded = _load(path, {"f": kinds})["f"]
+        found = loaded(*(ctypes.addressof(x) if isinstance(x, ctypes.Array) else x for x in native))
+    assert found == expected
+    assert [list(x) for x in native if isinstance(x, ctypes.Array)] == [x for x in lists if isinstance(x, list)]
+    return expected
+
+
+def test_loops_and_arrays() -> None:
+    text = """
+def f(a, b, n):
+    found = 0
+    last = -1
+    for i in range(n):
+        if a[i] == 7:
+            continue
+        if a[i] < 0:
+            break
+        b[i] = a[i] * 3
+        found += helper(a, i) if i % 2 == 0 else helper(b, i)
+        last = i
+    for i in range(2, n - 1):
+        a[i] ^= BITS
+    for step in (5, last, n):
+        found = found * 10 + step
+        if step == 4:
+            break
+    while True:
+        n -= 1
+        if n < 3:
+            break
+    return found * 100 + n
+
+def helper(x, at):
+    \"\"\"For arrays of both kinds.\"\"\"
+    if x[at] > 10:
+        return 1
+    x[at] |= 1
+    pass
+    return x[at]
+"""
+    assert both(text, "qui", [4, 7, 20, 6, -1, 9], [0] * 6, 6, numbers={"BITS": 12}) != 0
+    assert both(text, "qui", [4, 7, 20, 6, 1, 9], [0] * 6, 6, numbers={"BITS": 12}) != 0
+
+
+def test_what_a_loop_leaves_behind() -> None:
+    text = """
+def f(n):
+    i = 50
+    for i in range(3, n):
+        n = 0
+    return i
+"""
+    assert [both(text, "i", n) for n in (2, 4, 9)] == [50, 3, 8]
+
+
+def test_arrays_change_places() -> None:
+    text = """
+def f(a, b, n):
+    for k in range(n):
+        a[k] = a[k] + b[k]
+        a, b = b, a
+    return b[0] // 2 * 100 + (b[1] - 9) % 5
+"""
+    both(text, "qqi", [1, 2, 3, 4], [10, 20, 30, 40], 4)
+    both(text, "qqi", [1, 2, 3], [10, 20, 30], 3)
+
+
+def test_small_numbers_have_no_sign_and_wrap_around() -> None:
+    text = """
+def f(a):
+    a[0] = a[1] + 1 & 0xFFFFFFFF
+    return a[1] - a[0] << 8
+"""
+    assert both(text, "u", [3, 0xFFFFFFFF]) == 0xFFFFFFFF << 8
+
+
+def test_what_comes_behind_is_not_done() -> None:
+    """`and` and `or` give what decided, and leave the rest alone."""
+    text = """
+def f(a, x):
+    y = x and note(a, 0, 5)
+    z = x or note(a, 1, 6)
+    w = (x > 1 and note(a, 2, 0)) or x == 3
+    return y * 10000 + z * 100 + w
+
+def note(a, at, value):
+    a[at] += 1
+    return value
+"""
+    assert [both(text, "qi", [0, 0, 0], x) for x in (0, 1, 3)] == [600, 50100, 50301]
+
+
+NAMES = st.sampled_from(["x", "y", "z", "a[1]", "a[x & 3]"])
+LEAVES = NAMES | st.integers(-9, 9).map(lambda n: f"({n})") | st.sampled_from(["True", "False"])
+
+BETWEEN = ["+", "-", "*", "&", "|", "^", "==", "!=", "<", "<=", ">", ">=", "and", "or"]
+
+
+def _larger(of: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    two = st.tuples(of, st.sampled_from(BETWEEN), of).map(" ".join)
+    shifted = st.tuples(of, st.sampled_from(["<<", ">>"]), of).map(lambda p: f"{p[0]} {p[1]} ({p[2]} & 7)")
+    divided = st.tuples(of, st.sampled_from(["//", "%"]), of).map(lambda p: f"{p[0]} {p[1]} ({p[2]} | 1)")
+    one = st.tuples(st.sampled_from(["-", "~", "not "]), of).map("".join)
+    chained = st.tuples(of, of, of).map(lambda p: f"{p[0]} <= {p[1]} < {p[2]}")
+    choice = st.tuples(of, of, of).map(lambda p: f"{p[0]} if {p[1]} else {p[2]}")
+    extreme = st.tuples(st.sampled_from(["min", "max"]), of, of).map(lambda p: f"{p[0]}({p[1]}, {p[2]})")
+    return st.one_of(two, shifted, divided, one, chained, choice, extreme).map(lambda text: f"({text})")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.recursive(LEAVES, _larger, max_leaves=8), min_size=8, max_size=8), st.data())
+def test_any_expression(expressions: list[str], data: st.DataObject) -> None:
+    lines = [f"    found = found * 31 + ({x}) & 0xFFFFFFFFFFFF" for x in expressions]
+    text = "\n".join(["def f(a, x, y, z):", "    found = 0", *lines, "    return found", ""])
+    number = st.integers(-100, 100)
+    both(text, "qiii", data.draw(st.lists(number, min_size=4, max_size=4)), *(data.draw(number) for _ in range(3)))
+
+
+@pytest.mark.parametrize("text", ["def f(x):\n    return x / 2", "def f(x):\n    x = [1]\n    return 0"])
+def test_what_is_not_understood_is_refused(text: str) -> None:
+    with pytest.raises(TypeError):
+        translated([text], {}, {"f": "i"})
