@@ -17,7 +17,7 @@ from runtime.config import Configuration, read_configuration
 from runtime.errors import UserError
 from runtime.gangs import Gang, GangMachine
 from runtime.images import CONFIGURATION, all_of, digest, gang_key, node_key, pod_key, write, write_gang, write_pod
-from runtime.journal import Damage, Journal
+from runtime.journal import Damage, Journal, JournalError
 from runtime.pods import BindInfo, Pod
 from runtime.rebuild import Written, read, rebuild
 from runtime.recovery import Recovered
@@ -57,6 +57,7 @@ class DurableAllocator:
     def __init__(self, configuration: Configuration, journal: Journal, now: Callable[[], float] = time) -> None:
         self.configuration = configuration
         self.journal = journal
+        self._digest = digest(configuration)
         self._now = now
         self._moved: set[Gang] = set()
         """Gangs that the step under way has changed."""
@@ -85,17 +86,15 @@ class DurableAllocator:
 
     def _begin(self, written: Written) -> Recovered | None:
         """What was written, in the configuration of now. A changed one is taken over in one step of the journal."""
-        mine = digest(self.configuration)
         allocator = Allocator(self.configuration, self._now)
-        if written.configuration == mine:
+        if written.configuration == self._digest:
             rebuild(allocator._cycle, written)
             self._attach(allocator)
             return None
         nodes = {name: healthy for name, healthy in written.nodes.items() if name in allocator._cluster.nodes}
         result = allocator.recover(written.bound(), nodes)
         self._attach(allocator)
-        wanted = {CONFIGURATION: write(mine), **{node_key(name): write(healthy) for name, healthy in nodes.items()}}
-        self._note_all("configuration", wanted)
+        self._note("configuration", self._everything())
         return result if written.configuration else None
 
     def _attach(self, allocator: Allocator) -> None:
@@ -121,18 +120,23 @@ class DurableAllocator:
         self.journal.commit()
 
     @contextmanager
-    def _step(self, kind: str, pod: Pod) -> Iterator[None]:
-        """A call that concerns a pod, and what becomes different by it."""
+    def _step(self, kind: str, difference: Callable[[], Mapping[str, str | None]]) -> Iterator[None]:
+        """A call, and what is different after it."""
         self._moved.clear()
+        refused: UserError | None = None
         try:
-            yield
-        except UserError:
-            self._note(kind, self._difference(pod))
+            try:
+                yield
+            except UserError as error:
+                refused = error
+            self._note(kind, difference())
+        except JournalError:
             raise
         except Exception:
             self._undo()
             raise
-        self._note(kind, self._difference(pod))
+        if refused is not None:
+            raise refused
 
     def _undo(self) -> None:
         """As it was before the step."""
@@ -165,10 +169,19 @@ class DurableAllocator:
         if not self._grouping:
             self.journal.commit()
 
-    def _note_all(self, kind: str, images: dict[str, str]) -> None:
-        """Journals these images and those of all gangs, and that there is nothing else."""
-        wanted = {**images, **dict(all_of(self._cycle.gangs.values()))}
-        self._note(kind, {**dict.fromkeys(self.journal.images), **wanted})
+    def _node(self, name: str) -> dict[str, str | None]:
+        """The health of a node; nothing where none of this name is configured."""
+        cells = self._cluster.nodes.get(name)
+        return {node_key(name): write(cells[0].healthy)} if cells else {}
+
+    def _everything(self) -> dict[str, str | None]:
+        """All that there is; and that there is nothing else."""
+        images: dict[str, str | None] = dict.fromkeys(self.journal.images)
+        images[CONFIGURATION] = write(self._digest)
+        for name in self._cluster.nodes:
+            images.update(self._node(name))
+        images.update(all_of(self._cycle.gangs.values()))
+        return images
 
     # Nodes
 
@@ -181,41 +194,37 @@ class DurableAllocator:
         self._set_health(name, healthy=False)
 
     def _set_health(self, name: str, *, healthy: bool) -> None:
-        self._cycle.set_health(name, healthy=healthy)
-        if name in self._cluster.nodes:
-            self._note("node", {node_key(name): write(healthy)})
+        with self._step("node", lambda: self._node(name)):
+            self._cycle.set_health(name, healthy=healthy)
 
     # Pods
 
     def submit(self, pod: Pod) -> None:
         """A pod is there."""
-        with self._step("submit", pod):
+        with self._step("submit", lambda: self._difference(pod)):
             self._allocator.submit(pod)
 
     def schedule(
         self, pod: Pod, suggested_nodes: Iterable[str] | None = None, phase: Phase = Phase.FILTERING
     ) -> Answer:
         """Where a pod can go. Raises `UserError`."""
-        with self._step("schedule", pod):
+        with self._step("schedule", lambda: self._difference(pod)):
             return self._allocator.schedule(pod, suggested_nodes, phase)
 
     def allocate(self, pod: Pod, bind_info: BindInfo) -> None:
         """A pod gets its place. Raises `UserError`."""
-        with self._step("allocate", pod):
+        with self._step("allocate", lambda: self._difference(pod)):
             self._allocator.allocate(pod, bind_info)
 
     def delete(self, pod: Pod) -> None:
         """A pod is gone."""
-        with self._step("delete", pod):
+        with self._step("delete", lambda: self._difference(pod)):
             self._allocator.delete(pod)
 
     def recover(self, pods: Iterable[tuple[Pod, BindInfo | None]], nodes: Mapping[str, bool]) -> Recovered:
         """From what bound pods carry, where the journal knows no pods. Raises `UserError` where it does."""
-        result = self._allocator.recover(pods, nodes)
-        known = {node_key(name): write(healthy) for name, healthy in nodes.items() if name in self._cluster.nodes}
-        kept = {key: image for key, image in self.journal.images.items() if key.startswith((CONFIGURATION, "node/"))}
-        self._note_all("recover", {**kept, **known})
-        return result
+        with self._step("recover", self._everything):
+            return self._allocator.recover(pods, nodes)
 
     # What there is
 

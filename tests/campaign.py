@@ -1,27 +1,33 @@
 """Random systems, explored in every way there is, and compared: by the definition of the language, packed in plain
-Python, and packed in machine code with one, two and three workers.
+Python, and packed in machine code with one, two and three workers, from the beginning or from somewhere on.
 
     python tests/campaign.py packed --seeds 0:5000
-    python tests/campaign.py packed --seeds 0:200 --compiled 1
+    python tests/campaign.py specs --seeds 0:2000 --compiled 4
 
-A line for every difference, and a table at the end; the exit code is 1 if there was one. A seed gives one module, and
-every system that there is in it is explored. `--compiled 20` compiles every twentieth system, which takes seconds each.
+`packed` explores systems made for it, `specs` those of specs of all kinds; a seed gives one module, of which every
+system is explored, and a small one around each machine. A line tells every difference, a table at the end what came out
+how often; the exit code is 1 if there was a difference. Every tenth system is compiled, or as `--compiled` says.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from contextlib import contextmanager
+from random import Random
 
 from random_specs import spec
 from random_systems import text_of
 
 from fsmdsl import model as m
 from fsmdsl.explore.liveness import Plan, questions
+from fsmdsl.explore.packed import compiled, plain
+from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.search import Search
@@ -34,7 +40,6 @@ from fsmdsl.step import Universe, closed
 
 STATES = 1000
 """A system with more is explored so far and no further."""
-
 
 # What is explored ----------------------------------------------------------------------------------------------------
 
@@ -62,7 +67,7 @@ def plan_of(universe: Universe) -> Plan | None:
     return questions(universe) if temporal else None
 
 
-# What is found -------------------------------------------------------------------------------------------------------
+# Ways to explore -----------------------------------------------------------------------------------------------------
 
 
 def by_definition(model: m.Model, system: m.System, limits: Limits) -> Search:
@@ -73,12 +78,53 @@ def by_definition(model: m.Model, system: m.System, limits: Limits) -> Search:
     return search
 
 
-def packed(model: m.Model, system: m.System, limits: Limits, means: Means) -> PackedSearch:
-    """A packed search. Raises `UnpackableError`."""
+def packed(model: m.Model, system: m.System, limits: Limits, means: Means, late: int | None = None) -> PackedSearch:
+    """A packed search; compiled code takes over from plain Python when there are so many states. Raises
+    `UnpackableError`."""
     universe = Universe(model, system)
-    search = PackedSearch(universe, limits, means, None, plan_of(universe))
+    how = PackedSearch if late is None else ChangingOver
+    search = how(universe, limits, means, None, plan_of(universe))
+    if isinstance(search, ChangingOver):
+        search.late = late or 0
     search.run()
     return search
+
+
+class ChangingOver(PackedSearch):
+    """Changes over to compiled code at a certain number of states."""
+
+    late = 0
+
+    def _pause(self) -> bool:
+        if isinstance(self.engine, Plain) and self.states >= self.late:
+            self._compile(wait=True)
+            return self._ready()
+        return super()._pause()
+
+
+@contextmanager
+def narrow(cap: int, bits: int) -> Iterator[None]:
+    """Compiled searches with little room in their buffers and tables, so that they have to make more."""
+    before = compiled.CAP, compiled.LEAST_BITS, plain.PAUSE
+    compiled.CAP, compiled.LEAST_BITS, plain.PAUSE = cap, bits, 1
+    yield
+    compiled.CAP, compiled.LEAST_BITS, plain.PAUSE = before
+
+
+@contextmanager
+def own_cache() -> Iterator[None]:
+    """Compiled code goes where nobody else looks for it."""
+    before = os.environ.get("FSMDSL_CACHE")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["FSMDSL_CACHE"] = folder
+        yield
+    if before is None:
+        del os.environ["FSMDSL_CACHE"]
+    else:
+        os.environ["FSMDSL_CACHE"] = before
+
+
+# What is found -------------------------------------------------------------------------------------------------------
 
 
 def found(search: Searched) -> dict[str, object]:
@@ -129,36 +175,57 @@ def _apart(a: object, b: object) -> str:
 # The campaign --------------------------------------------------------------------------------------------------------
 
 
-def compare(model: m.Model, system: m.System, compiled: bool, limits: Limits) -> tuple[str, list[str]]:
-    """How it went, in a word, and all differences."""
-    reference = by_definition(model, system, limits)
+def compare(
+    model: m.Model, system: m.System, states: int = STATES, *, compiled: bool = False, random: Random | None = None
+) -> tuple[str, list[str]]:
+    """How it went, in a word, and all differences: with up to so many states, and once more with fewer."""
+    random = random or Random(0)
+    reference = by_definition(model, system, Limits(states))
     if reference.stopped is not None and "states" not in reference.stopped:
         return "too many choices", []
-    wanted = found(reference)
-    means = [Means(compiled=False, symmetry=False)]
-    means += [Means(compiled=True, workers=n, symmetry=False) for n in (1, 2, 3)] if compiled else []
     told: list[str] = []
-    for x in means:
+    for most in dict.fromkeys([states, random.randint(1, max(reference.states - 1, 1))]):
+        limits = Limits(most)
+        if most != states:
+            reference = by_definition(model, system, limits)
+        wanted = found(reference)
         try:
-            search = packed(model, system, limits, x)
+            told += _differing("plain", wanted, packed(model, system, limits, Means(compiled=False, symmetry=False)))
         except UnpackableError as error:
             return f"unpackable: {error}", []
-        how = f"compiled, {x.workers} workers" if x.compiled else "plain"
-        if x.compiled and search.note is not None:
-            told.append(f"{how}: {search.note}")
-        told += [f"{how}: {line}" for line in differences(wanted, found(search))]
+        if compiled:
+            with narrow(random.choice([4, 32, 1 << 15]), random.choice([3, 6, 17])):
+                told += _compiled(model, system, limits, wanted, random)
     return "different" if told else "the same", told
 
 
-def campaign(kind: str, seeds: range, compiled: int, states: int) -> Counter[str]:
+def _compiled(
+    model: m.Model, system: m.System, limits: Limits, wanted: Mapping[str, object], random: Random
+) -> Iterator[str]:
+    for workers in (1, 2, 3):
+        means = Means(compiled=True, workers=workers, symmetry=False)
+        yield from _differing(f"{workers} workers", wanted, packed(model, system, limits, means))
+    late, means = random.randint(1, 50), Means(compiled=False, workers=random.choice([1, 2, 3]), symmetry=False)
+    yield from _differing(f"late, at {late}", wanted, packed(model, system, limits, means, late))
+
+
+def _differing(how: str, wanted: Mapping[str, object], search: PackedSearch) -> Iterator[str]:
+    if search.note is not None:
+        yield f"{how}: {search.note}"
+    yield from (f"{how}, {search._limits.states} states: {line}" for line in differences(wanted, found(search)))
+
+
+def campaign(kind: str, seeds: range, every: int, states: int) -> Counter[str]:
     """Compare the systems of all seeds, and tell what differs."""
     counted: Counter[str] = Counter()
     number = 0
     for seed in seeds:
+        random = Random(seed)
         for model, system in systems(text_of(seed) if kind == "packed" else spec(seed)):
             number += 1
             try:
-                outcome, told = compare(model, system, compiled > 0 and number % compiled == 0, Limits(states=states))
+                compiled = every > 0 and number % every == 0
+                outcome, told = compare(model, system, states, compiled=compiled, random=random)
             except Exception as error:  # whatever it is, the others are still of interest
                 outcome, told = "failed", [repr(error)[:300]]
             counted[outcome] += 1
@@ -172,15 +239,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Random systems, explored in every way there is, and compared.")
     parser.add_argument("kind", choices=["packed", "specs"], help="systems made to be explored, or specs of all kinds")
     parser.add_argument("--seeds", default="0:100", help="from:to, the last one left out")
-    parser.add_argument("--compiled", type=int, default=0, help="compile every so many systems")
+    parser.add_argument("--compiled", type=int, default=10, help="compile every so many systems; 0: none")
     parser.add_argument("--states", type=int, default=STATES, help="where to stop")
     given = parser.parse_args()
     first, last = map(int, given.seeds.split(":"))
     begun = time.perf_counter()
-    counted = campaign(given.kind, range(first, last), given.compiled, given.states)
+    with own_cache():
+        counted = campaign(given.kind, range(first, last), given.compiled, given.states)
     for outcome, count in counted.most_common():
         print(f"{count:7}  {outcome}")
-    print(f"{sum(counted.values()):7}  systems in {time.perf_counter() - begun:.0f} s, {Path(sys.argv[0]).name}")
+    print(f"{sum(counted.values()):7}  systems in {time.perf_counter() - begun:.0f} s")
     return 1 if counted["different"] or counted["failed"] else 0
 
 

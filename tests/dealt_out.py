@@ -1,6 +1,7 @@
 """The `fsm` command, with states dealt out to the ranks from the first one on, so that small systems keep all busy.
 
-`dealt_out.py [--in-small-blocks] [--failing RANK] verify …`: in many blocks, and with a rank that fails in the middle.
+`dealt_out.py [--in-small-blocks] [--failing RANK|--misused RANK] verify …`: in many blocks; with a rank that fails in
+the middle, or that is asked for what there is not.
 """
 
 from __future__ import annotations
@@ -46,4 +47,7 @@ if __name__ == "__main__":
         if started()[0] == int(sys.argv[2]):
             fail()
         del sys.argv[1:3]
+    elif sys.argv[1] == "--misused":
+        more = ["--system", "Nobody"] if started()[0] == int(sys.argv[2]) else []
+        sys.argv[1:] = [*sys.argv[3:], *more]
     main()

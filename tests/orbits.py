@@ -55,9 +55,7 @@ def renamed(universe: Universe, world: World, to: Sequence[int]) -> World:
     )
 
 
-def _held(
-    universe: Universe, channel: m.Channel, held: tuple[Message, ...], to: Sequence[int]
-) -> tuple[Message, ...]:
+def _held(universe: Universe, channel: m.Channel, held: tuple[Message, ...], to: Sequence[int]) -> tuple[Message, ...]:
     events = universe.model.machines[channel.receiver].event_named
     found = []
     for x in held:

@@ -113,9 +113,30 @@ OFFERS = [
 ]
 
 
-def crowd(seed: int) -> str:
-    """The text of a module; the same for the same seed."""
-    return _Crowd(Random(seed)).text()
+RUNS = [
+    "all b in bosses: b in Busy ~> b in Idle under fair tick",
+    "all b in bosses: b in Idle ~> b in Busy under strong fair tick and fair give",
+    "some b in bosses: eventually always b.n == 3",
+    "always ((all b in bosses: b.n == 0) => next (all b in bosses: b.n < 2))",
+    "eventually always (some i in items: i in C)",
+    "always eventually (all i in items: i not in B) under fair tick and strong fair Boss.give",
+    "(some i in items: i in B) ~> (all i in items: i not in B) under fair note",
+    "(hub.last == none) until (some b in bosses: b in Busy) under fair tick",
+    "always ((count i in items: i in C) < 2)",
+    "all i in items: i in B ~> i not in B under fair tick",
+    "always eventually (some i in items: i in A) under fair go",
+]
+
+
+def crowd(seed: int, *, runs: bool = False) -> str:
+    """The text of a module; the same for the same seed. With `runs`, it is asked about runs as well."""
+    text = _Crowd(Random(seed)).text()
+    if not runs:
+        return text
+    random = Random(seed)
+    known = [x for x in RUNS if "B ~>" not in x or random.random() < 0.3]
+    asked = "".join(f"    property p{n}: {x}\n" for n, x in enumerate(random.sample(known, 2)))
+    return f"{text.removesuffix('}' + chr(10))}{asked}}}\n"
 
 
 class _Crowd:
@@ -145,7 +166,7 @@ class _Crowd:
         """Those that an item can have, where these names are bound."""
         known = [x for x in ITEM_EFFECTS if self.linked or not any(y in x for y in ("peer", "seen"))]
         known = [x for x in known if not self.lonely or "owner" not in x]
-        return [x for x in known if "by" in bound or "by" not in x.split() and "by." not in x]
+        return [x for x in known if "by" in bound or ("by" not in x.split() and "by." not in x)]
 
     def _when(self, guards: list[str], p: float) -> str:
         known = [x for x in guards if self.linked or not any(y in x for y in ("peer", "seen"))]
@@ -200,7 +221,9 @@ class _Crowd:
         lines.append(f"    Busy -> Idle on tick{self._when(guards, 0.4)}{self._do(bare, 1)}")
         lines.append(f"    Idle -> {self.random.choice(['Idle', 'Busy'])} on give(given){self._do(effects, 1)}")
         lines.append(f"    Idle -> Busy on start(chosen){self._when(guards, 0.2)} do {{")
-        lines.append(f"        items = chosen for i in chosen {{ {self.random.choice(['i.poke(self)', 'i.drop'])} }} }}")
+        lines.append(
+            f"        items = chosen for i in chosen {{ {self.random.choice(['i.poke(self)', 'i.drop'])} }} }}"
+        )
         told = self.random.sample(["n = min(n + 1, 3)", "remove who from items", "last = who", "held = {}"], 1)[0]
         lines.append(f"    {self.random.choice(['Idle, Busy', 'Idle', 'Busy'])} -> Idle on told(who) do {told}")
         lines += ["    ignore told in *"] * self.chance(0.4)
@@ -238,7 +261,11 @@ class _Crowd:
         known = [x for x in CONDITIONS if self.linked or "peer" not in x]
         known = [x for x in known if not self.lonely or "owner" not in x]
         asked = random.sample(known, 3)
-        lines += [f"    invariant one: {asked[0]}", f"    reachable two: {asked[1]}", f"    reachable three: {asked[2]}"]
+        lines += [
+            f"    invariant one: {asked[0]}",
+            f"    reachable two: {asked[1]}",
+            f"    reachable three: {asked[2]}",
+        ]
         return [*lines, "}"]
 
 

@@ -31,6 +31,8 @@ class _Systems(_Specs):
         super().__init__(random)
         self.knobs: dict[str, list[str]] = {}
         """Fields that the environment sets, by machine."""
+        self.known: dict[str, list[str]] = {}
+        """Labels, by machine."""
 
     # Machines that go on
 
@@ -108,6 +110,10 @@ class _Systems(_Specs):
                     yield f"ignore {action}.{outcome} in *"
         yield f"priority {' > '.join(self._ranked(machine))}"
 
+    def _transitions(self, machine: MachinePlan) -> Iterator[str]:
+        yield from super()._transitions(machine)
+        self.known[machine.name] = [x for x in self.labels if x != "class"]
+
     def _ranked(self, machine: MachinePlan) -> list[str]:
         """All labels, or nearly."""
         names = list(dict.fromkeys([*self.labels, *machine.events]))
@@ -171,6 +177,7 @@ class _Systems(_Specs):
         for machine in self.plan.machines.values():
             names += [*machine.events, *(f"{machine.name}.{e}" for e in machine.events)]
             names += [f"{a}.{o}" for a, (_, outcomes) in machine.actions.items() for o in outcomes]
+            names += self.known[machine.name]
         picked = self.random.sample(names, min(len(names), self.random.choice([0, 1, 1, 2, 3])))
         if not picked:
             return ""

@@ -395,6 +395,11 @@ def test_the_search_by_definition_has_limits_and_tells_its_progress(monkeypatch:
     search = search_module.Search(universe, Limits(seconds=5))
     search.run()
     assert search.stopped == "stopped after 5 seconds"
+    left = count(1 << 40, -(1 << 30))
+    monkeypatch.setattr(search_module, "available", lambda: next(left))
+    search = search_module.Search(universe, Limits(memory=3 << 29))
+    search.run()
+    assert search.stopped == "stopped at 1.5 GiB of memory, 17 states"
 
 
 # Traces --------------------------------------------------------------------------------------------------------------

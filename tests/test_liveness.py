@@ -302,7 +302,7 @@ class Explored:
     def trace(self, name: str, breach: int = 0) -> Trace:
         a = self.answers[name]
         lasso = a.breaches[breach].lasso
-        return counterexample(self.plan, self.graph, a.question, lasso, self.worlds.__getitem__)
+        return counterexample(self.plan, self.graph, a.question, lasso, lambda world, n: self.worlds[n] == world)
 
     def why(self, name: str) -> list[str]:
         a = self.answers[name]

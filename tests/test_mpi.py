@@ -25,6 +25,7 @@ from typing import Any
 import pytest
 from dealt_out import deal_out, small_blocks
 from hived_lite import PATH, hived_lite
+from random_crowds import crowd
 from stepping import compiled
 from threaded import together
 
@@ -302,6 +303,21 @@ def test_of_several_systems_those_that_were_not_begun_are_begun(tmp_path: Path) 
     assert x.violations
 
 
+def test_a_search_that_gives_up_symmetry_begins_anew_in_its_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for seed in range(100):
+        model = compiled(crowd(seed))
+        system = next(iter(model.systems.values()))
+        x = explore(model, system)
+        if x.note is not None and x.states > 100:
+            break
+    assert "not reduced by symmetry" in str(x.note)
+    assert told(by_ranks(monkeypatch, 2, model, system, keeping=Keeping(tmp_path, None, 0.0))[0]) == told(x)
+    assert told(by_ranks(monkeypatch, 3, model, system, keeping=Keeping(None, tmp_path))[0]) == told(x)
+    assert told(explore(model, system, keeping=Keeping(None, tmp_path))) == told(x)
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is full")
 def test_a_full_disk_ends_the_saving_and_not_the_search(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     model, system = hived(3, 5, 2)
@@ -372,7 +388,15 @@ def test_misuse_is_told_once() -> None:
 def test_a_process_that_cannot_go_on_ends_all() -> None:
     code, _, err = ended(3, "--in-small-blocks", "--failing", "2", "verify", *SIZED)
     assert code != 0
-    assert "process 2 cannot go on: no memory, says the test" in err
+    assert "process 2 of 3 cannot go on: no memory, says the test" in err
+
+
+@needs_mpi
+def test_a_process_that_ends_while_the_others_do_not_ends_all() -> None:
+    code, _, err = ended(2, "--misused", "1", "verify", *SIZED)
+    assert code != 0
+    assert "there is no system `Nobody`" in err
+    assert "process 1 of 2 has ended with exit code 2, and others have not" in err
 
 
 def processes_of(parent: int) -> list[int]:
@@ -406,7 +430,8 @@ def test_a_killed_search_goes_on_where_it_was_saved(seed: int, tmp_path: Path) -
     chance = random.Random(seed)
     size, times = chance.randrange(2, 4), chance.randrange(1, 80)
     process = started(size, "--in-small-blocks", "verify", *SIZED, "--save", str(tmp_path), "--save-every", "0")
-    while len({x.name[:6] for x in tmp_path.glob("*/*.states")}) < times and process.poll() is None:
+    while len({x.name[:6] for x in tmp_path.glob("*/*.states")}) < times:
+        assert process.poll() is None
         time.sleep(0.002)
     os.kill(chance.choice(sorted(ranks_of(process.pid))), signal.SIGKILL)
     process.communicate(timeout=30)

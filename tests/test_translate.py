@@ -136,9 +136,10 @@ def _larger(of: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     divided = st.tuples(of, st.sampled_from(["//", "%"]), of).map(lambda p: f"{p[0]} {p[1]} ({p[2]} | 1)")
     one = st.tuples(st.sampled_from(["-", "~", "not "]), of).map("".join)
     chained = st.tuples(of, of, of).map(lambda p: f"{p[0]} <= {p[1]} < {p[2]}")
+    longer = st.tuples(st.sampled_from(["min", "max"]), of, of, of).map(lambda p: f"{p[0]}({p[1]}, {p[2]}, {p[3]})")
     choice = st.tuples(of, of, of).map(lambda p: f"{p[0]} if {p[1]} else {p[2]}")
     extreme = st.tuples(st.sampled_from(["min", "max"]), of, of).map(lambda p: f"{p[0]}({p[1]}, {p[2]})")
-    return st.one_of(two, shifted, divided, one, chained, choice, extreme).map(lambda text: f"({text})")
+    return st.one_of(two, shifted, divided, one, chained, choice, extreme, longer).map(lambda text: f"({text})")
 
 
 @settings(max_examples=60, deadline=None)

@@ -18,9 +18,6 @@ from tools import Counts, Size, Tool
 PATIENCE = 60.0
 """A tool that has taken so many seconds for a size is not run again."""
 
-LONGEST = 900.0
-"""Seconds after which a run is ended."""
-
 
 @dataclass(slots=True)
 class Figures:
@@ -70,6 +67,8 @@ class Campaign:
     """Everything that is measured of the model."""
 
     rounds: int
+    longest: float
+    """Seconds: what would take longer is left out, and what takes twice as long is ended."""
     figures: dict[str, dict[str, Figures]] = field(default_factory=dict)
     """By size and tool."""
     left_out: list[str] = field(default_factory=list)
@@ -104,10 +103,10 @@ class Campaign:
             tool.prepare(size, folder)
             generated = [perf_counter() - begun]
             for command in tool.generate:
-                generated.append(self._build(tool, size, run(command, folder, LONGEST)))
-            compiled = [self._build(tool, size, run(x, folder, LONGEST)) for x in tool.compile(size)]
+                generated.append(self._build(tool, size, run(command, folder, 2 * self.longest)))
+            compiled = [self._build(tool, size, run(x, folder, 2 * self.longest)) for x in tool.compile(size)]
             environment = {**os.environ, "FSMDSL_CACHE": str(cache)}
-            done = run(tool.command(size, _states(figures, tool)), folder, LONGEST, environment)
+            done = run(tool.command(size, _states(figures, tool)), folder, 2 * self.longest, environment)
         counts = tool.read(done.output) if done.ok else None
         if counts is None:
             self._mistake(tool, size, f"no verdict after {done.seconds:.1f} s: {done.output[-300:].strip()}")
@@ -153,7 +152,7 @@ class Campaign:
         last = max(before, key=lambda x: x.counts.states if x.counts else 0)
         assert last.counts is not None
         times = known / last.counts.states
-        if times * min(last.search) > LONGEST:
+        if times * min(last.search) > self.longest:
             return f"would take about {times * min(last.search):.0f} s"
         if last.memory > 2**29 and times * last.memory > 0.9 * available():
             return f"would need about {times * last.memory / 2**30:.0f} GiB"

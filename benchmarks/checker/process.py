@@ -47,7 +47,11 @@ def run(command: Sequence[str], folder: Path, longest: float, environment: Mappi
         )  # fmt: skip
         watch = _Watch(process.pid, begun + longest)
         watch.start()
-        _, status, usage = os.wait4(process.pid, 0)
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
         seconds = perf_counter() - begun
         process.returncode = code = os.waitstatus_to_exitcode(status)
         watch.ended.set()

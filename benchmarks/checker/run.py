@@ -15,6 +15,7 @@ import json
 import os
 import platform
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from measure import LONGEST, Campaign, available
+from measure import Campaign, available
 from page import page, picture, promises, ratios
 from process import run
 from tools import ADVICE, TOOLS, Size, Tool, lacking
@@ -35,6 +36,9 @@ USUAL = [*QUICK, "5_6_2", "5_7_2"]
 FULL = [*USUAL, "5_8_2", "6_7_2"]
 """Sizes, from 812 states to 56 million."""
 
+LONGEST = {"quick": 60.0, "usual": 200.0, "full": 450.0}
+"""Seconds that a run may take."""
+
 SYMMETRIC = {"quick": ["4_6_2"], "usual": ["5_6_2", "6_7_2"], "full": ["5_6_2", "6_7_2", "6_8_2", "7_8_2"]}
 
 
@@ -45,11 +49,12 @@ def specs(rounds: int, mistakes: list[str]) -> dict[str, float]:
     for _ in range(rounds):
         with TemporaryDirectory(prefix="fsmdsl-cache-") as cache:
             for listed in took.values():
-                done = run(command, ROOT, LONGEST, {**os.environ, "FSMDSL_CACHE": cache})
+                done = run(command, ROOT, 300, {**os.environ, "FSMDSL_CACHE": cache})
                 listed.append(done.seconds)
                 # That something is violated is an answer, too.
                 if done.code not in (0, 1):
                     mistakes.append(f"`fsm verify specs` exits with {done.code}: {done.output[-300:].strip()}")
+                    return {}
     return {name: round(min(x), 3) for name, x in took.items()}
 
 
@@ -64,7 +69,7 @@ def machine() -> dict[str, Any]:
         "system": platform.platform(),
         "python": platform.python_version(),
     }
-    for name in ("fsmdsl", "numba", "llvmlite"):
+    for name in ("fsmdsl", "llvmlite"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
@@ -107,13 +112,14 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     """Measure, write, judge."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     asked = arguments()
     wanted = tuple(asked.tools.split(",")) if asked.tools else ("",)
     tools = there([x for x in TOOLS if x.name.startswith(wanted)])
     where = machine()
     if where["load before"] > 0.5:
         print(f"the computer is busy (load {where['load before']}): figures will be worse", file=sys.stderr)
-    campaign = Campaign(asked.rounds)
+    campaign = Campaign(asked.rounds, LONGEST[asked.extent])
     usual = {"quick": QUICK, "usual": USUAL, "full": FULL}[asked.extent]
     for size in asked.sizes or map(Size.of, usual):
         campaign.size(size, [x for x in tools if not x.symmetric])

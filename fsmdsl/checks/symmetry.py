@@ -18,7 +18,7 @@ ASYMMETRIC = Rule(
     """
 `symmetric` says that instances are interchangeable, and exploring then counts worlds once that differ only in which
 instance is which. Instances that begin with different values, or one of which the system speaks of by itself, are not
-interchangeable, and states would be missed.
+interchangeable. Exploring tells them apart then, so that nothing is missed, and `symmetric` saves nothing.
 
 ```fsm
 machine Cell {

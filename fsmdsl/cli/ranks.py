@@ -1,11 +1,12 @@
-"""A command that `mpiexec` has started several times: the first process speaks, and all end with its exit code."""
+"""A command that `mpiexec` has started several times: the first process speaks, and all end together."""
 
 from __future__ import annotations
 
-import os
+import io
 import sys
 from collections.abc import Callable
 from functools import wraps
+from time import sleep
 from typing import NoReturn, ParamSpec
 
 import click
@@ -19,6 +20,12 @@ P = ParamSpec("P")
 
 INTERNAL = 70
 """The exit code when one process cannot go on."""
+
+PATIENCE = 5.0
+"""Seconds after which a process that has ended no longer waits for the others to do so."""
+
+HEARD = 0.3
+"""Seconds that `mpiexec` gets to pass on what was printed."""
 
 
 def is_first() -> bool:
@@ -34,33 +41,55 @@ def several() -> bool:
 def together(command: Callable[P, None]) -> Callable[P, None]:
     """The command, of which only the first process prints. What keeps all from searching is told as misuse."""
 
-    @wraps(command)
-    def run(*args: P.args, **options: P.kwargs) -> None:
-        stderr = sys.stderr
-        if not is_first():
-            sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (kept to the end)
+    def alone(*args: P.args, **options: P.kwargs) -> None:
         try:
             command(*args, **options)
+        except (UnavailableError, SavedError, FullError) as error:
+            misuse(str(error))
+
+    @wraps(command)
+    def run(*args: P.args, **options: P.kwargs) -> None:
+        if not several():
+            return alone(*args, **options)
+        out, err = sys.stdout, sys.stderr
+        if not is_first():
+            sys.stdout = sys.stderr = io.StringIO()
+        try:
+            between = exchange()
+            assert isinstance(between, Mpi)
+            _ended_by(between, lambda: command(*args, **options))
         except (UnavailableError, SavedError) as error:
             misuse(str(error))
-        except FullError as error:
-            if several():
-                _end_all(f"process {started()[0]} cannot go on: {error}", stderr)
-            misuse(str(error))
-        except Exception as error:
-            if not several() or isinstance(error, click.exceptions.Exit | click.ClickException):
-                raise
-            _end_all(f"process {started()[0]} has failed: {type(error).__name__}: {error}", stderr)
+        finally:
+            sys.stdout, sys.stderr = out, err
 
     return run
 
 
-def _end_all(why: str, stderr: object) -> NoReturn:
-    """One process cannot go on, and the others would wait for it."""
-    print(f"fsm: {why}", file=stderr, flush=True)  # type: ignore[call-overload]
-    between = exchange()
-    if isinstance(between, Mpi):
-        between.abort(INTERNAL)
+def _ended_by(between: Mpi, command: Callable[[], None]) -> None:
+    """Run the command to its end. Others that do not come to theirs would wait for this process: then it ends all."""
+    try:
+        command()
+    except (UnavailableError, SavedError, click.exceptions.Exit, click.ClickException):
+        raise
+    except SystemExit as end:
+        if between.meet(PATIENCE):
+            raise
+        told = f"has ended with exit code {end.code}, and others have not"
+    except FullError as error:
+        told = f"cannot go on: {error}"
+    except Exception as error:
+        told = f"has failed: {type(error).__name__}: {error}"
+    else:
+        return
+    _end_all(between, told)
+
+
+def _end_all(between: Mpi, why: str) -> NoReturn:
+    silent = sys.stderr.getvalue() if isinstance(sys.stderr, io.StringIO) else ""
+    print(f"{silent}fsm: process {between.rank} of {between.size} {why}", file=sys.__stderr__, flush=True)
+    sleep(HEARD)
+    between.abort(INTERNAL)
     sys.exit(INTERNAL)
 
 

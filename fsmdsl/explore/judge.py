@@ -124,7 +124,7 @@ def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
         p = a.question.property
         if a.outcome == "violated":
             claim, lasso = a.breaches[0].claim, a.breaches[0].lasso
-            trace = counterexample(search.plan, graph, a.question, lasso, search.world)
+            trace = counterexample(search.plan, graph, a.question, lasso, search.shows)
             told = (*why(search.plan, a.question, claim, trace), *_unanswered(a))
             yield p.name, Verdict("property", p.name, "violated", _run(trace), p.span, told, trace)
         else:

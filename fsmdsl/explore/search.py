@@ -11,6 +11,7 @@ from itertools import pairwise
 from time import perf_counter
 
 from fsmdsl.explore.liveness import Graph, Plan, Recorder
+from fsmdsl.explore.packed.memory import available
 from fsmdsl.explore.refired import Refired
 from fsmdsl.explore.searched import Finding, Question, explained, fault_key, questions
 from fsmdsl.explore.trace import Entry, Trace
@@ -41,6 +42,8 @@ class Search:
         self.limits = limits
         self.progress = progress
         self.begun = perf_counter()
+        self._free = available()
+        self._memory = limits.memory or self._free * 3 // 4
         self.worlds: list[World] = []
         self.number: dict[World, int] = {}
         self.parent: list[int] = []
@@ -72,9 +75,10 @@ class Search:
             end = len(self.worlds)
             for at in range(begin, end):
                 self._watch(at)
+                if self.stopped is None:
+                    self._expand(at)
                 if self.stopped is not None:
-                    return
-                self._expand(at)
+                    break
             if len(self.worlds) > end:
                 self._begins.append(end)
             begin = end
@@ -83,7 +87,11 @@ class Search:
         seconds = self.limits.seconds
         if seconds is not None and perf_counter() - self.begun > seconds:
             self.stopped = f"stopped after {seconds:g} seconds"
-        if self.progress is not None and at % REPORT_EVERY == 0:
+        if at % REPORT_EVERY:
+            return
+        if self._free - available() > self._memory:
+            self.stopped = f"stopped at {self._memory / 2**30:.1f} GiB of memory, {len(self.worlds)} states"
+        if self.progress is not None:
             self.progress(Progress(len(self.worlds), self.transitions, self.depth, len(self.worlds) - at))
 
     def _expand(self, at: int) -> None:
@@ -184,6 +192,10 @@ class Search:
     def world(self, number: int) -> World:
         """The world of a state."""
         return self.worlds[number]
+
+    def shows(self, world: World, number: int) -> bool:
+        """Is a world that of a state?"""
+        return self.worlds[number] == world
 
     def graph(self) -> Graph:
         """Every state and step, with what the plan asks about them."""

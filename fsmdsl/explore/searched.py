@@ -85,6 +85,10 @@ class Searched(Protocol):
         """The world of a state."""
         ...
 
+    def shows(self, world: World, number: int) -> bool:
+        """Is a world that of a state, or one that differs from it only in who is who?"""
+        ...
+
     def trace(self, finding: Finding) -> Trace:
         """A shortest run to a finding."""
         ...

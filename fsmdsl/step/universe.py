@@ -64,6 +64,10 @@ class Universe(Roster):
             return among
         return self._index[instance].preferred(among)
 
+    def before(self, instance: int, a: m.Transition, b: m.Transition) -> bool:
+        """Has one transition priority over another?"""
+        return self._index[instance].before(a, b)
+
     def move(self, instance: int, state: str, transition: m.Transition) -> Move:
         """What an external transition leaves and enters, from a leaf."""
         return self._index[instance].move(state, transition)
@@ -170,10 +174,10 @@ class _Index:
             self.levels[(leaf, trigger)] = tuple(level for level in levels if level)
 
     def preferred(self, among: list[m.Transition]) -> list[m.Transition]:
-        best = [t for t in among if not any(self._before(other, t) for other in among)]
+        best = [t for t in among if not any(self.before(other, t) for other in among)]
         return best or among
 
-    def _before(self, a: m.Transition, b: m.Transition) -> bool:
+    def before(self, a: m.Transition, b: m.Transition) -> bool:
         """Does one stand before the other in a chain of `priority`?"""
         pairs = zip(self.ranks[a.index], self.ranks[b.index], strict=True)
         return any(x is not None and y is not None and x < y for x, y in pairs)

@@ -50,7 +50,7 @@ class Journal:
         self._watch = watch
         self._store = Store(self.path)
         self._failed = ""
-        self._open = False
+        self._open = self._closed = False
         try:
             self._witness = Witness(self.path.with_name(self.path.name + "-last"))
             self._read()
@@ -146,6 +146,9 @@ class Journal:
 
     def close(self) -> None:
         """What is not committed is lost."""
+        if self._closed:
+            return
+        self._closed = True
         self._failed = self._failed or f"journal {self.path} is closed"
         self._store.close()
         self._witness.close()

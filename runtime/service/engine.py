@@ -54,7 +54,7 @@ class Request:
     def answer(self, error: Exception | None = None) -> None:
         """Hands over what came of it."""
         failure = error or self.error
-        if self.future.cancelled():
+        if not self.future.set_running_or_notify_cancel():
             return
         if failure is not None:
             self.future.set_exception(failure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter as Count
 from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -13,6 +13,8 @@ from runtime.service.locks import Locks
 from runtime.service.scheduler import Scheduler
 
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
+
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 class Metrics:

@@ -131,7 +131,8 @@ class Service:
     def stop(self) -> None:
         """Finishes what is under way, and lets go of the journal."""
         self._stopping = True
-        self._beginning.join()
+        if self._beginning.is_alive():
+            self._beginning.join()
         if self._engine is not None:
             self._engine.stop()
         self._binders.shutdown()

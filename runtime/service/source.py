@@ -73,6 +73,27 @@ def bound_event(pod: PodObject, node: str, annotations: Mapping[str, str]) -> by
     return json.dumps({"type": "MODIFIED", "object": thing}).encode() + b"\n"
 
 
+class Gone:
+    """Pods that were deleted: nothing can happen to them, whoever tells of it too late."""
+
+    def __init__(self) -> None:
+        self._uids: set[str] = set()
+
+    def passes(self, change: Change) -> bool:
+        """Whether a change can be."""
+        if not isinstance(change.thing, PodObject):
+            return True
+        late = change.thing.uid in self._uids
+        if change.gone:
+            self._uids.add(change.thing.uid)
+        return not late
+
+    def refuse(self, pod: PodObject) -> None:
+        """Raises `UserError` for one of them."""
+        if pod.uid in self._uids:
+            raise UserError(f"there is no pod {pod.key} with uid {pod.uid} any more")
+
+
 class MemorySource:
     """A cluster that somebody tells what happens."""
 
@@ -81,13 +102,14 @@ class MemorySource:
     def __init__(self) -> None:
         self._lock = Lock()
         self._changes: list[Change] = []
+        self._gone = Gone()
         self.bindings: list[tuple[str, str]] = []
         """Key and node of every pod that was bound."""
 
     def tell(self, changes: Iterable[Change]) -> None:
         """These things happen."""
         with self._lock:
-            self._changes += changes
+            self._changes += filter(self._gone.passes, changes)
 
     def poll(self) -> list[Change]:
         """What was told."""
@@ -100,6 +122,7 @@ class MemorySource:
         change = read_change(bound_event(pod, node, annotations))
         assert change is not None, "it is of a pod"
         with self._lock:
+            self._gone.refuse(pod)
             self.bindings.append((pod.key, node))
             self._changes.append(change)
 
@@ -115,6 +138,7 @@ class FileSource:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = path.open("rb")
+        self._gone = Gone()
         self._begun = b""
         self._line = 0
 
@@ -129,11 +153,12 @@ class FileSource:
                 except UserError as error:
                     log.warning("%s, line %d: %s", self.path, self._line, error)
                     continue
-                if change is not None:
+                if change is not None and self._gone.passes(change):
                     yield change
 
     def bind(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
         """Adds the binding to the file."""
+        self._gone.refuse(pod)
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
         try:
             os.write(file, bound_event(pod, node, annotations))

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from re import sub
 from typing import Any, TypeAlias
 
 from starlette.applications import Starlette
@@ -69,7 +70,7 @@ class Web:
         }
         if isinstance(self.service.source, MemorySource):
             paths = {**paths, "/v1/simulation/events": self.simulate}
-        self._paths = sorted(path for path in paths if path != "/")
+        self._paths = sorted(sub(r"{.*}", "NAME", path) for path in paths if path != "/")
         routes = [Route(path, _told(handler, self.service, path), methods=ANY) for path, handler in paths.items()]
         handlers = {HTTPException: _refused, Exception: _failed}
         return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan)
@@ -139,7 +140,10 @@ class Web:
     # Looking
 
     def looking(self, look: Callable[[Request], Any]) -> Handler:
-        """An endpoint that looks at what there is, while no cycle changes it."""
+        """An endpoint that looks at what there is, while no cycle changes it.
+
+        One cycle goes before, so that all is seen that had happened when it was asked.
+        """
 
         def locked(request: Request) -> bytes:
             with self.service.locks.partition.read():
@@ -148,6 +152,7 @@ class Web:
         async def handler(request: Request) -> Response:
             if request.method != "GET":
                 raise HTTPException(400, "this can only be looked at, with GET")
+            await self.service.ask(lambda _: None)
             try:
                 body = await run_in_threadpool(locked, request)
             except UserError as error:
@@ -158,7 +163,8 @@ class Web:
 
     def groups(self, _: Request) -> Any:
         """All affinity groups."""
-        return {"items": [status.gang(gang) for gang in self.service.allocator.groups()]}
+        gangs = sorted(self.service.allocator.groups(), key=lambda gang: gang.name)
+        return {"items": [status.gang(gang) for gang in gangs]}
 
     def group(self, request: Request) -> Any:
         """One of them."""

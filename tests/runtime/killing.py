@@ -31,8 +31,13 @@ SMALL = 1500
 """Bytes between snapshots: so that there are many."""
 
 
-def opened(configuration: dict[str, object], path: Path, watch: Callable[[str], object]) -> DurableAllocator:
+def opened(
+    configuration: dict[str, object], path: Path, watch: Callable[[str], object], synchronised: bool = False
+) -> DurableAllocator:
+    """Without synchronisation, which a process that is killed does not need: the operating system goes on."""
     journal = Journal(path, watch, least=SMALL)
+    if not synchronised:
+        journal._store.connection.execute("PRAGMA synchronous = OFF")
     return DurableAllocator(read_configuration(configuration), journal, now=lambda: 1000.0)
 
 
@@ -118,7 +123,6 @@ def resume(folder: Path, states: list[object]) -> None:
     log = folder / "log"
     taken = len(log.read_bytes().splitlines()) if log.exists() else 0
     allocator = opened(TWO_RACKS, folder / "journal", lambda _: None)
-    allocator.journal._store.connection.execute("PRAGMA synchronous = OFF")
     check(allocator)
     assert allocator.opened.damage is None
     assert picture(allocator) in states[taken : taken + 2], "all that was acknowledged, and at most one step more"
@@ -282,7 +286,7 @@ def main() -> None:
     parser.add_argument("--script", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.script:
-        follow(opened(TWO_RACKS, arguments.script / "journal", lambda _: None), arguments.script / "log")
+        follow(opened(TWO_RACKS, arguments.script / "journal", lambda _: None, True), arguments.script / "log")
     if arguments.kills:
         kill_busy(arguments.kills, arguments.seed)
         print(f"{arguments.kills} kills: nothing that was acknowledged was lost, nothing doubled")

@@ -226,3 +226,11 @@ def test_asking_again_writes_nothing(tmp_path: Path) -> None:
     number = allocator.journal.number
     assert not isinstance(allocator.schedule(pod), Bind | Preempt)
     assert allocator.journal.number == number
+
+
+def test_names_may_have_any_characters(tmp_path: Path) -> None:
+    allocator = fresh(TWO, tmp_path / "j")
+    run(allocator, gang("\n\t\0\ud800/ü", "A", 4))
+    before = everything(allocator)
+    allocator.close()
+    assert everything(opened(TWO, tmp_path / "j")) == before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -71,22 +71,59 @@ def _vacuous(q: Question, graph: Prepared) -> tuple[str, ...]:
 # Showing a run -------------------------------------------------------------------------------------------------------
 
 
-def counterexample(plan: Plan, graph: Graph, q: Question, lasso: Lasso, world: Callable[[int], World]) -> Trace:
-    """The steps of a lasso, fired anew; `world` gives the world of a state by its number.
+def counterexample(plan: Plan, graph: Graph, q: Question, lasso: Lasso, shows: Callable[[World, int], bool]) -> Trace:
+    """The steps of a lasso, fired anew; `shows` says whether a world is that of a state, by its number.
 
-    Without a `loop`, the trace has broken the property, and any way to go on does.
+    Without a `loop`, the trace has broken the property, and any way to go on does. Where a state stands for several
+    worlds, the steps of the loop are repeated until they come back to the same one.
     """
-    marks = Marks(plan)
-    hops = [h for h in (*lasso.stem, *lasso.loop) if h.edge != STAYS]
-    entries = tuple(_entry(plan, h, world, marks, graph.marks[h.edge] & (q.weak | q.strong)) for h in hops)
-    return Trace(plan.universe, plan.universe.start, entries, len(lasso.stem) if lasso.loop else None)
+    run = _Run(plan, graph, shows, q.weak | q.strong)
+    for h in lasso.stem:
+        run.follow(h)
+    if not lasso.loop:
+        return run.trace(None)
+    begun: dict[World, int] = {}
+    while run.world not in begun:
+        begun[run.world] = len(run.entries)
+        for h in lasso.loop[:-1]:
+            run.follow(h)
+        run.follow(lasso.loop[-1], begun.keys())
+    return run.trace(begun[run.world])
 
 
-def _entry(plan: Plan, h: Hop, world: Callable[[int], World], marks: Marks, least: int) -> Entry:
-    """A step that leads from one world to the other and fulfils at least this much."""
-    before, after = world(h.source), world(h.target)
-    for step in enabled(plan.universe, before):
-        result = fire(plan.universe, before, step)
-        if result.fault is None and result.world == after and least & ~marks.of(result.cascade) == 0:
-            return Entry(step, result.cascade, result.world)
-    raise ValueError(f"no step leads from state {h.source} to state {h.target}: the graph is of another system")
+class _Run:
+    """A run under way, along edges of a graph."""
+
+    def __init__(self, plan: Plan, graph: Graph, shows: Callable[[World, int], bool], used: int) -> None:
+        self.plan = plan
+        self.graph = graph
+        self.shows = shows
+        self.used = used
+        """The obligations that count."""
+        self.marks = Marks(plan)
+        self.world = plan.universe.start
+        self.entries: list[Entry] = []
+
+    def trace(self, loop: int | None) -> Trace:
+        """The run, and where its loop begins."""
+        return Trace(self.plan.universe, self.plan.universe.start, tuple(self.entries), loop)
+
+    def follow(self, h: Hop, rather: Collection[World] = ()) -> None:
+        """Take a step along an edge, rather one to these worlds; where the run stays, there is none."""
+        if h.edge == STAYS:
+            return
+        found = list(self._along(h))
+        if not found:
+            raise ValueError(f"no step leads from state {h.source} to state {h.target}: the graph is of another system")
+        entry = next((e for e in found if e.world in rather), found[0])
+        self.entries.append(entry)
+        self.world = entry.world
+
+    def _along(self, h: Hop) -> Iterator[Entry]:
+        """The steps that lead to the target and fulfil at least as much as the edge."""
+        least = self.graph.marks[h.edge] & self.used
+        for step in enabled(self.plan.universe, self.world):
+            result = fire(self.plan.universe, self.world, step)
+            leads = result.fault is None and self.shows(result.world, h.target)
+            if leads and least & ~self.marks.of(result.cascade) == 0:
+                yield Entry(step, result.cascade, result.world)

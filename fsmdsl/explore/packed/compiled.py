@@ -51,8 +51,6 @@ class Compiled:
         self._recent = [Memory(RECENT * self._words) for _ in range(workers)]
         for recent in self._recent:
             recent.fill(0xFF)
-        self._before: tuple[int, list[bytes]] = 0, []
-        """From where on the last block expanded states, and the boards before."""
         self._cap = CAP if workers == 1 else 2 * CAP
         self._step = 256
         """So many states a worker expands at once."""
@@ -99,11 +97,16 @@ class Compiled:
     def _make_room(self) -> None:
         """Room in the tables for what one more block can bring."""
         coming = self.workers * self._cap
-        fullest = max(self._kept) + coming
-        if fullest <= LOAD * self._slots and self.frontier.count + coming < 1 << self._bits:
+        kept = max(self._kept) if self._slots else -(-self.frontier.count // self.workers)
+
+        def suffice(slots: int) -> bool:
+            # All that comes has room even if it belongs to one owner; if it is dealt out evenly, there is room to spare.
+            return kept + coming < slots and kept + self._cap <= LOAD * slots
+
+        if suffice(self._slots) and self.frontier.count + coming < 1 << self._bits:
             return
         slots = max(1 << LEAST_BITS, self._slots)
-        while fullest + self.frontier.count // self.workers * (self._slots == 0) > LOAD * slots:
+        while not suffice(slots):
             slots *= 2
         self._table.close()
         self._slots = slots
@@ -136,8 +139,6 @@ class Compiled:
             if pause() or self.frontier.count + self.workers * self._cap > self.room:
                 return False
             self._make_room()
-            if most is not None:
-                self._before = self.frontier.first, [bytes(b.numbers) for b in self.boards]
             if self.workers == 1:
                 self._alone()
             else:
@@ -147,20 +148,25 @@ class Compiled:
         return True
 
     def rewind(self, most: int) -> None:
-        """As `Plain.rewind`: what the last block has noted is noted anew, for so many of its states as there are."""
-        frontier, (first, boards) = self.frontier, self._before
+        """As `Plain.rewind`. Other states may have been expanded in the same block: what was noted of them is forgotten
+        with all the rest, and the states that stay are asked anew."""
+        frontier = self.frontier
         frontier.first, frontier.count = self.origin(most), most
-        for board, kept in zip(self.boards, boards, strict=True):
-            board.numbers.cast("B")[:] = kept
-        while first < frontier.first:
-            self._expand(0, first, frontier.first)
-            first = self._next(0)
-        self._kept = self._each(self._refill)
+        for board in self.boards:
+            board.fill(0)
+            for place, number in enumerate(row(self.lowered)):
+                board.numbers[place] = number
+        self._each(self._ask_anew)
+        self._table.close()
+        self._table = Memory(self._slots * self.workers, "I")
+        self._kept = self._each(self._fill)
 
-    def _refill(self, owner: int) -> int:
-        part = self._slots * owner
-        self._table.numbers.cast("B")[4 * part : 4 * (part + self._slots)] = bytes(4 * self._slots)
-        return self._fill(owner)
+    def _ask_anew(self, worker: int) -> int:
+        first, last = (self.frontier.first * (worker + n) // self.workers for n in (0, 1))
+        while first < last:
+            self._expand(worker, first, last)
+            first = self._next(worker)
+        return 0
 
     def _alone(self) -> None:
         frontier = self.frontier
@@ -171,8 +177,8 @@ class Compiled:
             return
         frontier.first = following
         frontier.count = self._f["insert_block"](
-            self._out.address, self._origins.address, self._hashes.address, n, self.words.address, self.preds.address, self._table.address,
-            self._slots - 1, self._bits, frontier.count,
+            self._out.address, self._origins.address, self._hashes.address, n, self.words.address, self.preds.address,
+            self._table.address, self._slots - 1, self._bits, frontier.count,
         )  # fmt: skip
         self._kept[0] = frontier.count
 
@@ -311,8 +317,8 @@ class Compiled:
         self._out.numbers[: self._words] = memoryview(array("q", words))
         self._f["hash_block"](self._out.address, 1, self._hashes.address)
         self._f["find_block"](
-            self._out.address, self._hashes.address, 1, self.words.address, self._table.address, self._slots - 1, self._bits, self.workers,
-            self._marks.address, 0,
+            self._out.address, self._hashes.address, 1, self.words.address, self._table.address, self._slots - 1,
+            self._bits, self.workers, self._marks.address, 0,
         )  # fmt: skip
         found = self._marks.numbers[0]
         return None if found < 0 else found
@@ -325,13 +331,17 @@ class Compiled:
         at = first = 0
         while first < done:
             n = self._f["expand_block"](
-                self.words.address, first, done, self._out.address, self._origins.address, self._hashes.address, self._cap,
-                self._rows[0].address, board.address,
+                self.words.address, first, done, self._out.address, self._origins.address, self._hashes.address,
+                self._cap, self._rows[0].address, board.address,
             )  # fmt: skip
-            first = board.numbers[self.lowered.size]
+            following = board.numbers[self.lowered.size]
+            if following == first:
+                self._buffers(2 * self._cap)
+                continue
+            first = following
             self._f["find_block"](
-                self._out.address, self._hashes.address, n, self.words.address, self._table.address, self._slots - 1, self._bits,
-                self.workers, targets.address, at,
+                self._out.address, self._hashes.address, n, self.words.address, self._table.address, self._slots - 1,
+                self._bits, self.workers, targets.address, at,
             )  # fmt: skip
             self._f["link_block"](
                 self._out.address, self._origins.address, n, offsets.address, marks.address, at

@@ -20,11 +20,14 @@ from fsmdsl.explore.packed.native import Function
 from fsmdsl.explore.packed.plain import row
 from fsmdsl.explore.packed.share import DIGITS, FullError, Scratch, Share, Stretch
 
-CAP = 1 << 16
+CAP = 1 << 18
 """Room for the successors that a rank finds in one block; more is made where it does not do."""
 
 LEAST_MESSAGE = 1 << 10
 """So many successors a block should bring from each rank to each other, that little time goes into exchanging few."""
+
+MOST = 1 << 20
+"""So many a rank should find in one block at most: they take 100 bytes each."""
 
 SEEN = 1 << 15
 """So many states that were sent are remembered, so as not to be sent again."""
@@ -66,7 +69,7 @@ class Distributed:
         self._keys, self._order, self._spare, self._spared, self._slots = (Scratch() for _ in range(5))
         self._sent, self._moved, self._given, self._dealt = (Scratch() for _ in range(4))
         self._counts, self._places = Memory(DIGITS), Memory(2 * exchange.size)
-        self._target = max(CAP // 2, LEAST_MESSAGE * exchange.size)
+        self._target = min(max(CAP // 2, LEAST_MESSAGE * exchange.size), MOST)
         self._step = LEAST_MESSAGE * exchange.size
         self._known: dict[int, tuple[tuple[int, ...], int]] = {}
         self._merged: list[int] | None = None

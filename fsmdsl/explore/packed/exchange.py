@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from itertools import accumulate
+from math import inf
 from time import perf_counter, sleep
 from typing import Any, Literal, Protocol
 
@@ -79,6 +80,7 @@ class Mpi:
         self.neighbours: int = machine.Get_size()
         machine.Free()
         self._received = Memory(1)
+        self._end: Any = self._all.Dup()
 
     def all_to_all(self, sent: Memory, counts: Sequence[int]) -> tuple[Memory, list[int]]:
         """See `Exchange`."""
@@ -103,13 +105,22 @@ class Mpi:
 
     def _meet(self) -> None:
         """Wait until all are here. MPI itself would keep a processor busy with waiting, which another rank may need."""
-        request = self._all.Ibarrier()
+        self._wait(self._all.Ibarrier(), inf)
+
+    def meet(self, seconds: float) -> bool:
+        """Do all ranks come to their end within so long?"""
+        return self._wait(self._end.Ibarrier(), seconds)
+
+    def _wait(self, request: Any, seconds: float) -> bool:
         begun = perf_counter()
         patience = PATIENCE if self.neighbours <= (os.cpu_count() or 1) else 0.0
         while not request.Test():
             waited = perf_counter() - begun
+            if waited > seconds:
+                return False
             if waited > patience:
                 sleep(min(max(NAP, waited / 20), SLEEP))
+        return True
 
     def abort(self, code: int) -> None:
         """End all ranks at once: this one cannot go on, and the others would wait for it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 
 @dataclass(slots=True)
@@ -17,7 +18,14 @@ class Frontier:
 
     @property
     def depth(self) -> int:
-        return len(self.begins) - 1
+        """How far the states found last are from the first."""
+        return len(self.levels) - 1
+
+    @property
+    def levels(self) -> list[int]:
+        """How many states were found at each depth."""
+        coming = [self.level_end] if self.count > self.level_end else []
+        return [b - a for a, b in pairwise([*self.begins, *coming, self.count])]
 
     def advance(self) -> bool:
         """Is there a state to expand? At the end of a level, what was found becomes the next."""

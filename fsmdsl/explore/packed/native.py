@@ -13,7 +13,9 @@ import platform
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -68,10 +70,10 @@ class Job:
     numbers: Mapping[str, int]
     wanted: Mapping[str, str]
 
-    def target(self) -> Path:
-        """Where the object lies in the cache."""
+    def target(self, within: Path) -> Path:
+        """Where the object lies in a cache."""
         made_from = [list(self.texts), dict(self.numbers), dict(self.wanted), *_machine()]
-        return folder() / f"{sha256(json.dumps(made_from).encode()).hexdigest()}.obj"
+        return within / f"{sha256(json.dumps(made_from).encode()).hexdigest()}.obj"
 
 
 def jobs(lowered: Lowered, ranks: bool = False) -> tuple[Job, ...]:
@@ -107,7 +109,29 @@ def folder() -> Path:
     """The cache's folder."""
     if given := os.environ.get("FSMDSL_CACHE"):
         return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fsmdsl"
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fsmdsl"
+    except RuntimeError:  # nobody's home
+        return Path(tempfile.gettempdir()) / f"fsmdsl-{os.getpid()}"
+
+
+def _usable(cache: Path) -> bool:
+    """Can objects be put into a folder? It is made if need be."""
+    try:
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=cache):
+            return True
+    except OSError:
+        return False
+
+
+def sound(path: Path) -> bool:
+    """Is there an object, as it was written?"""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return False
+    return sha256(data[:-32]).digest() == data[-32:]
 
 
 @cache
@@ -135,68 +159,90 @@ def _processor() -> tuple[str, ...]:
 
 
 class Compilation:
-    """Objects under way. They are made by other processes, one each, while this one goes on."""
+    """Objects under way. They are made by other processes, one each, while this one goes on; in a folder of their own
+    where the cache cannot be used."""
 
     def __init__(self, lowered: Lowered, ranks: bool = False) -> None:
-        self._jobs = jobs(lowered, ranks)
-        self._running = [_start(job) for job in self._jobs if not job.target().exists()]
         self.failed: str | None = None
+        self._running: list[_Compiler] = []
+        self._own: tempfile.TemporaryDirectory[str] | None = None
+        try:
+            self._jobs = jobs(lowered, ranks)
+            if not _usable(folder()):
+                self._own = tempfile.TemporaryDirectory()
+            self._folder = folder() if self._own is None else Path(self._own.name)
+            for job in self._jobs:
+                if not sound(job.target(self._folder)):
+                    self._running.append(_Compiler(job, self._folder))
+        except (ImportError, OSError, TypeError) as error:
+            self.failed = f"{type(error).__name__}: {error}"
 
     def done(self, wait: bool = False) -> bool:
         """Are all objects there, or has one failed?"""
-        for process in self._running:
+        for compiler in self._running:
             if wait:
-                process.wait()
-            if process.poll() is None:
+                compiler.process.wait()
+            if compiler.process.poll() is None:
                 return False
-            if process.returncode != 0 and self.failed is None:
-                self.failed = _last_line(process)
+            self.failed = self.failed or compiler.failed()
         return True
 
     def functions(self) -> dict[str, Function]:
         """The functions, by name. The objects must be there."""
         found: dict[str, Function] = {}
         for job in self._jobs:
-            found |= _load(job.target(), job.wanted)
+            found |= _load(job.target(self._folder), job.wanted)
         return found
 
     def stop(self) -> None:
         """Nobody waits for it any more."""
-        for process in self._running:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
-            if process.stderr is not None:
-                process.stderr.close()
+        for compiler in self._running:
+            compiler.stop()
+        if self._own is not None:
+            self._own.cleanup()
 
 
 def cached(lowered: Lowered) -> bool:
     """Has the system been compiled before?"""
-    return all(job.target().exists() for job in jobs(lowered))
+    try:
+        return missing() is None and all(sound(job.target(folder())) for job in jobs(lowered))
+    except (ImportError, OSError):
+        return False
 
 
-def _start(job: Job) -> subprocess.Popen[bytes]:
-    from fsmdsl.explore.packed.translate import translated
+class _Compiler:
+    """A process that makes one object."""
 
-    target = job.target()
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    text = json.dumps({"text": translated(job.texts, job.numbers, job.wanted), "target": str(target)})
-    process = subprocess.Popen(
-        [sys.executable, "-P", str(Path(__file__).parent / "compile.py")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdin is not None
-    process.stdin.write(text.encode())
-    process.stdin.close()
-    return process
+    def __init__(self, job: Job, cache: Path) -> None:
+        from fsmdsl.explore.packed.translate import translated
 
+        self.target = job.target(cache)
+        text = json.dumps({"text": translated(job.texts, job.numbers, job.wanted), "target": str(self.target)})
+        self.told = self.target.with_suffix(f".{os.getpid()}.told")
+        with open(self.told, "wb") as told:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", str(Path(__file__).parent / "compile.py")],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=told,
+            )
+        assert self.process.stdin is not None
+        with suppress(BrokenPipeError), self.process.stdin as stdin:
+            stdin.write(text.encode())
 
-def _last_line(process: subprocess.Popen[bytes]) -> str:
-    assert process.stderr is not None
-    told = process.stderr.read().decode(errors="replace").strip().splitlines()
-    return told[-1] if told else f"exit code {process.returncode}"
+    def failed(self) -> str | None:
+        """Why there is no object, if there is none."""
+        if self.process.returncode == 0 and sound(self.target):
+            return None
+        told = self.told.read_text("utf-8", "replace").strip().splitlines()
+        return told[-1] if told else f"the compiler ended with exit code {self.process.returncode}"
+
+    def stop(self) -> None:
+        """Nobody waits for it any more."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.told.unlink(missing_ok=True)
 
 
 # Loading -------------------------------------------------------------------------------------------------------------

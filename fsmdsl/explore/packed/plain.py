@@ -47,6 +47,12 @@ class Plain:
                 return False
         return True
 
+    def mend(self) -> None:
+        """After an interruption in the middle of a state: its successors are those that are known in every respect."""
+        count = self.frontier.count
+        del self.states[count:], self.preds[count:]
+        self.number = {words: n for words, n in self.number.items() if n < count}
+
     def rewind(self, most: int) -> None:
         """Forget the states beyond so many, and that the one was expanded from which the first of them was found."""
         self.frontier.first, self.frontier.count = self.preds[most], most

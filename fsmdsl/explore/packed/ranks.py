@@ -167,7 +167,7 @@ class RanksSearch(PackedSearch):
         if self._ranks.share.full():
             return MEMORY
         seconds = self._limits.seconds
-        return self._wanted or (TIME if seconds is not None and now - self._begun > seconds else 0)
+        return self._wanted or (TIME if seconds is not None and now - self.begun > seconds else 0)
 
     def _stopped(self, wanted: int) -> str:
         if wanted == TIME:
@@ -183,7 +183,7 @@ class RanksSearch(PackedSearch):
         self._told = now
         if self._progress is not None:
             f = self._ranks.frontier
-            self._progress(Progress(f.count, fired, f.depth, f.count - f.first, now - self._begun, used))
+            self._progress(Progress(f.count, fired, f.depth, f.count - f.first, now - self.begun, used))
 
     def _save(self) -> None:
         if self._ranks is None:

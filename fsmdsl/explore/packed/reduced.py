@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from time import perf_counter
 
 from fsmdsl.explore.liveness import Plan
 from fsmdsl.explore.packed.search import PackedSearch
@@ -24,17 +22,15 @@ def search(
 ) -> PackedSearch:
     """Search as far as limits allow. Where it comes up that members of a set are told apart, once more from the
     beginning, without reduction of that set. `refused`: sets that are not to be reduced. Raises `UnpackableError`."""
-    begun = perf_counter()
+    begun: float | None = None
     doubted: dict[str, str] = dict(refused or {})
     while True:
-        reduction = reducible(universe, doubted) if means.symmetry else Reduction()
+        reduction = reducible(universe, doubted, plan) if means.symmetry else Reduction()
         packed = make(universe, limits, means, progress, plan, reduction)
+        begun = packed.begun = packed.begun if begun is None else begun
         packed.run()
         if packed.doubt is None:
             notes = [*reduction.notes(), *([packed.note] if packed.note else [])]
             packed.note = "; ".join(notes) or None
             return packed
         doubted |= dict.fromkeys(packed.doubt.sets, packed.doubt.why)
-        if limits.seconds is not None:
-            now = perf_counter()
-            limits, begun = replace(limits, seconds=max(limits.seconds - (now - begun), 0.0)), now

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
-from time import perf_counter
+from time import perf_counter, sleep
 
 from fsmdsl.explore.liveness import Graph, Plan
 from fsmdsl.explore.packed.asked import conditions, of_atoms
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.engine import Engine
+from fsmdsl.explore.packed.interrupt import interruptions
 from fsmdsl.explore.packed.lower import Doubt, Lowered, lower
 from fsmdsl.explore.packed.memory import available
 from fsmdsl.explore.packed.native import Compilation, cached, missing
@@ -25,7 +25,7 @@ from fsmdsl.step import FaultError, Universe, World, enabled, fire
 from fsmdsl.step.evaluate import Frame, truth
 from fsmdsl.step.world import Followed
 
-OUTGROWN = 0.2
+OUTGROWN = 0.1
 """Seconds after which a plain search looks for compiled code, or has it made."""
 
 BYTES_OF_PLAIN = 400
@@ -33,6 +33,9 @@ BYTES_OF_PLAIN = 400
 
 BYTES_OF_TABLE = 12
 """What a compiled search keeps of a state beside its words: where it came from, and its place in the table."""
+
+GLANCE = 0.005
+"""Seconds between two looks at whether a compiler is done."""
 
 REPORT_EVERY = 0.1
 """Seconds between two reports of progress."""
@@ -68,11 +71,12 @@ class PackedSearch:
         self.reduced: tuple[str, ...] = () if reduction is None else reduction.names
         self.refused: Mapping[str, str] = {} if reduction is None else reduction.refused
         """Why sets are not reduced, by name."""
-        self.doubt: Doubt | None = None
+        self.doubt: Doubt | None = self.lowered.unsure
         """How members of a symmetric set are told apart: then what was found means nothing."""
         self._limits, self._means, self._progress = limits, means, progress
         self._memory = limits.memory or available() * 3 // 4
-        self._begun = self._told = perf_counter()
+        self.begun = self._told = perf_counter()
+        self._spare: list[int] = []
         layout = self.lowered.layout
         self._plain = Plain(self.lowered, layout.pack(layout.encode(universe.start)))
         self._canonical = self._plain.functions.get("canonical")
@@ -83,28 +87,36 @@ class PackedSearch:
 
     def run(self) -> None:
         """Search until there is nothing new, or a limit is reached."""
+        if self.doubt is not None:
+            return
         try:
-            if self._means.compiled or (self._means.compiled is None and cached(self.lowered)):
-                self._compile(wait=True)
-                if self._ready():
-                    self._change_over()
-            while not self.engine.run(self._pause, self._most()):
-                if self.doubt is not None:
-                    break
-                if self.stopped is None and self._ready() and isinstance(self.engine, Plain):
-                    self._change_over()
-                elif self.stopped is None:
-                    self.stopped = self._limit()
-                    break
-                else:
-                    break
+            with interruptions(self._interrupt):
+                self._go_through()
         except KeyboardInterrupt:
-            self.stopped = "interrupted"
+            if not isinstance(self.engine, Plain):
+                raise  # in the middle of a block
+            self.engine.mend()
+            self._interrupt()
         finally:
             if self._compilation is not None:
                 self._compilation.stop()
         if not self._doubted():
             self._finish()
+
+    def _go_through(self) -> None:
+        if self._means.compiled or (self._means.compiled is None and cached(self.lowered)):
+            self._compile(wait=True)
+        while self.stopped is None:
+            if isinstance(self.engine, Plain) and self._ready():
+                self._change_over()
+            if self.engine.run(self._pause, self._most()) or self.doubt is not None:
+                return
+            if self.stopped is None and not self._ready():
+                self.stopped = self._limit()
+
+    def _interrupt(self) -> None:
+        """Stop when the next state or block of states is expanded."""
+        self.stopped = "interrupted"
 
     def _most(self) -> int | None:
         """So many states; there is always the first."""
@@ -125,21 +137,30 @@ class PackedSearch:
         if self._doubted():
             return True
         now = perf_counter()
-        seconds = self._limits.seconds
-        if seconds is not None and now - self._begun > seconds:
-            self.stopped = f"stopped after {seconds:g} seconds"
+        if self._out_of_time(now):
             return True
         if self._progress is not None and now - self._told > REPORT_EVERY:
             self._told = now
-            self._progress(self._state_of_things(now))
+            try:
+                self._progress(self._state_of_things(now))
+            except KeyboardInterrupt:
+                self._interrupt()
+                return True
         if not isinstance(self.engine, Plain):
             return False
         if self._plain.frontier.count * BYTES_OF_PLAIN > self._memory:
             return True
-        if self._means.compiled is None and now - self._begun > OUTGROWN:
+        if self._means.compiled is None and now - self.begun > OUTGROWN:
             self._compile(wait=processors() == 1)
             return self._ready()
         return False
+
+    def _out_of_time(self, now: float) -> bool:
+        """Has someone had enough?"""
+        seconds = self._limits.seconds
+        if self.stopped is None and seconds is not None and now - self.begun > seconds:
+            self.stopped = f"stopped after {seconds:g} seconds"
+        return self.stopped is not None
 
     def _doubted(self) -> bool:
         """Has it come up that the members of a symmetric set are told apart?"""
@@ -152,7 +173,7 @@ class PackedSearch:
         frontier = self.engine.frontier
         used = self.engine.used() if isinstance(self.engine, Compiled) else frontier.count * BYTES_OF_PLAIN
         fired = self.engine.fired()
-        return Progress(frontier.count, fired, frontier.depth, frontier.count - frontier.first, now - self._begun, used)
+        return Progress(frontier.count, fired, frontier.depth, frontier.count - frontier.first, now - self.begun, used)
 
     # Machine code
 
@@ -161,24 +182,37 @@ class PackedSearch:
             self.note = missing()
             if self.note is None:
                 self._compilation = Compilation(self.lowered)
-        if self._compilation is not None and wait:
-            self._compilation.done(wait=True)
+        while self._compilation is not None and wait and not self._compilation.done():
+            sleep(GLANCE)
+            if self._out_of_time(perf_counter()):
+                return
 
     def _ready(self) -> bool:
-        if self._compilation is None or not self._compilation.done():
+        """Is there machine code to change over to?"""
+        if self._compilation is None or not isinstance(self.engine, Plain) or not self._compilation.done():
             return False
         if self._compilation.failed is not None:
-            self.note = f"compiling failed: {self._compilation.failed}"
+            self._no_code(f"compiling failed: {self._compilation.failed}")
+        return self._compilation is not None
+
+    def _no_code(self, why: str) -> None:
+        """The search goes on as it is."""
+        self.note = why
+        if self._compilation is not None:
+            self._compilation.stop()
             self._compilation = None
-            return False
-        return True
 
     def _change_over(self) -> None:
         assert self._compilation is not None
         room = self._memory // (8 * self.lowered.layout.words + BYTES_OF_TABLE)
-        workers = self._means.workers or processors()
-        self.engine = Compiled(self._plain, self._compilation.functions(), workers, room)
-        del self._plain
+        if room <= 2 * self.states:
+            self._no_code("no memory for a compiled search")
+            return
+        try:
+            functions, workers = self._compilation.functions(), self._means.workers or processors()
+            self.engine = Compiled(self._plain, functions, workers, room)
+        except (OSError, RuntimeError, MemoryError) as error:
+            self._no_code(f"compiled code cannot be used: {error}")
 
     # What was found
 
@@ -262,8 +296,7 @@ class PackedSearch:
     @property
     def levels(self) -> list[int]:
         """How many states were found at each depth."""
-        begins = [*self.engine.frontier.begins, self.states]
-        return [b - a for a, b in pairwise(begins)]
+        return self.engine.frontier.levels
 
     def world(self, number: int) -> World:
         """The world of a state."""
@@ -279,10 +312,16 @@ class PackedSearch:
         """The words of the state that stands for a world."""
         layout = self.lowered.layout
         numbers = layout.encode(world)
-        if self._canonical is not None:
-            numbers += row(self.lowered)[len(numbers) :]
-            self._canonical(numbers)
-        return layout.pack(numbers)
+        if self._canonical is None:
+            return layout.pack(numbers)
+        self._spare = self._spare or row(self.lowered)
+        self._spare[: len(numbers)] = numbers
+        self._canonical(self._spare)
+        return layout.pack(self._spare)
+
+    def shows(self, world: World, number: int) -> bool:
+        """Is a world that of a state, or one that differs from it only in who is who?"""
+        return self._words(world) == self.engine.state(number)
 
     def graph(self) -> Graph:
         """Every state and step, with what the plan asks about them."""

@@ -349,9 +349,12 @@ class _Function:
         return Number(self.result(f"phi i64 {', '.join(arriving)}"))
 
     def called(self, name: str, arguments: Sequence[ast.expr]) -> str:
-        given = ", ".join([self.argument(x) for x in arguments])
         if name in EXTREMES:
-            return self.result(f"call i64 @{EXTREMES[name]}({given})")
+            found, *others = [self.number(x) for x in arguments]
+            for x in others:
+                found = self.result(f"call i64 @{EXTREMES[name]}(i64 {found}, i64 {x})")
+            return found
+        given = ", ".join([self.argument(x) for x in arguments])
         kinds = "".join(self.kinds.get(x.id, "i") if isinstance(x, ast.Name) else "i" for x in arguments)
         return self.result(f"call i64 @{self.unit.symbol(name, kinds)}({given})")
 

@@ -8,14 +8,15 @@ check them, and the same for what this language does in the order in which insta
 * nothing that the system says names a member by itself;
 * members begin alike, and what refers to them in the beginning refers to all of them or to none;
 * crash transitions of members, which follow one another, do not read what others have just changed;
-* the properties of the system speak of worlds, not of runs: on a run, members keep who they are.
+* a property of runs asks nothing of one member alone, neither in a condition nor by fairness: on a run, members keep
+  who they are; `recovers`, which compares worlds, is not asked.
 
-References have no order in this language, `first` is of lists, and a channel ends at an instance that is the only one of
-its machine. What is left is that loops visit members in the order
-in which they were made, quantifiers stop at the first one that decides, and rounds follow the first one that can go on.
-There the order must make no difference. A loop whose turns touch their own member alone passes as it is; any other is
-run in every order, from every world that is expanded: see `packed.lower.orders`. Where the order does make a difference
-the search begins anew with the members told apart.
+References have no order in this language, `first` is of lists, and a channel ends at an instance that is the only one
+of its machine. What is left is that loops visit members in the order in which they were made, that quantifiers stop at
+the first one that decides, and that rounds follow the first one that can go on. There the order must make no
+difference. A loop whose turns touch their own member alone passes as it is; any other is run in every order, from every
+world that is expanded: see `packed.lower.orders`. Where the order does make a difference the search begins anew with
+the members told apart.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fsmdsl.explore.symmetry.arranging import MOST_ARRANGEMENTS, arrangements, plan
+from fsmdsl.explore.liveness import Plan
+from fsmdsl.explore.symmetry.arranging import MOST_ARRANGEMENTS, arrangements, division
 from fsmdsl.explore.symmetry.conditions import objection
 from fsmdsl.explore.symmetry.independent import independent
 from fsmdsl.explore.symmetry.sets import SymmetricSet, symmetric_sets
@@ -64,21 +66,22 @@ class Reduction:
         return [f"not reduced by symmetry of {' and '.join(names)}: {why}" for why, names in found.items()]
 
 
-def reducible(universe: Universe, doubted: Mapping[str, str] | None = None) -> Reduction:
-    """What of a system can be reduced. `doubted`: sets that a search has found to be told apart, and how."""
+def reducible(universe: Universe, doubted: Mapping[str, str] | None = None, plan: Plan | None = None) -> Reduction:
+    """What of a system can be reduced. `doubted`: sets that a search has found to be told apart, and how. `plan`: what
+    temporal properties ask, if they are to be decided."""
     refused = dict(doubted or {})
     left: list[SymmetricSet] = []
     for x in symmetric_sets(universe):
-        why = refused.get(x.name) or objection(universe, x)
+        why = refused.get(x.name) or objection(universe, x, plan)
         if why is None:
             left.append(x)
         else:
             refused[x.name] = why
-    ordered, arranged = plan(universe, left)
+    ordered, arranged = division(universe, left)
     while arrangements(arranged) > MOST_ARRANGEMENTS:
         largest = max(arranged, key=lambda x: x.count)
         count = f"{arrangements(arranged):,} arrangements"
         refused[largest.name] = f"{count} would have to be compared in every state, more than {MOST_ARRANGEMENTS}"
         left.remove(largest)
-        ordered, arranged = plan(universe, left)
+        ordered, arranged = division(universe, left)
     return Reduction(tuple(ordered), tuple(arranged), refused)

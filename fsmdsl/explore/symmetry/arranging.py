@@ -7,18 +7,21 @@ from collections.abc import Iterable, Sequence
 from math import factorial, prod
 
 from fsmdsl import model as m
-from fsmdsl.explore.symmetry.sets import SymmetricSet, mentions
+from fsmdsl.explore.symmetry.sets import SymmetricSet, is_reference, mentions
 from fsmdsl.step.roster import Roster
 
 MOST_ARRANGEMENTS = 720
 """More than these are not compared for one world."""
 
+MOST_MESSAGES = 15
+"""In a larger bag it is not counted who is in how many messages of which kind: the counts would not fit in a word."""
 
-def plan(roster: Roster, sets: Sequence[SymmetricSet]) -> tuple[list[SymmetricSet], list[SymmetricSet]]:
+
+def division(roster: Roster, sets: Sequence[SymmetricSet]) -> tuple[list[SymmetricSet], list[SymmetricSet]]:
     """Those to be sorted, and those to be arranged in all ways before.
 
-    Members of a set can be sorted by what concerns them if no such thing is about two of them, or about one and a member
-    of another set that is not in order yet.
+    Members of a set can be sorted by what concerns them if no such thing is about two of them, or about one and a
+    member of another set that is not in order yet.
     """
     ordered: list[SymmetricSet] = []
     for x in sorted(sets, key=lambda x: -x.count):
@@ -40,13 +43,12 @@ def _linked(roster: Roster, a: SymmetricSet, b: SymmetricSet) -> bool:
         if any(mentions(f.type, y.machine) for f in machine.fields):
             return True
     bags = (c for c in roster.channels if c.order == "bag")
-    events = (e for c in bags for e in roster.model.machines[c.receiver].events)
-    return any(_in_one_message(e, a, b) for e in events)
+    return any(_in_one_message(c, e, a, b) for c in bags for e in roster.model.machines[c.receiver].events)
 
 
-def _in_one_message(event: m.Event, a: SymmetricSet, b: SymmetricSet) -> bool:
+def _in_one_message(bag: m.Channel, event: m.Event, a: SymmetricSet, b: SymmetricSet) -> bool:
     types = [p.type for p in event.parameters]
     of_a, of_b = ([t for t in types if mentions(t, x.machine)] for x in (a, b))
     if a is not b:
         return bool(of_a and of_b)
-    return len(of_a) > 1 or any(not isinstance(t, m.RefType | m.OptionalType) for t in of_a)
+    return len(of_a) > 1 or not all(map(is_reference, of_a)) or (bool(of_a) and bag.bound > MOST_MESSAGES)

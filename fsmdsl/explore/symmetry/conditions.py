@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 
 from fsmdsl import model as m
+from fsmdsl.explore.liveness import Atom, Plan
+from fsmdsl.explore.liveness.formula import atoms
 from fsmdsl.explore.symmetry.sets import SymmetricSet, mentions
 from fsmdsl.step.evaluate import words
 from fsmdsl.step.universe import Universe
@@ -12,17 +15,43 @@ from fsmdsl.step.world import Value
 from fsmdsl.walk import effects, expressions, operands
 
 
-def objection(universe: Universe, x: SymmetricSet) -> str | None:
-    """Why the members of a set cannot be exchanged for one another, as far as the text says."""
-    tests = (_runs, _named, _beginning, _crashing, _choosing)
-    return next((why for test in tests for why in test(universe, x)), None)
+def objection(universe: Universe, x: SymmetricSet, plan: Plan | None) -> str | None:
+    """Why the members of a set cannot be exchanged for one another, as far as the text says. `plan`: what temporal
+    properties ask, if they are to be decided."""
+    tests = (_recovery, _named, _beginning, _crashing, _choosing)
+    found = (why for test in tests for why in test(universe, x))
+    return next(chain(found, _runs(universe, x, plan)), None)
 
 
-def _runs(universe: Universe, x: SymmetricSet) -> Iterator[str]:
+def _recovery(universe: Universe, x: SymmetricSet) -> Iterator[str]:
     del x
     for p in universe.system.properties:
-        what = "recovery" if isinstance(p.formula, m.Recovers) else "runs"
-        yield f"`{p.name}` speaks of {what}"
+        if isinstance(p.formula, m.Recovers):
+            yield f"`{p.name}` speaks of recovery"
+
+
+def _runs(universe: Universe, x: SymmetricSet, plan: Plan | None) -> Iterator[str]:
+    """What is asked of states and steps for the sake of a property must be the same for exchanged worlds. Then a run
+    is as good as any in which members are exchanged at every step."""
+    if plan is None:
+        return
+    for q in (q for q in plan.questions if q.unchecked is None):
+        promised = [o.instance for n, o in enumerate(plan.obligations) if (q.weak | q.strong) >> n & 1]
+        if any(n in x.numbers for n in promised):
+            yield f"`{q.property.name}` is promised fairness by each of them"
+        formulas = [f for c in q.claims for f in (c.formula, *(p.formula for p in c.premises))]
+        if any(_follows(x, plan.atoms[n]) for f in formulas for n in atoms(f)):
+            yield f"`{q.property.name}` follows them one by one through a run"
+
+
+def _follows(x: SymmetricSet, atom: Atom) -> bool:
+    """Is a condition about one of them or another, and not about all?"""
+    types = {e.name: e.type for e in expressions(atom.expr) if isinstance(e, m.Local)}
+    return any(
+        name in types and renamed(types[name], value, exchanged(a, a + 1)) != value
+        for a in x.numbers[:-1]
+        for name, value in atom.bound
+    )
 
 
 # Named by itself -----------------------------------------------------------------------------------------------------
@@ -46,6 +75,7 @@ def _said(system: m.System) -> Iterator[m.Expr]:
     yield from (x.value for x in system.lets)
     yield from (x.condition for x in system.invariants)
     yield from (x.condition for x in system.reachables)
+    yield from (x.formula for x in system.properties if not isinstance(x.formula, m.Recovers))
 
 
 # The beginning -------------------------------------------------------------------------------------------------------
@@ -58,18 +88,14 @@ def _beginning(universe: Universe, x: SymmetricSet) -> Iterator[str]:
 
 
 def _told_apart(universe: Universe, a: int, b: int) -> Iterator[str]:
-    exchange = {a: b, b: a}
-
-    def to(n: int) -> int:
-        return exchange.get(n, n)
-
+    to = exchanged(a, b)
     for n, machine in enumerate(universe.machines):
         here, there = _values(universe, n), _values(universe, to(n))
         types = {**{f.name: f.type for f in machine.fields}, **{p.name: p.type for p in machine.params}}
         for name, t in types.items():
             if renamed(t, here[name], to) != there[name]:
                 names = universe.name(a), universe.name(b)
-                if n in exchange:
+                if n in (a, b):
                     yield f"{names[0]} and {names[1]} begin with different `{name}`"
                 else:
                     yield f"`{name}` of {universe.name(n)} tells {names[0]} from {names[1]} in the beginning"
@@ -78,6 +104,11 @@ def _told_apart(universe: Universe, a: int, b: int) -> Iterator[str]:
 def _values(universe: Universe, n: int) -> Mapping[str, Value]:
     fields = zip(universe.machines[n].fields, universe.start.fields[n], strict=True)
     return {**{f.name: value for f, value in fields}, **universe.params[n]}
+
+
+def exchanged(a: int, b: int) -> Callable[[int], int]:
+    """The numbers of instances where two have changed theirs."""
+    return lambda n: b if n == a else a if n == b else n
 
 
 def renamed(t: m.Type, value: Value, to: Callable[[int], int]) -> Value:

@@ -128,8 +128,9 @@ class _Turn:
             self.foreign.update(key for key, whose in reads(self.universe, e, self.member) if whose is not None)
 
 
-
-def reads(universe: Universe, e: m.Expr, machine: str | None, bound: frozenset[str] = NONE) -> Iterator[tuple[Field, Whose]]:
+def reads(
+    universe: Universe, e: m.Expr, machine: str | None, bound: frozenset[str] = NONE
+) -> Iterator[tuple[Field, Whose]]:
     """The fields and states that an expression of a machine reads. `bound` are variables of its own."""
     match e:
         case m.Read(kind="field", name=name, target=target):

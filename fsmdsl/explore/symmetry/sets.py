@@ -45,3 +45,8 @@ def mentions(t: m.Type, machine: str) -> bool:
             return mentions(of, machine)
         case _:
             return False
+
+
+def is_reference(t: m.Type) -> bool:
+    """Is a value of a type an instance, or none?"""
+    return isinstance(t, m.RefType) or (isinstance(t, m.OptionalType) and isinstance(t.of, m.RefType))

@@ -66,6 +66,8 @@ class Lowered:
     atoms: int
     doubts: tuple[Doubt, ...] = ()
     """What the place of a doubt says, from 1 on."""
+    unsure: Doubt | None = None
+    """A doubt that is there from the beginning."""
 
     @property
     def stride(self) -> int:
@@ -82,8 +84,8 @@ def lower(
 ) -> Lowered:
     """The module of a system, and of what is asked about it. Raises `UnpackableError`.
 
-    With `obligations`, every successor comes with a mark: a bit for each that the step fulfils. With a `reduction`, every
-    successor is brought into the order that stands for all worlds that differ in who is who.
+    With `obligations`, every successor comes with a mark: a bit for each that the step fulfils. With a `reduction`,
+    every successor is brought into the order that stands for all worlds that differ in who is who.
     """
     context = Context(lay_out(universe, bool(obligations)), obligations=obligations)
     context.reduction = reduction or Reduction()
@@ -94,7 +96,8 @@ def lower(
     answered, answers = layout.reserve(groups(len(asked))), layout.reserve(len(asked))
     offers = Offers(context, led)
     expand = offers.lines()
-    parts = [_questions(context, asked, atoms), stuck(context), whole.rounds(context)]
+    held, unsure = _atoms(context, atoms)
+    parts = [ask(context, asked, "ask"), held, stuck(context), whole.rounds(context)]
     if universe.system.crashes:
         parts.append(whole.crash(context))
     if layout.down is not None:
@@ -113,12 +116,26 @@ def lower(
     parts += [_note(board, len(asked)), _hold(len(atoms))]
     text = "\n\n".join("\n".join(part).strip("\n") for part in [*first, *parts, arrive, expand] if part)
     head = f'"""{universe.system.name}: every step, on rows of numbers."""'
-    return Lowered(layout, f"{head}\n\n{text}\n", board, layout.end, bool(obligations), len(asked), len(atoms),
-        tuple(context.doubts))
+    return Lowered(
+        layout,
+        f"{head}\n\n{text}\n",
+        board,
+        layout.end,
+        bool(obligations),
+        len(asked),
+        len(atoms),
+        tuple(context.doubts),
+        unsure,
+    )
 
 
-def _questions(context: Context, asked: Sequence[Asked], atoms: Sequence[Asked]) -> list[str]:
-    return [*ask(context, asked, "ask"), *ask(context, atoms, "atoms")]
+def _atoms(context: Context, atoms: Sequence[Asked]) -> tuple[list[str], Doubt | None]:
+    """The functions for atoms, and a doubt that could come up in them: what they say of a state must be beyond doubt
+    before the first is asked."""
+    kept, context.doubts = context.doubts, []
+    lines = ask(context, atoms, "atoms")
+    doubts, context.doubts = context.doubts, kept
+    return lines, next(iter(doubts), None)
 
 
 def groups(count: int) -> int:

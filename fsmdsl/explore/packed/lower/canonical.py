@@ -19,11 +19,10 @@ from math import factorial
 from fsmdsl.explore.packed.layout import Layout
 from fsmdsl.explore.packed.lower.concerns import Piece, everything, outline, ranks
 from fsmdsl.explore.packed.lower.context import Context
-from fsmdsl.explore.packed.lower.renaming import SORT, Renaming
+from fsmdsl.explore.packed.lower.renaming import Renaming
 from fsmdsl.explore.packed.lower.writer import Writer
 from fsmdsl.explore.packed.shapes import LARGEST
 from fsmdsl.explore.symmetry import SymmetricSet
-
 
 LONGEST_LINES = 3000
 """Keys whose text is longer are computed in a loop."""
@@ -44,7 +43,7 @@ class _Places:
 def canonical(context: Context) -> list[str]:
     """The function and all that it needs."""
     layout, reduction = context.layout, context.reduction
-    lines = SORT.splitlines() if any(b.channel.order == "bag" for b in layout.boxes) else []
+    lines: list[str] = []
     places: dict[SymmetricSet, _Places] = {}
     for x in reduction.sets:
         exact = x in reduction.ordered
@@ -52,7 +51,7 @@ def canonical(context: Context) -> list[str]:
         places[x] = p = _reserve(layout, x, len(words))
         functions, head = ranks(layout, x) if exact else ([], [])
         lines += [*functions, *_keys(x, p, words, head), *_sort(x, p)]
-        lines += [*Renaming(layout, x, p.new, p.spare).lines(f"rename_{x.first}"), *_order(x, exact=exact)]
+        lines += [*Renaming(context, x, p.new, p.spare).lines(f"rename_{x.first}"), *_order(x, exact=exact)]
     if reduction.arranged:
         lines += [*_ties(reduction.arranged, places), *_arranged(context, places)]
     else:

@@ -13,7 +13,7 @@ from fsmdsl.explore.packed.layout import Box, Layout, kinds
 from fsmdsl.explore.packed.lower.renaming import awaited, code_of, columns, number_of
 from fsmdsl.explore.packed.shapes import element, shape
 from fsmdsl.explore.symmetry import Reduction, SymmetricSet
-from fsmdsl.explore.symmetry.sets import mentions
+from fsmdsl.explore.symmetry.sets import is_reference, mentions
 
 Piece = tuple[str, int]
 
@@ -42,7 +42,7 @@ def outline(layout: Layout, x: SymmetricSet, reduction: Reduction) -> Iterator[P
             yield code_of(f"t[{place} + j]", s), s.bits
     for y in reduction.sets:
         for t, places in _fields_referring(layout, x, y.numbers):
-            if isinstance(t, m.RefType | m.SetType) or _is_optional_reference(t):
+            if isinstance(t, m.SetType) or is_reference(t):
                 texts = [text for place in places for text, _ in _refers(layout, x, t, f"t[{place}]")]
                 yield f"({' + '.join(texts)})", len(texts).bit_length()
     members = {n for y in reduction.sets for n in y.numbers}
@@ -67,10 +67,6 @@ def _size(layout: Layout, t: m.Type, text: str) -> Iterator[Piece]:
             yield f"({text} & {(1 << bound.bit_length()) - 1})", bound.bit_length()
         case _:
             return
-
-
-def _is_optional_reference(t: m.Type) -> bool:
-    return isinstance(t, m.OptionalType) and isinstance(t.of, m.RefType)
 
 
 # Fields --------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from fsmdsl import model as m
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.widen import within
@@ -99,8 +102,20 @@ def _optional(scope: Scope, text: str, have: m.Type, want: m.Type, a: m.Type, b:
     if old == new and not isinstance(a, m.SetType | m.ListType):
         return text
     name = scope.writer.named(text)
-    inner = converted(scope, name, a, b)
+    with _there(scope, f"{name} != {old}"):
+        inner = converted(scope, name, a, b)
     return name if inner == name and old == new else f"({new} if {name} == {old} else {inner})"
+
+
+@contextmanager
+def _there(scope: Scope, condition: str) -> Iterator[None]:
+    """Lines that look into a value: only where it is not none."""
+    w = scope.writer
+    with w.aside() as lines:
+        yield
+    if lines:
+        w.line(f"if {condition}:")
+        w.put(lines, deeper=1)
 
 
 def _reset(scope: Scope, text: str, have: m.SetType, want: m.SetType) -> str:
@@ -155,13 +170,17 @@ def misfit(scope: Scope, text: str, have: m.Type, want: m.Type) -> list[tuple[st
         case (m.NoneType(), _):
             return []
         case (m.OptionalType(a), m.OptionalType(b)):
-            none = shape_of(scope, have).none
-            return [(f"{text} != {none} and ({c})", kind) for c, kind in misfit(scope, text, a, b)]
+            there = f"{text} != {shape_of(scope, have).none}"
+            with _there(scope, there):
+                found = misfit(scope, text, a, b)
+            return [(f"{there} and ({c})", kind) for c, kind in found]
         case (_, m.OptionalType(b)):
             return misfit(scope, text, have, b)
         case (m.OptionalType(a), _):
             none = shape_of(scope, have).none
-            return [(f"{text} == {none}", "none"), *misfit(scope, text, a, want)]
+            with _there(scope, f"{text} != {none}"):
+                found = misfit(scope, text, a, want)
+            return [(f"{text} == {none}", "none"), *found]
         case (m.RangeType(low, high), m.RangeType(least, most)):
             below, above = [f"{text} < {least}"] * (low < least), [f"{text} > {most}"] * (high > most)
             return [(" or ".join(below + above), "range")] if below or above else []

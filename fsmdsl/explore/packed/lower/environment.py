@@ -323,4 +323,3 @@ def conjuncts(e: m.Expr) -> list[m.Expr]:
 
 def _mentions(e: m.Expr, names: set[str]) -> bool:
     return any(isinstance(x, m.Local) and x.name in names for x in expressions(e))
-

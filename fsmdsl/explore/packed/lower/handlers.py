@@ -161,13 +161,16 @@ def _ranked(
     instance = min(universe.instances_of(scope.machine.qualified))
     best = []
     for t, g in zip(level, guards, strict=True):
-        beaten = [
-            h
-            for other, h in zip(level, guards, strict=True)
-            if other is not t and universe.preferred(instance, [other, t]) == [other]
-        ]
+        pairs = zip(level, guards, strict=True)
+        beaten = [h for other, h in pairs if universe.before(instance, other, t)]
         text = " and ".join([g, *(["not (" + " or ".join(beaten) + ")"] if beaten else [])])
         best.append(w.named(text) if text != "True" else "True")
+    if _in_circles(scope, level):
+        # Where each gives way to another, all of them are left.
+        with w.block(f"if not ({' or '.join(best)}):"):
+            for g in reversed(guards):
+                with w.block(f"if {g}:"):
+                    scope.fail("overlap")
     for n in range(len(level) - 1, 0, -1):
         with w.block(f"if {best[n]} and ({' or '.join(best[:n])}):"):
             scope.fail("overlap")
@@ -179,9 +182,17 @@ def _ranked(
             _follow(scope, t, leaf, arguments, follow)
 
 
-def refuser(
-    context: Context, machine: m.Machine, event: str, parameters: Sequence[m.Variable], name: str
-) -> list[str]:
+def _in_circles(scope: Scope, level: Sequence[m.Transition]) -> bool:
+    """Do chains of priority contradict one another?"""
+    universe, left = scope.context.universe, list(level)
+    assert scope.machine is not None
+    instance = min(universe.instances_of(scope.machine.qualified))
+    while first := [t for t in left if not any(universe.before(instance, other, t) for other in left)]:
+        left = [t for t in left if t not in first]
+    return bool(left)
+
+
+def refuser(context: Context, machine: m.Machine, event: str, parameters: Sequence[m.Variable], name: str) -> list[str]:
     """The function for an event with an argument that its parameter cannot hold: the fault `f` if a transition for it
     is enabled all the same, for then it is offered."""
     w = Writer()

@@ -170,7 +170,13 @@ def _loop(scope: Scope, e: m.ForEach, number: int, given: str, of: Shape) -> lis
                 with w.block("if f == 0:"):
                     w.line("rest = 0")
         _one_by_one(scope, w, number, given, of)
-    return [f"def loop_{number}(t, over{given}):", f'    """Turns of `{e.variable}`, in any order."""', *w.lines, "    return 0", ""]
+    return [
+        f"def loop_{number}(t, over{given}):",
+        f'    """Turns of `{e.variable}`, in any order."""',
+        *w.lines,
+        "    return 0",
+        "",
+    ]
 
 
 def _others(all_of_them: int, masks: Sequence[int]) -> Iterator[int]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import Box, Layout, awaitable, kinds
+from fsmdsl.explore.packed.lower.channels import put
+from fsmdsl.explore.packed.lower.context import Context
 from fsmdsl.explore.packed.shapes import Shape, element, shape
 from fsmdsl.explore.symmetry import SymmetricSet
 from fsmdsl.explore.symmetry.sets import mentions
@@ -15,7 +17,7 @@ from fsmdsl.explore.symmetry.sets import mentions
 class Renaming:
     """Writes the function that does it; which member gets which place stands in the row from `new` on."""
 
-    layout: Layout
+    context: Context
     of: SymmetricSet
     new: int
     spare: int
@@ -23,10 +25,21 @@ class Renaming:
     functions: list[str] = field(default_factory=list)
     _known: dict[m.Type, str] = field(default_factory=dict)
 
+    @property
+    def layout(self) -> Layout:
+        return self.context.layout
+
     def lines(self, name: str) -> list[str]:
         """`name`, and before it the functions that it needs."""
         body = [*self._own(), *self._referring(), *self._messages(), *self._awaited()]
-        return [*self.functions, f"def {name}(t):", '    """Each member takes its new place."""', *body, "    return 0", ""]
+        return [
+            *self.functions,
+            f"def {name}(t):",
+            '    """Each member takes its new place."""',
+            *body,
+            "    return 0",
+            "",
+        ]
 
     def _own(self) -> list[str]:
         """The columns of the set's machine, so far as members have them."""
@@ -63,8 +76,20 @@ class Renaming:
             if inner:
                 head = [f"    for i in range({box.first}, {box.first} + t[{box.length}]):", "        x = t[i]"]
                 lines += [*head, *inner, "        t[i] = x"]
-                lines += [f"    sort_messages(t, {box.length})"] * (box.channel.order == "bag")
+                lines += self._in_order(box) if box.channel.order == "bag" else []
         return lines
+
+    def _in_order(self, box: Box) -> list[str]:
+        """A bag whose messages have changed, filled anew."""
+        spare = self.layout.reserve(box.channel.bound)
+        return [
+            f"    n = t[{box.length}]",
+            "    for i in range(n):",
+            f"        t[{spare} + i] = t[{box.first} + i]",
+            f"    t[{box.length}] = 0",
+            "    for i in range(n):",
+            f"        {put(self.context, box)}(t, {box.length}, t[{spare} + i])",
+        ]
 
     def _arguments(self, box: Box, n: int, event: m.Event) -> list[str]:
         lines = []
@@ -156,22 +181,10 @@ def code_of(number: str, s: Shape) -> str:
     """The code of a number, as text."""
     if s.none is None:
         return f"({number} - {s.low})" if s.low else number
-    return f"({number} - {s.none})" if s.none == s.low - 1 else f"(0 if {number} == {s.none} else {number} - {s.low - 1})"
+    return (
+        f"({number} - {s.none})" if s.none == s.low - 1 else f"(0 if {number} == {s.none} else {number} - {s.low - 1})"
+    )
 
 
 def _tuple(column: int, of: list[int]) -> str:
     return f"({', '.join(str(column + n) for n in of)},)"
-
-
-SORT = '''
-def sort_messages(t, at):
-    """The messages of a bag in the order of their numbers."""
-    for i in range(at + 2, at + 1 + t[at]):
-        x = t[i]
-        j = i
-        while j > at + 1 and t[j - 1] > x:
-            t[j] = t[j - 1]
-            j -= 1
-        t[j] = x
-    return 0
-'''

@@ -120,12 +120,10 @@ class _Widening:
         return _changed(e, condition=self.expression(e.condition), then=then, otherwise=otherwise, type=t)
 
     def _collection(self, e: m.Collection, items: tuple[m.Expr, ...]) -> m.Expr:
-        if not items:
-            return e
         of = join_all([x.type for x in items])
         if of is None:
             return _changed(e, items=items)
-        return _changed(e, items=items, type=m.SetType(of) if e.kind == "set" else m.ListType(of, len(items)))
+        return _changed(e, items=items, type=m.SetType(of) if e.kind == "set" else m.ListType(of, max(len(items), 1)))
 
     def _applied(self, e: m.Apply, arguments: tuple[m.Expr, ...]) -> m.Expr:
         first, t = arguments[0].type, e.type
@@ -163,7 +161,7 @@ class _Widening:
         match over:
             case m.ListType(bound=bound):
                 return m.RangeType(0, bound)
-            case m.SetType(of) if not isinstance(of, m.SetType | m.ListType | m.DurationType):
+            case m.SetType(of) if of != m.DurationType():
                 return m.RangeType(0, min(cardinality(of, self.roster), 1 << 16))
             case _:
                 return otherwise
