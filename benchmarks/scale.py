@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -98,11 +99,12 @@ def searched(size: str, saved: Path) -> dict[str, Any]:
     search = ranks.RanksSearch(
         universe, Limits(), Means(symmetry=False), None, None, Reduction(), between, Keeping(saved, None, inf)
     )
-    blocks, saving = _watched(distributed.Distributed, "block"), _watched(Saver, "save")
+    blocks = _watched(distributed.Distributed, "block", lambda x: x.frontier.depth)
+    saving = _watched(Saver, "save", lambda _: 0)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     wall, cpu = perf_counter(), process_time()
     search.run()
-    wall, cpu = perf_counter() - wall - sum(saving), process_time() - cpu
+    wall, cpu = perf_counter() - wall - sum(s for _, s in saving), process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     engine = search.engine
     assert isinstance(engine, distributed.Distributed)
@@ -111,11 +113,14 @@ def searched(size: str, saved: Path) -> dict[str, Any]:
         return exchange().all_reduce([int(x)], "sum")[0]
 
     disk = sum(x.stat().st_size for x in saved.rglob("*.states"))
+    level_of, width = Counter[int](), search.lowered.layout.words
+    for level, seconds in blocks:
+        level_of[level] += seconds
     return {
         "states": search.states,
         "transitions": search.transitions,
         "levels": len(search.levels),
-        "words": search.lowered.layout.words,
+        "words": width,
         "wall s": round(wall, 3),
         "processor s of all ranks, without exchange": round(total(1e6 * (cpu - between.cpu)) / 1e6, 3),
         "processor s of all ranks, in the exchange": round(total(1e6 * between.cpu) / 1e6, 3),
@@ -126,20 +131,22 @@ def searched(size: str, saved: Path) -> dict[str, Any]:
         "bytes kept": total(engine.used()),
         "bytes resident": total(1024 * peak),
         "bytes on disk": disk,
-        "wall s to save": round(sum(saving), 3),
-        "s of the longest block": round(max(blocks), 3),
+        "wall s to save": round(sum(s for _, s in saving), 3),
+        "s of the longest block": round(max(s for _, s in blocks), 3),
+        "states by level": search.levels,
+        "wall s by level": {level: round(seconds, 3) for level, seconds in sorted(level_of.items())},
     }
 
 
-def _watched(owner: type, name: str) -> list[float]:
-    """How long each call of a method will take."""
-    took: list[float] = []
+def _watched(owner: type, name: str, what: Callable[[Any], int]) -> list[tuple[int, float]]:
+    """How long each call of a method will take, and what is asked of its object before."""
+    took: list[tuple[int, float]] = []
     real: Callable[..., Any] = getattr(owner, name)
 
     def timed(*given: Any) -> Any:
-        begun = perf_counter()
+        asked, begun = what(given[0]), perf_counter()
         found = real(*given)
-        took.append(perf_counter() - begun)
+        took.append((asked, perf_counter() - begun))
         return found
 
     setattr(owner, name, timed)
@@ -209,7 +216,10 @@ def measured(size: str, count: int, runs: int) -> dict[str, Any]:
             found.append(by_ranks(count, "--one", size, "--folder", folder))
     best = min(found, key=lambda x: x["wall s"])
     n = best["states"]
-    cpu = best["processor s of all ranks, without exchange"]
+    cpu = min(x["processor s of all ranks, without exchange"] for x in found)
+    away = (count - 1) / count
+    # Of what is exchanged for a state, 16 bytes are its key and its number.
+    messages = (best["bytes exchanged"] / n / away - 16) / (8 * best["words"] + 8) if count > 1 else 0.0
     return {
         "size": size,
         "ranks": count,
@@ -218,6 +228,8 @@ def measured(size: str, count: int, runs: int) -> dict[str, Any]:
         "microseconds of a processor for a state": round(1e6 * cpu / n, 3),
         "bytes kept of a state": round(best["bytes kept"] / n, 1),
         "bytes exchanged for a state": round(best["bytes exchanged"] / n, 1),
+        "successors sent for a state": round(messages, 2),
+        "successors of a state": round(best["transitions"] / n, 2),
         "bytes on disk of a state": round(best["bytes on disk"] / n, 1),
     }
 

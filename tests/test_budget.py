@@ -10,7 +10,7 @@ from statistics import median, quantiles
 import pytest
 
 ROOT = Path(__file__).parent.parent
-MODULES = sorted((ROOT / "fsmdsl").rglob("*.py"))
+MODULES = sorted(path for folder in ("fsmdsl", "runtime") for path in (ROOT / folder).rglob("*.py"))
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -276,7 +276,7 @@ REFUSED = [
     ({"item": SHIFT, "system": CRASH}, "in a crash, `ahead` may read what another of them has just changed"),
     ({"boss": "for p in subsets(items, 2) { n = size(p) }"}, "a loop visits subsets of them one after the other"),
     ({"system": "property soon: all i in items: i in A ~> i in B"}, "`soon` follows them one by one through a run"),
-    ({"system": "property soon: boss in Idle ~> boss in Busy under fair go"}, "`soon` is promised fairness by each of"),
+    ({"system": "property soon: boss in Idle ~> boss in Busy under fair go"}, "`soon` assumes fairness of each of"),
     (
         {"system": "property soon: boss in Idle ~> some i in items: i.owner.n == 2"},
         "whether `some i in items: i.owner.n == 2` has a value depends on their order",

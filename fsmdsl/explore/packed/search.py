@@ -21,7 +21,7 @@ from fsmdsl.explore.searched import Finding, Question, explained, fault_key, que
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.explore.verdict import Limits, Means, Progress
-from fsmdsl.step import FaultError, Universe, World, enabled, fire
+from fsmdsl.step import FaultError, Universe, World, enabled, fire, stuck
 from fsmdsl.step.evaluate import Frame, truth
 from fsmdsl.step.world import Followed
 
@@ -242,7 +242,10 @@ class PackedSearch:
         """Take the steps from a state one by one, as far as they lead to states that there are."""
         universe = Universe(self.universe.model, self.universe.system)
         world = self.trace(Finding(at)).end
-        for step in enabled(universe, world):
+        steps = enabled(universe, world)
+        if self.deadlock is None and stuck(universe, world, steps):
+            self.deadlock = Finding(at)
+        for step in steps:
             result = fire(universe, world, step)
             self.transitions += 1
             followed = (h for h in result.cascade if isinstance(h, Followed))

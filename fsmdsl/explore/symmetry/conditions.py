@@ -38,7 +38,7 @@ def _runs(universe: Universe, x: SymmetricSet, plan: Plan | None) -> Iterator[st
     for q in (q for q in plan.questions if q.unchecked is None):
         promised = [o.instance for n, o in enumerate(plan.obligations) if (q.weak | q.strong) >> n & 1]
         if any(n in x.numbers for n in promised):
-            yield f"`{q.property.name}` is promised fairness by each of them"
+            yield f"`{q.property.name}` assumes fairness of each of them"
         formulas = [f for c in q.claims for f in (c.formula, *(p.formula for p in c.premises))]
         if any(_follows(x, plan.atoms[n]) for f in formulas for n in atoms(f)):
             yield f"`{q.property.name}` follows them one by one through a run"

@@ -12,8 +12,11 @@ from fsmdsl.explore.packed.layout import Layout, has_cuts, has_rounds, kinds
 from fsmdsl.explore.packed.lower.facts import Known, without
 from fsmdsl.explore.packed.lower.sites import Sites
 from fsmdsl.explore.packed.lower.writer import Writer
+from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.step.universe import Universe
+
+MOST_WRITTEN_OUT = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,10 @@ class Context:
     obligations: Sequence[Obligation] = ()
     """What fairness asks; each has a bit of a step's mark."""
     reduction: Reduction = field(default_factory=Reduction)
+    hard: set[m.Expr] = field(default_factory=set)
+    """Conditions that can be without a value, or need a loop."""
+    written_out: int = 0
+    """How many derived values were."""
     doubts: list[Doubt] = field(default_factory=list)
     loops: list[list[str]] = field(default_factory=list)
     """The functions of each loop that is run in every order."""
@@ -74,6 +81,12 @@ class Context:
         if found not in self.doubts:
             self.doubts.append(found)
         return self.doubts.index(found) + 1
+
+    def write_out(self, e: m.Derived) -> None:
+        """Count a derived value that is written out. Raises `UnpackableError` where there are ever more inside them."""
+        self.written_out += 1
+        if self.written_out > MOST_WRITTEN_OUT:
+            raise UnpackableError(f"`{e.name}` and other derived values that refer to one another again and again")
 
     def followed_bits(self, machine: m.Machine, transition: int) -> dict[int, int]:
         """By instance: the bits of what is fulfilled when it follows a transition."""

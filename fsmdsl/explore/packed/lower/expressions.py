@@ -148,6 +148,7 @@ def is_one_of(text: str, numbers: Sequence[int], count: int) -> str:
 def _derived(scope: Scope, e: m.Derived) -> str:
     """The body of a `let`, written out, about its own instance and with its parameters."""
     universe = scope.context.universe
+    scope.context.write_out(e)
     if e.target is not None:
         instance: str | None = reference(scope, e.target)
         machine: m.Machine | None = machine_of(scope, e.target.type)
@@ -201,11 +202,15 @@ def joined(scope: Scope, operands: Sequence[tuple[m.Expr, bool]], operator: str)
 
 def _easily(scope: Scope, e: m.Expr) -> tuple[list[str], str]:
     """A condition that has a value whatever else is true, and needs no loop; else no text."""
+    hard = scope.context.hard
     failing: list[str] = []
+    if e in hard:
+        return [], ""
     trial = replace(scope, fail=failing.append, known=frozenset())
     with scope.writer.aside() as lines:
         text = value(trial, e)
     if failing or any(line.lstrip().startswith(("for ", "while ")) for line in lines):
+        hard.add(e)
         return [], ""
     return lines, text
 

@@ -21,6 +21,9 @@ Types = Mapping[str, m.Type]
 
 E = TypeVar("E")
 
+_Use = tuple[str, str, tuple[m.Type, ...]]
+"""A derived value, by owner and name, and the types of its parameters."""
+
 
 def within(have: m.Type, want: m.Type) -> bool:
     """Can a place of one type hold every value of another?"""
@@ -52,14 +55,16 @@ def widened(roster: Roster, e: m.Expr, types: Types | None = None) -> m.Expr:
 class _Widening:
     """One scope of variables."""
 
-    def __init__(self, roster: Roster, types: Types) -> None:
+    def __init__(self, roster: Roster, types: Types, bodies: dict[_Use, m.Expr] | None = None) -> None:
         self.roster = roster
         self.types = types
+        self.bodies: dict[_Use, m.Expr] = {} if bodies is None else bodies
+        """What derived values stand for."""
 
     def inner(self, name: str, over: m.Expr) -> _Widening:
         """Inside a quantifier or loop."""
         of = over.type.of if isinstance(over.type, m.SetType | m.ListType) else m.ERROR
-        return _Widening(self.roster, {**self.types, name: of})
+        return _Widening(self.roster, {**self.types, name: of}, self.bodies)
 
     def expression(self, e: m.Expr) -> m.Expr:
         match e:
@@ -154,7 +159,11 @@ class _Widening:
     def _derived(self, e: m.Derived) -> m.Expr:
         target = None if e.target is None else self.expression(e.target)
         e = _changed(e, target=target, arguments=self._all(e.arguments))
-        return _changed(e, type=body_of(self.roster, e).type)
+        types = types_of(self.roster, e)
+        use = e.owner, e.name, tuple(types.values())
+        if use not in self.bodies:
+            self.bodies[use] = _Widening(self.roster, types, self.bodies).expression(self.roster.let(e).value)
+        return _changed(e, type=self.bodies[use].type)
 
     def _counted(self, over: m.Type, otherwise: m.Type) -> m.Type:
         """How many there can be in a set or list."""
