@@ -168,7 +168,7 @@ def _apart(a: object, b: object) -> str:
     if isinstance(a, set | dict) and isinstance(b, set | dict) and set(a) != set(b):
         return f"without {sorted(set(a) - set(b))}, but {sorted(set(b) - set(a))}"[:300]
     if isinstance(a, dict) and isinstance(b, dict):
-        return f"{({k: (v, b[k]) for k, v in a.items() if v != b[k]})}"[:300]
+        return f"{ ({k: (v, b[k]) for k, v in a.items() if v != b[k]}) }"[:300]
     return f"{str(a)[:200]} != {str(b)[:200]}"
 
 

@@ -10,8 +10,9 @@ import sys
 
 from fsmdsl.cli import main
 from fsmdsl.explore.packed import distributed, ranks
+from fsmdsl.explore.packed.errors import FullError
 from fsmdsl.explore.packed.exchange import started
-from fsmdsl.explore.packed.share import FullError, Share
+from fsmdsl.explore.packed.share import Share
 
 
 def deal_out() -> None:

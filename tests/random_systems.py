@@ -167,9 +167,8 @@ class _Systems(_Specs):
 
     def _formula(self, env: Env) -> str:
         a, b = (f"({self.condition(env, 1).text})" for _ in range(2))
-        return self.random.choice([
-            f"{a} ~> {b}", f"always eventually {a}", f"eventually always {a}", f"{a} until {b}", f"always ({a} => next {b})",
-        ])  # fmt: skip
+        ever = [f"always eventually {a}", f"eventually always {a}"]
+        return self.random.choice([f"{a} ~> {b}", *ever, f"{a} until {b}", f"always ({a} => next {b})"])
 
     def _fairness(self) -> str:
         """Events, labels and answers that are not put off for ever."""

@@ -31,11 +31,11 @@ from threaded import together
 
 from fsmdsl import model as m
 from fsmdsl.explore import Exploration, Keeping, Limits, Means, data, explore
-from fsmdsl.explore.packed import distributed, exchange, launched, ranks, share
-from fsmdsl.explore.packed.exchange import Alone, Exchange, UnavailableError, agreed
+from fsmdsl.explore.packed import distributed, exchange, kept, launched, ranks, share
+from fsmdsl.explore.packed.errors import SavedError, UnavailableError
+from fsmdsl.explore.packed.exchange import Alone, Exchange, agreed
 from fsmdsl.explore.packed.memory import Memory
 from fsmdsl.explore.packed.native import missing
-from fsmdsl.explore.packed.saved import SavedError
 from fsmdsl.workspace import load
 
 ROOT = Path(__file__).parent.parent
@@ -142,16 +142,13 @@ def test_numbers_of_more_than_32_bits(monkeypatch: pytest.MonkeyPatch, tmp_path:
         assert told(by_ranks(monkeypatch, size, model, system, keeping=Keeping(None, tmp_path))[0]) == alone
 
 
-@pytest.mark.parametrize("most", [1, 700, 2000, 3348])
+@pytest.mark.parametrize("most", [1, 700, 2000, 3347, 3348])
 def test_a_limit_is_one_for_all(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, system = hived(3, 5, 2)
-    alone, *several = (
-        explore(model, system, Limits(most)),
-        *by_ranks(monkeypatch, 3, model, system, limits=Limits(most)),
-    )
-    for x in several:
-        assert (x.states, x.stopped, x.depth) == (alone.states, alone.stopped, alone.depth)
-        assert [(v.name, v.outcome) for v in x.verdicts] == [(v.name, v.outcome) for v in alone.verdicts]
+    model, system = hived(3, 5, 2, progress=most in (700, 3347))
+    first, *others = by_ranks(monkeypatch, 3, model, system, limits=Limits(most))
+    alone = told(explore(model, system, Limits(most)))
+    assert told(first) == alone
+    assert all(told(x)["counts"] == alone["counts"] for x in others)
 
 
 def test_time_and_memory_end_a_search_in_all_ranks_at_the_same_state(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +213,7 @@ def folder_of(tmp_path: Path) -> Path:
 
 def test_any_number_of_ranks_goes_on_with_what_any_has_saved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     model, system = hived(3, 5, 2, progress=True)
-    alone = told(explore(model, system))
+    alone, limited = told(explore(model, system)), told(explore(model, system, Limits(1000)))
     fast = Means(compiled=True)
     for size in (1, 2, 3):
         limits, keeping = Limits(1500), Keeping(tmp_path / str(size), None, 0.0)
@@ -225,9 +222,14 @@ def test_any_number_of_ranks_goes_on_with_what_any_has_saved(monkeypatch: pytest
         else:
             assert not by_ranks(monkeypatch, size, model, system, limits=limits, keeping=keeping)[0].complete
         going_on = Keeping(None, tmp_path / str(size))
-        assert told(explore(model, system, keeping=going_on)) == alone
+        for little in (0, 20_000):
+            monkeypatch.setattr(kept, "LITTLE", little)
+            assert told(explore(model, system, keeping=going_on)) == alone
+            assert told(explore(model, system, Limits(1000), keeping=going_on)) == limited
         for others in (2, 3):
             assert told(by_ranks(monkeypatch, others, model, system, keeping=going_on)[0]) == alone
+        few = by_ranks(monkeypatch, 2, model, system, limits=Limits(1000), keeping=going_on)
+        assert told(few[0]) == limited
 
 
 def test_what_goes_on_is_saved_again_and_what_is_complete_is_known_at_once(

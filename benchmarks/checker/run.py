@@ -1,6 +1,6 @@
 """The model checker beside SPIN, rumur, TLC, and searches by hand in C++ and Python: same machine, same model, one run.
 
-Usage: python benchmarks/checker/run.py [--quick | --full] [--rounds N] [--tools NAME,…] [--out FOLDER] [SIZE …]
+Usage: python benchmarks/checker/run.py [--quick | --full] [--rounds N] [--tools NAME;…] [--out FOLDER] [SIZE …]
 
 Writes benchmarks/results/checker.json, checker.md and checker.svg, and exits with 1 if counts differ or a promise is
 not kept. Tools that are not installed are left out, and it is said how to get them. A size is GROUPS_CELLS_SIZE.
@@ -98,13 +98,19 @@ def there(tools: Sequence[Tool]) -> list[Tool]:
     return [tool for tool in tools if not lacking(tool)]
 
 
+def chosen(tool: Tool, wanted: str) -> bool:
+    """Is a tool meant? By its name, or by how its name begins, if that is no tool's name."""
+    exact = any(x.name == wanted for x in TOOLS)
+    return tool.name == wanted if exact else tool.name.startswith(wanted)
+
+
 def arguments() -> argparse.Namespace:
     """What was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_const", dest="extent", const="quick", default="usual")
     parser.add_argument("--full", action="store_const", dest="extent", const="full")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each that is quick enough (default: 5)")
-    parser.add_argument("--tools", help="only tools whose names begin like one of these, with commas between")
+    parser.add_argument("--tools", help="only tools so called, or whose names begin so; semicolons between")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results")
     parser.add_argument("sizes", nargs="*", type=Size.of, metavar="SIZE")
     return parser.parse_args()
@@ -114,8 +120,8 @@ def main() -> int:
     """Measure, write, judge."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     asked = arguments()
-    wanted = tuple(asked.tools.split(",")) if asked.tools else ("",)
-    tools = there([x for x in TOOLS if x.name.startswith(wanted)])
+    wanted = asked.tools.split(";") if asked.tools else [""]
+    tools = there([x for x in TOOLS if any(chosen(x, w) for w in wanted)])
     where = machine()
     if where["load before"] > 0.5:
         print(f"the computer is busy (load {where['load before']}): figures will be worse", file=sys.stderr)

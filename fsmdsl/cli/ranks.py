@@ -12,9 +12,8 @@ from typing import NoReturn, ParamSpec
 import click
 
 from fsmdsl.cli.common import misuse
-from fsmdsl.explore.packed.exchange import Mpi, UnavailableError, exchange, started
-from fsmdsl.explore.packed.saved import SavedError
-from fsmdsl.explore.packed.share import FullError
+from fsmdsl.explore.packed.errors import FullError, SavedError, UnavailableError
+from fsmdsl.explore.packed.exchange import Mpi, exchange, started
 
 P = ParamSpec("P")
 

@@ -124,5 +124,5 @@ def fault_key(roster: Roster, fault: Fault) -> tuple[str, ...]:
     difference."""
     text = fault.message if fault.kind == "unhandled" else ""
     if fault.instance is not None:
-        text = text.replace(roster.name(fault.instance), "*")
+        text = text.replace(f" reaches {roster.name(fault.instance)} in `", " reaches * in `")
     return fault.kind, str(fault.span), text

@@ -71,7 +71,7 @@ def enabled(universe: Universe, world: World) -> list[Step]:
     """
     draft = Draft(universe, world)
     if world.down:
-        return [RecoverStep(), *_crashes_of_recovery(draft)]
+        return list(dict.fromkeys([RecoverStep(), *_crashes_of_recovery(draft)]))
     steps = list(offers(draft))
     return list(dict.fromkeys([*steps, *_crashes(draft, steps)]))
 

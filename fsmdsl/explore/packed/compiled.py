@@ -150,8 +150,7 @@ class Compiled:
     def rewind(self, most: int) -> None:
         """As `Plain.rewind`. Other states may have been expanded in the same block: what was noted of them is forgotten
         with all the rest, and the states that stay are asked anew."""
-        frontier = self.frontier
-        frontier.first, frontier.count = self.origin(most), most
+        self.frontier.back(self.origin(most), most)
         for board in self.boards:
             board.fill(0)
             for place, number in enumerate(row(self.lowered)):

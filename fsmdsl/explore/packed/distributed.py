@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from fsmdsl.explore.packed.compiled import Compiled
+from fsmdsl.explore.packed.errors import FullError
 from fsmdsl.explore.packed.exchange import Exchange
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered
 from fsmdsl.explore.packed.memory import Memory
 from fsmdsl.explore.packed.native import Function
 from fsmdsl.explore.packed.plain import row
-from fsmdsl.explore.packed.share import DIGITS, FullError, Scratch, Share, Stretch
+from fsmdsl.explore.packed.share import DIGITS, Scratch, Share, Stretch
 
 CAP = 1 << 18
 """Room for the successors that a rank finds in one block; more is made where it does not do."""
@@ -39,7 +40,7 @@ NEVER = 1 << 62
 
 
 class Distributed:
-    """What one rank does. Every method that is marked so is called by all ranks together."""
+    """What one rank does. Some of it, where it says so, all ranks do together."""
 
     def __init__(
         self,
@@ -57,8 +58,7 @@ class Distributed:
         self._before = before
         """The board of what was found before, with numbers of all ranks."""
         self._row, self._board = (Memory(lowered.size + 1) for _ in range(2))
-        for place, number in enumerate(row(lowered)):
-            self._row.numbers[place] = self._board.numbers[place] = number
+        self._begin_board()
         b = lowered.board
         self._firsts = [b.dead, *range(b.first, b.first + lowered.asked), *range(b.faults, b.faults + b.codes)]
         """Where a board has numbers of states."""
@@ -75,6 +75,10 @@ class Distributed:
         self._merged: list[int] | None = None
         self.sent = 0
         """Bytes handed to other ranks."""
+
+    def _begin_board(self) -> None:
+        for place, number in enumerate(row(self.lowered)):
+            self._row.numbers[place] = self._board.numbers[place] = number
 
     def _hold(self, cap: int, kept: int = 0) -> None:
         """Room for so many successors; the first of them are kept."""
@@ -182,6 +186,15 @@ class Distributed:
         self.sent += 8 * (sum(counts) - counts[self.exchange.rank])
         return self.exchange.all_to_all(sent, counts)
 
+    def rewind(self, most: int) -> None:
+        """See `Engine`; by all together. What was noted is forgotten too, and the states that stay are asked anew."""
+        self.frontier.back(self.origin(most), most)
+        self.share.count = self.share.place(most)
+        self._before = row(self.lowered)
+        self._begin_board()
+        for first in range(0, self.frontier.first, self._step):
+            self._expand(first, min(first + self._step, self.frontier.first))
+
     # What was found
 
     def note_rest(self) -> None:
@@ -237,12 +250,20 @@ class Distributed:
         return [*self.share.words.numbers[place * width : (place + 1) * width], self.share.origin(place)]
 
     def state(self, number: int) -> tuple[int, ...]:
-        """The words of a state that was looked up."""
+        """See `Engine`; by all together, for a state that was not looked up."""
+        self.look_up([number])
         return self._known[number][0]
 
     def origin(self, number: int) -> int:
-        """The state from which one was found that was looked up."""
+        """See `Engine`; by all together, for a state that was not looked up."""
+        self.look_up([number])
         return self._known[number][1]
+
+    def find(self, words: tuple[int, ...]) -> int | None:
+        """See `Engine`; by all together."""
+        place = self.share.find(words)
+        found = self.exchange.all_reduce([0 if place is None else self.share.number(place) + 1], "max")[0]
+        return found - 1 if found else None
 
     # Bringing it together
 

@@ -22,6 +22,14 @@ class Engine(Protocol):
         """Expand states until there are none left (True), or `pause` says so, or there are more than `most`."""
         ...
 
+    def rewind(self, most: int) -> None:
+        """Forget the states beyond so many, and that the one was expanded from which the first of them was found."""
+        ...
+
+    def find(self, words: tuple[int, ...]) -> int | None:
+        """The number of a state, if it was found."""
+        ...
+
     def state(self, n: int, /) -> tuple[int, ...]:
         """The words of a state."""
         ...

@@ -15,6 +15,7 @@ from math import inf
 from time import perf_counter, sleep
 from typing import Any, Literal, Protocol
 
+from fsmdsl.explore.packed.errors import UnavailableError
 from fsmdsl.explore.packed.memory import Memory
 
 Together = Literal["sum", "max"]
@@ -26,10 +27,6 @@ PATIENCE = 2e-4
 
 NAP, SLEEP = 2e-5, 1e-2
 """Seconds between two questions then: the fewest, and after long waiting."""
-
-
-class UnavailableError(Exception):
-    """Several processes were started, and something is not there that they need."""
 
 
 class Exchange(Protocol):
@@ -149,7 +146,6 @@ def agreed(exchange: Exchange, problem: str | None) -> str | None:
 _STARTERS: Mapping[str, str] = {
     "PMI_SIZE": "PMI_RANK",
     "OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK",
-    "PMIX_SIZE": "PMIX_RANK",
 }
 """Where programs that start ranks tell them how many there are, and which of them each is."""
 

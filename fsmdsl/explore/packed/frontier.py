@@ -33,3 +33,10 @@ class Frontier:
             self.begins.append(self.level_end)
             self.level_end = self.count
         return self.first < self.level_end
+
+    def back(self, first: int, count: int) -> None:
+        """As it was when fewer states had been expanded and found."""
+        later = [x for x in self.begins if x > first]
+        if later:
+            self.begins, self.level_end = self.begins[: -len(later)], later[0]
+        self.first, self.count = first, count

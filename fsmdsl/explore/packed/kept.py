@@ -7,18 +7,22 @@ from dataclasses import replace
 
 from fsmdsl.explore.liveness import Plan
 from fsmdsl.explore.packed.compiled import Compiled
-from fsmdsl.explore.packed.exchange import Alone, UnavailableError
+from fsmdsl.explore.packed.errors import FullError, UnavailableError
+from fsmdsl.explore.packed.exchange import Alone
 from fsmdsl.explore.packed.memory import Memory
 from fsmdsl.explore.packed.native import Compilation, Function, missing
 from fsmdsl.explore.packed.plain import Plain
-from fsmdsl.explore.packed.refilled import Refilled
+from fsmdsl.explore.packed.refilled import Refilled, answered
 from fsmdsl.explore.packed.saved import Saved
 from fsmdsl.explore.packed.saving import Model, Saver
 from fsmdsl.explore.packed.search import BYTES_OF_TABLE, PackedSearch, processors
-from fsmdsl.explore.packed.share import FullError, Whole, append
+from fsmdsl.explore.packed.share import Whole, append, listed
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.verdict import Keeping, Limits, Means, Progress
 from fsmdsl.step import Universe
+
+LITTLE = 20_000
+"""With so many states, plain Python can go on."""
 
 
 class KeptSearch(PackedSearch):
@@ -35,15 +39,28 @@ class KeptSearch(PackedSearch):
         keeping: Keeping,
     ) -> None:
         super().__init__(universe, limits, means, progress, plan, reduction)
-        self._keeping = keeping
+        self._keeping, self._cut = keeping, False
         model = Model.of(universe, self.lowered, self._plain.states[0], reduction.refused)
         self._saver = Saver(keeping, model, Alone())
-        if self._saver.resumed is not None:
+        saved, most = self._saver.resumed, self._most()
+        if saved is not None and saved.frontier.count <= LITTLE and (most is None or saved.frontier.count <= most):
+            self._take_up_a_little(saved)
+        elif saved is not None:
             self._means = replace(means, compiled=False)
-            self._take_up(self._saver.resumed)
+            self._take_up(saved)
+
+    def _take_up_a_little(self, saved: Saved) -> None:
+        """In plain Python, at once."""
+        plain = self._plain
+        found = [x for loaded in self._saver.parts(self._keeping) for x in listed(loaded, saved.width)]
+        found.sort()
+        plain.states, plain.preds = [words for _, words, _ in found], [origin for *_, origin in found]
+        plain.number = {words: n for n, words in enumerate(plain.states)}
+        plain.frontier, plain.board = saved.frontier, answered(self.lowered, saved.board)
+        self._saver.resumed_with(saved.frontier.count)
 
     def _take_up(self, saved: Saved) -> None:
-        """Raises `UnavailableError`."""
+        """In machine code. Raises `UnavailableError`."""
         problem = missing()
         if problem is not None:
             raise UnavailableError(problem)
@@ -82,10 +99,11 @@ class KeptSearch(PackedSearch):
     def _limit(self) -> str:
         # What is then found beyond the limit is forgotten; who goes on with a higher one needs it.
         self._save()
+        self._cut = True
         return super()._limit()
 
     def _finish(self) -> None:
-        if self.stopped is None or self.stopped.startswith("stopped after"):
+        if not self._cut:
             self._save()
         super()._finish()
         self.note = self.note or self._saver.note

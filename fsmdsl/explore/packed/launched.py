@@ -8,9 +8,6 @@ from itertools import count
 from fsmdsl.explore.liveness import Plan
 from fsmdsl.explore.packed import reduced
 from fsmdsl.explore.packed.exchange import exchange
-from fsmdsl.explore.packed.kept import KeptSearch
-from fsmdsl.explore.packed.ranks import RanksSearch
-from fsmdsl.explore.packed.saving import refused_before
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.verdict import Keeping, Limits, Means, Progress
@@ -27,6 +24,12 @@ def search(
 ) -> PackedSearch:
     """See `reduced.search`. Raises `UnpackableError`, `UnavailableError`, and `SavedError`."""
     between, attempts = exchange(), count()
+    if between.size == 1 and keeping is None:
+        return reduced.search(universe, limits, means, progress, plan)
+    # Most searches do without these.
+    from fsmdsl.explore.packed.kept import KeptSearch
+    from fsmdsl.explore.packed.ranks import RanksSearch
+    from fsmdsl.explore.packed.saving import refused_before
 
     def make(
         universe: Universe,
@@ -36,15 +39,14 @@ def search(
         plan: Plan | None,
         reduction: Reduction,
     ) -> PackedSearch:
-        # What the attempts before have saved is of no use.
-        kept = (keeping or Keeping()).again() if next(attempts) else keeping
+        kept = keeping or Keeping()
+        if next(attempts):
+            # What the attempts before have saved is of no use.
+            kept = kept.again()
         if between.size > 1:
-            return RanksSearch(universe, limits, means, progress, plan, reduction, between, kept or Keeping())
-        if kept is not None:
-            return KeptSearch(universe, limits, means, progress, plan, reduction, kept)
-        return PackedSearch(universe, limits, means, progress, plan, reduction)
+            return RanksSearch(universe, limits, means, progress, plan, reduction, between, kept)
+        return KeptSearch(universe, limits, means, progress, plan, reduction, kept)
 
-    before = (
-        {} if keeping is None or keeping.resume is None else refused_before(keeping.resume, universe.system.qualified)
-    )
+    resumed = None if keeping is None else keeping.resume
+    before = {} if resumed is None else refused_before(resumed, universe.system.qualified)
     return reduced.search(universe, limits, means, progress, plan, make, before)

@@ -313,6 +313,8 @@ def _into_words(layout: Layout) -> None:
             word, shift = word + 1, 0
         if s.bits:
             layout.packing.append(Packing(place, s, word, shift))
+        else:
+            layout.params[place] = s.number(0)
         shift += s.bits
     layout.words = word + 1
 

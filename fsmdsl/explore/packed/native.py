@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -218,23 +217,22 @@ class _Compiler:
 
         self.target = job.target(cache)
         text = json.dumps({"text": translated(job.texts, job.numbers, job.wanted), "target": str(self.target)})
-        self.told = self.target.with_suffix(f".{os.getpid()}.told")
-        with open(self.told, "wb") as told:
+        self._asked, self._told = (self.target.with_suffix(f".{os.getpid()}.{x}") for x in ("job", "told"))
+        self._asked.write_text(text, "utf-8")
+        with open(self._asked, "rb") as asked, open(self._told, "wb") as told:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", str(Path(__file__).parent / "compile.py")],
-                stdin=subprocess.PIPE,
+                stdin=asked,
                 stdout=subprocess.DEVNULL,
                 stderr=told,
             )
-        assert self.process.stdin is not None
-        with suppress(BrokenPipeError), self.process.stdin as stdin:
-            stdin.write(text.encode())
 
     def failed(self) -> str | None:
         """Why there is no object, if there is none."""
         if self.process.returncode == 0 and sound(self.target):
+            self._tidy()
             return None
-        told = self.told.read_text("utf-8", "replace").strip().splitlines()
+        told = self._told.read_text("utf-8", "replace").strip().splitlines()
         return told[-1] if told else f"the compiler ended with exit code {self.process.returncode}"
 
     def stop(self) -> None:
@@ -242,7 +240,11 @@ class _Compiler:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        self.told.unlink(missing_ok=True)
+        self._tidy()
+
+    def _tidy(self) -> None:
+        for path in (self._asked, self._told):
+            path.unlink(missing_ok=True)
 
 
 # Loading -------------------------------------------------------------------------------------------------------------

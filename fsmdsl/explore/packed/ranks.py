@@ -6,22 +6,21 @@ know in the end. Properties of runs are decided by the first rank: all states ar
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from time import perf_counter
 
 from fsmdsl.explore.liveness import Plan
 from fsmdsl.explore.packed.distributed import Distributed
-from fsmdsl.explore.packed.exchange import Exchange, UnavailableError, agreed
+from fsmdsl.explore.packed.errors import FullError, UnavailableError
+from fsmdsl.explore.packed.exchange import Exchange, agreed
+from fsmdsl.explore.packed.interrupt import interruptions
 from fsmdsl.explore.packed.lower import groups
 from fsmdsl.explore.packed.memory import available
 from fsmdsl.explore.packed.native import Compilation, Function, missing
 from fsmdsl.explore.packed.refilled import Refilled
 from fsmdsl.explore.packed.saving import Model, Saver
 from fsmdsl.explore.packed.search import BYTES_OF_TABLE, REPORT_EVERY, PackedSearch
-from fsmdsl.explore.packed.share import BYTES, FullError, Share, append, laid_out
+from fsmdsl.explore.packed.share import BYTES, Share, append, laid_out
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.verdict import Keeping, Limits, Means, Progress
 from fsmdsl.step import Universe
@@ -62,11 +61,13 @@ class RanksSearch(PackedSearch):
 
     def run(self) -> None:
         """Search until there is nothing new, or a limit is reached."""
-        most, done = self._limits.states, False
+        if self.doubt is not None:
+            return
+        most, done = self._most(), False
         if self._saver.resumed is None:
             done = self._plain.run(self._doubted, SMALL if most is None else min(SMALL, most))
         if not (done or self._doubted()) and (most is None or self.states <= most):
-            with self._interruptible():
+            with interruptions(self._interrupt):
                 self._ranks = self._dealt_out()
                 self.engine = self._ranks
                 done = self._ranks.run(self._pause_together, most)
@@ -122,21 +123,9 @@ class RanksSearch(PackedSearch):
         """For so many states this rank has memory."""
         return int(self._memory // self._exchange.neighbours // (8 * self.lowered.layout.words + BYTES))
 
-    @contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        """An interruption waits for the end of a block, so that all ranks stop at the same one."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def interrupt(*_: object) -> None:
-            self._wanted = INTERRUPTED
-
-        before = signal.signal(signal.SIGINT, interrupt)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
+    def _interrupt(self) -> None:
+        """So that all ranks stop at the same block."""
+        self._wanted = INTERRUPTED
 
     # Between two blocks
 
@@ -190,12 +179,6 @@ class RanksSearch(PackedSearch):
             self._saver.save(self._plain, lambda: self._plain.board)
         else:
             self._saver.save(self._ranks, self._ranks.merged)
-
-    def _limit(self) -> str:
-        most = self._limits.states
-        if self._ranks is not None and most is not None and self.states > most:
-            self._ranks.look_up([most])
-        return super()._limit()
 
     # Properties of runs
 

@@ -19,6 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from fsmdsl.explore.packed.errors import SavedError
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.layout import Layout
 from fsmdsl.explore.packed.lower import Lowered
@@ -29,10 +30,6 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 _HEAD = 4
 """Numbers at the beginning of a file: words of a state, states, spans, whether the states' own numbers are given."""
-
-
-class SavedError(Exception):
-    """What was saved cannot be used, or nothing can be saved; the message is for the user."""
 
 
 @dataclass(frozen=True, slots=True)

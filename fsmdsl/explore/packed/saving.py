@@ -11,6 +11,7 @@ from time import perf_counter
 
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.distributed import Distributed
+from fsmdsl.explore.packed.errors import SavedError
 from fsmdsl.explore.packed.exchange import Exchange, agreed
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered
@@ -20,7 +21,6 @@ from fsmdsl.explore.packed.saved import (
     Part,
     Portion,
     Saved,
-    SavedError,
     files,
     identity,
     read_any,

@@ -125,10 +125,7 @@ class PackedSearch:
     def _limit(self) -> str:
         most = self._most()
         if most is not None and self.states > most:
-            if isinstance(self.engine, Plain | Compiled):
-                self.engine.rewind(most)
-            else:
-                self.engine.frontier.first, self.engine.frontier.count = self.engine.origin(most), most
+            self.engine.rewind(most)
             return f"stopped at {self._limits.states} states"
         return f"stopped at {self._memory / 2**30:.1f} GiB of memory, {self.states} states"
 
@@ -234,8 +231,8 @@ class PackedSearch:
         self.faults: dict[tuple[str, ...], Finding] = {}
         for at in failing:
             self._add_faults(at)
-        frontier, exact = self.engine.frontier, isinstance(self.engine, Plain | Compiled)
-        if exact and self.stopped is not None and frontier.first < frontier.count == self._most():
+        frontier = self.engine.frontier
+        if self.stopped is not None and frontier.first < frontier.count == self._most():
             self._go_on(frontier.first)
 
     def _go_on(self, at: int) -> None:
@@ -308,7 +305,6 @@ class PackedSearch:
 
     def number(self, world: World) -> int | None:
         """The number of the state of a world, if it was found."""
-        assert isinstance(self.engine, Plain | Compiled)
         return self.engine.find(self._words(world))
 
     def _words(self, world: World) -> tuple[int, ...]:

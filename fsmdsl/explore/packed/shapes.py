@@ -81,6 +81,8 @@ def shape(t: m.Type, roster: Roster) -> Shape:
             if inner.low <= FAR_BELOW:
                 raise UnpackableError(f"numbers down to {inner.low}, or none")
             return Shape(inner.low, inner.high, -1 if inner.low >= 0 else FAR_BELOW)
+        case m.SetType(m.SetType() | m.ListType()):
+            raise UnpackableError("a set of sets or lists")
         case m.SetType(of):
             return Shape(0, (1 << _fitting(element(of, roster).codes, "a set of too many possible elements")) - 1)
         case m.ListType(of, bound):
@@ -94,8 +96,6 @@ def shape(t: m.Type, roster: Roster) -> Shape:
 
 def element(of: m.Type, roster: Roster) -> Shape:
     """The numbers of the elements of a set or list."""
-    if isinstance(of, m.SetType | m.ListType):
-        raise UnpackableError("a set or list of sets or lists")
     return shape(of, roster)
 
 

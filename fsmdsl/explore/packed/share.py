@@ -6,13 +6,15 @@ not depend on how many ranks there are.
 
 from __future__ import annotations
 
+import ctypes
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal, Protocol
 
+from fsmdsl.explore.packed.errors import FullError
 from fsmdsl.explore.packed.lower import Lowered
 from fsmdsl.explore.packed.memory import Memory
 from fsmdsl.explore.packed.native import Function
@@ -55,10 +57,6 @@ class Scratch:
         if count > len(self.memory.numbers):
             self.memory = Memory(2 * count, self._kind)
         return self.memory.address
-
-
-class FullError(Exception):
-    """There is no memory for what has come."""
 
 
 class Share:
@@ -118,6 +116,20 @@ class Share:
         """The place of a state, if it is here."""
         place = self.place(number)
         return place if place < self.count and self.number(place) == number else None
+
+    def find(self, words: tuple[int, ...]) -> int | None:
+        """The place of the state with these words, if it is here."""
+        if not self.count:
+            return None
+        sought, hashes, found = Memory(self.width), Memory(1), Memory(1)
+        sought.numbers[:] = memoryview(array("q", words))
+        self._f["hash_block"](sought.address, 1, hashes.address)
+        self._f["find_block"](
+            sought.address, hashes.address, 1, self.words.address, self.table.address, self.slots - 1, self.bits, 1,
+            found.address, 0,
+        )  # fmt: skip
+        place = found.numbers[0]
+        return place if 0 <= place < self.count else None
 
     # Growing
 
@@ -202,6 +214,16 @@ def laid_out(states: Sequence[tuple[int, ...]], origins: Sequence[int]) -> Loade
         numbers.numbers[: len(given)] = memoryview(given)
     at_words, at_numbers, at_origins = (x.address for x in memory)
     return Loaded((Stretch(at_words, at_numbers, at_origins, len(states), 0, 0),), memory)
+
+
+def listed(loaded: Iterable[Loaded], width: int) -> Iterator[tuple[int, tuple[int, ...], int]]:
+    """The states one by one: number, words, number of the origin."""
+    for s in (s for x in loaded for s in x.stretches):
+        words = (ctypes.c_int64 * (s.count * width)).from_address(s.words)
+        numbers, origins = ((ctypes.c_uint32 * s.count).from_address(x) for x in (s.numbers, s.origins))
+        for k in range(s.count):
+            number, origin = s.number + (numbers[k] - s.number & LOWER), s.origin + (origins[k] - s.origin & LOWER)
+            yield number, tuple(words[k * width : (k + 1) * width]), origin
 
 
 def append(keeper: Keeper, functions: dict[str, Function], loaded: Iterable[Loaded], rank: int, size: int) -> None:

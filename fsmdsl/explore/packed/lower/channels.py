@@ -8,7 +8,7 @@ from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import Box, awaitable
 from fsmdsl.explore.packed.lower.context import Context
 from fsmdsl.explore.packed.lower.convert import decoded
-from fsmdsl.explore.packed.shapes import element
+from fsmdsl.explore.packed.shapes import UnpackableError, element
 
 if TYPE_CHECKING:
     from fsmdsl.explore.packed.lower.offers import Offers
@@ -104,6 +104,8 @@ def _compared(context: Context, t: m.Type, a: str, b: str) -> str:
             return f"({a} - {b} if {a} == 0 or {b} == 0 else {inner})"
         case m.SetType():
             return f"set_order({a}, {b})"
+        case m.ListType(of=m.SetType() | m.ListType()):
+            raise UnpackableError("a bag of messages with lists of sets or lists")
         case m.ListType(of=of, bound=bound):
             return f"list_order({a}, {b}, {bound.bit_length()}, {element(of, context.universe).bits})"
         case _:

@@ -16,7 +16,7 @@ from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.step.universe import Universe
 
-MOST_WRITTEN_OUT = 5000
+MOST_WRITTEN_OUT = 2000
 
 
 @dataclass(frozen=True, slots=True)
