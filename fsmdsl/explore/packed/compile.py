@@ -1,7 +1,7 @@
 """Compiles text in LLVM's language to machine code, in a process of its own, which another can end at any time.
 
-Reads a job as JSON from standard input: the text, and the file to write, whose end is the hash of what is before it. Imports nothing of this package, so that it is
-there at once.
+Reads a job as JSON from standard input: the text, and the file to write, whose end is the hash of what is before it.
+Imports nothing of this package, so that it is there at once.
 """
 
 import json

@@ -100,7 +100,7 @@ class Compiled:
         kept = max(self._kept) if self._slots else -(-self.frontier.count // self.workers)
 
         def suffice(slots: int) -> bool:
-            # All that comes has room even if it belongs to one owner; if it is dealt out evenly, there is room to spare.
+            # All that comes has room even if it belongs to one owner; dealt out evenly, it leaves room to spare.
             return kept + coming < slots and kept + self._cap <= LOAD * slots
 
         if suffice(self._slots) and self.frontier.count + coming < 1 << self._bits:
