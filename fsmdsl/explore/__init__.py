@@ -50,6 +50,8 @@ def explore(
 
     Takes time and memory in proportion to the states; `Limits` says where to stop. States are packed into words where
     that can be; where not, they are explored by the definition of the language itself, and `Exploration.note` says why.
+    All processes that `mpiexec` has started explore together. `keeping` saves what is found, or goes on with it; raises
+    `SavedError` and `UnavailableError` (see `packed.errors`).
     """
     begun = perf_counter()
     search = _searched(Universe(model, system), limits or Limits(), means or Means(), progress, keeping)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+from contextlib import suppress
 from typing import Literal
 
 _ANYWHERE = getattr(mmap, "MAP_PRIVATE", 0) | getattr(mmap, "MAP_ANONYMOUS", 0) | getattr(mmap, "MAP_NORESERVE", 0)
@@ -17,7 +18,8 @@ class Memory:
         size = max(count, 1) * (8 if kind == "q" else 4)
         self._map = mmap.mmap(-1, size, flags=_ANYWHERE) if _ANYWHERE else mmap.mmap(-1, size)
         if hasattr(mmap, "MADV_HUGEPAGE"):
-            self._map.madvise(mmap.MADV_HUGEPAGE)
+            with suppress(OSError):  # where the system knows of none
+                self._map.madvise(mmap.MADV_HUGEPAGE)
         self._kept = ctypes.c_char.from_buffer(self._map)
         self.address = ctypes.addressof(self._kept)
         self.numbers = memoryview(self._map).cast("B").cast(kind)
