@@ -32,7 +32,7 @@ def test_workers_change_nothing(workers: str) -> None:
 
 
 def test_a_limit_on_memory_is_told() -> None:
-    done = CliRunner().invoke(cli, ["verify", MODEL, "--no-symmetry", "--max-memory", "0.0001"])
+    done = CliRunner().invoke(cli, ["verify", MODEL, "--no-symmetry", "--max-memory", "0.00001"])
     assert done.exit_code == 3
     assert done.stdout.startswith("bounded")
     assert "GiB of memory" in done.stdout

@@ -51,7 +51,7 @@ class Compiled:
         self._recent = [Memory(RECENT * self._words) for _ in range(workers)]
         for recent in self._recent:
             recent.fill(0xFF)
-        self._cap = CAP if workers == 1 else 2 * CAP
+        self._cap = _block(workers, room)
         self._step = 256
         """So many states a worker expands at once."""
         self._buffers(self._cap)
@@ -61,7 +61,7 @@ class Compiled:
         self._slots = 0
         self._table = Memory(1, "I")
         self._kept = [0] * workers
-        self._make_room()
+        self._make_room(0)
 
     def _buffers(self, cap: int) -> None:
         parts = self.workers
@@ -94,23 +94,22 @@ class Compiled:
 
     # The table
 
-    def _make_room(self) -> None:
-        """Room in the tables for what one more block can bring."""
-        coming = self.workers * self._cap
+    def _make_room(self, coming: int) -> None:
+        """Room in the tables for so many successors of each owner, of which few are new."""
         kept = max(self._kept) if self._slots else -(-self.frontier.count // self.workers)
+        places = self.frontier.count + self.workers * self._cap
 
         def suffice(slots: int) -> bool:
-            # All that comes has room even if it belongs to one owner; dealt out evenly, it leaves room to spare.
-            return kept + coming < slots and kept + self._cap <= LOAD * slots
+            return kept + coming < 0.9 * slots and kept + coming // 4 <= LOAD * slots
 
-        if suffice(self._slots) and self.frontier.count + coming < 1 << self._bits:
+        if suffice(self._slots) and places < 1 << self._bits:
             return
         slots = max(1 << LEAST_BITS, self._slots)
         while not suffice(slots):
             slots *= 2
         self._table.close()
         self._slots = slots
-        self._bits = max((slots * self.workers).bit_length(), (self.frontier.count + 2 * coming).bit_length())
+        self._bits = max((slots * self.workers).bit_length(), (2 * places).bit_length())
         self._table = Memory(slots * self.workers, "I")
         self._kept = self._each(self._fill)
 
@@ -138,7 +137,6 @@ class Compiled:
         while self.frontier.advance():
             if pause() or self.frontier.count + self.workers * self._cap > self.room:
                 return False
-            self._make_room()
             if self.workers == 1:
                 self._alone()
             else:
@@ -175,6 +173,7 @@ class Compiled:
             self._buffers(2 * self._cap)
             return
         frontier.first = following
+        self._make_room(n)
         frontier.count = self._f["insert_block"](
             self._out.address, self._origins.address, self._hashes.address, n, self.words.address, self.preds.address,
             self._table.address, self._slots - 1, self._bits, frontier.count,
@@ -216,6 +215,8 @@ class Compiled:
             return
         self._adapt(bounds, full)
         frontier.first = following
+        lengths = self._lengths.numbers
+        self._make_room(max(sum(lengths[parts * part + owner] for part in range(parts)) for owner in range(parts)))
         self._keep(found)
 
     def _part(self, worker: int, first: int, last: int) -> int:
@@ -379,3 +380,10 @@ class Compiled:
         """End the workers."""
         if self._pool is not None:
             self._pool.shutdown()
+
+
+def _block(workers: int, room: int) -> int:
+    """For how many successors of a worker there is room in a block. Workers wait for one another twice a block, so that
+    several take larger ones; but no block is more than a part of all the room there is."""
+    wanted = CAP if workers == 1 else max(32 * CAP // workers, CAP)
+    return max(min(wanted, room // (8 * workers)), 1 << 10)
