@@ -7,7 +7,7 @@ FSM    := $(BIN)/fsm
 STAMP  := $(VENV)/.installed
 HOLES  := $(wildcard specs/*/holes)
 
-.PHONY: report test check generate bench lock clean
+.PHONY: report test editors check generate bench lock clean
 
 report: $(STAMP)  ## check, test, explore, generate, draw; one page to read
 	$(FSM) check specs $(HOLES)
@@ -26,6 +26,10 @@ test: $(STAMP)  ## every test, the lint and the types
 	$(FSM) generate specs --out generated --check
 	$(BIN)/pytest -n 2
 
+editors:  ## what the editor extension and the live page's editor are built with (needs npm)
+	npm --prefix editors/vscode ci --no-audit --no-fund --loglevel=error
+	npm --prefix editors/live ci --no-audit --no-fund --loglevel=error
+
 generate: $(STAMP)  ## what is committed in generated/ and docs/
 	$(FSM) fmt specs $(HOLES)
 	$(FSM) generate specs --out generated
@@ -35,6 +39,9 @@ generate: $(STAMP)  ## what is committed in generated/ and docs/
 bench: $(STAMP)  ## side by side with peers; writes benchmarks/results
 	$(BIN)/python benchmarks/runtime/run.py
 	$(BIN)/python benchmarks/checker/run.py
+	$(BIN)/python benchmarks/allocator/run.py
+	$(BIN)/python benchmarks/simulator/run.py
+	$(BIN)/python benchmarks/editing/latency.py
 
 $(STAMP): pyproject.toml requirements/dev.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fsmdsl needs Python 3.11 or newer: make PYTHON=python3.11")'

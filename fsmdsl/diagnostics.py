@@ -88,10 +88,15 @@ class Diagnostic:
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """Advice that names the closest candidate, if one is close."""
-    known = sorted(set(candidates))
-    folded = {c.casefold(): c for c in known}
+    found = closest(name, candidates)
+    return None if found is None else f"did you mean `{found}`?"
+
+
+def closest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that a misspelt name was probably meant to be."""
+    folded = {c.casefold(): c for c in sorted(set(candidates))}
     close = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
-    return f"did you mean `{folded[close[0]]}`?" if close else None
+    return folded[close[0]] if close else None
 
 
 def ordered(found: Iterable[Diagnostic]) -> list[Diagnostic]:

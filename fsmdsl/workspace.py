@@ -137,7 +137,7 @@ def _read_imports(parsed: list[Parsed], found: list[Diagnostic]) -> None:
     while i < len(parsed):
         for imported in parsed[i].module.imports:
             name = str(imported.path)
-            path = _home(Path(parsed[i].source.name), name) if name not in known else None
+            path = home_of(Path(parsed[i].source.name), name) if name not in known else None
             extra = _read(path, found) if path is not None else None
             if extra is not None and module_name(extra.module) == name:
                 known.add(name)
@@ -145,7 +145,7 @@ def _read_imports(parsed: list[Parsed], found: list[Diagnostic]) -> None:
         i += 1
 
 
-def _home(importer: Path, name: str) -> Path | None:
+def home_of(importer: Path, name: str) -> Path | None:
     """The file of a module: `a/b.fsm`, `b.fsm` or `a.b.fsm` beside the importer or in a folder above it."""
     names = name.split(".")
     tries = [Path(*names).with_suffix(".fsm"), Path(f"{names[-1]}.fsm"), Path(*names, f"{names[-1]}.fsm")]

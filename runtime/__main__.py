@@ -1,14 +1,16 @@
-"""The command line: `python -m runtime serve`."""
+"""The command line: `python -m runtime serve` and `python -m runtime simulate`."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from runtime.errors import UserError
 from runtime.journal import JournalError
+from runtime.simulate.command import simulate
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -27,26 +29,35 @@ def main() -> None:
     help="The cluster: a file of watch events of Kubernetes, one on a line, which may grow. Without it, the cluster is"
     " in memory, with all nodes healthy, and is told what happens at /v1/simulation/events.",
 )
+@click.option(
+    "--kubernetes",
+    is_flag=True,
+    help="The cluster: one of Kubernetes, by default the one that this runs in, as its service account.",
+)
+@click.option("--kubeconfig", type=FILE, help="With --kubernetes: how to reach the cluster, and as whom.")
 @click.option("--address", default="", metavar="HOST:PORT", help="Where to listen, instead of where --config says.")
-@click.option("--largest-request", default=8 << 20, show_default=True, metavar="BYTES")
+@click.option("--largest-request", "largest", default=8 << 20, show_default=True, metavar="BYTES")
 @click.option("--connections", default=512, show_default=True, help="At a time; more get status 503.")
 @click.option("--grace", default=25, show_default=True, metavar="SECONDS", help="For what is under way at the end.")
-def serve(
-    config: Path,
-    journal: Path,
-    events: Path | None,
-    address: str,
-    largest_request: int,
-    connections: int,
-    grace: int,
-) -> None:
+@click.option(
+    "--lease",
+    type=click.FloatRange(min=0, min_open=True),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="A place that was given, or reserved, and is not asked for again for so long, is given back.",
+)
+def serve(**options: Any) -> None:
     """Serves the scheduler-extender interface."""
     try:
         from runtime.service.serve import Options
         from runtime.service.serve import serve as run
     except ImportError as error:
         raise UserError(f"{error.name} is not installed: serving needs the extra `runtime`") from error
-    sys.exit(run(Options(config, journal, events, address, largest_request, connections, grace)))
+    sys.exit(run(Options(**options)))
+
+
+main.add_command(simulate)
 
 
 if __name__ == "__main__":

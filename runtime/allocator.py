@@ -12,6 +12,7 @@ from runtime.cells import Cluster
 from runtime.config import Configuration, read_configuration
 from runtime.cycle import Cycle
 from runtime.errors import UserError
+from runtime.gangs import Gang
 from runtime.inspect import gang_status, leaf_cell, top_cells
 from runtime.pods import BindInfo, Pod
 from runtime.recovery import Recovered, recover
@@ -43,6 +44,26 @@ class Allocator:
         Raises `ConfigurationError` with everything that is wrong in it.
         """
         return cls(read_configuration(source), now)
+
+    @property
+    def cluster(self) -> Cluster:
+        """All cells, to look at."""
+        return self._cluster
+
+    @property
+    def gangs(self) -> Mapping[str, Gang]:
+        """All gangs of which pods are known, by name, to look at."""
+        return self._cycle.gangs
+
+    @property
+    def homes(self) -> Mapping[str, Gang]:
+        """By uid: the gang of each pod that is known."""
+        return self._cycle.homes
+
+    @property
+    def core(self) -> Cycle:
+        """What is beneath the calls below, for who builds an allocator anew, or listens to it."""
+        return self._cycle
 
     # Nodes
 

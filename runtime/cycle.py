@@ -19,11 +19,11 @@ from runtime.answers import Answer, Bind, Demotion, Phase, Preempt, Wait
 from runtime.binding import Bindings
 from runtime.cells import Books, Cluster
 from runtime.errors import UserError
-from runtime.gangs import NOWHERE, Gang, Places, Slot
+from runtime.gangs import Gang, Places, Slot
 from runtime.placement.choose import choose
 from runtime.placement.offer import Offer
+from runtime.placement.proposal import Placement
 from runtime.pods import BindInfo, Pod
-from runtime.preemption.lazy import demote
 from runtime.preemption.victims import displaced, reserver, victims
 from runtime.requests import check, check_member
 from runtime.restore import Restored, restore
@@ -41,13 +41,12 @@ class Cycle:
         self.gangs: dict[str, Gang] = {}
         self.homes: dict[str, Gang] = {}
         """By uid: the gang of each pod that is known."""
-        self.on_demotion: Callable[[Gang], object] = lambda gang: None
-        """Told of each gang that is demoted, when it has happened: its machine does not move, so that the listeners of
-        the machines are not told."""
         self._changes = 0
         """Counts what may make an earlier decision wrong."""
         self._decided: dict[str, tuple[int, Places, tuple[Gang, ...]]] = {}
         """By gang: the count of changes when places were found, the places, and whom to demote for them."""
+        self._chosen: tuple[Gang | None, int, frozenset[str] | None, Placement | str] = (None, 0, None, "")
+        """The latest decision: for whom, at which count of changes, among which nodes, and what."""
         cluster.equip(Bindings(self.books))
 
     def set_health(self, node: str, *, healthy: bool) -> None:
@@ -102,7 +101,7 @@ class Cycle:
         return gang
 
     def _place(self, gang: Gang, pod: Pod, offer: Offer, phase: Phase) -> Answer:
-        found = choose(self.books, gang.spec, offer)
+        found = self._choose(gang, offer)
         if isinstance(found, str):
             return Wait(found)
         places = found.places()
@@ -114,6 +113,14 @@ class Cycle:
         self._decided[gang.name] = (self._changes, places, found.demote)
         slot = places.slots[pod.spec.leaf_cells][0]
         return Bind(slot.place.node, slot.place.leaf_cells, places.bind_info(slot))
+
+    def _choose(self, gang: Gang, offer: Offer) -> Placement | str:
+        """Where a gang goes. An outer scheduler asks in one phase and then in the other: nothing is computed twice."""
+        gang_then, changes, names, found = self._chosen
+        if gang_then is not gang or changes != self._changes or names != offer.names:
+            found = choose(self.books, gang.spec, offer)
+            self._chosen = (gang, self._changes, offer.names, found)
+        return found
 
     # Firing the machines
 
@@ -155,7 +162,7 @@ class Cycle:
         """A gang that was placed by an earlier run of the scheduler has its leaf cells again."""
         _slot(gang.name, restored.places, pod, info)
         if restored.lost:
-            gang.demotion = Demotion("", self.now())
+            gang.demote(Demotion("", self.now()))
         self._take(gang, restored.places, ())
 
     def _proceed(self, gang: Gang, pod: Pod, info: BindInfo) -> None:
@@ -169,22 +176,20 @@ class Cycle:
     def _take(self, gang: Gang, places: Places, demoted: Iterable[Gang]) -> None:
         """A pending gang takes leaf cells, or reserves them where somebody uses some of them."""
         for other in demoted:
-            demote(self.books, other)
-            other.virtual.update(dict.fromkeys(other.virtual))
-            other.demotion = Demotion(gang.name, self.now())
-            self.on_demotion(other)
+            other.demote(Demotion(gang.name, self.now()))
         overthrown = [reserver(device) for device in places.virtual]
-        gang.places = places
+        gang.settle(places)
         gang.machine.schedule(frozenset(device.machine for device in places.virtual))
         for loser in overthrown:
             if loser is not None and loser.state is PENDING:
-                loser.places = NOWHERE
+                loser.unplace()
         self._changes += 1
 
     def _call_off(self, gang: Gang) -> None:
-        """Gives back what a preempting gang holds. The machine knows no way back but to end: another life begins."""
-        self._end(gang)
-        gang.begin_anew()
+        """Gives back what a preempting gang holds: some of it is of no use any more."""
+        gang.machine.call_off()
+        gang.unplace()
+        self._changes += 1
 
     def delete(self, pod: Pod) -> None:
         """A pod is gone; one that is not known means nothing.

@@ -16,7 +16,18 @@ from runtime.cells import Cluster
 from runtime.config import Configuration, read_configuration
 from runtime.errors import UserError
 from runtime.gangs import Gang, GangMachine
-from runtime.images import CONFIGURATION, all_of, digest, gang_key, node_key, pod_key, write, write_gang, write_pod
+from runtime.images import (
+    CONFIGURATION,
+    KINDS,
+    all_of,
+    digest,
+    gang_key,
+    node_key,
+    pod_key,
+    write,
+    write_gang,
+    write_pod,
+)
 from runtime.journal import Damage, Journal, JournalError
 from runtime.pods import BindInfo, Pod
 from runtime.rebuild import Written, read, rebuild
@@ -62,6 +73,8 @@ class DurableAllocator:
         self._moved: set[Gang] = set()
         """Gangs that the step under way has changed."""
         self._grouping = False
+        self.companion: Callable[[], Mapping[str, str | None]] = dict
+        """What somebody else keeps in this journal, and has changed since asked last: committed with our steps."""
         with collector_paused():
             written = read(journal.images)
             takeover = self._begin(written)
@@ -88,10 +101,10 @@ class DurableAllocator:
         """What was written, in the configuration of now. A changed one is taken over in one step of the journal."""
         allocator = Allocator(self.configuration, self._now)
         if written.configuration == self._digest:
-            rebuild(allocator._cycle, written)
+            rebuild(allocator.core, written)
             self._attach(allocator)
             return None
-        nodes = {name: healthy for name, healthy in written.nodes.items() if name in allocator._cluster.nodes}
+        nodes = {name: healthy for name, healthy in written.nodes.items() if name in allocator.cluster.nodes}
         result = allocator.recover(written.bound(), nodes)
         self._attach(allocator)
         self._note("configuration", self._everything())
@@ -99,10 +112,7 @@ class DurableAllocator:
 
     def _attach(self, allocator: Allocator) -> None:
         self._allocator = allocator
-        self._cluster = allocator._cluster
-        self._cycle = allocator._cycle
-        self._cycle.on_demotion = self._moved.add
-        self._cluster.system.listen(self._listen)
+        allocator.cluster.system.listen(self._listen)
 
     def _listen(self, followed: tuple[Followed, ...]) -> None:
         self._moved.update(row.machine.gang for row in followed if isinstance(row.machine, GangMachine))
@@ -111,13 +121,16 @@ class DurableAllocator:
 
     @contextmanager
     def cycle(self) -> Iterator[None]:
-        """Calls that are committed together. None of their answers may be given out before the end."""
+        """Calls that are committed together, at the end of the outermost cycle. No answer may be given out before."""
+        if self._grouping:
+            yield
+            return
         self._grouping = True
         try:
             yield
         finally:
             self._grouping = False
-        self.journal.commit()
+        self._commit()
 
     @contextmanager
     def _step(self, kind: str, difference: Callable[[], Mapping[str, str | None]]) -> Iterator[None]:
@@ -141,18 +154,18 @@ class DurableAllocator:
     def _undo(self) -> None:
         """As it was before the step."""
         allocator = Allocator(self.configuration, self._now)
-        rebuild(allocator._cycle, read(self.journal.images))
+        rebuild(allocator.core, read(self.journal.images))
         self._attach(allocator)
 
     def _difference(self, pod: Pod) -> dict[str, str | None]:
         """What may be different now; gangs are long to write, so only those that have moved, or are new."""
         images: dict[str, str | None] = {}
         names = {gang.name for gang in self._moved}
-        home = self._cycle.homes.get(pod.uid)
+        home = self.homes.get(pod.uid)
         if home is not None and gang_key(home.name) not in self.journal.images:
             names.add(home.name)
         for name in sorted(names | {pod.spec.gang.name}):
-            gang = self._cycle.gangs.get(name)
+            gang = self.gangs.get(name)
             if gang is None:
                 images[gang_key(name)] = None
             elif name in names:
@@ -167,20 +180,27 @@ class DurableAllocator:
         if changes:
             self.journal.write(kind, changes)
         if not self._grouping:
-            self.journal.commit()
+            self._commit()
+
+    def _commit(self) -> None:
+        changes = self.companion()
+        if changes:
+            self.journal.write("lives", changes)
+        self.journal.commit()
 
     def _node(self, name: str) -> dict[str, str | None]:
         """The health of a node; nothing where none of this name is configured."""
-        cells = self._cluster.nodes.get(name)
+        cells = self.cluster.nodes.get(name)
         return {node_key(name): write(cells[0].healthy)} if cells else {}
 
     def _everything(self) -> dict[str, str | None]:
         """All that there is; and that there is nothing else."""
-        images: dict[str, str | None] = dict.fromkeys(self.journal.images)
+        ours = (key for key in self.journal.images if key.partition("/")[0] in KINDS)
+        images: dict[str, str | None] = dict.fromkeys(ours)
         images[CONFIGURATION] = write(self._digest)
-        for name in self._cluster.nodes:
+        for name in self.cluster.nodes:
             images.update(self._node(name))
-        images.update(all_of(self._cycle.gangs.values()))
+        images.update(all_of(self.gangs.values()))
         return images
 
     # Nodes
@@ -195,7 +215,8 @@ class DurableAllocator:
 
     def _set_health(self, name: str, *, healthy: bool) -> None:
         with self._step("node", lambda: self._node(name)):
-            self._cycle.set_health(name, healthy=healthy)
+            report = self._allocator.node_healthy if healthy else self._allocator.node_bad
+            report(name)
 
     # Pods
 
@@ -231,15 +252,25 @@ class DurableAllocator:
     @property
     def cluster(self) -> Cluster:
         """All cells, to look at."""
-        return self._cluster
+        return self._allocator.cluster
+
+    @property
+    def gangs(self) -> Mapping[str, Gang]:
+        """All gangs of which pods are known, by name, to look at."""
+        return self._allocator.gangs
+
+    @property
+    def homes(self) -> Mapping[str, Gang]:
+        """By uid: the gang of each pod that is known."""
+        return self._allocator.homes
 
     def pods(self) -> Iterator[Pod]:
         """All pods that are known."""
-        return (pod for gang in self._cycle.gangs.values() for pod in gang.pods)
+        return (pod for gang in self.gangs.values() for pod in gang.pods)
 
     def bound(self) -> Iterator[tuple[Pod, BindInfo | None]]:
         """All pods, with what is to be written on those that have a place."""
-        for gang in self._cycle.gangs.values():
+        for gang in self.gangs.values():
             for pod in gang.pods:
                 slot = gang.seated.get(pod.uid)
                 yield pod, gang.places.bind_info(slot) if slot is not None else None

@@ -7,31 +7,20 @@ from dataclasses import dataclass, field
 from generated.hived import AffinityGroup, AffinityGroupState, System
 from runtime.answers import Demotion
 from runtime.cells import Device, VirtualCell
-from runtime.pods import OPPORTUNISTIC, BindInfo, Pod, PodPlacement, PodSpec
+from runtime.pods import BindInfo, Pod, PodPlacement, PodSpec
+
+MOST = 1_000_000
+"""Leaf cells of a gang, to its machine. One that wants more waits for ever."""
 
 
 class GangMachine(AffinityGroup):
-    """The life cycle of a gang, and which gang it is.
-
-    Priority and size are the gang's: a demoted gang counts as opportunistic, and gangs may be larger than those that
-    the explorer looks at.
-    """
+    """The life cycle of a gang, and which gang it is."""
 
     __slots__ = ("gang",)
 
-    def __init__(self, system: System, gang: Gang) -> None:
+    def __init__(self, gang: Gang, size: int, *, demoted: bool = False) -> None:
         self.gang = gang
-        super().__init__(system, priority=0, size=1)
-
-    @property
-    def priority(self) -> int:
-        """Of two gangs that want a leaf cell, the higher has it; -1 where the gang has no guarantee."""
-        return self.gang.priority
-
-    @property
-    def size(self) -> int:
-        """How many leaf cells the pods need, of those that exist."""
-        return len(self.gang.places.virtual)
+        super().__init__(gang.system, priority=gang.spec.priority, size=min(size, MOST), demoted=demoted)
 
 
 @dataclass(slots=True)
@@ -83,9 +72,10 @@ class Gang:
     """By uid: the slots of the others."""
     places: Places = NOWHERE
     demotion: Demotion | None = None
+    """Why and when it was demoted, if it is: that it is, its machine says."""
 
     def __post_init__(self) -> None:
-        self.machine = GangMachine(self.system, self)
+        self.machine = GangMachine(self, self.spec.gang.leaf_cells)
 
     @property
     def name(self) -> str:
@@ -99,8 +89,8 @@ class Gang:
 
     @property
     def priority(self) -> int:
-        """As it counts now."""
-        return OPPORTUNISTIC if self.demotion is not None else self.spec.priority
+        """As it counts now; -1 where it has no guarantee."""
+        return self.machine.rank
 
     @property
     def virtual(self) -> dict[Device, VirtualCell | None]:
@@ -139,7 +129,24 @@ class Gang:
         if slot is not None:
             slot.pod = None
 
+    def settle(self, places: Places) -> None:
+        """It will go there. If a new configuration lacks some of its leaf cells, it lives on with fewer."""
+        self.places = places
+        if len(places.virtual) != self.machine.size:
+            self.system.remove(self.machine)
+            self.machine = GangMachine(self, len(places.virtual), demoted=self.machine.demoted)
+
+    def demote(self, demotion: Demotion) -> None:
+        """It loses its guarantee, and keeps its leaf cells: these count for no virtual ones any more."""
+        self.places.virtual.update(dict.fromkeys(self.places.virtual))
+        self.demotion = demotion
+        self.machine.demote()
+
+    def unplace(self) -> None:
+        """It is pending again, and has to look for other places."""
+        self.places = NOWHERE
+
     def begin_anew(self) -> None:
         """Another life, when the old one is over although there are pods left."""
         self.places, self.demotion = NOWHERE, None
-        self.machine = GangMachine(self.system, self)
+        self.machine = GangMachine(self, self.spec.gang.leaf_cells)

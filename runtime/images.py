@@ -6,6 +6,8 @@
 | `node/NAME` | whether it is healthy |
 | `gang/NAME` | specification, state, places with the virtual cells that they count for, demotion |
 | `pod/UID` | its name, its gang, its specification where it is not that of the gang, its place |
+
+Others may keep what is theirs in the same journal, under keys of other kinds.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from runtime.gangs import Gang
 from runtime.pods import GangSpec, Member, Pod, PodPlacement, PodSpec
 
 CONFIGURATION = "configuration"
+KINDS = ("node", "gang", "pod")
 
 
 class DeviceImage(NamedTuple):

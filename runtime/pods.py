@@ -34,6 +34,11 @@ class GangSpec:
             sizes[member.leaf_cells] += member.pods
         return dict(sorted(sizes.items()))
 
+    @property
+    def leaf_cells(self) -> int:
+        """How many leaf cells all its pods need."""
+        return sum(member.pods * member.leaf_cells for member in self.members)
+
 
 @dataclass(frozen=True, slots=True)
 class PodSpec:

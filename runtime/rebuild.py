@@ -11,7 +11,7 @@ from runtime.answers import Demotion
 from runtime.cells import Cluster, Device, VirtualCell
 from runtime.cycle import Cycle
 from runtime.gangs import Gang, Places, Slot, places
-from runtime.images import CONFIGURATION, DeviceImage, GangImage, PodImage, read_gang, read_pod
+from runtime.images import CONFIGURATION, KINDS, DeviceImage, GangImage, PodImage, read_gang, read_pod
 from runtime.pods import BindInfo, Pod
 
 PREEMPTING = AffinityGroupState.PREEMPTING
@@ -43,10 +43,10 @@ class Written:
 
 def read(images: Mapping[str, str]) -> Written:
     """From the map of a journal."""
-    by_kind: dict[str, dict[str, str]] = {"node": {}, "gang": {}, "pod": {}}
+    by_kind: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
     for key, text in images.items():
         kind, _, name = key.partition("/")
-        if name:
+        if kind in by_kind:
             by_kind[kind][name] = text
     gangs = {name: read_gang(text) for name, text in by_kind["gang"].items()}
     return Written(
@@ -68,8 +68,10 @@ def rebuild(cycle: Cycle, written: Written) -> None:
     gangs = {name: Gang(image.spec, cycle.cluster.system) for name, image in written.gangs.items()}
     for name, image in written.gangs.items():
         gang = cycle.gangs[name] = gangs[name]
-        gang.demotion = image.demotion
-        gang.places = _places(cycle.cluster, image)
+        if image.demotion is not None:
+            gang.demote(image.demotion)
+        if image.slots:
+            gang.settle(_places(cycle.cluster, image))
         if image.state in HAVE_PLACES:
             gang.machine.schedule(frozenset(device.machine for device in gang.virtual))
     for name, image in written.gangs.items():
@@ -90,8 +92,8 @@ def _preempt(cluster: Cluster, gang: Gang) -> None:
     if all(device.machine.user is None for device in gang.virtual):
         device = next(iter(gang.virtual))
         victim = Gang(gang.spec, cluster.system)
-        victim.demotion = Demotion(gang.name, 0)
-        victim.places = places(gang.places.chain, {}, {device: None})
+        victim.demote(Demotion(gang.name, 0))
+        victim.settle(places(gang.places.chain, {}, {device: None}))
         victim.machine.schedule(frozenset([device.machine]))
     gang.machine.schedule(frozenset(device.machine for device in gang.virtual))
     if victim is not None:

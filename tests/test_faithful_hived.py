@@ -64,8 +64,13 @@ AMENDED = {
         ("e4", "BeingPreempted", "Deleted", "pods_deleted"),
         ("e6", "BeingPreempted", "BeingPreempted", "preempted"),
         ("back", "BeingPreempted", "Allocated", "given_back"),
+        ("off", "Preempting", "Pending", "call_off"),
+        ("lazy", "Pending", "Pending", "demote"),
+        ("lazy", "Allocated", "Allocated", "demote"),
+        ("again", "Pending", "Pending", "reinstate"),
+        ("again", "Allocated", "Allocated", "reinstate"),
     },
-    "Cell": {("e4", "Reserving", "Used", "cancel")},
+    "Cell": {("e4", "Reserving", "Used", "cancel"), ("lazy", "Used", "Used", "revalued")},
 }
 
 Row = tuple[str, str, str, str]

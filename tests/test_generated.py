@@ -187,6 +187,8 @@ def test_a_machine_can_be_taken_out(made: Callable[[str], Generated]) -> None:
     system.remove(groups[0])
     assert system.machines == (groups[1], *cells)
     assert package.AffinityGroup(system, priority=7)._number == 4
+    with pytest.raises(ValueError, match="is not in this system"):
+        system.remove(groups[0])
 
 
 # Actions with outcomes -----------------------------------------------------------------------------------------------

@@ -11,11 +11,14 @@ from fsmdsl.diagnostics import Diagnostic, Rule, Severity, ordered
 from fsmdsl.draw import sequence
 from fsmdsl.explore import explore, play
 from fsmdsl.parse import parse
+from fsmdsl.report.anchors import anchor
+from fsmdsl.report.assets import fingerprint, script, style
 from fsmdsl.report.chart import chart, violation
 from fsmdsl.report.columns import columns
 from fsmdsl.report.exploration import details, never_followed, summary, verdict
 from fsmdsl.report.frames import frame, frames, tally
-from fsmdsl.report.page import Report, anchor, page, prose
+from fsmdsl.report.page import SCRIPTS, STYLES, page, paragraphs, prose, script_data
+from fsmdsl.report.views import Report
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source, Span
 
@@ -234,16 +237,30 @@ def test_what_could_not_be_checked_is_no_success() -> None:
 
 def test_columns_are_as_high_as_their_counts() -> None:
     drawn = columns((1, 40, 20, 0))
-    assert re.findall(r'height="([\d.]+)" fill', drawn) == ["1.55", "62.00", "31.00", "0.00"]
+    assert re.findall(r'height="([\d.]+)" fill', drawn) == ["2.20", "88.00", "44.00", "0.00"]
     assert "depth 1: 40 states" in drawn
+    assert re.findall(r">(\d+)</text>", drawn) == ["40", "0", "0", "1", "2", "3"]
     assert columns(()) == ""
-    assert 'width="640"' in columns((3,) * 1000)
+    assert 'width="780"' in columns((3,) * 1000)
+    assert re.findall(r">(\d+)</text>", columns((3,) * 1000))[2:] == ["0", *map(str, range(50, 1000, 50)), "999"]
 
 
 def test_an_empty_page_is_a_page() -> None:
     text = page(Report("<Nothing>", (), ()))
     assert "&lt;Nothing&gt;" in text
-    assert "<script" not in text
+    assert "<Nothing>" not in text
+    assert "No system was explored." in text
+
+
+def test_data_cannot_end_the_script_it_stands_in() -> None:
+    assert str(script_data({"a": "</script><!--\u2028"})) == '{"a":"\\u003c/script>\\u003c!--\\u2028"}'
+
+
+def test_scripts_and_styles_can_stand_in_a_page() -> None:
+    together = script(*SCRIPTS) + style(*STYLES)
+    assert not re.search(r"</(script|style)|<!--", together, re.IGNORECASE)
+    assert not re.search(r"^(import|export) ", together, re.MULTILINE)
+    assert fingerprint("a") == "sha256-ypeBEsobvcr6wjGzmiPcTaeG7/gUfE5yuYB3ha/uSLs="
 
 
 def test_doc_comments_are_escaped_and_code_is_marked() -> None:
@@ -251,5 +268,13 @@ def test_doc_comments_are_escaped_and_code_is_marked() -> None:
     assert str(prose("one ` alone <i>")) == "one ` alone &lt;i&gt;"
 
 
+def test_lines_of_doc_comments_flow_and_lists_do_not() -> None:
+    text = "one\ntwo <b>\n\nthree:\n- four\n  five\n- six"
+    assert str(paragraphs(text)) == (
+        '<p class="doc">one two &lt;b&gt;</p>\n<p class="doc">three:\n- four five\n- six</p>'
+    )
+
+
 def test_anchors_are_harmless() -> None:
     assert anchor("a.b", 'x" onclick="y') == "a.b-x--onclick--y"
+    assert anchor("né") != anchor("nè")

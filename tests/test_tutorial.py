@@ -70,6 +70,13 @@ def test_how_a_document_becomes_a_spec(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(ran) >= 5
 
 
+def test_specs_among_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It starts with an empty folder, and has specs, a twin and hooks."""
+    monkeypatch.chdir(tmp_path)
+    ran = list(followed(ROOT / "docs" / "testing.md"))
+    assert len(ran) >= 4
+
+
 def followed(document: Path) -> Iterator[str]:
     """Do what a document says; the commands that were run."""
     for block in blocks(document):
@@ -132,12 +139,14 @@ def run(command: str) -> str:
         return done.output
     if program == "cat":
         return Path(arguments[0]).read_text("utf-8")
-    assert program == "python", f"{program}: only fsm, python and cat are known here"
-    environment = os.environ | {"PYTHONPATH": ".", "PYTHONDONTWRITEBYTECODE": "1"}
+    assert program in ("python", "pytest"), f"{program}: only fsm, python, pytest and cat are known here"
+    if program == "pytest":
+        arguments = ["-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    environment = os.environ | {"PYTHONPATH": ".", "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "80"}
     ended = subprocess.run(
         [sys.executable, *arguments], capture_output=True, text=True, env=environment, check=False, timeout=60
     )
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0 or program == "pytest", ended.stderr
     return ended.stdout
 
 

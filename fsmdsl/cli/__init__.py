@@ -12,18 +12,24 @@ from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 COMMANDS = {
     "check": "Report what is wrong, without running anything.",
     "verify": "Explore every state of the systems, and report what is violated.",
+    "simulate": "Walk through a system step by step.",
     "test": "Run the scenarios.",
+    "diff": "Tell what has changed between two versions.",
     "generate": "Write Python classes, or another target.",
     "draw": "Draw machines as diagrams.",
     "report": "Write one page over all specs.",
+    "serve": "Open a page to edit, draw, verify and simulate specs.",
     "fmt": "Format specs.",
+    "lsp": "Start the language server, for editors.",
     "explain": "Explain a rule by its code.",
     "list": "List machines, states and transitions.",
     "init": "Start a folder of specs.",
+    "completion": "Make a shell complete commands and names.",
 }
 """Every subcommand and its line in `fsm --help`."""
 
@@ -40,6 +46,10 @@ class _Commands(click.Group):
         found = import_module(f"fsmdsl.cli.{cmd_name}_command").command
         assert isinstance(found, click.Command)
         return found
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        found = (CompletionItem(name, help=told) for name, told in COMMANDS.items() if name.startswith(incomplete))
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
-from fsmdsl.cli.common import (
-    FINDINGS,
-    checked,
-    documented_option,
-    format_option,
-    paint,
-    paths_argument,
-    say,
-    say_json,
-    serious,
-)
-from fsmdsl.diagnostics import Diagnostic, Severity
-from fsmdsl.report.data import diagnostics
+from fsmdsl.cli.common import FINDINGS, checked, documented_option, paint, paths_argument, serious
+from fsmdsl.cli.printing import printing, printing_options
+from fsmdsl.diagnostics import Diagnostic, Rule, Severity
+from fsmdsl.report.formats.gather import from_check
 from fsmdsl.report.frames import frames, tally
+from fsmdsl.workspace import RULES as FILES
 from fsmdsl.workspace import Loaded
 
 
@@ -27,21 +20,30 @@ from fsmdsl.workspace import Loaded
 @paths_argument
 @documented_option
 @click.option("--notes", is_flag=True, help="Print notes too, such as events that a state does not handle.")
-@format_option
-def command(paths: tuple[str, ...], as_documented: bool, notes: bool, form: str) -> None:
+@printing_options
+def command(
+    paths: tuple[str, ...], as_documented: bool, notes: bool, form: str | None, outputs: tuple[Path, ...]
+) -> None:
     """Report what is wrong in specs, without running anything.
 
     PATHS are files or folders; without any, the folder `specs`, else the current one. `-` reads standard input.
     """
+    out = printing(form, outputs)
     loaded, found = checked(paths, as_documented=as_documented)
-    if form == "json":
-        say_json("check", diagnostics(found))
-    else:
-        shown = found if notes else [d for d in found if d.severity > Severity.NOTE]
-        if shown:
-            say(frames(shown, paint))
-        say(_summary(loaded, found))
+    shown = found if notes else [d for d in found if d.severity > Severity.NOTE]
+    told = _summary(loaded, found)
+    if shown:
+        out.say(frames(shown, paint))
+    out.say(told)
+    out.finish(lambda: from_check(found, shown, looked_for(), click.unstyle(told)))
     sys.exit(FINDINGS if serious(found) else 0)
+
+
+def looked_for() -> list[Rule]:
+    """The rules that a check is about."""
+    from fsmdsl import checks, parse, resolve
+
+    return [*parse.RULES, *resolve.RULES, *checks.RULES, *FILES]
 
 
 def _summary(loaded: Loaded, found: list[Diagnostic]) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -15,6 +15,9 @@ from fsmdsl.diagnostics import Diagnostic, Severity, ordered
 from fsmdsl.report.data import document
 from fsmdsl.report.frames import frames, tally
 from fsmdsl.workspace import Loaded, load
+
+if TYPE_CHECKING:
+    from fsmdsl.cli.printing import Printing
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -67,7 +70,7 @@ def say(text: str = "", *, err: bool = False) -> None:
     click.echo(text, err=err)
 
 
-def say_json(kind: str, content: dict[str, Any]) -> None:
+def say_json(kind: str, content: Mapping[str, object]) -> None:
     """Print a JSON document: its kind and version, then the content."""
     click.echo(json.dumps(document(kind, content), indent=2, ensure_ascii=False))
 
@@ -99,7 +102,7 @@ def checked(
     return loaded, found
 
 
-def model_or_exit(paths: Sequence[str], form: str = "text", **options: Any) -> m.Model:
+def model_or_exit(paths: Sequence[str], form: str | Printing = "text", **options: Any) -> m.Model:
     """The model of specs that have no errors; otherwise the errors are printed and the command ends with 1."""
     loaded, found = checked(paths, **options)
     # As documented, what the checks find is the document's doing, and the reason to look further.
@@ -110,11 +113,23 @@ def model_or_exit(paths: Sequence[str], form: str = "text", **options: Any) -> m
             from fsmdsl.report.data import diagnostics
 
             say_json("diagnostics", diagnostics(errors))
-        else:
+        elif isinstance(form, str):
             say(frames(errors, paint), err=True)
             say(f"{tally(errors)}; mend that first", err=True)
+        else:
+            refuse(form, errors, "mend that first")
         sys.exit(FINDINGS)
     return only_asked(loaded)
+
+
+def refuse(printing: Printing, errors: list[Diagnostic], why: str) -> None:
+    """Say what keeps a command from its work, in the format asked for."""
+    from fsmdsl.report.formats.gather import from_check
+
+    told = f"{tally(errors)}; {why}"
+    printing.say(frames(errors, paint), err=True)
+    printing.say(told, err=True)
+    printing.finish(lambda: from_check(errors, errors, (), told, "diagnostics"))
 
 
 def only_asked(loaded: Loaded) -> m.Model:

@@ -21,19 +21,20 @@ from fsmdsl.cli.common import (
     say_json,
     write,
 )
+from fsmdsl.cli.completing import machine_names
 from fsmdsl.diagnostics import Diagnostic, did_you_mean
 from fsmdsl.draw.dot import dot
-from fsmdsl.draw.graph import Graph, graph_of
+from fsmdsl.draw.graph import Graph, Overlay, graph_of
 from fsmdsl.draw.mermaid import mermaid
 from fsmdsl.draw.plantuml import plantuml
 from fsmdsl.draw.svg import picture
 from fsmdsl.report.drawing import drawing
 from fsmdsl.report.frames import frame
 
-TEXTS: dict[str, tuple[str, Callable[[m.Machine], str]]] = {
-    "dot": ("dot", lambda x: dot(graph_of(x))),
-    "mermaid": ("mmd", lambda x: mermaid(graph_of(x, junctions=False))),
-    "plantuml": ("puml", lambda x: plantuml(graph_of(x, junctions=False))),
+TEXTS: dict[str, tuple[str, Callable[[m.Machine, Overlay | None], str]]] = {
+    "dot": ("dot", lambda x, marks: dot(graph_of(x, marks))),
+    "mermaid": ("mmd", lambda x, marks: mermaid(graph_of(x, marks, junctions=False))),
+    "plantuml": ("puml", lambda x, marks: plantuml(graph_of(x, marks, junctions=False))),
 }
 """Formats that need no Graphviz: the ending of their files, and how they are made."""
 
@@ -43,7 +44,14 @@ PICTURES = ("svg", "png", "pdf")
 @click.command("draw")
 @paths_argument
 @documented_option
-@click.option("--machine", "names", multiple=True, metavar="NAME", help="Only this machine (may be repeated).")
+@click.option(
+    "--machine",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=machine_names,
+    help="Only this machine (may be repeated).",
+)
 @click.option("--out", "-o", default="diagrams", show_default=True, help="A folder; `-` prints instead.")
 @click.option(
     "--format",
@@ -53,7 +61,14 @@ PICTURES = ("svg", "png", "pdf")
     show_default=True,
     help="svg, png and pdf need Graphviz or the extra `svg`; json prints the graphs as data.",
 )
-def command(paths: tuple[str, ...], as_documented: bool, names: tuple[str, ...], out: str, form: str) -> None:
+@click.option(
+    "--overlay",
+    type=click.Choice(["explored", "scenarios"]),
+    help="Mark what exploring all systems reaches, or what scenarios pass through, and what never.",
+)
+def command(
+    paths: tuple[str, ...], as_documented: bool, names: tuple[str, ...], out: str, form: str, overlay: str | None
+) -> None:
     """Draw the machines of specs: a file for each, called `module.Machine`."""
     model = model_or_exit(paths, "json" if form == "json" else "text", as_documented=as_documented)
     machines = _chosen(model, names)
@@ -61,8 +76,9 @@ def command(paths: tuple[str, ...], as_documented: bool, names: tuple[str, ...],
         say_json("draw", {"machines": [drawing(x.qualified, graph_of(x)) for x in machines]})
         return
     ending = TEXTS[form][0] if form in TEXTS else form
+    marks = _marks(model, machines, overlay)
     for machine in machines:
-        content = _drawn(machine, form)
+        content = _drawn(machine, form, marks.get(machine.qualified))
         if isinstance(content, Diagnostic):
             say(frame(content, paint), err=True)
             sys.exit(FINDINGS)
@@ -74,10 +90,18 @@ def command(paths: tuple[str, ...], as_documented: bool, names: tuple[str, ...],
         say(f"{len(machines)} diagram{'s' * (len(machines) != 1)} in {out}")
 
 
-def _drawn(machine: m.Machine, form: str) -> str | bytes | Diagnostic:
+def _marks(model: m.Model, machines: list[m.Machine], overlay: str | None) -> dict[str, Overlay]:
+    if overlay is None:
+        return {}
+    from fsmdsl.report.coverage import reached
+
+    return reached(model, machines, overlay)
+
+
+def _drawn(machine: m.Machine, form: str, marks: Overlay | None) -> str | bytes | Diagnostic:
     if form in TEXTS:
-        return TEXTS[form][1](machine)
-    graph: Graph = graph_of(machine)
+        return TEXTS[form][1](machine, marks)
+    graph: Graph = graph_of(machine, marks)
     kind: Any = form
     return picture(graph, kind)
 

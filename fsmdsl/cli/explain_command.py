@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from fsmdsl.cli.common import format_option, misuse, paint, say, say_json
+from fsmdsl.cli.completing import rule_names
 from fsmdsl.diagnostics import Rule, did_you_mean
 
 
 @click.command("explain")
-@click.argument("code", required=False)
+@click.argument("code", required=False, shell_complete=rule_names)
 @format_option
 def command(code: str | None, form: str) -> None:
     """Explain a rule by its code (FSM201) or name; without one, list all rules."""

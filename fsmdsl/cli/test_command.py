@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
-from fsmdsl.cli.common import (
-    FINDINGS,
-    documented_option,
-    format_option,
-    model_or_exit,
-    paint,
-    paths_argument,
-    say,
-    say_json,
-)
-from fsmdsl.explore import lines, play
-from fsmdsl.report.exploration import played
+from fsmdsl import model as m
+from fsmdsl.cli.common import FINDINGS, documented_option, model_or_exit, paint, paths_argument
+from fsmdsl.cli.printing import Printing, printing, printing_options
+from fsmdsl.explore import Played, lines, play
+from fsmdsl.report.formats.gather import from_test
 from fsmdsl.report.frames import frame
 
 
@@ -25,36 +19,40 @@ from fsmdsl.report.frames import frame
 @paths_argument
 @documented_option
 @click.option("--verbose", "-v", is_flag=True, help="Print every scenario with its run.")
-@format_option
-def command(paths: tuple[str, ...], as_documented: bool, verbose: bool, form: str) -> None:
+@printing_options
+def command(
+    paths: tuple[str, ...], as_documented: bool, verbose: bool, form: str | None, outputs: tuple[Path, ...]
+) -> None:
     """Run the scenarios of specs: worked examples, step by step."""
-    model = model_or_exit(paths, form, as_documented=as_documented)
+    out = printing(form, outputs)
+    model = model_or_exit(paths, out, as_documented=as_documented)
     done = [play(model, scenario) for scenario in model.scenarios.values()]
-    failed = [x for x in done if not x.passed]
-    gone = [(f"{x.name}.{y.name}", y) for x in model.modules for y in x.left_out]
-    if form == "json":
-        counts = {"passed": len(done) - len(failed), "failed": len(failed)}
-        left = [
-            {"name": y.name, "module": x.name, "title": y.title, "why": y.why}
-            for x in model.modules
-            for y in x.left_out
-        ]
-        say_json("test", {**counts, "scenarios": [played(x) for x in done], "left_out": left})
-        sys.exit(FINDINGS if failed else 0)
+    failed = sum(not x.passed for x in done)
     for x in done:
-        if verbose or not x.passed:
-            word = paint("passes", "good") if x.passed else paint("fails ", "error")
-            say(f"{word}  {x.scenario.qualified}  {paint(x.scenario.title, 'quiet')}")
-            say("\n".join(f"    {line}" for line in lines(x.trace)))
-        if x.failure is not None:
-            say(frame(x.failure, paint))
+        _tell(out, x, verbose)
+    told = _tally(len(done), failed)
+    _left_out(out, model, verbose, told)
+    out.finish(lambda: from_test(model, done, click.unstyle(told)))
+    sys.exit(FINDINGS if failed else 0)
+
+
+def _tell(out: Printing, x: Played, verbose: bool) -> None:
+    if verbose or not x.passed:
+        word = paint("passes", "good") if x.passed else paint("fails ", "error")
+        out.say(f"{word}  {x.scenario.qualified}  {paint(x.scenario.title, 'quiet')}")
+        out.say("\n".join(f"    {line}" for line in lines(x.trace)))
+    if x.failure is not None:
+        out.say(frame(x.failure, paint))
+
+
+def _left_out(out: Printing, model: m.Model, verbose: bool, told: str) -> None:
+    gone = [(f"{x.name}.{y.name}", y) for x in model.modules for y in x.left_out]
     for name, y in gone if verbose else ():
-        say(f"{paint('left out', 'warning')}  {name}  {paint(y.title, 'quiet')}\n    {y.why}")
-    say(_tally(len(done), len(failed)))
+        out.say(f"{paint('left out', 'warning')}  {name}  {paint(y.title, 'quiet')}\n    {y.why}")
+    out.say(told)
     if gone:
         hint = "" if verbose else "; `--verbose` names them"
-        say(f"{len(gone)} left out, for they speak of what only amendments declare{hint}")
-    sys.exit(FINDINGS if failed else 0)
+        out.say(f"{len(gone)} left out, for they speak of what only amendments declare{hint}")
 
 
 def _tally(done: int, failed: int) -> str:

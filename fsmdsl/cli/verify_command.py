@@ -12,23 +12,22 @@ from fsmdsl import syntax as s
 from fsmdsl.cli.common import (
     FINDINGS,
     documented_option,
-    format_option,
     misuse,
     model_or_exit,
     paint,
     paths_argument,
-    say,
-    say_json,
     write,
 )
 from fsmdsl.cli.common import chosen as specs
+from fsmdsl.cli.completing import system_names
+from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.cli.progress import clear, progress
 from fsmdsl.cli.ranks import agreed_code, is_first, several, together
 from fsmdsl.diagnostics import Severity, did_you_mean
 from fsmdsl.explore import Exploration, Keeping, Limits, Means, diagnostics, explore
 from fsmdsl.explore.retell import shortest, simplest
-from fsmdsl.report.data import diagnostic
-from fsmdsl.report.exploration import details, exploration, summary, verdict
+from fsmdsl.report.exploration import details, summary, verdict
+from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.frames import frame
 from fsmdsl.settings import setting
 
@@ -39,7 +38,14 @@ BOUNDED = 3
 @click.command("verify")
 @paths_argument
 @documented_option
-@click.option("--system", "names", multiple=True, metavar="NAME", help="Only this system (may be repeated).")
+@click.option(
+    "--system",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=system_names,
+    help="Only this system (may be repeated).",
+)
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
 @click.option("--max-states", type=click.IntRange(1), help="Stop at so many states.")
 @click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Stop after so long, for each system.")
@@ -61,7 +67,7 @@ BOUNDED = 3
     "--save-every", type=click.FloatRange(0), default=60.0, show_default=True, metavar="SECONDS", help="How often."
 )
 @click.option("--resume", type=click.Path(path_type=Path), help="A folder in which a search was kept: go on with it.")
-@format_option
+@printing_options
 @together
 def command(
     paths: tuple[str, ...],
@@ -81,43 +87,44 @@ def command(
     save: Path | None,
     save_every: float,
     resume: Path | None,
-    form: str,
+    form: str | None,
+    outputs: tuple[Path, ...],
 ) -> None:
     """Explore every state of the systems in specs, and report what is violated, with the simplest run to it.
 
     Exit codes: 0 all holds, 1 something is violated, 2 misuse, 3 a limit was reached first, or something could not be
     checked.
     """
-    model = model_or_exit(paths, form, as_documented=as_documented, settings=_settings(settings))
-    chosen = _one(_chosen(model, names), form) if by_hand else _chosen(model, names)
+    out = printing(form, outputs)
+    model = model_or_exit(paths, out, as_documented=as_documented, settings=settings_of(settings))
+    chosen = _one(_chosen(model, names), out) if by_hand else _chosen(model, names)
     limits = Limits(max_states, max_seconds, None if max_memory is None else int(max_memory * 10**9))
     means = Means(workers=workers, symmetry=not no_symmetry)
     keeping = None if save is None and resume is None else Keeping(save, resume, save_every)
     done: list[Exploration] = []
     for system in chosen:
-        x = explore(model, system, limits, progress(system.qualified) if form == "text" else None, means, keeping)
+        x = explore(model, system, limits, progress(system.qualified) if out.speaks else None, means, keeping)
         x = shortest(x) if as_shortest or not is_first() else simplest(x, model)
         done.append(x)
         if charts is not None and is_first():
             _draw(x, charts)
-        if form == "text":
+        if out.speaks:
             clear()
-            say(summary(x, paint))
-            for line in () if by_hand else details(x, model, paint, every=every):
-                say(line)
+        out.say(summary(x, paint))
+        for line in () if by_hand else details(x, model, paint, every=every):
+            out.say(line)
     found = diagnostics(*done, others=[y for y in model.systems.values() if y not in chosen])
-    if form == "text" and not by_hand:
-        for d in (d for d in found if d.severity is Severity.WARNING):
-            say(f"\n{frame(d, paint)}".rstrip("\n"))
-    replays = [] if replay is None or not is_first() else _write_replays(done, model, replay, form)
+    for d in () if by_hand else (d for d in found if d.severity is Severity.WARNING):
+        out.say(f"\n{frame(d, paint)}".rstrip("\n"))
+    replays = [] if replay is None or not is_first() else _write_replays(done, model, replay, out)
     if by_hand:
-        _walk(done[0], model, f"{' '.join(specs(paths))}{' --as-documented' * as_documented}")
-    if form == "json":
-        told = {} if replay is None else {"replays": replays}
-        systems = [exploration(x, model) for x in done]
-        say_json("verify", {"systems": systems, "diagnostics": [diagnostic(d) for d in found], **told})
-    elif not done:
-        say("no system to explore: a `system` says how many instances of the machines there are")
+        rest = f"{' '.join(specs(paths))}{' --as-documented' * as_documented}"
+        _walk(done[0], model, rest, own=bool(settings))
+    if not done:
+        out.say("no system to explore: a `system` says how many instances of the machines there are")
+    told = {} if replay is None else {"replays": replays}
+    if is_first():
+        out.finish(lambda: from_verify(done, model, found, told))
     sys.exit(agreed_code(_exit_code(done)))
 
 
@@ -132,21 +139,20 @@ def _draw(x: Exploration, folder: Path) -> None:
         write(folder / f"{x.system.qualified}-{n + 1}-{anchor(v.kind, v.name)}.svg", as_svg(violation(title, v)))
 
 
-def _write_replays(done: list[Exploration], model: m.Model, folder: Path, form: str) -> list[str]:
+def _write_replays(done: list[Exploration], model: m.Model, folder: Path, out: Printing) -> list[str]:
     """The tests written."""
     from fsmdsl.cli.replays import write_replays
 
     tests = [str(path) for path in write_replays(done, model, folder)]
-    if form == "text":
-        count = f"{len(tests)} test{'s' * (len(tests) != 1)}"
-        say(f"{count} in {folder}; `pytest {folder}` replays them" if tests else "no violation has a run to replay")
+    count = f"{len(tests)} test{'s' * (len(tests) != 1)}"
+    out.say(f"{count} in {folder}; `pytest {folder}` replays them" if tests else "no violation has a run to replay")
     return tests
 
 
-def _one(found: list[m.System], form: str) -> list[m.System]:
+def _one(found: list[m.System], out: Printing) -> list[m.System]:
     """The system to walk through."""
-    if form != "text":
-        misuse("`--explore` is for a person: it has no `--format json`")
+    if out.formal or out.files:
+        misuse(f"`--explore` is for a person: it has no `{'--output' if out.files else f'--format {out.form}'}`")
     if several():
         misuse("`--explore` is for one process")
     if len(found) != 1:
@@ -155,10 +161,12 @@ def _one(found: list[m.System], form: str) -> list[m.System]:
     return found
 
 
-def _walk(x: Exploration, model: m.Model, rest: str) -> None:
-    from fsmdsl.cli.walkthrough import walkthrough
+def _walk(x: Exploration, model: m.Model, rest: str, *, own: bool) -> None:
+    from fsmdsl.cli.walkthrough import Known, walkthrough
+    from fsmdsl.simulation import begin
 
-    walkthrough(x, model, lambda path: f"fsm test {path} {rest}")
+    known = [Known(v.shown, v.outcome, v.trace) for v in x.verdicts if v.trace is not None]
+    walkthrough(begin(model, x.system), known, lambda path: f"fsm test {path} {rest}", own=own)
     sys.exit(0)
 
 
@@ -167,7 +175,8 @@ def _exit_code(done: list[Exploration]) -> int:
     return FINDINGS if "violated" in verdicts else BOUNDED if "bounded" in verdicts else 0
 
 
-def _settings(given: tuple[str, ...]) -> dict[str, s.Expr]:
+def settings_of(given: tuple[str, ...]) -> dict[str, s.Expr]:
+    """The values of `--set`."""
     try:
         return dict(setting(text) for text in given)
     except ValueError as error:

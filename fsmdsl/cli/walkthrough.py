@@ -1,74 +1,87 @@
-"""`fsm verify --explore`: a person walks from state to state, in the terminal or through a pipe."""
+"""A person walks through a system in the terminal or through a pipe: `fsm simulate`, and `fsm verify --explore`."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
-from fsmdsl import model as m
 from fsmdsl.cli.common import paint, say
-from fsmdsl.explore import Entry, Exploration, Trace, Verdict
-from fsmdsl.explore.explain import explain
+from fsmdsl.cli.typed import Typed, short
+from fsmdsl.explore import Trace, lines
+from fsmdsl.explore.refused import fault_told
 from fsmdsl.explore.story import tree
 from fsmdsl.explore.trace import world_lines
 from fsmdsl.report.as_scenario import as_scenario
-from fsmdsl.step import FaultError, Step, TooManyValuesError, Universe, World, describe, enabled, fire, holds
-from fsmdsl.step.evaluate import Frame
+from fsmdsl.simulation import Choice, Session, asked, called, matching, offered, why_not
+from fsmdsl.step import describe
 
 MOST = 40
 """More steps than this are not listed unless asked for."""
 
 HELP = """\
-  NUMBER      take that step             back        undo the last step
-  goto N      state N of the trace       trace N     another trace; alone: list them
-  list TEXT   the steps with TEXT        why         what must hold, and whether it does here
-  save FILE   the run as a scenario      quit        stop"""
+  NUMBER or TEXT    take that step; TEXT may be a part that only one has
+  undo, back [N]    undo the last step, or the last N     redo       take it again
+  goto N            state N of the run or trace           trace N    another trace; alone: list them
+  list [TEXT]       all steps, or those with TEXT         run        the run so far
+  why               what must hold, and whether it does   why EVENT  why it is not possible here
+  save NAME [FILE]  the run as a scenario                 quit       stop (or Ctrl-D)"""
+
+_MARKS = {"timer": "timer", "answer": "answer", "delivery": "message", "loss": "message", "repetition": "message"}
+"""What is not an event; a crash and a recovery say so themselves."""
 
 
-def walkthrough(x: Exploration, model: m.Model, hint: Callable[[Path], str]) -> None:
-    """Walk until the person stops or the input ends. `hint`: the command that runs a scenario saved to a file."""
-    walk = _Walk(Universe(model, x.system), [v for v in x.verdicts if v.trace is not None], hint)
-    say(f"walking through {x.system.qualified}; `help` says how")
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A run that was found before, and what it shows."""
+
+    shown: str
+    outcome: str
+    trace: Trace
+
+
+def walkthrough(session: Session, known: Sequence[Known], hint: Callable[[Path], str], *, own: bool = False) -> None:
+    """Walk until the person stops or the input ends. `hint`: the command that runs a scenario saved to a file; `own`:
+    such a scenario has instances of its own, for the text declares other sizes."""
+    walk = _Walk(session, known, hint, own)
+    say(f"walking through {called(session.universe.system, session.universe.model)}; `help` says how")
+    if session.universe.fault is not None:
+        say(f"it cannot begin as declared: {session.universe.fault.message}")
     walk.show_traces()
     walk.show()
+    typed = Typed(walk.words)
     try:
-        while (line := _line()) is not None and not walk.obey(line):
+        while (line := typed.line()) is not None and not walk.obey(line):
             pass
     except KeyboardInterrupt:
         say()
 
 
-def _line() -> str | None:
-    """What the person says next; None at the end of the input."""
-    click.echo("> ", nl=False)
-    line = b"" if sys.stdin is None else sys.stdin.buffer.readline()
-    text = line.decode("utf-8", errors="replace").strip()
-    typed = line and sys.stdin.isatty()
-    if not typed:
-        # Nobody has typed it: an answer without its question is hard to read.
-        say(_short(text))
-    return text if line else None
-
-
 class _Walk:
-    """Where the person is: the run so far."""
+    """Where the person is."""
 
-    def __init__(self, universe: Universe, found: list[Verdict], hint: Callable[[Path], str]) -> None:
-        self.universe, self.found, self.hint = universe, found, hint
-        self.run: list[Entry] = []
-        self.chosen = next((n for n, v in enumerate(found) if v.outcome == "violated"), 0)
+    def __init__(self, session: Session, known: Sequence[Known], hint: Callable[[Path], str], own: bool) -> None:
+        self.session, self.known, self.hint, self.own = session, known, hint, own
+        self.universe = session.universe
+        self.chosen = next((n for n, x in enumerate(known) if x.outcome == "violated"), 0)
         """The trace whose states `goto` means."""
+        self.commands: dict[str, Callable[[str], None]] = {
+            "": lambda _: self.show(),
+            "help": lambda _: say(HELP),
+            "list": lambda rest: self.offer(rest, every=True),
+            "run": lambda _: say("\n".join(lines(self.session.trace))),
+            "back": self.back,
+            "undo": lambda _: self.back(""),
+            "redo": lambda _: self.redo(),
+            "goto": self.goto,
+            "trace": self.choose,
+            "why": self.why,
+            "save": self.save,
+        }
 
-    @property
-    def world(self) -> World:
-        return self.run[-1].world if self.run else self.universe.start
-
-    @property
-    def trace(self) -> Trace:
-        return Trace(self.universe, self.universe.start, tuple(self.run))
+    def words(self) -> list[str]:
+        """What could be typed here."""
+        return [*(x for x in self.commands if x), "quit", *(c.text for c in self.choices())]
 
     def obey(self, line: str) -> bool:
         """Do what a line says; True: stop."""
@@ -76,169 +89,163 @@ class _Walk:
         rest = rest.strip()
         if word in ("quit", "q", "exit"):
             return True
-        known: dict[str, Callable[[], None]] = {
-            "": self.show,
-            "help": lambda: say(HELP),
-            "list": lambda: self.offer(rest, every=True),
-            "back": self.back,
-            "goto": lambda: self.goto(rest),
-            "trace": lambda: self.choose(rest),
-            "why": self.why,
-            "save": lambda: self.save(rest),
-        }
-        if word.isdecimal() and not rest:
-            self.take(word)
-        elif word in known:
-            known[word]()
+        if line.isdecimal():
+            self.take_numbered(line)
+        elif word in self.commands:
+            self.commands[word](rest)
         else:
-            say(f"there is no `{_short(word)}` here; `help` says what there is")
+            self.take_named(line)
         return False
 
     # Showing
 
     def show(self) -> None:
         """Where everything is, and what can come next."""
-        self._drop_failure()
-        before = self.run[-2].world if len(self.run) > 1 else self.universe.start
-        last = f", after {describe(self.universe, self.run[-1].step, before)}" if self.run else ""
-        say(paint(f"state {len(self.run)}{last}", "strong"))
-        for line in world_lines(self.universe, self.world):
+        self.session = self.session.settled()
+        last, before = self.session.last, self.session.before
+        after = f", after {describe(self.universe, last.step, before)}" if last is not None else ""
+        say(paint(f"state {self.session.at}{after}", "strong"))
+        for line in world_lines(self.universe, self.session.world):
             say(f"  {line}")
         self.offer()
 
     def offer(self, wanted: str = "", *, every: bool = False) -> None:
         """The enabled steps by number, or those with a text in them."""
-        steps = self.steps()
-        shown = [(n, describe(self.universe, s, self.world)) for n, s in enumerate(steps, 1)]
-        matching = [(n, text) for n, text in shown if wanted in text]
-        for n, text in matching if every else matching[:MOST]:
-            say(f"  {n:>4}  {text}")
+        found = self.choices(told=True)
+        matching = [c for c in found if wanted in c.text]
+        for c in matching if every else matching[:MOST]:
+            say(f"  {c.number:>4}  {c.text}{_marks(c)}")
         if len(matching) > MOST and not every:
             say(f"        and {len(matching) - MOST:,} more; `list` shows all, `list TEXT` those with a text in them")
-        elif steps and not matching:
-            say(f"none of the {len(steps):,} steps has `{_short(wanted)}` in it")
+        elif found and not matching:
+            say(f"none of the {len(found):,} steps has `{short(wanted)}` in it")
 
-    def steps(self) -> list[Step]:
-        """What can come next; where that cannot be said, why."""
-        try:
-            found = enabled(self.universe, self.world)
-        except FaultError as error:
-            say(f"the environment has no value here: {error.fault.message} ({error.fault.kind})")
-        except TooManyValuesError as error:
-            say(f"the environment would have to choose among {error}")
-        else:
-            if not found:
-                say("no step leads on from here; `back` undoes the last")
-            return found
-        return []
+    def choices(self, *, told: bool = False) -> tuple[Choice, ...]:
+        """What can come next; where that cannot be said, `told` says why."""
+        found = offered(self.universe, self.session.world)
+        if told and found.problem is not None:
+            say(found.problem)
+        elif told and not found.choices:
+            say("no step leads on from here; `back` undoes the last")
+        return found.choices
 
     # Walking
 
-    def take(self, number: str) -> None:
-        """A step by its number. One that fails leaves everything as it is, and is only told."""
-        steps = self.steps()
-        if not 1 <= int(number[:9]) <= len(steps):
-            say(f"there is no step {number[:9]}: they go from 1 to {len(steps)}" if steps else "there is no step")
-            return
-        self._drop_failure()
-        before, step = self.world, steps[int(number[:9]) - 1]
-        result = fire(self.universe, before, step)
-        entry = Entry(step, result.cascade, result.world, result.fault)
-        self.run.append(entry)
-        for line in tree(self.universe, entry, before):
-            say(f"  {line}")
-        if result.fault is None:
-            self.show()
+    def take_numbered(self, number: str) -> None:
+        """A step by its number."""
+        found = self.choices(told=True)
+        fitting = matching(found, number) if number.isascii() else []
+        if fitting:
+            self.take(fitting[0])
         else:
-            say("everything is as it was before; another step, or `save` to keep this")
+            say(f"there is no step {number[:9]}: they go from 1 to {len(found)}" if found else "there is no step")
 
-    def _drop_failure(self) -> None:
-        """A step that failed has not happened."""
-        if self.run and self.run[-1].fault is not None:
-            self.run.pop()
+    def take_named(self, text: str) -> None:
+        """A step by its text, or by a part of it."""
+        fitting = matching(self.choices(), text)
+        if len(fitting) == 1:
+            self.take(fitting[0])
+        elif fitting:
+            say(f"`{short(text)}` may be any of these; say more, or its number")
+            for c in fitting[:MOST]:
+                say(f"  {c.number:>4}  {c.text}{_marks(c)}")
+        else:
+            say(f"there is no `{short(text)}` here; `help` says what there is, `why {short(text)}` why not")
 
-    def back(self) -> None:
-        """Undo the last step."""
-        if not self.run:
-            say("this is the beginning")
+    def take(self, choice: Choice) -> None:
+        """One step further. One that fails leaves everything as it is, and is only told."""
+        self.session = self.session.took(choice.step)
+        last = self.session.last
+        assert last is not None
+        for line in tree(self.universe, last, self.session.before):
+            say(f"  {line}")
+        if last.fault is None:
+            self.show()
             return
-        self.run.pop()
-        self.show()
+        for line in fault_told(self.universe, last.fault)[1:]:
+            say(f"    {line}")
+        say("everything is as it was before; another step, or `save` to keep this")
+
+    def back(self, count: str) -> None:
+        """Undo the last step, or so many."""
+        if count and not count.isdecimal():
+            say("`back N`: how many steps?")
+        elif not self.session.at:
+            say("this is the beginning")
+        else:
+            self.session = self.session.undone(int(count[:9] or 1))
+            self.show()
+
+    def redo(self) -> None:
+        """Take the step again that was undone last."""
+        if self.session.at == len(self.session.entries):
+            say("no step has been undone")
+        else:
+            self.session = self.session.redone()
+            self.show()
 
     def goto(self, number: str) -> None:
-        """A state of the chosen trace."""
-        if not self.found:
-            say("no trace was found: nothing is violated")
+        """A state of the chosen trace; without traces, of this run."""
+        trace = self.known[self.chosen].trace if self.known else self.session.whole
+        last = sum(e.fault is None for e in trace.entries)
+        if not number.isdecimal() or int(number[:9]) > last:
+            say(f"`goto N`: the states of this {'trace' if self.known else 'run'} go from 0 to {last}")
             return
-        trace = self.found[self.chosen].trace
-        assert trace is not None
-        states = [e for e in trace.entries if e.fault is None]
-        if not number.isdecimal() or int(number[:9]) > len(states):
-            say(f"`goto N`: the states of this trace go from 0 to {len(states)}")
-            return
-        self.run = states[: int(number[:9])]
+        self.session = self.session.along(trace, int(number[:9]))
         self.show()
 
     # Traces
 
     def show_traces(self) -> None:
         """What was found, by number."""
-        for n, v in enumerate(self.found):
-            assert v.trace is not None
+        for n, x in enumerate(self.known):
             mark = "*" if n == self.chosen else " "
-            count = len(v.trace.entries)
-            say(f" {mark} trace {n + 1}: {v.outcome}, {v.shown}, {count} step{'s' * (count != 1)}")
+            count = len(x.trace.entries)
+            say(f" {mark} trace {n + 1}: {x.outcome}, {x.shown}, {count} step{'s' * (count != 1)}")
 
     def choose(self, number: str) -> None:
         """The trace that `goto` means from now on."""
-        if not number:
+        if not self.known:
+            say("no trace was found: nothing is violated" if not number else "there are no traces here")
+        elif not number:
             self.show_traces()
-        elif number.isdecimal() and 1 <= int(number[:9]) <= len(self.found):
+        elif number.isdecimal() and 1 <= int(number[:9]) <= len(self.known):
             self.chosen = int(number[:9]) - 1
             self.show_traces()
         else:
-            say(f"there is no trace {_short(number)}; there are {len(self.found)}")
+            say(f"there is no trace {short(number)}; there are {len(self.known)}")
 
     # Asking and keeping
 
-    def why(self) -> None:
-        """Every invariant, and each `reachable`: is it so here, and why not?"""
-        system, machines = self.universe.system, self.universe.machines
-        for x in system.invariants:
-            self._judge(x, x.name, [None])
-        for machine in dict.fromkeys(machines):
-            for x in machine.invariants:
-                self._judge(x, f"{machine.name}: {x.name}", [n for n, y in enumerate(machines) if y is machine])
-        for r in system.reachables:
-            say(f"  {'yes' if self._holds(r.condition, None) else 'no':<5}  reachable {r.name}")
-        if not (system.invariants or system.reachables or any(x.invariants for x in machines)):
+    def why(self, event: str) -> None:
+        """Every invariant and `reachable`: is it so here, and why not? Or why an event is not possible."""
+        if event:
+            for line in why_not(self.universe, self.session.world, event):
+                say(f"  {short(line, 400)}")
+            return
+        found = asked(self.universe, self.session.world)
+        for a in found:
+            if a.kind == "reachable":
+                say(f"  {'yes' if a.holds else 'no':<5}  reachable {a.name}")
+                continue
+            say(f"  {paint('holds', 'good') if a.holds else paint('fails', 'error')}  invariant {a.name}")
+            for line in a.why:
+                say(f"         {line}")
+        if not found:
             say("nothing is asked of this system")
 
-    def _judge(self, x: m.Invariant, name: str, instances: Sequence[int | None]) -> None:
-        """An invariant of the system, or of all instances of a machine."""
-        failing = [n for n in instances if not self._holds(x.condition, n)]
-        say(f"  {paint('fails', 'error') if failing else paint('holds', 'good')}  invariant {name}")
-        for n in failing:
-            whose = "" if n is None else f"in {self.universe.name(n)}: "
-            for line in explain(Frame(self.universe, self.world, n), x.condition):
-                say(f"         {whose}{line}")
-
-    def _holds(self, condition: m.Expr, instance: int | None) -> bool:
-        try:
-            return holds(self.universe, self.world, condition, instance=instance)
-        except FaultError:
-            return False
-
-    def save(self, name: str) -> None:
+    def save(self, rest: str) -> None:
         """The run as a scenario in a file that is not there yet."""
-        path = Path(name if name.endswith(".fsm") else f"{name}.fsm")
+        name, _, file = rest.partition(" ")
+        target = file.strip() or name
+        path = Path(target if target.endswith(".fsm") else f"{target}.fsm")
         if not name:
-            say("`save FILE`: which file?")
+            say("`save NAME [FILE]`: what is it called?")
             return
-        script = as_scenario(self.trace, path.stem)
+        script = as_scenario(self.session.trace, Path(name).name.removesuffix(".fsm"), own=self.own)
         try:
-            with path.open("x", encoding="utf-8") as file:
-                file.write(script.text)
+            with path.open("x", encoding="utf-8") as written:
+                written.write(script.text)
         except FileExistsError:
             say(f"`{path}` is there already; choose another name")
             return
@@ -250,7 +257,8 @@ class _Walk:
         say(f"saved; `{self.hint(path)}` runs it")
 
 
-def _short(text: str) -> str:
-    """What a person typed, as a message can show it."""
-    text = "".join(c if c.isprintable() else "·" for c in text)
-    return text if len(text) <= 40 else f"{text[:39]}…"
+def _marks(c: Choice) -> str:
+    """What sets a step apart from an event that goes well."""
+    marks = [_MARKS[c.kind]] if c.kind in _MARKS else []
+    marks += [f"would fail: {c.fault.kind}"] if c.fault is not None else []
+    return paint(f"   [{', '.join(marks)}]", "error" if c.fault is not None else "quiet") if marks else ""

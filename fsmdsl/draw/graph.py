@@ -45,6 +45,8 @@ class Label:
     line: Line
     tooltip: str
     mark: Mark | None = None
+    transitions: tuple[int, ...] = ()
+    """The indexes of all that it stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,8 @@ class _Pen:
         name = f"{self._prefix}transition-{same[0].transition.index}"
         self._given[name] += 1
         again = self._given[name]
-        return Label(name if again == 1 else f"{name}-{again}", *row, tooltip, self.mark(same))
+        indexes = tuple(dict.fromkeys(a.transition.index for a in same))
+        return Label(name if again == 1 else f"{name}-{again}", *row, tooltip, self.mark(same), indexes)
 
     def mark(self, stands_for: Iterable[Arrow]) -> Mark | None:
         """One mark for several transitions: the strongest, with the note if they share one."""

@@ -6,9 +6,13 @@ down. Different versions of Graphviz draw differently, so nothing here is compar
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import Literal
 
@@ -67,6 +71,14 @@ graph = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode("utf-8"))
 sys.stdout.buffer.write(graph.draw(format=form, prog="dot", args=" ".join(arguments)))
 """
 
+_LIBRARY_AGAIN = """
+import json, sys, pygraphviz
+drawn = []
+for text, form in json.loads(sys.stdin.buffer.read()):
+    drawn.append(pygraphviz.AGraph(string=text).draw(format=form, prog="dot").decode("utf-8"))
+sys.stdout.buffer.write(json.dumps(drawn).encode("utf-8"))
+"""
+
 
 def picture(graph: Graph, form: Picture, direction: Direction = "TB") -> bytes | Diagnostic:
     """The graph as a picture, with a legend; SVG is ready to stand in a page."""
@@ -76,7 +88,45 @@ def picture(graph: Graph, form: Picture, direction: Direction = "TB") -> bytes |
     return restyled(drawn.decode("utf-8"), f"State machine {graph.name}").encode("utf-8")
 
 
-def rendered(text: str, form: Picture) -> bytes | Diagnostic:
+def pictures(graphs: Sequence[Graph]) -> list[str | Diagnostic]:
+    """Several graphs as SVG, side by side."""
+    drawn = rendered_together([(dot(g), "svg") for g in graphs])
+    named = zip(graphs, drawn, strict=True)
+    return [d if isinstance(d, Diagnostic) else restyled(d, f"State machine {g.name}") for g, d in named]
+
+
+def rendered_together(listed: Sequence[tuple[str, str]]) -> list[str | Diagnostic]:
+    """What Graphviz makes of several texts in its language, each with the format that is asked for (one of text).
+
+    The library takes longer to start than to draw, so each processor starts it once.
+    """
+    with ThreadPoolExecutor() as pool:
+        if shutil.which("dot") is None and find_spec("pygraphviz") is not None and len(listed) > 1:
+            shares = min(os.cpu_count() or 1, len(listed))
+            dealt = pool.map(_batch, (listed[n::shares] for n in range(shares)))
+            by_share = [iter(x) for x in dealt]
+            return [next(by_share[n % shares]) for n in range(len(listed))]
+        return list(pool.map(_alone, listed))
+
+
+def _alone(asked: tuple[str, str]) -> str | Diagnostic:
+    drawn = rendered(*asked)
+    return drawn if isinstance(drawn, Diagnostic) else drawn.decode("utf-8")
+
+
+def _batch(listed: Sequence[tuple[str, str]]) -> list[str | Diagnostic]:
+    """Drawn one after the other in one process; if that ends badly, each in its own, to see which is at fault."""
+    command = [sys.executable, "-P", "-c", _LIBRARY_AGAIN]
+    asked = json.dumps(listed).encode("utf-8")
+    try:
+        done = subprocess.run(command, input=asked, capture_output=True, timeout=PATIENCE, check=False)
+        drawn = json.loads(done.stdout) if done.returncode == 0 else []
+    except (subprocess.TimeoutExpired, OSError, ValueError):
+        drawn = []
+    return drawn if len(drawn) == len(listed) else [_alone(x) for x in listed]
+
+
+def rendered(text: str, form: str) -> bytes | Diagnostic:
     """What Graphviz makes of a text in its language."""
     command = _command(form)
     if command is None:
@@ -94,9 +144,9 @@ def rendered(text: str, form: Picture) -> bytes | Diagnostic:
     return done.stdout
 
 
-def _command(form: Picture) -> list[str] | None:
+def _command(form: str) -> list[str] | None:
     """The first Graphviz that there is, and its arguments."""
-    look = [] if form == "svg" else ["-Gbgcolor=white", "-Gdpi=144"]
+    look = ["-Gbgcolor=white", "-Gdpi=144"] if form in ("png", "pdf") else []
     if program := shutil.which("dot"):
         return [program, f"-T{form}", *look]
     if find_spec("pygraphviz") is not None:

@@ -83,7 +83,7 @@ def _phrases(table: Table, state: int, kind: str) -> Iterator[str]:
 
 def _begins(table: Table, inside: str, symbol: str, kind: str) -> Iterator[str]:
     """What a symbol of a rule is called, if it can begin with a token of a kind."""
-    if symbol != kind and kind not in _firsts().get(symbol, ()):
+    if not can_begin(symbol, kind):
         return
     called = ROLES.get((inside, symbol)) or PHRASES.get(symbol)
     if called is not None:
@@ -94,6 +94,11 @@ def _begins(table: Table, inside: str, symbol: str, kind: str) -> Iterator[str]:
         for rule in table.rules:
             if rule.made == symbol and rule.symbols and rule.symbols[0] != symbol:
                 yield from _begins(table, rule.name, rule.symbols[0], kind)
+
+
+def can_begin(symbol: str, kind: str) -> bool:
+    """Whether a symbol of a rule can begin with a token of a kind."""
+    return symbol == kind or kind in _firsts().get(symbol, ())
 
 
 @cache

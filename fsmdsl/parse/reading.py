@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -11,10 +11,10 @@ from fsmdsl.build.expressions import EXPRESSIONS
 from fsmdsl.build.types import TYPES
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.parse import words
-from fsmdsl.parse.automaton import BOTTOM, Frame, advance
+from fsmdsl.parse.automaton import BOTTOM, Frame, advance, probe
 from fsmdsl.parse.recovery import HIGHEST, Place, closed, recover
 from fsmdsl.parse.rules import BAD_CHARACTER, BAD_NUMBER, DEPTH, LIMIT, MORE, TOO_DEEP, UNEXPECTED
-from fsmdsl.parse.table import load
+from fsmdsl.parse.table import Table, load
 from fsmdsl.parse.tokens import lex
 from fsmdsl.source import Source, Span
 from fsmdsl.tree import Comment, Node, Token
@@ -40,10 +40,10 @@ def read(source: Source) -> Reading:
     with uncollected():
         lexed = lex(load(), source)
         tree = _parse(source, lexed.tokens, lexed.found)
-    cut = _prune(source, tree)
+    cut = prune(source, tree)
     if not any(d.rule is TOO_DEEP for d in lexed.found):
         lexed.found.extend(TOO_DEEP.at(x, DEEP).help(SHALLOWER) for x in cut)
-    return Reading(tree, lexed.tokens, lexed.comments, _limited(source, lexed.found))
+    return Reading(tree, lexed.tokens, lexed.comments, limited(source, lexed.found))
 
 
 @contextmanager
@@ -62,43 +62,70 @@ def uncollected() -> Iterator[None]:
 
 
 def _parse(source: Source, tokens: list[Token], found: list[Diagnostic]) -> Node:
+    top, _ = go_on(source, tokens, found, BOTTOM)
+    return whole(top)
+
+
+def go_on(
+    source: Source, tokens: list[Token], found: list[Diagnostic], top: Frame, stops: Container[int] = ()
+) -> tuple[Frame, int]:
+    """Read tokens on a stack, whatever mistakes there are, up to their end or to the first place in `stops` at which
+    nothing is open and a declaration of the module begins. The stack then, and the number of the token there."""
     table = load()
-    top: Frame = BOTTOM
-    before: Frame | None = None
-    soft = table.words - words.RESERVED
     i = mistakes = 0
     while i < len(tokens):
+        top, before, i = straight_on(table, tokens, top, i, stops)
+        if i == len(tokens) or (tokens[i].start in stops and opens(table, top, tokens[i])):
+            break
+        mistake = recover(Place(table, source, tokens, i, top, before))
+        if not (mistake.diagnostic.rule is TOO_DEEP and found and found[-1].rule is TOO_DEEP):
+            found.append(mistake.diagnostic)
+        mistakes += 1
+        top, i = mistake.top, mistake.at
+        if mistakes > LIMIT:
+            i = len(tokens) - 1
+            top = closed(Place(table, source, tokens, i, top, None))
+    return top, i
+
+
+def straight_on(
+    table: Table, tokens: list[Token], top: Frame, i: int, stops: Container[int] = ()
+) -> tuple[Frame, Frame | None, int]:
+    """Read tokens on a stack up to their end, to a stop (see `go_on`), or to the first that cannot stand in its place.
+    The stack then, the one before it if a token was read, and the number of the token there."""
+    soft = table.words - words.RESERVED
+    before: Frame | None = None
+    while i < len(tokens):
         token = tokens[i]
+        if token.start in stops and opens(table, top, token):
+            break
         if token.kind in words.HOOKS and (event := words.event_of(table, top, tokens, i)) is not None:
             tokens[i : i + 1] = event
             token = tokens[i]
         if token.kind in soft:
             token = tokens[i] = replace(token, kind=words.read(table, top, tokens, i))
         after = advance(table, top, token)
-        if after is not None and after.height <= HIGHEST:
-            top, before = after, top
-            i += 1
-            continue
-        mistake = recover(Place(table, source, tokens, i, top, before))
-        if not (mistake.diagnostic.rule is TOO_DEEP and found and found[-1].rule is TOO_DEEP):
-            found.append(mistake.diagnostic)
-        mistakes += 1
-        top, i = mistake.top, mistake.at
-        before = None
-        if mistakes > LIMIT:
-            i = len(tokens) - 1
-            top = closed(Place(table, source, tokens, i, top, None))
-    return _whole(top)
+        if after is None or after.height > HIGHEST:
+            break
+        top, before = after, top
+        i += 1
+    return top, before, i
 
 
-def _whole(top: Frame) -> Node:
+def opens(table: Table, top: Frame, token: Token) -> bool:
+    """Whether a token begins a declaration of the module on a stack."""
+    after = probe(table, top, token.kind)
+    return after is not None and after.below is not None and "_member" in table.items[after.below.state]
+
+
+def whole(top: Frame) -> Node:
     """The node of the file, below its end."""
     assert top.below is not None
     assert isinstance(top.below.value, Node)
     return top.below.value
 
 
-def _prune(source: Source, tree: Node) -> list[Span]:
+def prune(source: Source, tree: Node) -> list[Span]:
     """Cut off what is below the depth limit, so that whoever follows may recurse; the places cut."""
     cut: list[Span] = []
     stack = [(tree, 0)]
@@ -126,7 +153,7 @@ def _cut(node: Node) -> bool:
     return True
 
 
-def _limited(source: Source, found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+def limited(source: Source, found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Errors in the order of the text, one for each place, and not more than anyone would read."""
     signs = {d.span.start for d in found if d.rule is BAD_CHARACTER or d.rule is BAD_NUMBER}
     found = [d for d in found if d.rule is not UNEXPECTED or d.span.start not in signs]

@@ -303,6 +303,8 @@ def _restarted_behind(place: Place, frame: Frame, i: int, reach: int) -> Frame |
 
 def _can_begin(place: Place, top: Frame, i: int, reach: int) -> bool:
     kind = place.tokens[i].kind
+    if kind == "module" and place.top.below is not None:
+        return False  # it begins a file, and nothing that was read is given up for it
     readings = (kind, "NAME") if words.is_soft(place.table, kind) else (kind,)
     for reading in readings:
         after = probe(place.table, top, reading)

@@ -46,7 +46,8 @@ def read(table: Table, top: Frame, tokens: Sequence[Token], i: int) -> str:
         word_fits = goes_on(table, as_word, tokens, i + 1, reach)
         name_fits = goes_on(table, as_name, tokens, i + 1, reach)
         if word_fits and name_fits:
-            return "NAME" if (word, tokens[i + 1].kind) in PREFERS_NAME else word
+            following = tokens[i + 1].kind if i + 1 < len(tokens) else ""
+            return "NAME" if (word, following) in PREFERS_NAME else word
         if word_fits or name_fits:
             return word if word_fits else "NAME"
     return word

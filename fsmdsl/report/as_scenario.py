@@ -11,10 +11,14 @@ from fsmdsl import model as m
 from fsmdsl.explore import Entry, Trace
 from fsmdsl.parse.words import RESERVED
 from fsmdsl.step import ChannelStep, CrashStep, EventStep, OutcomeStep, RecoverStep, TimerStep, World, describe
+from fsmdsl.step.describe import shown
 from fsmdsl.step.roster import Roster
 
 LINE = 100
 """Columns of an `expect`."""
+
+CLOSED = "closed_"
+"""What the names of systems begin with that `step.closed` makes around a machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,24 +29,28 @@ class Script:
     cut: str | None
 
 
-def as_scenario(trace: Trace, name: str) -> Script:
+def as_scenario(trace: Trace, name: str, *, own: bool = False) -> Script:
     """The steps of a run, and at its end what state everything is in.
 
     `name` becomes the name of the module and of the scenario, as far as it can be one. The scenario ends before a step
-    that no scenario can say.
+    that no scenario can say. It has instances of its own where no text declares the system, or it is not declared in
+    the sizes of this run (`own`).
     """
     roster = trace.roster
     system = roster.system
     word = _word(name)
-    imports = dict.fromkeys([system.module, *(c.module for c in roster.channels)])
+    declared = not own and roster.model.systems.get(system.qualified) is system
+    homes = [x.module for x in roster.channels] + ([] if declared else [x.module for x in roster.machines])
+    imports = dict.fromkeys([system.module, *homes])
+    of = f" of {system.qualified}" if declared else ""
     said: list[str] = []
     cut: str | None = None
     end = trace.start
     for n, (before, entry) in enumerate(trace.befores()):
-        shown = describe(roster, entry.step, before)
+        text = describe(roster, entry.step, before)
         step = _step(roster, entry, before)
-        if step is None:
-            cut = f"step {n + 1}, {shown}: a scenario cannot say this"
+        if step is None or (not declared and system.recover is not None and step in ("crash", "recover")):
+            cut = f"step {n + 1}, {text}: a scenario cannot say this"
             break
         said.append(step)
         end = entry.world
@@ -51,7 +59,8 @@ def as_scenario(trace: Trace, name: str) -> Script:
         "",
         *(f"import {x}" for x in imports),
         "",
-        f'scenario {word} "a run of {system.name}" of {system.qualified} {{',
+        f'scenario {word} "a run of {system.name.removeprefix(CLOSED)}"{of} {{',
+        *(() if declared else (f"    {x}" for x in _instances(trace))),
         *(f"    {x}" for x in said),
         *(f"    expect {x}" for x in _expected(roster, end)),
         *([f"    // the run goes on with {cut}"] if cut else []),
@@ -59,6 +68,18 @@ def as_scenario(trace: Trace, name: str) -> Script:
         "",
     ]
     return Script("\n".join(lines), cut)
+
+
+def _instances(trace: Trace) -> Iterator[str]:
+    """Each instance by itself, with the parameters and values that it begins with."""
+    roster = trace.roster
+    for n, (instance, machine) in enumerate(zip(roster.system.instances, roster.machines, strict=True)):
+        values = dict(zip((f.name for f in machine.fields), trace.start.fields[n], strict=True)) | roster.params[n]
+        types = {f.name: f.type for f in machine.fields} | {p.name: p.type for p in machine.params}
+        given = [f"{name} = {shown(roster, types[name], values[name])}" for name, _ in instance.values]
+        state = f" in {instance.state}" if instance.state != machine.initial.name else ""
+        inside = f" {{ {', '.join(given)} }}" if given else ""
+        yield f"{instance.name}: {machine.qualified}{state}{inside}"
 
 
 def _word(name: str) -> str:
@@ -86,13 +107,13 @@ def _step(roster: Roster, entry: Entry, before: World) -> str | None:
             sayable = entry.fault is None
         case _:
             assert_never(step)
-    shown = describe(roster, step, before)
+    text = describe(roster, step, before)
     if not sayable:
         return None
     if entry.fault is None:
-        return shown
+        return text
     # `none` is a word of the language, and cannot stand behind `with`.
-    return f"fails {shown}" if entry.fault.kind == "none" else f"fails {shown} with {entry.fault.kind}"
+    return f"fails {text}" if entry.fault.kind == "none" else f"fails {text} with {entry.fault.kind}"
 
 
 def _is_opaque(t: m.Type) -> bool:

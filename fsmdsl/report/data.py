@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, cast
 
 from fsmdsl import model as m
-from fsmdsl.diagnostics import Diagnostic, Severity
+from fsmdsl.diagnostics import Diagnostic, Fix, Severity
+from fsmdsl.report import shapes
 from fsmdsl.source import Span
 
 VERSION = 1
@@ -15,38 +16,42 @@ VERSION = 1
 Data = dict[str, Any]
 
 
-def document(kind: str, content: Data) -> Data:
+def document(kind: str, content: Mapping[str, object]) -> Data:
     """The envelope of every JSON document."""
     return {"kind": kind, "version": VERSION, **content}
 
 
-def place(span: Span) -> Data:
+def place(span: Span) -> shapes.Place:
     """A place in a file, lines and columns from 1."""
     line, column = span.source.position(span.start)
     end_line, end_column = span.source.position(span.end)
     return {"file": span.source.name, "line": line, "column": column, "end_line": end_line, "end_column": end_column}
 
 
-def diagnostics(found: Sequence[Diagnostic]) -> Data:
+def diagnostics(found: Sequence[Diagnostic]) -> shapes.Diagnostics:
     """What `fsm check --format json` prints."""
-    counts = {f"{s}s": sum(d.severity is s for d in found) for s in Severity}
+    errors, warnings, notes = (sum(d.severity is s for d in found) for s in sorted(Severity, reverse=True))
+    counts: shapes.Summary = {"errors": errors, "warnings": warnings, "notes": notes}
     return {"summary": counts, "diagnostics": [diagnostic(d) for d in found]}
 
 
-def diagnostic(d: Diagnostic) -> Data:
+def diagnostic(d: Diagnostic) -> shapes.Diagnostic:
     """One diagnostic."""
-    fix = None if d.fix is None else {"title": d.fix.title, "text": d.fix.replacement, **place(d.fix.span)}
     return {
         "code": d.rule.code,
         "rule": d.rule.name,
-        "severity": str(d.severity),
+        "severity": cast(Literal["error", "warning", "note"], str(d.severity)),
         "message": d.message,
         **place(d.span),
         "labels": [{"text": x.text, **place(x.span)} for x in d.labels],
         "notes": list(d.notes),
         "help": d.advice,
-        "fix": fix,
+        "fix": None if d.fix is None else _fix(d.fix),
     }
+
+
+def _fix(fix: Fix) -> shapes.Fix:
+    return {"title": fix.title, "text": fix.replacement, **place(fix.span)}
 
 
 def listing(model: m.Model, names: frozenset[str]) -> Data:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Literal, cast
 
 from fsmdsl import model as m
-from fsmdsl.explore import Exploration, Played, Verdict
+from fsmdsl.explore import Exploration, Played, Trace, Verdict
 from fsmdsl.explore import data as trace_data
 from fsmdsl.explore import lines as trace_lines
 from fsmdsl.explore.story import story
+from fsmdsl.report import shapes
 from fsmdsl.report.data import Data
 from fsmdsl.report.frames import Paint, plain
 
 _ROLES = {"holds": "good", "violated": "error", "unknown": "warning", "not checked": "quiet"}
 
 
-def verdict(x: Exploration) -> str:
+def verdict(x: Exploration) -> Literal["holds", "violated", "bounded"]:
     """The one word: `violated`, else `bounded` where a limit came first or something could not be checked, else
     `holds`."""
     if x.violations:
@@ -80,6 +82,11 @@ def _row(machine: m.Machine, found: list[m.Transition]) -> str:
 
 def exploration(x: Exploration, model: m.Model) -> Data:
     """What `fsm verify --format json` prints for a system."""
+    return dict(explored(x, model))
+
+
+def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
+    """The same, as its type says it."""
     return {
         "name": x.system.name,
         "module": x.system.module,
@@ -99,18 +106,18 @@ def exploration(x: Exploration, model: m.Model) -> Data:
     }
 
 
-def _verdict(v: Verdict) -> Data:
+def _verdict(v: Verdict) -> shapes.Verdict:
     return {
         "kind": v.kind,
         "name": v.name,
         "outcome": v.outcome,
         "basis": v.basis,
         "explanation": list(v.explanation),
-        "trace": None if v.trace is None else trace_data(v.trace),
+        "trace": None if v.trace is None else run(v.trace),
     }
 
 
-def played(x: Played) -> Data:
+def played(x: Played) -> shapes.Scenario:
     """What `fsm test --format json` prints for a scenario."""
     return {
         "name": x.scenario.name,
@@ -118,5 +125,10 @@ def played(x: Played) -> Data:
         "title": x.scenario.title,
         "passed": x.passed,
         "message": None if x.failure is None else x.failure.message,
-        "trace": trace_data(x.trace),
+        "trace": run(x.trace),
     }
+
+
+def run(trace: Trace) -> shapes.Trace:
+    """A run, with every world."""
+    return cast(shapes.Trace, trace_data(trace))

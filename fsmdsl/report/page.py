@@ -1,166 +1,70 @@
-"""The report as one HTML file: no script is needed, nothing is fetched, every text is escaped."""
+"""The report as one HTML file: nothing is fetched, every text is escaped, and without scripts all of it can be read."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+import re
 from functools import cache
 from typing import Any
 
-from fsmdsl.diagnostics import Diagnostic
-from fsmdsl.report.data import diagnostic
+from fsmdsl.report.anchors import anchor
+from fsmdsl.report.assets import fingerprint, script, style
+from fsmdsl.report.views import Report
 
+__all__ = ["anchor", "page", "prose", "script_data", "summary"]
 
-@dataclass(frozen=True, slots=True)
-class MachineView:
-    """A machine as the page shows it. `svg` is a whole `<svg>` element made by `draw`, or empty; `rows` are
-    `data.row`s with `doc`; `matrix` has a row a state, a cell an event: `handled`,
-    `guarded` (handled where a guard holds), `ignored` or `error`."""
+STYLES = ("theme.css", "report.css", "stepper.css")
+SCRIPTS = ("panzoom.js", "space.js", "stepper.js", "report.js")
 
-    name: str
-    display: str
-    doc: str
-    svg: str
-    rows: Sequence[dict[str, Any]]
-    events: Sequence[str]
-    matrix: Sequence[tuple[str, Sequence[str]]]
-    amendments: Sequence[tuple[str, str]]
-    """Each row or declaration that is amended, and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictView:
-    """`outcome`: `holds`, `violated`, `not checked` or `unknown`; `basis` is what that rests on."""
-
-    name: str
-    kind: str
-    shown: str
-    """Kind and name as a sentence has them."""
-    outcome: str
-    basis: str
-    id: str
-    """Where the page shows the run."""
-    explanation: Sequence[str] = ()
-    trace: str = ""
-    chart: str = ""
-    """The sequence diagram of a run that breaks something: a whole `<svg>` element made by `draw`."""
-
-
-@dataclass(frozen=True, slots=True)
-class SystemView:
-    """A system and what exploring it found."""
-
-    name: str
-    doc: str
-    instances: str
-    states: int
-    transitions: int
-    depth: int
-    seconds: float
-    basis: str
-    verdicts: Sequence[VerdictView]
-    never_fired: Sequence[str]
-    note: str = ""
-    """What could have been faster, and why it was not."""
-    levels: str = ""
-    """How many states there are at each depth: a whole `<svg>` element, or empty."""
-
-    @property
-    def violated(self) -> bool:
-        return any(v.outcome == "violated" for v in self.verdicts)
-
-
-@dataclass(frozen=True, slots=True)
-class ScenarioView:
-    name: str
-    title: str
-    passed: bool
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class LocksView:
-    """A lock order: which lock may be taken while which is held, why if the document lacks it; and who takes what."""
-
-    name: str
-    doc: str
-    pairs: Sequence[tuple[str, str, str]]
-    operations: Sequence[tuple[str, str, str]]
-    """Name, what it takes, and its doc."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleView:
-    """A module with everything in it."""
-
-    name: str
-    doc: str
-    documents: Sequence[tuple[str, str]]
-    machines: Sequence[MachineView]
-    systems: Sequence[SystemView]
-    scenarios: Sequence[ScenarioView]
-    channels: Sequence[tuple[str, str, str]] = ()
-    """Name, kind and receiver."""
-    locks: Sequence[LocksView] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """All that the page says."""
-
-    title: str
-    modules: Sequence[ModuleView]
-    found: Sequence[Diagnostic]
-    legend: str = ""
-    """An `<svg>` that explains the diagrams."""
-    version: str = ""
-
-    @property
-    def totals(self) -> dict[str, int]:
-        """Counts for the overview."""
-        machines = [x for module in self.modules for x in module.machines]
-        systems = [x for module in self.modules for x in module.systems]
-        scenarios = [x for module in self.modules for x in module.scenarios]
-        return {
-            "modules": len(self.modules),
-            "machines": len(machines),
-            "transitions": sum(len(x.rows) for x in machines),
-            "amendments": sum(len(x.amendments) for x in machines),
-            "systems": len(systems),
-            "states explored": sum(x.states for x in systems),
-            "violations": sum(v.outcome == "violated" for x in systems for v in x.verdicts),
-            "undecided": sum(v.outcome in ("unknown", "not checked") for x in systems for v in x.verdicts),
-            "scenarios": len(scenarios),
-            "failing": sum(not x.passed for x in scenarios),
-        }
+AT_FIRST = 12
+"""So many things that need attention are shown before the reader asks for all."""
 
 
 def page(report: Report) -> str:
     """The whole file."""
-    text = _template().render(report=report, found=[diagnostic(d) for d in report.found])
+    code = script(*SCRIPTS)
+    text = template("fsmdsl.report", "page.html.jinja").render(
+        report=report,
+        summary=summary(report),
+        shown_at_first=AT_FIRST,
+        style=style(*STYLES),
+        script=code,
+        script_hash=fingerprint(code),
+    )
     assert isinstance(text, str)
     return text
 
 
+def summary(report: Report) -> str:
+    """How things stand, in a sentence."""
+    totals = report.totals
+    parts = [
+        f"{totals['violations']} violated" if totals["violations"] else "",
+        f"{totals['undecided']} not decided" if totals["undecided"] else "",
+        f"{totals['failing']} of {totals['scenarios']} scenarios failing" if totals["failing"] else "",
+    ]
+    if any(parts):
+        return f"{', '.join(x for x in parts if x)}."
+    held = "Everything that was asked holds" if totals["systems"] else "No system was explored"
+    return f"{held}{', and every scenario passes' if totals['scenarios'] else ''}."
+
+
 @cache
-def _template() -> Any:
+def template(package: str, name: str) -> Any:
+    """A page's template, in the folder `templates` of a package. Whatever it is given is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("fsmdsl.report"),
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["anchor"] = anchor
     environment.filters["prose"] = prose
-    return environment.get_template("page.html.jinja")
-
-
-def anchor(*names: str) -> str:
-    """An id made of names; only letters, digits, dots and dashes."""
-    return "-".join("".join(c if (c.isalnum() and c.isascii()) or c == "." else "-" for c in n) for n in names)
+    environment.filters["paragraphs"] = paragraphs
+    environment.filters["script_data"] = script_data
+    return environment.get_template(name)
 
 
 def prose(text: str) -> Any:
@@ -172,3 +76,27 @@ def prose(text: str) -> Any:
         return escape(text)
     shown = (Markup("<code>{}</code>").format(p) if i % 2 else escape(p) for i, p in enumerate(parts))
     return Markup("").join(shown)
+
+
+_LISTED = re.compile(r"\s*([-*•]|\d+[.)])\s|\s{4}")
+"""How a line begins that is not the rest of the one before."""
+
+
+def paragraphs(text: str) -> Any:
+    """A doc comment of several lines: lines flow, an empty one ends a paragraph, an item of a list begins a line."""
+    from markupsafe import Markup
+
+    shown = []
+    for block in re.split(r"\n\s*\n", text.strip()):
+        flowing = [line if _LISTED.match(line) else line.strip() for line in block.split("\n")]
+        joined = "".join(f"\n{line}" if n and _LISTED.match(line) else f" {line}" for n, line in enumerate(flowing))
+        shown.append(Markup('<p class="doc">{}</p>').format(prose(joined.strip())))
+    return Markup("\n").join(shown)
+
+
+def script_data(data: Any) -> Any:
+    """Data as JSON that can stand in a `<script>`: nothing in it ends the element."""
+    from markupsafe import Markup
+
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))

@@ -4,66 +4,84 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic, ordered
+from fsmdsl.parse.reading import uncollected
 from fsmdsl.resolve import bodies, modules
-from fsmdsl.resolve.lets import let_of
+from fsmdsl.resolve.lets import all_of
 from fsmdsl.resolve.locks import locks
 from fsmdsl.resolve.machines import declare
+from fsmdsl.resolve.meanings import Meaning, Use
+from fsmdsl.resolve.memory import Memory, Remembering
 from fsmdsl.resolve.rules import RULES
 from fsmdsl.resolve.scenarios import scenario
 from fsmdsl.resolve.scope import ModuleNames, Program, Scope
 from fsmdsl.resolve.systems import system
 
-__all__ = ["RULES", "Resolved", "resolve"]
+__all__ = ["RULES", "Meaning", "Memory", "Resolved", "Use", "resolve"]
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The model, if nothing was wrong, and what was wrong."""
+    """The model, if nothing was wrong, and what was wrong. Also what editors ask about, whether it was or not: the
+    declarations of each module, and what the names in the text stand for."""
 
     model: m.Model | None
     diagnostics: tuple[Diagnostic, ...]
+    names: tuple[ModuleNames, ...] = ()
+    uses: tuple[Use, ...] = ()
 
 
-def resolve(listed: Sequence[s.Module], *, as_documented: bool = False) -> Resolved:
+def resolve(listed: Sequence[s.Module], *, as_documented: bool = False, memory: Memory | None = None) -> Resolved:
     """Bind the names of all modules of a model together.
 
-    As documented, amendments are left out. Takes time in proportion to the text. See NOTE(after-errors).
+    As documented, amendments are left out. Takes time in proportion to the text; with a memory of an earlier
+    resolution, to what has changed. See NOTE(after-errors) and NOTE(memory).
     """
     program = Program(as_documented)
-    names = modules.collect(program, list(listed))
-    for machine in program.machines.values():
-        declare(machine)
-    resolved = _modules(names)
+    with uncollected():
+        names = modules.collect(program, list(listed))
+        for machine in program.machines.values():
+            declare(machine)
+        remembering = Remembering(program, memory, names)
+        resolved = _modules(names, remembering)
+    remembering.keep()
     found = tuple(ordered(program.found))
-    return Resolved(None if found else m.Model(resolved), found)
+    return Resolved(None if found else m.Model(resolved), found, tuple(names), tuple(program.uses))
 
 
-def _modules(names: list[ModuleNames]) -> tuple[m.Module, ...]:
-    machines = {n.name: tuple(bodies.machine(x) for x in n.machines.values()) for n in names}
+def _modules(names: list[ModuleNames], known: Remembering) -> tuple[m.Module, ...]:
+    machines = {
+        n.name: tuple(known.made(x.decl, partial(bodies.machine, x)) for x in n.machines.values()) for n in names
+    }
     systems: dict[str, m.System] = {}
     for n in names:
         for decl in n.syntax.members:
             if isinstance(decl, s.SystemDecl):
-                made = system(n, decl)
+                made = known.made(decl, partial(system, n, decl))
                 systems.setdefault(made.qualified, made)
-    return tuple(_module(n, machines[n.name], systems) for n in names)
+    return tuple(_module(n, machines[n.name], systems, known) for n in names)
 
 
-def _module(n: ModuleNames, machines: tuple[m.Machine, ...], systems: dict[str, m.System]) -> m.Module:
+def _module(
+    n: ModuleNames, machines: tuple[m.Machine, ...], systems: dict[str, m.System], known: Remembering
+) -> m.Module:
     members = n.syntax.members
-    scenarios = (scenario(n, x, systems) for x in members if isinstance(x, s.ScenarioDecl))
-    lets = (let_of(Scope(n), n.name, name, decl.name.span) for name, decl in n.lets.items())
+    scenarios = (
+        known.made(x, partial(scenario, n, x, systems), _system_of(n, x, systems))
+        for x in members
+        if isinstance(x, s.ScenarioDecl)
+    )
     return m.Module(
         n.name,
         tuple(m.Document(x.title.text, x.location.text if x.location else None, x.doc) for x in n.syntax.sources),
         tuple(n.imports),
         modules.enums(n),
         modules.opaques(n),
-        tuple(x for x in lets if x is not None),
+        all_of(Scope(n), n.name, n.lets),
         machines,
         modules.channels(n),
         tuple(locks(n, x, n.program.as_documented) for x in members if isinstance(x, s.LocksDecl)),
@@ -74,3 +92,9 @@ def _module(n: ModuleNames, machines: tuple[m.Machine, ...], systems: dict[str, 
         tuple(next(x.path.span for x in n.syntax.imports if str(x.path) == name) for name in n.imports),
         tuple(n.left_out),
     )
+
+
+def _system_of(n: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.System]) -> m.System | None:
+    """The system whose instances a scenario takes."""
+    located = None if decl.system is None else n.at(decl.system)
+    return None if located is None else systems.get(f"{located[0].name}.{located[1]}")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.effects import Place, effects
 from fsmdsl.resolve.expressions import condition, of_type
-from fsmdsl.resolve.lets import let_of
+from fsmdsl.resolve.lets import all_of
+from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.scope import MachineNames, Scope, unknown
 from fsmdsl.resolve.states import leaves
-from fsmdsl.resolve.transitions import Numbering, transitions
+from fsmdsl.resolve.transitions import Numbering, note_event, transitions
 from fsmdsl.resolve.types import default, shown
 
 
@@ -28,9 +29,7 @@ def machine(names: MachineNames) -> m.Machine:
         names.decl.doc,
         tuple(_param(scope, x, why) for x, why in parts if isinstance(x, s.ParamDecl)),
         tuple(f for f in (_field(scope, x, why) for x, why in parts if isinstance(x, s.FieldDecl)) if f is not None),
-        tuple(
-            x for x in (let_of(scope, names.qualified, n, d.name.span) for n, d in names.lets.items()) if x is not None
-        ),
+        all_of(scope, names.qualified, names.lets),
         tuple(t for x, why in parts if isinstance(x, s.StateDecl) for t in _states(x, why, None)),
         tuple(names.events.values()),
         tuple(names.actions.values()),
@@ -44,7 +43,21 @@ def machine(names: MachineNames) -> m.Machine:
         tuple(tuple(n.span for n in x.names) for x, _ in parts if isinstance(x, s.PriorityDecl)),
     )
     _check_initial(scope, names)
+    _note_ranked(scope, names)
     return found
+
+
+def _note_ranked(scope: Scope, names: MachineNames) -> None:
+    """Keep what the names in `priority` stand for; that they stand for something is a matter of `checks`."""
+    labels = {x.label.text for x, _ in names.members if isinstance(x, s.TransitionDecl) and x.label is not None}
+    tables: tuple[tuple[Kind, Container[str]], ...] = (
+        ("event", names.events),
+        ("label", labels),
+        ("let", names.lets),
+    )
+    for ranked in (n for x, _ in names.members if isinstance(x, s.PriorityDecl) for n in x.names):
+        for kind in (k for k, known in tables if ranked.text in known):
+            scope.note(ranked, kind, names.qualified)
 
 
 # Data ----------------------------------------------------------------------------------------------------------------
@@ -155,6 +168,7 @@ def states_named(scope: Scope, names: tuple[s.Name, ...]) -> Iterator[str]:
         if n.text == "*":
             yield from (x.name.text for x in known.values() if not x.children)
         elif n.text in known:
+            scope.note(n, "state", scope.machine.qualified)
             inside = leaves(known[n.text])
             yield from (x for x in known if x in inside)
         else:
@@ -169,6 +183,7 @@ def _hooks(scope: Scope, decl: s.HookDecl, why: str | None) -> Iterator[m.Hook]:
     body = effects(Place(scope, "hook"), decl.effects)
     for n in decl.states:
         if n.text in scope.machine.states:
+            scope.note(n, "state", scope.machine.qualified)
             yield m.Hook(decl.kind, n.text, body, why, decl.span)
         else:
             scope.report(unknown("state", n.text, n.span, tuple(scope.machine.states)))
@@ -186,6 +201,7 @@ def known_event(scope: Scope, path: s.Path) -> bool:
     machine = scope.machine
     assert machine is not None
     first, *rest = (n.text for n in path.names)
+    note_event(scope, machine, path)
     if not rest and first in machine.events:
         return True
     if rest and first in machine.actions:

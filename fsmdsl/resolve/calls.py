@@ -107,19 +107,26 @@ def _locate(scope: Scope, target: s.Expr, typed: Typed) -> tuple[str, str, m.Exp
         if name in scope.locals:
             return None
         if machine is not None and name in machine.lets:
+            scope.note(target, "let", machine.qualified)
             return machine.qualified, name, None
         if system is not None and name in system.lets:
+            scope.note(target, "let", system.qualified)
             return system.qualified, name, None
         home = scope.module.home(name)
+        if name in home.lets:
+            scope.note(target, "let", home.name)
         return (home.name, name, None) if name in home.lets else None
     if not isinstance(target, s.Member):
         return None
     path = dotted(target.target)
     home_module = scope.module.imports.get(".".join(path)) if path is not None else None
     if home_module is not None and target.name.text in home_module.lets:
+        scope.module.program.note(target.target.span, "module", "", home_module.name)
+        scope.note(target.name, "let", home_module.name)
         return home_module.name, target.name.text, None
     instance = typed(scope, target.target)
     machine = machine_of(scope, bare(instance.type))
     if machine is None or target.name.text not in machine.lets:
         return None
+    scope.note(target.name, "let", machine.qualified)
     return machine.qualified, target.name.text, _opened(instance)

@@ -51,7 +51,7 @@ def _effect(place: Place, e: s.Effect) -> m.Effect | None:
             return _post(place, e)
         case s.ForEach(binder, body, span):
             over = opened(typed(scope, binder.over))
-            inner = Place(scope.bind(binder.name.text, element(scope, over)), place.where, False)
+            inner = Place(scope.bind(binder.name, element(scope, over)), place.where, False)
             return m.ForEach(binder.name.text, over, effects(inner, body), span)
         case s.If(test, then, otherwise, span):
             return m.If(condition(scope, test), effects(place, then), effects(place, otherwise), span)
@@ -70,6 +70,7 @@ def _field(place: Place, target: s.Expr) -> tuple[str, m.Expr | None, m.Type] | 
         owner = opened(typed(scope, target.target))
         machine = machine_of(scope, owner.type)
         if machine is not None and target.name.text in machine.fields:
+            scope.note(target.name, "field", machine.qualified)
             return target.name.text, owner, machine.fields[target.name.text]
     found = rules.MISPLACED.at(target.span, "effects assign to the machine's own fields")
     scope.report(found.help("send an event to the other machine, and let it assign"))
@@ -79,6 +80,7 @@ def _field(place: Place, target: s.Expr) -> tuple[str, m.Expr | None, m.Type] | 
 def _own_field(scope: Scope, name: s.Name) -> tuple[str, m.Expr | None, m.Type] | None:
     machine = scope.machine
     if machine is not None and name.text in machine.fields:
+        scope.note(name, "field", machine.qualified)
         return name.text, None, machine.fields[name.text]
     if machine is not None and name.text in machine.params:
         found = rules.MISPLACED.at(name.span, f"`{name.text}` is a parameter, fixed when the instance is made")
@@ -129,6 +131,8 @@ def _request(place: Place, name: s.Name, arguments: tuple[s.Expr, ...], e: s.Per
             found = found.help(f"write `self.{name.text}`")
         scope.report(found)
         return None
+    assert machine is not None
+    scope.note(name, "action", machine.qualified)
     if place.where in ("crash", "recover"):
         scope.report(rules.MISPLACED.at(e.span, "no action can be called while the system is down"))
     if action.outcomes and not place.last:
@@ -176,6 +180,8 @@ def event_of(scope: Scope, machine: MachineNames, name: s.Name) -> m.Event | Non
     event = machine.events.get(name.text)
     if event is None:
         scope.report(unknown(f"event of {machine.decl.name.text}", name.text, name.span, tuple(machine.events)))
+    else:
+        scope.note(name, "event", machine.qualified)
     return event
 
 

@@ -108,8 +108,9 @@ def _index(scope: Scope, e: s.Index) -> m.Expr:
     group = (
         scope.system.groups.get(e.target.text) if scope.system is not None and isinstance(e.target, s.Name) else None
     )
-    if group is None:
+    if group is None or scope.system is None or not isinstance(e.target, s.Name):
         return wrong(scope, e.span, "only the instances of a system have numbers")
+    scope.note(e.target, "group", scope.system.qualified)
     if e.index >= group.count:
         return wrong(scope, e.span, f"`{group.name}` has instances 0 to {group.count - 1}")
     return m.InstanceRef(group.name, e.index, m.RefType(group.machine), e.span)
@@ -257,7 +258,7 @@ def _conditional(scope: Scope, e: s.Conditional, expected: m.Type | None) -> m.E
 def _quantified(scope: Scope, e: s.Quantified) -> m.Expr:
     binder, *others = e.binders
     over = opened(typed(scope, binder.over))
-    inner = scope.bind(binder.name.text, element(scope, over))
+    inner = scope.bind(binder.name, element(scope, over))
     if others:
         if e.kind == "count":
             return wrong(scope, e.span, "`count` takes one variable")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
@@ -35,9 +37,21 @@ def let_of(scope: Scope, owner: str, name: str, span: Span) -> m.Let | None:
         return program.lets[key]
     home, decl, amended = _declaration(scope, owner, name)
     program.lets[key] = None
+    noted = len(program.uses)
     let = resolve_let(home, owner, decl, amended)
+    program.uses_in_lets[key] = program.uses[noted:]
+    del program.uses[noted:]
     program.lets[key] = let
     return None if isinstance(let.type, m.ErrorType) else let
+
+
+def all_of(scope: Scope, owner: str, decls: Mapping[str, s.LetDecl]) -> tuple[m.Let, ...]:
+    """Every `let` of an owner that has a value."""
+    program = scope.module.program
+    found = [let_of(scope, owner, name, decl.name.span) for name, decl in decls.items()]
+    for name in decls:
+        program.uses.extend(program.uses_in_lets.get((owner, name), ()))
+    return tuple(x for x in found if x is not None)
 
 
 def resolve_let(home: Scope, owner: str, decl: s.LetDecl, amended: str | None) -> m.Let:
@@ -45,20 +59,20 @@ def resolve_let(home: Scope, owner: str, decl: s.LetDecl, amended: str | None) -
     from fsmdsl.resolve.expressions import typed
 
     parameters = variables(home.module, decl.parameters)
-    for p in parameters:
-        home = home.bind(p.name, p.type)
+    for p, written in zip(parameters, decl.parameters, strict=True):
+        home = home.bind(written.name, p.type)
     value = typed(home, decl.value)
     return m.Let(decl.name.text, owner, parameters, value, value.type, decl.doc, amended, decl.span)
 
 
 def _declaration(scope: Scope, owner: str, name: str) -> tuple[Scope, s.LetDecl, str | None]:
-    program = scope.module.program
-    if owner in program.machines:
-        machine = program.machines[owner]
-        reason = next(why for member, why in machine.members if member is machine.lets[name])
-        return Scope(machine.module, machine), machine.lets[name], reason
-    if scope.system is not None and scope.system.qualified == owner:
+    # A system, a machine and a module may be called the same, in error or not.
+    if scope.system is not None and scope.system.qualified == owner and name in scope.system.lets:
         return system_scope(scope.system), scope.system.lets[name], None
+    machine = scope.module.program.machines.get(owner)
+    if machine is not None and name in machine.lets:
+        reason = next((why for member, why in machine.members if member is machine.lets[name]), None)
+        return Scope(machine.module, machine), machine.lets[name], reason
     home = _module(scope.module, owner)
     return Scope(home), home.lets[name], None
 

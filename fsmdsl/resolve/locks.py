@@ -13,6 +13,8 @@ from fsmdsl.resolve.scope import ModuleNames
 def locks(module: ModuleNames, decl: s.LocksDecl, as_documented: bool) -> m.Locks:
     """A lock order and the operations that take locks."""
     members = list(_opened(decl, as_documented))
+    for used in (u for x, _ in members for u in _uses(x)):
+        module.program.note(used.name.span, "lock", module.name, used.name.text)
     return m.Locks(
         decl.name.text if decl.name is not None else "locks",
         module.name,
@@ -33,6 +35,17 @@ def _opened(decl: s.LocksDecl, as_documented: bool) -> Iterator[tuple[s.LockOrde
             yield x, None
         elif not as_documented:
             yield from ((inner, x.reason.text) for inner in x.members)
+
+
+def _uses(x: s.LockOrder | s.OperationDecl) -> Iterator[s.LockUse]:
+    if isinstance(x, s.LockOrder):
+        yield from x.locks
+    else:
+        waiting = list(x.holds)
+        while waiting:
+            hold = waiting.pop()
+            yield hold.lock
+            waiting.extend(hold.inside)
 
 
 def _pairs(order: s.LockOrder, why: str | None) -> Iterator[m.LockPair]:

@@ -10,6 +10,7 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.resolve import rules
+from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, unknown
 from fsmdsl.resolve.typenames import type_of, variables
 
@@ -59,13 +60,21 @@ def declare(machine: MachineNames) -> None:
         match member:
             case s.StateDecl():
                 for state in _nested(member):
+                    _note(machine, "state", state.name)
                     _enter(machine, machine.states, state.name, state)
             case s.FieldDecl(name, type_):
+                _note(machine, "field", name)
                 _enter(machine, machine.fields, name, type_of(module, type_), machine.params, machine.lets)
             case s.ParamDecl(name, type_):
+                _note(machine, "param", name)
                 _enter(machine, machine.params, name, type_of(module, type_), machine.fields, machine.lets)
             case s.LetDecl(name):
+                _note(machine, "let", name)
                 _enter(machine, machine.lets, name, member, machine.fields, machine.params)
+            case s.TransitionDecl(label) if label is not None:
+                _note(machine, "label", label)
+            case s.InvariantDecl(name=label) if label is not None:
+                _note(machine, "invariant", label)
             case _:
                 pass
     for member, why in machine.members:
@@ -76,6 +85,10 @@ def declare(machine: MachineNames) -> None:
     for decl in machine.decl.members:
         if isinstance(decl, s.AmendDecl):
             program.found.extend(_unreplaced(machine, decl))
+
+
+def _note(machine: MachineNames, kind: Kind, name: s.Name) -> None:
+    machine.module.program.note(name.span, kind, machine.qualified, name.text, declares=True)
 
 
 def _nested(state: s.StateDecl) -> Iterator[s.StateDecl]:
@@ -93,7 +106,9 @@ def _enter(machine: MachineNames, table: dict[str, T], name: s.Name, value: T, *
 def _declare_events(machine: MachineNames, decl: s.EventDecl, why: str | None) -> None:
     senders = tuple(x for x in (_sender(machine, p) for p in decl.senders) if x is not None)
     for e in decl.events:
-        event = m.Event(e.name.text, variables(machine.module, e.parameters), senders, e.doc or decl.doc, why, e.span)
+        _note(machine, "event", e.name)
+        parameters = variables(machine.module, e.parameters, f"{machine.qualified}.{e.name.text}")
+        event = m.Event(e.name.text, parameters, senders, e.doc or decl.doc, why, e.span)
         if e.name.text == "crash":
             machine.module.program.found.append(rules.TWICE.at(e.name.span, "`crash` is an event of every machine"))
         _enter(machine, machine.events, e.name, event)
@@ -106,6 +121,7 @@ def _sender(machine: MachineNames, path: s.Path) -> str | None:
     if found is not None:
         home, name = found
         if name in home.machines or name in home.channels:
+            machine.module.note(path, home, "machine" if name in home.machines else "channel")
             return f"{home.name}.{name}"
     known = ("environment", *machine.module.machines, *machine.module.channels, *machine.module.borrowed)
     machine.module.program.found.append(unknown("sender", str(path), path.span, known))
@@ -118,7 +134,10 @@ def _declare_actions(machine: MachineNames, decl: s.ActionDecl, why: str | None)
         if count > 1:
             machine.module.program.found.append(rules.TWICE.at(decl.span, f"the outcome `{name}` is declared twice"))
     for a in decl.actions:
-        parameters = variables(machine.module, a.parameters)
+        _note(machine, "action", a.name)
+        for n in decl.outcomes:
+            machine.module.program.note(n.span, "outcome", f"{machine.qualified}.{a.name.text}", n.text, declares=True)
+        parameters = variables(machine.module, a.parameters, f"{machine.qualified}.{a.name.text}")
         action = m.Action(a.name.text, parameters, outcomes, decl.asynchronous, a.doc or decl.doc, why, a.span)
         _enter(machine, machine.actions, a.name, action)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import PurePath
 
 from fsmdsl import model as m
@@ -9,6 +10,7 @@ from fsmdsl import syntax as s
 from fsmdsl.diagnostics import did_you_mean
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.machines import declared
+from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.scope import ModuleNames, Program, machine_at
 
 
@@ -28,6 +30,8 @@ def collect(program: Program, listed: list[s.Module]) -> list[ModuleNames]:
             program.found.append(rules.TWICE.at(span, f"module `{name}` is in `{other}` already"))
             continue
         found[name] = ModuleNames(name, syntax, program)
+        if syntax.name is not None:
+            program.note(syntax.name.span, "module", "", name, declares=True)
     for module in found.values():
         _declare(module)
     for module in found.values():
@@ -45,6 +49,7 @@ def _declare(module: ModuleNames) -> None:
             if n.text in seen:
                 module.program.found.append(rules.TWICE.at(n.span, f"`{n.text}` is declared already"))
             seen.add(n.text)
+            module.program.note(n.span, _KINDS[type(x)], module.name, n.text, declares=True)
         match x:
             case s.EnumDecl():
                 module.enums.setdefault(x.name.text, _enum(module, x))
@@ -62,14 +67,24 @@ def _declare(module: ModuleNames) -> None:
                 pass
 
 
+_KINDS: dict[type[s.ModuleMember], Kind] = {
+    s.EnumDecl: "enum", s.OpaqueDecl: "opaque", s.LetDecl: "let", s.ChannelDecl: "channel", s.MachineDecl: "machine",
+    s.LocksDecl: "locks", s.SystemDecl: "system", s.ScenarioDecl: "scenario",
+}  # fmt: skip
+
+
 def _enum(module: ModuleNames, x: s.EnumDecl) -> m.EnumType:
     names = [n.name.text for n in x.members]
     for n in x.members:
+        module.program.note(n.name.span, "member", f"{module.name}.{x.name.text}", n.name.text, declares=True)
         if names.index(n.name.text) != x.members.index(n):
             module.program.found.append(rules.TWICE.at(n.name.span, f"`{n.name.text}` is a member already"))
     if not names:
         module.program.found.append(rules.RANGE.at(x.span, f"`{x.name.text}` has no members"))
     return m.EnumType(f"{module.name}.{x.name.text}", tuple(dict.fromkeys(names)), x.ordered)
+
+
+_IMPORTED: tuple[Kind, ...] = ("machine", "enum", "opaque", "channel", "let")
 
 
 def _import(module: ModuleNames, known: dict[str, ModuleNames]) -> None:
@@ -81,14 +96,21 @@ def _import(module: ModuleNames, known: dict[str, ModuleNames]) -> None:
             module.program.found.append(found if advice is None else found.help(advice))
             continue
         module.imports[target.name] = target
+        module.program.note(x.path.span, "module", "", target.name)
         for n in x.names:
-            tables = (target.machines, target.enums, target.opaques, target.channels, target.lets)
-            if not any(n.text in t for t in tables) and not _is_system(target, n.text):
-                candidates = [c for t in tables for c in t]
-                found = rules.UNKNOWN.at(n.span, f"module `{target.name}` declares no `{n.text}`")
-                advice = did_you_mean(n.text, candidates)
-                module.program.found.append(found if advice is None else found.help(advice))
-            module.borrowed[n.text] = target
+            _borrow(module, target, n)
+
+
+def _borrow(module: ModuleNames, target: ModuleNames, n: s.Name) -> None:
+    tables: list[Collection[str]] = [target.machines, target.enums, target.opaques, target.channels, target.lets]
+    kind: Kind | None = next((k for k, t in zip(_IMPORTED, tables, strict=True) if n.text in t), None)
+    if kind is not None or _is_system(target, n.text):
+        module.program.note(n.span, kind or "system", target.name, n.text)
+    else:
+        found = rules.UNKNOWN.at(n.span, f"module `{target.name}` declares no `{n.text}`")
+        advice = did_you_mean(n.text, [c for t in tables for c in t])
+        module.program.found.append(found if advice is None else found.help(advice))
+    module.borrowed[n.text] = target
 
 
 def _is_system(module: ModuleNames, name: str) -> bool:

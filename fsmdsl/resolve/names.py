@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
+from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.lets import derived
+from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, unknown
 from fsmdsl.resolve.states import leaves, machine_of
 from fsmdsl.resolve.types import bare
@@ -26,6 +28,7 @@ def name(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
     if e.text == "wait" and scope.machine is not None:
         return m.Wait(span=e.span)
     if scope.machine is not None and e.text in scope.machine.states and expected in (None, m.BOOL):
+        scope.note(e, "state", scope.machine.qualified)
         itself = m.Self(m.RefType(scope.machine.qualified), e.span)
         return m.InState(itself, leaves(scope.machine.states[e.text]), e.text, span=e.span)
     return _declaration(scope, e) or _unknown(scope, e, expected)
@@ -33,6 +36,7 @@ def name(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
 
 def _variable(scope: Scope, e: s.Name) -> m.Expr | None:
     if e.text in scope.locals:
+        scope.note_local(e)
         return m.Local(e.text, scope.locals[e.text], e.span)
     if scope.ordinal and e.text == "index":
         return m.Ordinal(m.RangeType(0, 1 << 16), e.span)
@@ -43,11 +47,23 @@ def _data(scope: Scope, e: s.Name) -> m.Expr | None:
     machine = scope.machine
     if machine is None:
         return None
+    kind = _kind_of_data(machine, e.text)
+    if kind is not None:
+        scope.note(e, kind, machine.qualified)
     if e.text in machine.fields:
         return m.Read("field", e.text, None, machine.fields[e.text], e.span)
     if e.text in machine.params:
         return m.Read("param", e.text, None, machine.params[e.text], e.span)
     return derived(scope, machine.qualified, e.text, None, (), e.span) if e.text in machine.lets else None
+
+
+def _kind_of_data(machine: MachineNames, name: str) -> Kind | None:
+    tables: tuple[tuple[Kind, Container[str]], ...] = (
+        ("field", machine.fields),
+        ("param", machine.params),
+        ("let", machine.lets),
+    )
+    return next((kind for kind, known in tables if name in known), None)
 
 
 def _of_system(scope: Scope, e: s.Name) -> m.Expr | None:
@@ -56,23 +72,34 @@ def _of_system(scope: Scope, e: s.Name) -> m.Expr | None:
         return None
     if e.text in system.groups:
         group = system.groups[e.text]
+        scope.note(e, "group", system.qualified)
         t = m.RefType(group.machine)
         return m.InstanceRef(e.text, 0, t, e.span) if group.single else m.Instances(e.text, m.SetType(t), e.span)
     if e.text in system.elements:
         group_name, index = system.elements[e.text]
+        scope.module.program.note(e.span, "group", system.qualified, group_name)
         return m.InstanceRef(group_name, index, m.RefType(system.groups[group_name].machine), e.span)
-    return derived(scope, system.qualified, e.text, None, (), e.span) if e.text in system.lets else None
+    if e.text not in system.lets:
+        return None
+    scope.note(e, "let", system.qualified)
+    return derived(scope, system.qualified, e.text, None, (), e.span)
 
 
 def _let(scope: Scope, e: s.Name) -> m.Expr | None:
     home = scope.module.home(e.text)
-    return derived(scope, home.name, e.text, None, (), e.span) if e.text in home.lets else None
+    if e.text not in home.lets:
+        return None
+    scope.note(e, "let", home.name)
+    return derived(scope, home.name, e.text, None, (), e.span)
 
 
 def _member(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr | None:
     wanted = bare(expected) if expected is not None else None
     if isinstance(wanted, m.EnumType):
-        return m.Constant(e.text, wanted, e.span) if e.text in wanted.members else None
+        if e.text not in wanted.members:
+            return None
+        scope.note(e, "member", wanted.name)
+        return m.Constant(e.text, wanted, e.span)
     if wanted == m.BOOL and scope.machine is not None and e.text in scope.machine.states:
         return None
     enums = scope.enum_members(e.text)
@@ -82,7 +109,10 @@ def _member(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr | None:
         )
         scope.report(found.help(f"write `{_last(enums[0].name)}.{e.text}`"))
         return m.Constant(None, m.ERROR, e.span)
-    return m.Constant(e.text, enums[0], e.span) if enums else None
+    if not enums:
+        return None
+    scope.note(e, "member", enums[0].name)
+    return m.Constant(e.text, enums[0], e.span)
 
 
 def _last(qualified: str) -> str:
@@ -93,9 +123,13 @@ def _declaration(scope: Scope, e: s.Name) -> m.Expr | None:
     """All instances of a machine, or a channel."""
     home = scope.module.home(e.text)
     if e.text in home.machines and scope.machine is None:
+        scope.note(e, "machine", home.name)
         qualified = home.machines[e.text].qualified
         return m.AllOf(qualified, m.SetType(m.RefType(qualified)), e.span)
-    return m.ChannelRef(f"{home.name}.{e.text}", m.ERROR, e.span) if e.text in home.channels else None
+    if e.text not in home.channels:
+        return None
+    scope.note(e, "channel", home.name)
+    return m.ChannelRef(f"{home.name}.{e.text}", m.ERROR, e.span)
 
 
 def _unknown(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
@@ -134,6 +168,9 @@ def data_of(scope: Scope, machine: MachineNames, target: m.Expr, name: s.Name, e
     """A field, parameter or derived value of an instance; an option is opened first."""
     if isinstance(target.type, m.OptionalType):
         target = m.Apply("present", (target,), target.type.of, target.span)
+    kind = _kind_of_data(machine, name.text)
+    if kind is not None:
+        scope.note(name, kind, machine.qualified)
     if name.text in machine.fields:
         return m.Read("field", name.text, target, machine.fields[name.text], e.span)
     if name.text in machine.params:
@@ -150,20 +187,38 @@ def _static(scope: Scope, e: s.Member) -> m.Expr | None:
         return None
     home: ModuleNames | None = scope.module.imports.get(".".join(path))
     if home is not None:
-        return _declaration(Scope(home), s.Name(e.name.text, e.span)) or _exported_let(scope, home, e)
+        scope.module.program.note(e.target.span, "module", "", home.name)
+        return _exported(home, e) or _exported_let(scope, home, e)
     *modules, last = path
     owner = scope.module.imports.get(".".join(modules)) if modules else scope.module.home(last)
     if owner is None or last not in owner.enums:
         return None
     enum = owner.enums[last]
+    _note_enum(scope, e.target, owner)
     if e.name.text in enum.members:
+        scope.note(e.name, "member", enum.name)
         return m.Constant(e.name.text, enum, e.span)
     scope.report(unknown(f"member of {last}", e.name.text, e.name.span, enum.members))
     return m.Constant(None, m.ERROR, e.span)
 
 
+def _exported(home: ModuleNames, e: s.Member) -> m.Expr | None:
+    """All instances of a machine of another module, or its channel."""
+    found = _declaration(Scope(home), e.name)
+    return None if found is None else replace(found, span=e.span)
+
+
+def _note_enum(scope: Scope, e: s.Expr, owner: ModuleNames) -> None:
+    if isinstance(e, s.Member):
+        scope.module.program.note(e.target.span, "module", "", owner.name)
+        scope.note(e.name, "enum", owner.name)
+    elif isinstance(e, s.Name):
+        scope.note(e, "enum", owner.name)
+
+
 def _exported_let(scope: Scope, home: ModuleNames, e: s.Member) -> m.Expr | None:
     if e.name.text in home.lets:
+        scope.note(e.name, "let", home.name)
         return derived(scope, home.name, e.name.text, None, (), e.span)
     return None
 

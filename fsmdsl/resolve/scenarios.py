@@ -10,7 +10,7 @@ from fsmdsl.resolve import rules
 from fsmdsl.resolve.expressions import condition, opened, typed
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, unknown
 from fsmdsl.resolve.states import machine_of
-from fsmdsl.resolve.systems import channels_of, event_call, made, name_elements, named
+from fsmdsl.resolve.systems import channels_of, event_call, labels_of, made, name_elements, named
 from fsmdsl.resolve.types import bare
 
 FAULTS = ("unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost")
@@ -72,6 +72,7 @@ def _system(
         module.program.found.append(unknown("system", str(decl.system), decl.system.span, known))
         return None
     assert located is not None
+    module.note(decl.system, located[0], "system")
     names = SystemNames(around.qualified, module, {g.name: g for g in around.groups}, lets=_lets(*located))
     name_elements(names)
     for extra in decl.instances:
@@ -99,9 +100,20 @@ def _step(scope: Scope, x: s.ScenarioStep) -> m.ScenarioStep | None:
         case s.Expect(test, doc, span):
             return m.Expect(condition(scope, test), doc, span)
         case s.Via(labels, doc, span):
+            _note_labels(scope, labels)
             return m.Via(tuple(n.text for n in labels), doc, span)
         case _:
             assert_never(x)
+
+
+def _note_labels(scope: Scope, labels: tuple[s.Name, ...]) -> None:
+    """Keep which rows the names behind `via` stand for: in any of the machines, as nothing says in which."""
+    assert scope.system is not None
+    machines = {g.machine for g in scope.system.groups.values()}
+    for x in (scope.module.program.machines[q] for q in sorted(machines)):
+        known = labels_of(x)
+        for name in (n for n in labels if n.text in known):
+            scope.note(name, "label", x.qualified)
 
 
 def _do(scope: Scope, x: s.Do) -> m.Do | None:
@@ -130,11 +142,16 @@ def _outcome(scope: Scope, target: s.Expr) -> tuple[m.Expr, str, str] | None:
         return None
     if isinstance(owner, s.Name) and not scope.holds(owner.text):
         return None
+    noted = len(scope.module.program.uses)
     instance = opened(typed(scope, owner))
     machine = machine_of(scope, bare(instance.type))
     action = machine.actions.get(action_name) if machine is not None else None
     if machine is None or action is None:
+        del scope.module.program.uses[noted:]  # this is read again as something else
         return None
+    scope.note(target.target.name, "action", machine.qualified)
+    if target.name.text in action.outcomes:
+        scope.note(target.name, "outcome", f"{machine.qualified}.{action_name}")
     if target.name.text not in action.outcomes:
         scope.report(unknown(f"outcome of {action_name}", target.name.text, target.name.span, action.outcomes))
     return instance, machine.qualified, f"{action_name}.{target.name.text}"
@@ -152,6 +169,8 @@ def _elapse(scope: Scope, x: s.Elapse) -> m.Elapse | None:
         scope.report(rules.MISPLACED.at(x.span, f"{machine.decl.name.text} has no timer"))
     elif x.timer is not None and x.timer.text not in timers:
         scope.report(unknown(f"timer of {machine.decl.name.text}", x.timer.text, x.timer.span, tuple(timers)))
+    if x.timer is not None and x.timer.text in timers:
+        scope.note(x.timer, "label" if x.timer.text in labels_of(machine) else "state", machine.qualified)
     timer = x.timer.text if x.timer is not None else None
     return m.Elapse(instance, machine.qualified, timer, x.doc, x.span)
 
@@ -170,6 +189,8 @@ def _transmit(scope: Scope, x: s.Transmit) -> m.Transmit | None:
     names = [n.text for n in x.channel.names]
     for home, last, event in _readings(scope.module, names):
         if last in home.channels:
+            channel = x.channel.names[-1 if event is None else -2]
+            scope.note(channel, "channel", home.name)
             return m.Transmit(x.kind, f"{home.name}.{last}", event, x.doc, x.span)
     scope.report(unknown("channel", str(x.channel), x.channel.span, tuple(scope.module.channels)))
     return None

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.diagnostics import Diagnostic, did_you_mean
+from fsmdsl.diagnostics import Diagnostic, Fix, closest
 from fsmdsl.resolve import rules
+from fsmdsl.resolve.meanings import Kind, Meaning, Use, prefix
 from fsmdsl.source import Span
 
 
@@ -57,6 +58,14 @@ class Program:
     lets: dict[tuple[str, str], m.Let | None] = field(default_factory=dict)
     """By owner and name; None while it is being resolved."""
     found: list[Diagnostic] = field(default_factory=list)
+    uses: list[Use] = field(default_factory=list)
+    """What each name stands for, as far as that has been found out."""
+    uses_in_lets: dict[tuple[str, str], list[Use]] = field(default_factory=dict)
+    """By owner and name. They are noted with the owner's, whoever is the first to need the `let`: `lets.all_of`."""
+
+    def note(self, span: Span, kind: Kind, owner: str, name: str, *, declares: bool = False) -> None:
+        """Keep what a name stands for."""
+        self.uses.append(Use(span, Meaning(kind, owner, name), declares))
 
 
 @dataclass
@@ -89,11 +98,19 @@ class ModuleNames:
         target = self.imports.get(".".join(modules))
         return None if target is None else (target, last)
 
+    def note(self, path: s.Path, home: ModuleNames, kind: Kind) -> None:
+        """Keep what a path stands for, and the module in front of it."""
+        before, last = prefix(path), path.names[-1]
+        if before is not None:
+            self.program.note(before, "module", "", home.name)
+        self.program.note(last.span, kind, home.name, last.text)
+
 
 def machine_at(module: ModuleNames, path: s.Path) -> MachineNames | None:
     """The machine of a path; reports when there is none."""
     found = module.at(path)
     if found is not None and found[1] in found[0].machines:
+        module.note(path, found[0], "machine")
         return found[0].machines[found[1]]
     names = (*module.machines, *(n for n, home in module.borrowed.items() if n in home.machines))
     module.program.found.append(unknown("machine", str(path), path.span, names))
@@ -108,13 +125,25 @@ class Scope:
     machine: MachineNames | None = None
     system: SystemNames | None = None
     locals: dict[str, m.Type] = field(default_factory=dict)
+    places: dict[str, Span] = field(default_factory=dict)
+    """Where each of `locals` is bound."""
     temporal: bool = False
     ordinal: bool = False
     """`index` has a value here."""
 
-    def bind(self, name: str, type_: m.Type) -> Scope:
+    def bind(self, name: s.Name, type_: m.Type) -> Scope:
         """The scope inside a binder."""
-        return replace(self, locals={**self.locals, name: type_})
+        self.module.program.uses.append(Use(name.span, Meaning("local", "", name.text, name.span), True, type_))
+        return replace(self, locals={**self.locals, name.text: type_}, places={**self.places, name.text: name.span})
+
+    def note(self, name: s.Name, kind: Kind, owner: str, *, declares: bool = False) -> None:
+        """Keep what a name stands for."""
+        self.module.program.note(name.span, kind, owner, name.text, declares=declares)
+
+    def note_local(self, name: s.Name) -> None:
+        """Keep that a name is that of something bound."""
+        meaning = Meaning("local", "", name.text, self.places.get(name.text))
+        self.module.program.uses.append(Use(name.span, meaning))
 
     def report(self, found: Diagnostic) -> None:
         self.module.program.found.append(found)
@@ -153,9 +182,11 @@ class Scope:
 def unknown(kind: str, name: str, span: Span, candidates: Iterator[str] | tuple[str, ...]) -> Diagnostic:
     """`kind` says what was looked for."""
     article = "an" if kind[0] in "aeiou" else "a"
-    found = rules.UNKNOWN.at(span, f"there is no {kind} `{name}`")
     known = sorted(set(candidates))
-    advice = did_you_mean(name, known)
+    meant = closest(name, known)
+    fix = None if meant is None else Fix(span, meant, f"write `{meant}`")
+    found = rules.UNKNOWN.at(span, f"there is no {kind} `{name}`", fix=fix)
+    advice = None if meant is None else f"did you mean `{meant}`?"
     if advice is None:
         advice = (
             f"known: {', '.join(f'`{k}`' for k in known)}"

@@ -34,6 +34,7 @@ def states_meant(scope: Scope, t: m.Type, of: s.Expr) -> frozenset[str] | None:
     for n in names:
         assert isinstance(n, s.Name)
         if n.text in machine.states:
+            scope.note(n, "state", machine.qualified)
             meant |= leaves(machine.states[n.text])
         else:
             kind = f"state of {machine.decl.name.text}"

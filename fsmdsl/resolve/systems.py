@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from fsmdsl import model as m
@@ -11,7 +11,8 @@ from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.effects import Place, effects, event_of
 from fsmdsl.resolve.expressions import condition, element, of_type, opened, typed
-from fsmdsl.resolve.lets import let_of
+from fsmdsl.resolve.lets import all_of
+from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, machine_at, unknown
 from fsmdsl.resolve.states import machine_of
 from fsmdsl.resolve.types import bare, shown
@@ -27,13 +28,13 @@ def system(module: ModuleNames, decl: s.SystemDecl) -> m.System:
     instances = [x for x in decl.members if isinstance(x, s.InstanceDecl)]
     names = named(module, f"{module.name}.{decl.name.text}", instances)
     for let in (x for x in decl.members if isinstance(x, s.LetDecl)):
+        module.program.note(let.name.span, "let", names.qualified, let.name.text, declares=True)
         _take(names, let.name, names.lets, let)
     scope = Scope(module, system=names)
     offers = [o for x in decl.members if isinstance(x, s.EnvironmentDecl) for o in x.offers]
     recovers = [x for x in decl.members if isinstance(x, s.RecoverDecl)]
     for extra in recovers[1:]:
         scope.report(rules.TWICE.at(extra.span, "a system has one `recover`"))
-    lets = (let_of(scope, names.qualified, n, d.name.span) for n, d in names.lets.items())
     return m.System(
         decl.name.text,
         module.name,
@@ -44,7 +45,7 @@ def system(module: ModuleNames, decl: s.SystemDecl) -> m.System:
         else None,
         tuple(_crash(scope, o) for o in offers if isinstance(o, s.CrashOffer)),
         effects(Place(scope, "recover"), recovers[0].effects) if recovers else None,
-        tuple(x for x in lets if x is not None),
+        all_of(scope, names.qualified, names.lets),
         _invariants(scope, [x for x in decl.members if isinstance(x, s.InvariantDecl)]),
         _reachables(scope, [x for x in decl.members if isinstance(x, s.ReachableDecl)]),
         _properties(scope, [x for x in decl.members if isinstance(x, s.PropertyDecl)]),
@@ -69,6 +70,7 @@ def named(module: ModuleNames, qualified: str, decls: Sequence[s.InstanceDecl]) 
             how_many = "no instances" if count < 1 else f"more than {MOST_INSTANCES} instances"
             module.program.found.append(rules.RANGE.at(decl.span, f"`{decl.name.text}` has {how_many}"))
             count = 1
+        module.program.note(decl.name.span, "group", qualified, decl.name.text, declares=True)
         group = m.InstanceGroup(decl.name.text, machine.qualified, count, decl.count is None, decl.symmetric, decl.span)
         _take(names, decl.name, names.groups, group)
     name_elements(names)
@@ -113,6 +115,8 @@ def _state(scope: Scope, machine: MachineNames, decl: s.InstanceDecl) -> str:
     if decl.state is not None and chosen is None:
         kind = f"state of {machine.decl.name.text}"
         scope.report(unknown(kind, decl.state.text, decl.state.span, tuple(machine.states)))
+    if chosen is not None and decl.state is not None:
+        scope.note(decl.state, "state", machine.qualified)
     top = (x for x, _ in machine.members if isinstance(x, s.StateDecl) and "initial" in x.flags)
     at: s.StateDecl | None = chosen or next(top, None)
     while at is not None and at.children:
@@ -125,6 +129,8 @@ def _values(scope: Scope, machine: MachineNames, decl: s.InstanceDecl) -> list[t
     values: list[tuple[str, m.Expr]] = []
     for initial in decl.initials:
         type_ = machine.params.get(initial.name.text) or machine.fields.get(initial.name.text)
+        if type_ is not None:
+            scope.note(initial.name, "param" if initial.name.text in machine.params else "field", machine.qualified)
         if type_ is None:
             known = (*machine.params, *machine.fields)
             kind = f"parameter or field of {machine.decl.name.text}"
@@ -189,7 +195,7 @@ def _offer(scope: Scope, o: s.Offer) -> m.Offer | None:
     for binder in o.binders:
         over = opened(typed(scope, binder.over))
         variables.append((binder.name.text, over))
-        scope = scope.bind(binder.name.text, element(scope, over))
+        scope = scope.bind(binder.name, element(scope, over))
     call = o.call
     target, arguments = (call.target, call.arguments) if isinstance(call, s.Call) else (call, ())
     located = event_call(scope, target, arguments)
@@ -242,7 +248,7 @@ def _name(name: s.Name | None, kind: str, number: int) -> str:
 
 
 def _invariants(scope: Scope, decls: Sequence[s.InvariantDecl]) -> tuple[m.Invariant, ...]:
-    _unique(scope, (d.name for d in decls))
+    _unique(scope, "invariant", (d.name for d in decls))
     numbered = enumerate(decls, 1)
     return tuple(
         m.Invariant(_name(d.name, "invariant", i), condition(scope, d.condition), d.doc, None, d.span)
@@ -251,7 +257,7 @@ def _invariants(scope: Scope, decls: Sequence[s.InvariantDecl]) -> tuple[m.Invar
 
 
 def _reachables(scope: Scope, decls: Sequence[s.ReachableDecl]) -> tuple[m.Reachable, ...]:
-    _unique(scope, (d.name for d in decls))
+    _unique(scope, "reachable", (d.name for d in decls))
     numbered = enumerate(decls, 1)
     return tuple(
         m.Reachable(_name(d.name, "reachable", i), condition(scope, d.condition), d.doc, d.span) for i, d in numbered
@@ -259,7 +265,7 @@ def _reachables(scope: Scope, decls: Sequence[s.ReachableDecl]) -> tuple[m.Reach
 
 
 def _properties(scope: Scope, decls: Sequence[s.PropertyDecl]) -> tuple[m.Property, ...]:
-    _unique(scope, (d.name for d in decls))
+    _unique(scope, "property", (d.name for d in decls))
     inner = Scope(scope.module, system=scope.system, temporal=True)
     return tuple(
         m.Property(
@@ -273,9 +279,12 @@ def _properties(scope: Scope, decls: Sequence[s.PropertyDecl]) -> tuple[m.Proper
     )
 
 
-def _unique(scope: Scope, names: Iterable[s.Name | None]) -> None:
+def _unique(scope: Scope, kind: Kind, names: Iterable[s.Name | None]) -> None:
+    assert scope.system is not None
     seen: set[str] = set()
     for n in names:
+        if n is not None:
+            scope.note(n, kind, scope.system.qualified, declares=True)
         if n is not None and n.text in seen:
             scope.report(rules.TWICE.at(n.span, f"there is a `{n.text}` before"))
         seen.add(n.text if n is not None else "")
@@ -287,7 +296,7 @@ def _machines(scope: Scope) -> list[MachineNames]:
 
 
 def _recovers(scope: Scope, r: s.Recovers) -> m.Recovers:
-    _all_known(scope, "field", r.fields, lambda x: set(x.fields))
+    _all_known(scope, "field", r.fields, lambda x: dict.fromkeys(x.fields, "field"))
     return m.Recovers(tuple(str(p) for p in r.fields), r.span)
 
 
@@ -296,20 +305,36 @@ def _fairness(scope: Scope, f: s.Fairness) -> m.Fairness:
     return m.Fairness(f.strength, tuple(str(p) for p in f.names), f.span)
 
 
-def _happenings(x: MachineNames) -> set[str]:
+def _happenings(x: MachineNames) -> dict[str, Kind]:
     """What fairness can name in a machine."""
-    labels = (t.label.text for t, _ in x.members if isinstance(t, s.TransitionDecl) and t.label is not None)
-    return {*x.events, *labels, *(f"{a.name}.{o}" for a in x.actions.values() for o in a.outcomes)}
+    labels = labels_of(x)
+    outcomes = (f"{a.name}.{o}" for a in x.actions.values() for o in a.outcomes)
+    return {**dict.fromkeys(labels, "label"), **dict.fromkeys(x.events, "event"), **dict.fromkeys(outcomes, "outcome")}
 
 
-def _all_known(scope: Scope, kind: str, paths: Iterable[s.Path], of: Callable[[MachineNames], set[str]]) -> None:
+def labels_of(x: MachineNames) -> set[str]:
+    """The labels of a machine's transitions."""
+    return {t.label.text for t, _ in x.members if isinstance(t, s.TransitionDecl) and t.label is not None}
+
+
+def _all_known(scope: Scope, kind: str, paths: Iterable[s.Path], of: Callable[[MachineNames], dict[str, Kind]]) -> None:
     """Each name, alone or behind a machine's name, is one of a machine that has instances. As documented, it may be an
     amendment's."""
     machines = _machines(scope)
     for path in () if scope.module.program.as_documented else paths:
         name = str(path)
-        if not any(of(x) & _meant(x, name) for x in machines):
+        for x in machines:
+            _note_meant(scope, path, x, of(x))
+        if not any(of(x).keys() & _meant(x, name) for x in machines):
             scope.report(unknown(kind, name, path.span, tuple(n for x in machines for n in of(x))))
+
+
+def _note_meant(scope: Scope, path: s.Path, x: MachineNames, known: Mapping[str, Kind]) -> None:
+    """Keep what the last name of a path stands for in a machine."""
+    for name in known.keys() & _meant(x, str(path)):
+        *action, last = name.split(".")
+        kind, owner = known[name], ".".join([x.qualified, *action])
+        scope.module.program.note(path.names[-1].span, kind, owner, last)
 
 
 def _meant(x: MachineNames, name: str) -> set[str]:

@@ -44,16 +44,20 @@ def transitions(scope: Scope, decl: s.TransitionDecl, why: str | None, numbering
 
 
 def _arrows(scope: Scope, machine: MachineNames, decl: s.TransitionDecl) -> Iterator[tuple[str, str | None, bool]]:
+    owner = machine.qualified
     for edge in decl.edges:
         target = edge.target.text if edge.target is not None else None
         if edge.target is not None and target not in machine.states:
             scope.report(unknown("state", edge.target.text, edge.target.span, tuple(machine.states)))
             continue
+        if edge.target is not None:
+            scope.note(edge.target, "state", owner)
         for n in edge.sources:
             if n.text == "*":
                 lasting = (x for x in machine.states.values() if not x.children and "final" not in x.flags)
                 yield from ((x.name.text, target, True) for x in lasting)
             elif n.text in machine.states:
+                scope.note(n, "state", owner)
                 yield n.text, target, False
             else:
                 scope.report(unknown("state", n.text, n.span, tuple(machine.states)))
@@ -76,6 +80,7 @@ def _on(scope: Scope, on: s.On) -> tuple[m.Trigger, Scope] | None:
     first, *rest = on.path.names
     if not rest and first.text == "crash":
         return m.OnCrash(), scope
+    note_event(scope, machine, on.path)
     if not rest and first.text in machine.events:
         return _on_event(scope, machine.events[first.text], on)
     if len(rest) == 1 and first.text in machine.actions and rest[0].text in machine.actions[first.text].outcomes:
@@ -84,6 +89,20 @@ def _on(scope: Scope, on: s.On) -> tuple[m.Trigger, Scope] | None:
         return _on_event(scope, machine.events[rest[-1].text], on)
     _unknown_trigger(scope, machine, on)
     return None
+
+
+def note_event(scope: Scope, machine: MachineNames, path: s.Path) -> None:
+    """Keep what a trigger stands for: an event, alone or behind its channel, or an action and an outcome."""
+    first, *rest = path.names
+    if rest and first.text in machine.actions:
+        scope.note(first, "action", machine.qualified)
+        if rest[0].text in machine.actions[first.text].outcomes:
+            scope.note(rest[0], "outcome", f"{machine.qualified}.{first.text}")
+        return
+    if rest and first.text in scope.module.channels:
+        scope.note(first, "channel", scope.module.name)
+    if path.names[-1].text in machine.events:
+        scope.note(path.names[-1], "event", machine.qualified)
 
 
 def _unknown_trigger(scope: Scope, machine: MachineNames, on: s.On) -> None:
@@ -115,7 +134,7 @@ def _on_event(scope: Scope, event: m.Event, on: s.On) -> tuple[m.Trigger, Scope]
         if name.text in seen:
             scope.report(rules.TWICE.at(name.span, f"`{name.text}` stands for two arguments"))
         seen.add(name.text)
-        inner = inner.bind(name.text, variable.type)
+        inner = inner.bind(name, variable.type)
     return m.OnEvent(event.name, tuple(n.text for n in on.arguments)), inner
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
+from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.scope import ModuleNames, unknown
 
 
@@ -39,6 +41,9 @@ def _named(module: ModuleNames, path: s.Path) -> m.Type:
     found = module.at(path)
     if found is not None:
         home, name = found
+        kind = next((k for k, t in _tables(home) if name in t), None)
+        if kind is not None:
+            module.note(path, home, kind)
         if name in home.machines:
             return m.RefType(home.machines[name].qualified)
         known = home.enums.get(name) or home.opaques.get(name)
@@ -49,11 +54,17 @@ def _named(module: ModuleNames, path: s.Path) -> m.Type:
     return m.ERROR
 
 
-def variables(module: ModuleNames, listed: tuple[s.Parameter, ...]) -> tuple[m.Variable, ...]:
-    """The parameters of an event, an action or a `let`."""
+def _tables(home: ModuleNames) -> tuple[tuple[Kind, Container[str]], ...]:
+    return ("machine", home.machines), ("enum", home.enums), ("opaque", home.opaques)
+
+
+def variables(module: ModuleNames, listed: tuple[s.Parameter, ...], of: str = "") -> tuple[m.Variable, ...]:
+    """The parameters of an event or action `of` which they are, or of a `let`."""
     seen: set[str] = set()
     for p in listed:
         if p.name.text in seen:
             module.program.found.append(rules.TWICE.at(p.name.span, f"there is a `{p.name.text}` before"))
         seen.add(p.name.text)
+        if of:
+            module.program.note(p.name.span, "parameter", of, p.name.text, declares=True)
     return tuple(m.Variable(p.name.text, type_of(module, p.type), p.span) for p in listed)

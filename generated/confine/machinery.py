@@ -154,7 +154,7 @@ class Machine:
 
     def restore(self, data: Data) -> None:
         """Back to a snapshot."""
-        self._load(self._decode(data, {x._number: x for x in self._system._machines}))
+        self._load(self._decode(data, self._system._machines))
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         raise NotImplementedError
@@ -214,7 +214,8 @@ class System:
     )
 
     def __init__(self) -> None:
-        self._machines: list[Machine] = []
+        # By number, which is the order in which they were made.
+        self._machines: dict[int, Machine] = {}
         self._made = 0
         self._listeners: tuple[Listener, ...] = ()
         # Of the step under way: who is in the middle of an event, outermost first; what they were before.
@@ -233,21 +234,23 @@ class System:
     @property
     def machines(self) -> tuple[Machine, ...]:
         """All machines, in the order in which they were made."""
-        return tuple(self._machines)
+        return tuple(self._machines.values())
 
     def all_of(self, kind: type[M]) -> tuple[M, ...]:
         """All machines of a kind, in the order in which they were made."""
-        return tuple(x for x in self._machines if isinstance(x, kind))
+        return tuple(x for x in self._machines.values() if isinstance(x, kind))
 
     def _add(self, machine: Machine) -> int:
         number = self._made
         self._made += 1
-        self._machines.append(machine)
+        self._machines[number] = machine
         return number
 
     def remove(self, machine: Machine) -> None:
         """Takes a machine out, when nothing refers to it any more."""
-        self._machines.remove(machine)
+        if self._machines.get(machine._number) is not machine:
+            raise ValueError(f"{machine!r} is not in this system")
+        del self._machines[machine._number]
 
     def listen(self, listener: Listener) -> None:
         """Has a listener told of every step from now on."""
@@ -255,7 +258,7 @@ class System:
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
-        for machine in self._machines:
+        for machine in self._machines.values():
             machine.check_invariants()
 
     # Steps
@@ -433,7 +436,7 @@ class System:
     def snapshot(self) -> Data:
         """All machines, as JSON has them."""
         return {
-            "machines": [{"number": x._number, **x.snapshot()} for x in self._machines],
+            "machines": [{"number": x._number, **x.snapshot()} for x in self._machines.values()],
             "pending": [
                 {"machine": x.machine._number, "action": x.action, "ticket": x.ticket, "async": x.asynchronous}
                 for x in self._pending
@@ -442,7 +445,7 @@ class System:
 
     def restore(self, data: Data) -> None:
         """Back to a snapshot. The machines must have been made in the same order as those of the snapshot."""
-        pairs = list(zip(data["machines"], self._machines, strict=True))
+        pairs = list(zip(data["machines"], self._machines.values(), strict=True))
         machines = {saved["number"]: machine for saved, machine in pairs}
         decoded = [(machine, machine._decode(saved, machines)) for saved, machine in pairs]
         for machine, saved in decoded:

@@ -22,13 +22,15 @@ ALLOCATED: Final = AffinityGroupState.ALLOCATED
 BEING_PREEMPTED: Final = AffinityGroupState.BEING_PREEMPTED
 DELETED: Final = AffinityGroupState.DELETED
 
+FIRST: Final[tuple[bool]] = (False,)
+
 
 class AffinityGroup(Machine):
     """The unit of scheduling: pods that are placed all together or not at all. Groups meet only on
     cells.
     """
 
-    __slots__ = ("_cells", "_priority", "_size", "_state")
+    __slots__ = ("_cells", "_demoted", "_first", "_priority", "_size", "_state")
 
     def __init__(
         self,
@@ -37,12 +39,16 @@ class AffinityGroup(Machine):
         priority: int,
         size: int,
         cells: frozenset[Cell] = frozenset(),
+        demoted: bool = False,
         state: AffinityGroupState = PENDING,
     ) -> None:
         self._state = state
-        self._priority = in_range(priority, 0, 1000, "priority")
-        self._size = in_range(size, 1, 16, "size")
+        self._priority = in_range(priority, -1, 1000, "priority")
+        self._size = in_range(size, 0, 1000000, "size")
         self._cells = cells
+        self._demoted = demoted
+        first = (self._demoted,)
+        self._first = FIRST if first == FIRST else first
         super().__init__(system)
 
     @property
@@ -52,18 +58,28 @@ class AffinityGroup(Machine):
 
     @property
     def priority(self) -> int:
-        """Of two groups that want a cell, the higher has it."""
+        """Of two groups that want a cell, the higher has it; -1 is opportunistic."""
         return self._priority
 
     @property
     def size(self) -> int:
-        """The number of cells that the pods need."""
+        """The number of cells that the pods need, of those that there are."""
         return self._size
 
     @property
     def cells(self) -> frozenset[Cell]:
         """Used; while Preempting, reserved. Written to the pods once allocated."""
         return self._cells
+
+    @property
+    def demoted(self) -> bool:
+        """Runs on without a guarantee. Only an amendment sets it."""
+        return self._demoted
+
+    @property
+    def rank(self) -> int:
+        """The priority as it counts now: a demoted group is opportunistic."""
+        return -1 if self._demoted else self._priority
 
     def schedule(self, choice: frozenset[Cell]) -> None:
         """The allocation algorithm has chosen cells.
@@ -218,6 +234,58 @@ class AffinityGroup(Machine):
             else:
                 raise UnhandledEvent(self, self._state, "given_back", (BEING_PREEMPTED,))
 
+    def call_off(self) -> None:
+        """What the group has reserved is of no use to it any more.
+
+        off: Preempting -> Pending
+        """
+        with self._system.step(self, "call_off"):
+            if self._state is PREEMPTING:
+                # off: The preemption ends, and all that it holds is given back.
+                # Amended: bad nodes and changed offers are not mentioned: what a group has
+                # reserved may have become useless.
+                self._follow("off", "call_off", PENDING)
+                for c in in_order(self._cells):
+                    c.cancel()
+                self._cells = frozenset()
+                self._state = PENDING
+            else:
+                raise UnhandledEvent(self, self._state, "call_off", (PREEMPTING,))
+
+    def demote(self) -> None:
+        """A stronger group has what this one was promised.
+
+        lazy: in Pending when not demoted
+        lazy: in Allocated when not demoted
+        """
+        with self._system.step(self, "demote"):
+            if self._state in (PENDING, ALLOCATED) and not self._demoted:
+                # Amended: lazy preemption is not mentioned: a group may rather lose its guarantee
+                # than its cells.
+                self._follow("lazy", "demote", self._state)
+                self._demoted = True
+                for c in in_order(self._cells):
+                    c.revalued()
+            else:
+                raise UnhandledEvent(self, self._state, "demote", (PENDING, ALLOCATED))
+
+    def reinstate(self) -> None:
+        """It is promised it again.
+
+        again: in Pending when demoted
+        again: in Allocated when demoted
+        """
+        with self._system.step(self, "reinstate"):
+            if self._state in (PENDING, ALLOCATED) and self._demoted:
+                # Amended: lazy preemption is not mentioned: a group may rather lose its guarantee
+                # than its cells.
+                self._follow("again", "reinstate", self._state)
+                self._demoted = False
+                for c in in_order(self._cells):
+                    c.revalued()
+            else:
+                raise UnhandledEvent(self, self._state, "reinstate", (PENDING, ALLOCATED))
+
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
         if (
@@ -274,6 +342,7 @@ class AffinityGroup(Machine):
             "state": self._state.value,
             "fields": {
                 "cells": sorted(x._number for x in self._cells),
+                "demoted": self._demoted,
             },
         }
 
@@ -281,13 +350,14 @@ class AffinityGroup(Machine):
         return (
             AffinityGroupState(data["state"]),
             frozenset(machines[x] for x in data["fields"]["cells"]),
+            data["fields"]["demoted"],
         )
 
     def _save(self) -> Saved:
-        return (self._state, self._cells)
+        return (self._state, self._cells, self._demoted)
 
     def _load(self, saved: Saved) -> None:
-        (self._state, self._cells) = saved
+        (self._state, self._cells, self._demoted) = saved
 
     def _crash_row(self) -> str:
         state = self._state
@@ -297,6 +367,9 @@ class AffinityGroup(Machine):
             return "BeingPreempted -> Allocated"
         else:
             return ""
+
+    def _forget(self) -> None:
+        (self._demoted,) = self._first
 
     def _crash(self, row: str) -> None:
         """A restart of the whole system.

@@ -190,6 +190,22 @@ class Cell(Machine):
             else:
                 raise UnhandledEvent(self, self._state, "pod_deleted", (RESERVING,))
 
+    def revalued(self) -> None:
+        """The priority of the user is another one.
+
+        lazy: in Used
+        """
+        with self._system.step(self, "revalued"):
+            if self._state is USED:
+                # lazy: Free lists, bindings and priorities change as if the user had left and come
+                # again.
+                # Amended: a group may be demoted, and keep its cells; see there.
+                self._follow("lazy", "revalued", self._state)
+                self._system.later(self._actions.release, self)
+                self._system.later(self._actions.allocate, self, present(self._user, "user"))
+            else:
+                raise UnhandledEvent(self, self._state, "revalued", (USED,))
+
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
         if self._state is FREE and (self._user is not None or self._reserver is not None):
@@ -235,9 +251,9 @@ class Cell(Machine):
             )
         if (
             self._state is RESERVING
-            and present(self._reserver, "reserver").priority <= present(self._user, "user").priority
+            and present(self._reserver, "reserver").rank <= present(self._user, "user").rank
         ):
-            raise InvariantBroken(self, "s5", "Reserving => reserver.priority > user.priority")
+            raise InvariantBroken(self, "s5", "Reserving => reserver.rank > user.rank")
 
     def snapshot(self) -> Data:
         """All that can change, as JSON has it."""

@@ -25,7 +25,7 @@ def may_take(g: AffinityGroup, c: Cell) -> bool:
     machines; the document assumes that nothing is taken from a group unless the taker's priority
     is higher.
     """
-    return c.state is CellState.FREE or g.priority > present(holder(c), "holder(c)").priority
+    return c.state is CellState.FREE or g.rank > present(holder(c), "holder(c)").rank
 
 
 def whole(g: AffinityGroup) -> bool:

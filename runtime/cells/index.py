@@ -71,7 +71,10 @@ class NodeIndex:
         bit = 1 << node
         for threshold, rooms in self._rooms.items():
             if priority >= threshold:
-                room = self.sizes[node] - sum(n for p, n in used.items() if p >= threshold)
+                room = self.sizes[node]
+                for other, n in used.items():
+                    if other >= threshold:
+                        room -= n
                 rooms[room] ^= bit
                 rooms[room - by] = rooms.get(room - by, 0) ^ bit
         count = used.get(priority, 0) + by

@@ -32,7 +32,9 @@ def read_configuration(source: str | Path | Mapping[str, object]) -> Configurati
     try:
         text = Path(source).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError([Problem(str(source), None, f"cannot be read: {error}")]) from error
+        raise ConfigurationError(
+            [Problem(str(source), None, f"cannot be read: {getattr(error, 'strerror', None) or error}")]
+        ) from error
     return configuration(read_text(text))
 
 
@@ -44,7 +46,11 @@ def configuration(document: Value) -> Configuration:
         top.get("physicalCluster", NOTHING), "physicalCluster", ("skuTypes", "cellTypes", "physicalCells")
     )
     chains = read_chains(reader, physical.get("cellTypes", NOTHING), "physicalCluster.cellTypes")
-    forests = read_forests(reader, physical.get("physicalCells", NOTHING), "physicalCluster.physicalCells", chains)
+    cells = physical.get("physicalCells", NOTHING)
+    forests = read_forests(reader, cells, "physicalCluster.physicalCells", chains)
+    if not forests and not reader.problems:
+        advice = "list what there is; an empty file is no configuration"
+        reader.wrong("physicalCluster.physicalCells", cells, "has no cells", advice)
     tenants = read_tenants(reader, top.get("virtualClusters", NOTHING), "virtualClusters", forests)
     settings = _settings(reader, top)
     reader.finish()

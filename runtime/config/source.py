@@ -36,7 +36,8 @@ def read_text(text: str, largest: int = 10_000_000) -> Value:
     Aliases cost nothing to write: with all of them written out, it may have so many values.
     """
     try:
-        _check_depth(text)
+        if sum(map(text.count, "[{-:?")) > DEEPEST:
+            _check_depth(text)
         node = yaml.compose(text, Loader=LOADER)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -55,7 +56,10 @@ def read_text(text: str, largest: int = 10_000_000) -> Value:
 
 
 def _check_depth(text: str) -> None:
-    """Looks before anything is built: deep nesting overflows the stack of the C library, and ends the process."""
+    """Looks before anything is built: deep nesting overflows the stack of the C library, and ends the process.
+
+    Each level takes one of `[{-:?` at least, so that a text with few of them need not be looked at.
+    """
     depth = 0
     for event in yaml.parse(text, Loader=LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)

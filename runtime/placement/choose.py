@@ -125,8 +125,11 @@ def _shape(view: View, chosen: Sequence[tuple[VirtualCell, ...]]) -> list[tuple[
 
 
 def _mapped(books: Books, view: View, chosen: Sequence[tuple[VirtualCell, ...]], offer: Offer) -> Placement | Misfit:
-    """The physical cells for virtual ones, as they will be when those who would rather be demoted are."""
-    leaves = [leaf for seat in chosen for leaf in seat]
+    """The physical cells for virtual ones, as they will be when those who would rather be demoted are.
+
+    What these free is for the gang first: if there is not enough for all, it is other cells that it must not want.
+    """
+    leaves = sorted((leaf for seat in chosen for leaf in seat), key=lambda leaf: leaf.physical is None)
     demoted = willing(leaves)
     with as_if_demoted(books, demoted):
         devices = map_cells(books.cluster.forests[view.chain.name], leaves, offer)

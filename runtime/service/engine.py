@@ -134,6 +134,7 @@ class Engine:
                 with self._scheduler.allocator.cycle():
                     for change in self._source.poll():
                         self._scheduler.observe(change)
+                    self._scheduler.expire()
                     for request in batch:
                         request.run(self._scheduler)
                     decided = time.perf_counter()

@@ -6,11 +6,12 @@ from collections import Counter as Count
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from runtime.service.locks import Locks
 from runtime.service.scheduler import Scheduler
+from runtime.service.source import Source
 
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 
@@ -41,9 +42,9 @@ class Metrics:
         self._phases.labels("decide").observe(decide)
         self._phases.labels("journal").observe(journal)
 
-    def observe(self, scheduler: Scheduler, locks: Locks) -> None:
+    def observe(self, scheduler: Scheduler, source: Source, locks: Locks) -> None:
         """From now on, what there is is told as well."""
-        self.registry.register(Inventory(scheduler, locks))
+        self.registry.register(Inventory(scheduler, source, locks))
 
     def text(self) -> bytes:
         """All of it."""
@@ -53,11 +54,12 @@ class Metrics:
 class Inventory(Collector):
     """Counted when somebody asks."""
 
-    def __init__(self, scheduler: Scheduler, locks: Locks) -> None:
+    def __init__(self, scheduler: Scheduler, source: Source, locks: Locks) -> None:
         self._scheduler = scheduler
+        self._source = source
         self._locks = locks
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
         """Gangs, pods, nodes and cells."""
         allocator, tracker = self._scheduler.allocator, self._scheduler.tracker
         free = GaugeMetricFamily(
@@ -73,6 +75,7 @@ class Inventory(Collector):
                 pods = Count(tracked.phase.value for tracked in tracker.pods())
             with self._locks.nodes.read():
                 nodes = Count("healthy" if node.healthy else "bad" for node in tracker.nodes.values())
+            given_back = dict(self._scheduler.given_back)
         yield free
         yield _family("scheduler_gangs", "Gangs by state", "state", gangs)
         yield _family("scheduler_pods", "Pods by phase", "phase", pods)
@@ -80,6 +83,15 @@ class Inventory(Collector):
         journal = GaugeMetricFamily("scheduler_journal_record", "Number of the last record of the journal")
         journal.add_metric([], record)
         yield journal
+        back = CounterMetricFamily(
+            "scheduler_given_back", "Places and reservations that nobody asked for in time", labels=["what"]
+        )
+        for what, count in sorted(given_back.items()):
+            back.add_metric([what], count)
+        yield back
+        silence = GaugeMetricFamily("scheduler_cluster_silent_seconds", "Time since the cluster was last heard of")
+        silence.add_metric([], self._source.silence())
+        yield silence
 
 
 def _family(name: str, help_text: str, label: str, counts: Count[str]) -> GaugeMetricFamily:

@@ -81,7 +81,7 @@ def read_pod(document: object) -> PodObject:
         uid,
         _text(metadata, "namespace") or "default",
         name,
-        any(_asks(container) for container in _list(spec, "containers")),
+        any(_asks(container) for key in ("initContainers", "containers") for container in _list(spec, key)),
         _text(annotations, SPEC),
         _text(spec, "nodeName"),
         _text(annotations, BIND_INFO),

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from generated.hived import AffinityGroupState
 from runtime.answers import Bind, Phase, Preempt, Wait
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.pods import BindInfo, Pod
+from runtime.service.leases import LEASE, Leases
 from runtime.service.locks import Locks
 from runtime.service.messages import (
     COMPONENT,
@@ -34,12 +37,29 @@ log = logging.getLogger(__name__)
 class Scheduler:
     """Decides nothing by itself: it asks the allocator, and keeps what it was told of pods and nodes."""
 
-    def __init__(self, allocator: DurableAllocator, locks: Locks, bind: Callable[[Tracked], object]) -> None:
+    def __init__(
+        self,
+        allocator: DurableAllocator,
+        locks: Locks,
+        bind: Callable[[Tracked], object],
+        look: Callable[[Tracked], object],
+        lease: float = LEASE,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.allocator = allocator
         self.tracker = Tracker()
+        self.given_back: Counter[str] = Counter({"place": 0, "reservation": 0})
+        """How often somebody was not asked for in time, by what it had."""
         self._locks = locks
         self._bind = bind
         """Binds a pod without being asked to, and later."""
+        self._look = look
+        """Finds out what has become of a pod, and tells `settle`, later."""
+        self._places = Leases(lease)
+        """By uid: pods that are binding."""
+        self._reservations = Leases(lease)
+        """Gangs that preempt."""
+        self._now = now
         self._settings = allocator.configuration.settings
 
     # What happens
@@ -97,6 +117,7 @@ class Scheduler:
         return tracked
 
     def _remove(self, tracked: Tracked) -> None:
+        self._places.drop(tracked.seen.uid)
         with self._locks.applications.write():
             self.tracker.remove(tracked)
         if tracked.pod is not None:
@@ -115,6 +136,7 @@ class Scheduler:
                 self.allocator.delete(tracked.pod)
             self.allocator.allocate(tracked.pod, written)
             info = written
+        self._places.drop(seen.uid)
         self._move(tracked, PodPhase.BOUND, info)
 
     def _move(self, tracked: Tracked, phase: PodPhase, info: BindInfo | None = None) -> None:
@@ -128,27 +150,39 @@ class Scheduler:
         """With the first list, what was journaled is brought up to date. Nodes come first, then pods as recovery wants
         them, so that the order of the list does not matter."""
         nodes, pods = latest(changes)
-        if any(self.allocator.pods()):
-            self._track_journaled()
-        else:
-            self._take_back(nodes, pods)
+        self._track_journaled()
+        asked = {uid: self._asked(seen) for uid, seen in pods.items()}
+        if not any(self.allocator.pods()):
+            self._take_back(nodes, pods, asked)
         for node in nodes.values():
             self._node(node, gone=False)
         if lists_all:
-            for name in {cell.node for cell in self.allocator.leaf_cells()} - nodes.keys():
+            for name in self.allocator.cluster.nodes.keys() - nodes.keys():
                 self.allocator.node_bad(name)
             for tracked in [x for x in self.tracker.pods() if x.seen.uid not in pods]:
                 self._remove(tracked)
-        for seen in sorted(pods.values(), key=_order):
+        for seen in sorted(pods.values(), key=lambda seen: _order(seen, asked[seen.uid])):
             self.observe(Change(seen, gone=False))
 
-    def _take_back(self, nodes: dict[str, NodeObject], pods: dict[str, PodObject]) -> None:
+    def _asked(self, seen: PodObject) -> Pod | None:
+        """What a pod asks for, if that can be known; of those that were journaled, it is."""
+        tracked = self.tracker.pod(seen.uid)
+        if tracked is not None:
+            return tracked.pod
+        try:
+            return seen.read()
+        except UserError:
+            return None
+
+    def _take_back(
+        self, nodes: dict[str, NodeObject], pods: dict[str, PodObject], asked: dict[str, Pod | None]
+    ) -> None:
         """Where the journal knows no pods, bound ones are recovered from what they carry."""
         bound: list[tuple[Pod, BindInfo | None]] = []
-        for seen in pods.values():
+        for uid, seen in pods.items():
             try:
                 if seen.ours and seen.node:
-                    bound.append((seen.read(), seen.read_bind_info()))
+                    bound.append((asked[uid] or seen.read(), seen.read_bind_info()))
             except UserError as error:
                 log.warning("%s", error)
         if bound:
@@ -164,6 +198,65 @@ class Scheduler:
             phase = PodPhase.WAITING if info is None else PodPhase.BINDING
             with self._locks.applications.write():
                 self.tracker.add(Tracked(seen, pod, phase=phase, info=info))
+            if info is not None:
+                self._places.renew(pod.uid, self._now())
+        for name, gang in self.allocator.gangs.items():
+            if gang.state is AffinityGroupState.PREEMPTING:
+                self._reservations.renew(name, self._now())
+
+    # What nobody asks for any more
+
+    def expire(self) -> None:
+        """Pods that have a place, and gangs that have reserved some, but were not asked for in time."""
+        for uid in self._places.over(self._now()):
+            tracked = self.tracker.pod(uid)
+            if tracked is not None and tracked.phase is PodPhase.BINDING:
+                self._look(tracked)
+        for name in self._reservations.over(self._now()):
+            gang = self.allocator.gangs.get(name)
+            if gang is not None and gang.state is AffinityGroupState.PREEMPTING:
+                self._give_back("reservation", name, gang.pods)
+
+    def settle(self, uid: str, now: PodObject | None) -> None:
+        """What the cluster says of a pod that has a place, and was not asked for in time."""
+        tracked = self.tracker.pod(uid)
+        if tracked is None or tracked.phase is not PodPhase.BINDING or uid in self._places:
+            return
+        if now is None or now.completed:
+            self._remove(tracked)
+        elif now.node:
+            self.observe(Change(now, gone=False))
+        elif tracked.pod is not None:
+            self._give_back("place", tracked.seen.key, [tracked.pod])
+
+    def renew(self, uid: str) -> None:
+        """The cluster did not say: it is looked at again later."""
+        tracked = self.tracker.pod(uid)
+        if tracked is not None and tracked.phase is PodPhase.BINDING:
+            self._places.renew(uid, self._now())
+
+    def _give_back(self, what: str, name: str, pods: Iterable[Pod]) -> None:
+        """To the allocator, pods are gone and have come again: a gang with no place left begins anew."""
+        pods = list(pods)
+        log.warning("nobody has asked for %s in %g s: it gives its %s back", name, self._places.seconds, what)
+        self.given_back[what] += 1
+        for pod in pods:
+            self.allocator.delete(pod)
+        for pod in pods:
+            tracked = self.tracker.pod(pod.uid)
+            if tracked is not None:
+                with self._locks.applications.write():
+                    tracked.phase, tracked.info, tracked.attempts = PodPhase.WAITING, None, 0
+                try:
+                    self.allocator.submit(pod)
+                except UserError as error:
+                    log.warning("%s", error)
+
+    def _heard_of(self, pod: Pod) -> None:
+        """It was asked for: its gang keeps what it has reserved."""
+        gang = self.allocator.gangs.get(pod.spec.gang.name)
+        if gang is not None and gang.state is AffinityGroupState.PREEMPTING:
+            self._reservations.renew(gang.name, self._now())
 
     # What is asked
 
@@ -173,9 +266,11 @@ class Scheduler:
         if tracked.phase is PodPhase.BINDING:
             return self._again(tracked, request.nodes)
         answer = self.allocator.schedule(pod, request.nodes, Phase.FILTERING)
+        self._heard_of(pod)
         match answer:
             case Bind():
                 self.allocator.allocate(pod, answer.info)
+                self._places.renew(pod.uid, self._now())
                 self._move(tracked, PodPhase.BINDING, answer.info)
                 return filter_answer(answer.node)
             case Preempt():
@@ -188,6 +283,7 @@ class Scheduler:
         """It has its place already. When binding it takes too many attempts, it is bound from here."""
         assert tracked.info is not None, "it is binding"
         node = tracked.info.node
+        self._places.renew(tracked.seen.uid, self._now())
         with self._locks.applications.write():
             tracked.attempts += 1
         with self._locks.nodes.read():
@@ -202,6 +298,7 @@ class Scheduler:
         if tracked.phase is PodPhase.BINDING:
             raise UserError(f"pod {tracked.seen.key} has its place, and is being bound")
         answer = self.allocator.schedule(pod, request.nodes, Phase.PREEMPTING)
+        self._heard_of(pod)
         match answer:
             case Preempt():
                 self._move(tracked, PodPhase.PREEMPTING)
@@ -220,6 +317,7 @@ class Scheduler:
             raise UserError(f"pod {key} is {tracked.phase.value}, and can be bound only while it is Binding")
         if tracked.info.node != request.node:
             raise UserError(f"pod {key} has its place on {tracked.info.node}, not on {request.node}")
+        self._places.renew(request.uid, self._now())
         return tracked
 
     def _known(self, asked: PodObject) -> tuple[Tracked, Pod]:
@@ -268,13 +366,9 @@ def _first(before: PodObject | None, now: PodObject) -> PodObject:
     return now if before is None else replace(now, spec=before.spec or now.spec, ours=before.ours or now.ours)
 
 
-def _order(seen: PodObject) -> tuple[bool, int, str]:
+def _order(seen: PodObject, pod: Pod | None) -> tuple[bool, int, str]:
     """Bound pods first, strong ones before weak ones: it is always the same ones that lose."""
-    try:
-        pod = seen.read()
-    except UserError:
-        return not seen.node, 0, seen.uid
-    return not seen.node, -pod.spec.priority, seen.uid
+    return not seen.node, -pod.spec.priority if pod is not None else 0, seen.uid
 
 
 def _must_go(pods: Iterable[Pod]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import socket
 import sys
@@ -13,6 +14,7 @@ import uvicorn
 
 from runtime.cells import Cluster
 from runtime.config import Configuration, read_configuration
+from runtime.config.model import Settings
 from runtime.errors import UserError
 from runtime.journal import Journal, JournalError
 from runtime.service.objects import NodeObject
@@ -28,7 +30,11 @@ class Options:
     config: Path
     journal: Path
     events: Path | None
-    """A file of watch events; none for a cluster in memory, all of whose nodes are healthy."""
+    """A file of watch events. Without it and Kubernetes, the cluster is in memory, and all its nodes are healthy."""
+    kubernetes: bool
+    """Whether the cluster is one of Kubernetes."""
+    kubeconfig: Path | None
+    """How to reach it; none for the file that the configuration names, or the cluster that this runs in."""
     address: str
     """Host and port; empty where the configuration says it."""
     largest: int
@@ -37,6 +43,8 @@ class Options:
     """At a time; more are refused."""
     grace: int
     """Seconds to finish what is under way, when it is told to stop."""
+    lease: float
+    """Seconds after which a place, or a reservation, that nobody asks for is given back."""
 
 
 def serve(options: Options) -> int:
@@ -44,10 +52,12 @@ def serve(options: Options) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     configuration = read_configuration(options.config)
     listener = _listen(options.address or configuration.settings.web_server)
-    service = Service(configuration, lambda: Journal(options.journal), _source(options, configuration))
+    source = _source(options, configuration)
+    service = Service(configuration, lambda: Journal(options.journal), source, options.lease)
+    web = Web(service, options.largest)
     server = uvicorn.Server(
         uvicorn.Config(
-            Web(service, options.largest).app(),
+            web.app(),
             log_level="warning",
             access_log=False,
             lifespan="on",
@@ -60,11 +70,14 @@ def serve(options: Options) -> int:
     def end() -> None:
         server.should_exit = True
 
+    # Pages that look on would keep it waiting.
+    web.look.reel.over = lambda: server.should_exit
+
     service.on_failure = end
-    host, port = listener.getsockname()[:2]
-    print(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: end())
+    host, port = listener.getsockname()[:2]
+    print(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
     service.start()
     server.run(sockets=[listener])
     match service.failure:
@@ -91,6 +104,12 @@ def _listen(address: str) -> socket.socket:
 
 
 def _source(options: Options, configuration: Configuration) -> Source:
+    if options.events is not None and options.kubernetes:
+        raise UserError("the cluster is either a file of events or one of Kubernetes: --events or --kubernetes")
+    if options.kubeconfig is not None and not options.kubernetes:
+        raise UserError("--kubeconfig says how to reach a cluster of Kubernetes: it needs --kubernetes")
+    if options.kubernetes:
+        return _kubernetes(options, configuration.settings)
     if options.events is not None:
         try:
             return FileSource(options.events)
@@ -99,6 +118,18 @@ def _source(options: Options, configuration: Configuration) -> Source:
     source = MemorySource()
     source.tell(Change(NodeObject(name, healthy=True), gone=False) for name in nodes(configuration))
     return source
+
+
+def _kubernetes(options: Options, settings: Settings) -> Source:
+    """What the command line says counts before the configuration, and that before the environment."""
+    try:
+        from runtime.service.api import connect
+        from runtime.service.kubernetes import KubernetesSource
+    except ImportError as error:
+        raise UserError(f"{error.name} is not installed: --kubernetes needs the extra `kubernetes`") from error
+    kubeconfig = options.kubeconfig or (Path(settings.kube_config) if settings.kube_config else None)
+    server = settings.kube_api_server or os.environ.get("KUBE_APISERVER_ADDRESS", "")
+    return KubernetesSource(connect(kubeconfig, server))
 
 
 def nodes(configuration: Configuration) -> list[str]:

@@ -5,20 +5,24 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Thread
 from typing import Any
 
 from generated.yunikorn.shim import ShimSchedulerState
 from runtime.annotations import write_bind_info
 from runtime.config import Configuration
-from runtime.durable import DurableAllocator
+from runtime.durable import DurableAllocator, collector_paused
 from runtime.journal import Journal
 from runtime.service.engine import Engine, NotServingError
+from runtime.service.leases import LEASE
 from runtime.service.life import Life
 from runtime.service.locks import Locks
 from runtime.service.metrics import Metrics
+from runtime.service.objects import PodObject
 from runtime.service.scheduler import Scheduler
 from runtime.service.source import Source
 from runtime.service.tracker import Tracked
@@ -29,7 +33,14 @@ log = logging.getLogger(__name__)
 class Service:
     """Opens the journal, brings it up to date with the cluster, takes requests, and ends when it has served them."""
 
-    def __init__(self, configuration: Configuration, journal: Callable[[], Journal], source: Source) -> None:
+    def __init__(
+        self,
+        configuration: Configuration,
+        journal: Callable[[], Journal],
+        source: Source,
+        lease: float = LEASE,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.source = source
         self.locks = Locks()
         self.metrics = Metrics()
@@ -38,6 +49,8 @@ class Service:
         self.on_failure: Callable[[], object] = lambda: None
         self._configuration = configuration
         self._journal = journal
+        self._lease = lease
+        self._now = now
         self._scheduler: Scheduler | None = None
         self._engine: Engine | None = None
         self._binders = ThreadPoolExecutor(4, "bind")
@@ -59,13 +72,19 @@ class Service:
             log.error("%s", opened.damage)
         if opened.takeover is not None:
             log.warning("the configuration has changed; %s", opened.takeover)
-        self._scheduler = Scheduler(allocator, self.locks, self._bind_later)
+        self._scheduler = Scheduler(allocator, self.locks, self._bind_later, self._look_later, self._lease, self._now)
 
     def _recover(self) -> None:
         scheduler = self.scheduler
-        with self.locks.cluster.write(), self.locks.partition.write(), scheduler.allocator.cycle():
-            scheduler.recover(self.source.poll(), lists_all=self.source.lists_all)
-        self.metrics.observe(scheduler, self.locks)
+        changes = list(self.source.poll())
+        with (
+            collector_paused(),
+            self.locks.cluster.write(),
+            self.locks.partition.write(),
+            scheduler.allocator.cycle(),
+        ):
+            scheduler.recover(changes, lists_all=self.source.lists_all)
+        self.metrics.observe(scheduler, self.source, self.locks)
         gc.collect()
         gc.freeze()
 
@@ -75,8 +94,9 @@ class Service:
         self._engine.start()
 
     def _fail(self, error: Exception) -> None:
-        self.failure = error
-        self.on_failure()
+        if not self._stopping:
+            self.failure = error
+            self.on_failure()
 
     def _engine_failed(self) -> None:
         assert self._engine is not None, "it has failed"
@@ -126,15 +146,32 @@ class Service:
         except Exception as error:
             log.warning("pod %s could not be bound: %s", tracked.seen.key, error)
 
+    def _look_later(self, tracked: Tracked) -> None:
+        self._binders.submit(self._look, tracked.seen)
+
+    def _look(self, seen: PodObject) -> None:
+        """Whatever comes of it is told to the scheduler, in a cycle."""
+        assert self._engine is not None, "it has asked"
+        with suppress(NotServingError):
+            try:
+                now = self.source.look(seen)
+            except Exception as error:
+                log.warning("what has become of pod %s cannot be found out: %s", seen.key, error)
+                self._engine.submit(lambda scheduler: scheduler.renew(seen.uid))
+            else:
+                self._engine.submit(lambda scheduler: scheduler.settle(seen.uid, now))
+
     # End
 
     def stop(self) -> None:
-        """Finishes what is under way, and lets go of the journal."""
+        """Finishes what is under way, and lets go of the cluster and the journal."""
         self._stopping = True
         if self._beginning.is_alive():
+            self.source.close()
             self._beginning.join()
         if self._engine is not None:
             self._engine.stop()
         self._binders.shutdown()
+        self.source.close()
         if self._scheduler is not None:
             self._scheduler.allocator.close()

@@ -38,6 +38,19 @@ class Source(Protocol):
     def bind(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
         """Binds a pod; binding it again to the same node means nothing. May be called from any thread."""
 
+    def look(self, pod: PodObject) -> PodObject | None:
+        """The pod as the cluster has it now; none where it is gone. May be called from any thread."""
+
+    def silence(self) -> float:
+        """Seconds since the cluster was last heard of; 0 where it cannot be away. May be called from any thread."""
+
+    def close(self) -> None:
+        """Nobody wants to know any more. May be called from any thread; whoever is in `poll` gets `EndedError`."""
+
+
+class EndedError(Exception):
+    """The source was closed while somebody waited for it."""
+
 
 def read_change(line: str | bytes) -> Change | None:
     """A watch event of Kubernetes: `{"type": "ADDED", "object": {"kind": "Pod", …}}`; none where it is of another kind.
@@ -73,24 +86,28 @@ def bound_event(pod: PodObject, node: str, annotations: Mapping[str, str]) -> by
     return json.dumps({"type": "MODIFIED", "object": thing}).encode() + b"\n"
 
 
-class Gone:
-    """Pods that were deleted: nothing can happen to them, whoever tells of it too late."""
+class Pods:
+    """Pods as they were last told of. To one that was deleted nothing can happen, whoever tells of it too late."""
 
     def __init__(self) -> None:
-        self._uids: set[str] = set()
+        self._now: dict[str, PodObject | None] = {}
 
     def passes(self, change: Change) -> bool:
-        """Whether a change can be."""
+        """Whether a change can be; it is then what is known."""
         if not isinstance(change.thing, PodObject):
             return True
-        late = change.thing.uid in self._uids
-        if change.gone:
-            self._uids.add(change.thing.uid)
+        uid = change.thing.uid
+        late = self._now.get(uid, change.thing) is None
+        self._now[uid] = None if late or change.gone else change.thing
         return not late
 
+    def now(self, pod: PodObject) -> PodObject | None:
+        """A pod as it is; one that nobody has told of is as it was."""
+        return self._now.get(pod.uid, pod)
+
     def refuse(self, pod: PodObject) -> None:
-        """Raises `UserError` for one of them."""
-        if pod.uid in self._uids:
+        """Raises `UserError` for one that is gone."""
+        if self.now(pod) is None:
             raise UserError(f"there is no pod {pod.key} with uid {pod.uid} any more")
 
 
@@ -102,14 +119,14 @@ class MemorySource:
     def __init__(self) -> None:
         self._lock = Lock()
         self._changes: list[Change] = []
-        self._gone = Gone()
+        self._pods = Pods()
         self.bindings: list[tuple[str, str]] = []
         """Key and node of every pod that was bound."""
 
     def tell(self, changes: Iterable[Change]) -> None:
         """These things happen."""
         with self._lock:
-            self._changes += filter(self._gone.passes, changes)
+            self._changes += filter(self._pods.passes, changes)
 
     def poll(self) -> list[Change]:
         """What was told."""
@@ -122,9 +139,22 @@ class MemorySource:
         change = read_change(bound_event(pod, node, annotations))
         assert change is not None, "it is of a pod"
         with self._lock:
-            self._gone.refuse(pod)
+            self._pods.refuse(pod)
+            self._pods.passes(change)
             self.bindings.append((pod.key, node))
             self._changes.append(change)
+
+    def look(self, pod: PodObject) -> PodObject | None:
+        """As it was last told of."""
+        with self._lock:
+            return self._pods.now(pod)
+
+    def silence(self) -> float:
+        """It is here."""
+        return 0.0
+
+    def close(self) -> None:
+        """Nothing is held."""
 
 
 class FileSource:
@@ -138,13 +168,13 @@ class FileSource:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = path.open("rb")
-        self._gone = Gone()
+        self._pods = Pods()
         self._begun = b""
         self._line = 0
 
     def poll(self) -> Iterable[Change]:
         """Lines that have been added. A line without an end is not finished; one that is no event is passed over."""
-        while chunk := self._file.read(1 << 20):
+        while not self._file.closed and (chunk := self._file.read(1 << 20)):
             *lines, self._begun = (self._begun + chunk).split(b"\n")
             for line in lines:
                 self._line += 1
@@ -153,14 +183,26 @@ class FileSource:
                 except UserError as error:
                     log.warning("%s, line %d: %s", self.path, self._line, error)
                     continue
-                if change is not None and self._gone.passes(change):
+                if change is not None and self._pods.passes(change):
                     yield change
 
     def bind(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
         """Adds the binding to the file."""
-        self._gone.refuse(pod)
+        self._pods.refuse(pod)
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
         try:
             os.write(file, bound_event(pod, node, annotations))
         finally:
             os.close(file)
+
+    def look(self, pod: PodObject) -> PodObject | None:
+        """As the file says, as far as it has been read."""
+        return self._pods.now(pod)
+
+    def silence(self) -> float:
+        """It is here."""
+        return 0.0
+
+    def close(self) -> None:
+        """Lets go of the file, which nobody reads any more."""
+        self._file.close()

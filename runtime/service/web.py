@@ -21,6 +21,7 @@ from starlette.routing import Route
 from runtime.errors import UserError
 from runtime.service import status
 from runtime.service.engine import NotServingError
+from runtime.service.look import Look
 from runtime.service.messages import bind_answer, describe, filter_answer, read_bind, read_filter, read_preempt
 from runtime.service.service import Service
 from runtime.service.source import MemorySource, read_change
@@ -50,6 +51,7 @@ class Web:
     def __init__(self, service: Service, largest: int) -> None:
         self.service = service
         self._largest = largest
+        self.look = Look(service)
 
     def app(self) -> Starlette:
         """All of them."""
@@ -70,8 +72,9 @@ class Web:
         }
         if isinstance(self.service.source, MemorySource):
             paths = {**paths, "/v1/simulation/events": self.simulate}
-        self._paths = sorted(sub(r"{.*}", "NAME", path) for path in paths if path != "/")
+        self._paths = sorted(["/view/", *(sub(r"{.*}", "NAME", path) for path in paths if path != "/")])
         routes = [Route(path, _told(handler, self.service, path), methods=ANY) for path, handler in paths.items()]
+        routes += self.look.pages.routes("/view")
         handlers = {HTTPException: _refused, Exception: _failed}
         return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan)
 

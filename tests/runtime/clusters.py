@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from runtime import Allocator, Bind, GangSpec, Member, Phase, Pod, PodSpec
+from runtime.durable import DurableAllocator
+
+AnyAllocator: TypeAlias = Allocator | DurableAllocator
 
 TYPES: dict[str, object] = {
     "SWITCH": {"childCellType": "GPU", "childCellNumber": 2},
@@ -57,17 +61,16 @@ def healthy(configuration: dict[str, object]) -> Allocator:
     return allocator
 
 
-def gang(name: str, tenant: str, *sizes: int, priority: int = 5, **more: object) -> list[Pod]:
+def gang(name: str, tenant: str, *sizes: int, priority: int = 5, **more: Any) -> list[Pod]:
     """The pods of a gang, one for each size."""
     members = tuple(Member(sizes.count(size), size) for size in sorted(set(sizes)))
     spec = GangSpec(name, members)
     return [
-        Pod(f"{name}-{i}", f"{name}-{i}", PodSpec(tenant, priority, size, spec, **more))  # type: ignore[arg-type]
-        for i, size in enumerate(sizes)
+        Pod(f"{name}-{i}", f"{name}-{i}", PodSpec(tenant, priority, size, spec, **more)) for i, size in enumerate(sizes)
     ]
 
 
-def run(allocator: Allocator, pods: list[Pod]) -> list[Bind]:
+def run(allocator: AnyAllocator, pods: list[Pod]) -> list[Bind]:
     """Places a whole gang, which must be possible without displacing anybody."""
     bound = []
     for pod in pods:
@@ -78,7 +81,7 @@ def run(allocator: Allocator, pods: list[Pod]) -> list[Bind]:
     return bound
 
 
-def preempt(allocator: Allocator, pods: list[Pod]) -> object:
+def preempt(allocator: AnyAllocator, pods: list[Pod]) -> object:
     """Asks for the first pod of a gang in both phases, as an outer scheduler does."""
     answer = allocator.schedule(pods[0])
     if isinstance(answer, Bind):
@@ -86,7 +89,7 @@ def preempt(allocator: Allocator, pods: list[Pod]) -> object:
     return allocator.schedule(pods[0], phase=Phase.PREEMPTING)
 
 
-def end(allocator: Allocator, pods: list[Pod]) -> None:
+def end(allocator: AnyAllocator, pods: list[Pod]) -> None:
     """All pods are gone."""
     for pod in pods:
         allocator.delete(pod)

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from clusters import AnyAllocator as AnyAllocator
+
 from generated.hived import AffinityGroup, AffinityGroupState, Cell, CellState, PreemptionSmall
-from runtime import Allocator
 from runtime.cells import FREE, Forest, NodeIndex, PhysicalCell, View, VirtualCell
 from runtime.cells.virtual import VirtualCluster
 from runtime.gangs import Gang
 from runtime.preemption.victims import owner, reserver
 
 
-def check(allocator: Allocator) -> None:
+def check(allocator: AnyAllocator) -> None:
     """Everything."""
-    cluster = allocator._cluster
+    cluster = allocator.cluster
     machines(allocator)
-    for gang in allocator._cycle.gangs.values():
+    for gang in allocator.gangs.values():
         check_gang(gang)
     for forest in cluster.forests.values():
         check_forest(forest)
@@ -28,16 +29,14 @@ def check(allocator: Allocator) -> None:
             check_view(view)
 
 
-def machines(allocator: Allocator) -> None:
+def machines(allocator: AnyAllocator) -> None:
     """S1 to S11 and S16, as the specs say them."""
-    system = allocator._cluster.system
+    system = allocator.cluster.system
     system.check_invariants()
     groups = [x for x in system.machines if isinstance(x, AffinityGroup)]
     cells = [x for x in system.machines if isinstance(x, Cell)]
     PreemptionSmall(system, groups=groups, cells=cells).check_invariants()
-    assert {id(g.machine) for g in allocator._cycle.gangs.values()} == {id(g) for g in groups}, (
-        "no machine is left over"
-    )
+    assert {id(g.machine) for g in allocator.gangs.values()} == {id(g) for g in groups}, "no machine is left over"
 
 
 def check_gang(gang: Gang) -> None:
@@ -182,9 +181,9 @@ def leaf_cells(cell: VirtualCell) -> list[VirtualCell]:
     return [leaf for child in cell.children for leaf in leaf_cells(child)] if cell.children else [cell]
 
 
-def picture(allocator: Allocator) -> Any:
+def picture(allocator: AnyAllocator) -> Any:
     """All that there is, to compare; pods that only wait are left out, and who is known is."""
-    cluster = allocator._cluster
+    cluster = allocator.cluster
     return (
         [
             (
@@ -206,7 +205,7 @@ def picture(allocator: Allocator) -> Any:
         ],
         {
             name: (gang.state, gang.demotion, gang.places.written, sorted(gang.seated))
-            for name, gang in allocator._cycle.gangs.items()
+            for name, gang in allocator.gangs.items()
             if gang.state is not AffinityGroupState.PENDING
         },
     )

@@ -15,8 +15,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from clusters import config, gang, nodes
 from histories import CLUSTERS
@@ -60,6 +62,12 @@ def die(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def dies_at(stage: int) -> Callable[[str], None]:
+    """Ends the process at so many-th stage of writing."""
+    stages = iter(range(1, stage + 1))
+    return lambda _: die() if next(stages, stage) == stage else None
+
+
 # A scripted run ------------------------------------------------------------------------------------------------------
 
 TWO_RACKS = config(nodes("a", "b", "c"), A={"NODE": 2}, B={"NODE": 1})
@@ -81,13 +89,13 @@ def script() -> list[Callable[[DurableAllocator], object]]:
     weak, strong = gang("weak", "A", 1, priority=1), gang("strong", "A", 4, priority=9)
     strong_b, o = gang("strong-b", "B", 4, priority=7), gang("o", "B", 1, priority=-1)
     steps: list[Callable[[DurableAllocator], object]] = []
-    steps += [lambda a, name=name: a.node_healthy(name) for name in "abc"]
-    steps += [lambda a, pod=pod: place(a, pod) for pod in (*one, *two, *weak, *o)]
+    steps += [partial(DurableAllocator.node_healthy, name=name) for name in "abc"]
+    steps += [partial(place, pod=pod) for pod in (*one, *two, *weak, *o)]
     steps += [lambda a: a.submit(strong[0]), lambda a: a.node_bad("c"), lambda a: a.node_healthy("c")]
     steps += [lambda a: reserve(a, strong[0])]
-    steps += [lambda a, pod=pod: a.delete(pod) for pod in (*one, *weak, *o)]
+    steps += [partial(DurableAllocator.delete, pod=pod) for pod in (*one, *weak, *o)]
     steps += [lambda a: place(a, strong[0])]
-    steps += [lambda a, pod=pod: place(a, pod) for pod in gang("weak-again", "A", 1, priority=0)]
+    steps += [partial(place, pod=pod) for pod in gang("weak-again", "A", 1, priority=0)]
     steps += [lambda a: reserve(a, strong_b[0]), lambda a: a.delete(strong_b[0])]
     steps += [lambda a: a.delete(strong[0]), lambda a: place(a, o[0])]
     return steps
@@ -104,18 +112,7 @@ def follow(allocator: DurableAllocator, log: Path, first: int = 0) -> None:
 def scripted(folder: Path, stage: int) -> bool:
     """Runs the script in a new process that is killed at a stage of writing; answers whether it came so far."""
 
-    def work() -> None:
-        left = stage
-
-        def watch(_: str) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                die()
-
-        follow(opened(TWO_RACKS, folder / "journal", watch), folder / "log")
-
-    return killed(work)
+    return killed(lambda: follow(opened(TWO_RACKS, folder / "journal", dies_at(stage)), folder / "log"))
 
 
 def resume(folder: Path, states: list[object]) -> None:
@@ -141,6 +138,25 @@ def states_of(folder: Path) -> list[object]:
         states.append(picture(allocator))
     allocator.close()
     return states
+
+
+# A changed configuration ---------------------------------------------------------------------------------------------
+
+OTHERWISE = config(nodes("c", "a", "d"), A={"NODE": 1}, B={"NODE": 1, "NODE.SWITCH": 1})
+"""The same cluster without a node, with another one, and with other promises."""
+
+
+def before_takeover(folder: Path) -> None:
+    """The script, up to where gangs of all kinds run."""
+    allocator = opened(TWO_RACKS, folder / "journal", lambda _: None)
+    for step in script()[:11]:
+        step(allocator)
+    allocator.close()
+
+
+def take_over(folder: Path, stage: int) -> bool:
+    """In a new process that is killed at a stage of writing; answers whether it came so far."""
+    return killed(lambda: opened(OTHERWISE, folder / "journal", dies_at(stage)))
 
 
 # A busy run ----------------------------------------------------------------------------------------------------------
@@ -197,7 +213,7 @@ class Busy:
         assert found == self.placed
         allocator.close()
 
-    def apply(self, effects: list[list[str]]) -> None:
+    def apply(self, effects: list[list[Any]]) -> None:
         for uid, *place in effects:
             if place:
                 self.placed[uid] = (place[0], tuple(place[1]))
@@ -207,7 +223,7 @@ class Busy:
 
 def placed(allocator: DurableAllocator) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Pods that have a place."""
-    seats = (seat for gang in allocator._cycle.gangs.values() for seat in gang.seated.items())
+    seats = (seat for gang in allocator.gangs.values() for seat in gang.seated.items())
     return {uid: (slot.place.node, slot.place.leaf_cells) for uid, slot in seats}
 
 
@@ -224,7 +240,7 @@ def act(allocator: DurableAllocator, random: Random, names: list[str], name: str
     elif pods and what == "retry":
         return ask(allocator, random.choice(pods))
     elif pods:
-        return remove(allocator, list(allocator._cycle.homes[random.choice(pods).uid].pods))
+        return remove(allocator, list(allocator.homes[random.choice(pods).uid].pods))
     return []
 
 

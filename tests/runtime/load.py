@@ -116,7 +116,7 @@ class Client:
                 await self.post("bind", pod, key)
                 self.load.seen["bound"] += 1
                 return
-            offered = {node: {"Pods": []} for node in answer["FailedNodes"]}
+            offered: dict[str, dict[str, list[Any]]] = {node: {"Pods": []} for node in answer["FailedNodes"]}
             if "hivedscheduler" in offered:
                 self.load.seen["waits"] += 1
                 return

@@ -7,10 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import yaml
@@ -64,11 +65,26 @@ def node(name: str, *, ready: bool = True, unschedulable: bool = False) -> dict[
     }
 
 
+def until(condition: Callable[[], object], seconds: float = 20) -> None:
+    """Waits for what happens in its own time."""
+    ends = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < ends, "it does not happen"
+        time.sleep(0.002)
+
+
+def leaves(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The leaf cells of trees."""
+    return [leaf for cell in cells for leaf in (leaves(cell.get("cellChildren", [])) or [cell])]
+
+
 class Cluster:
     """A file of events, a configuration, a journal, and the server that is running now."""
 
     def __init__(self, folder: Path, configuration: dict[str, Any]) -> None:
         self.config, self.journal, self.events = folder / "config.yaml", folder / "journal", folder / "events"
+        self.source: list[str | Path] = ["--events", self.events]
+        """Where the cluster is, for the command line."""
         self.nodes: list[str] = []
         self.configure(configuration)
         self.events.touch()
@@ -84,8 +100,17 @@ class Cluster:
 
     def start(self, *options: str, in_memory: bool = False) -> None:
         """Until it is ready."""
-        command = [sys.executable, "-m", "runtime", "serve", "--config", self.config, "--journal", self.journal]
-        command += ["--address", "127.0.0.1:0", *([] if in_memory else ["--events", self.events]), *options]
+        command: list[str | Path] = [
+            sys.executable,
+            "-m",
+            "runtime",
+            "serve",
+            "--config",
+            self.config,
+            "--journal",
+            self.journal,
+        ]
+        command += ["--address", "127.0.0.1:0", *([] if in_memory else self.source), *options]
         with (self.events.parent / "log").open("a") as log:
             self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True)
         assert self.process.stdout is not None
@@ -222,10 +247,12 @@ class Cluster:
         return found
 
 
+SomeCluster = TypeVar("SomeCluster", bound=Cluster)
+
+
 @contextmanager
-def serving(folder: Path, configuration: dict[str, Any], nodes: Iterable[str], *options: str) -> Iterator[Cluster]:
+def started(cluster: SomeCluster, nodes: Iterable[str], *options: str) -> Iterator[SomeCluster]:
     """A server, for as long as the test lasts; afterwards, all that must hold is checked."""
-    cluster = Cluster(folder, configuration)
     cluster.add_nodes(nodes)
     try:
         cluster.start(*options)
@@ -235,3 +262,10 @@ def serving(folder: Path, configuration: dict[str, Any], nodes: Iterable[str], *
         if cluster.process is not None:
             cluster.process.kill()
             cluster.process.wait()
+
+
+def serving(
+    folder: Path, configuration: dict[str, Any], nodes: Iterable[str], *options: str
+) -> AbstractContextManager[Cluster]:
+    """A server whose cluster is a file of events."""
+    return started(Cluster(folder, configuration), nodes, *options)

@@ -109,7 +109,7 @@ def node() -> PhysicalCell:
     types = {name: {"childCellType": child, "childCellNumber": n} for name, (n, child) in kinds.items()}
     types["NODE"]["isNodeLevel"] = True
     cells = {"cellTypes": types, "physicalCells": [{"cellType": "NODE", "cellAddress": "n"}]}
-    return healthy({"physicalCluster": cells, "virtualClusters": {}})._cluster.forests["NODE"].levels[4][0]
+    return healthy({"physicalCluster": cells, "virtualClusters": {}}).cluster.forests["NODE"].levels[4][0]
 
 
 def height(leaves: tuple[int, ...]) -> int:
@@ -147,4 +147,4 @@ def test_what_costs_less_is_taken_within_a_cell_but_closeness_comes_first() -> N
 
 def test_a_cluster_without_virtual_clusters_is_one_large_free_list() -> None:
     allocator = healthy(config([rack("a", "b"), rack("c", "d")]))
-    assert allocator._cluster.forests["RACK"].lists.count == [0, 0, 0, 0, 2]
+    assert allocator.cluster.forests["RACK"].lists.count == [0, 0, 0, 0, 2]

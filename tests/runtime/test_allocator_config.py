@@ -261,7 +261,8 @@ def test_merge_keys_are_understood() -> None:
         "line 1: x: is no known key (known here: forcePodBindThreshold, kubeApiServerAddress, kubeConfigFilePath, "
         "physicalCluster, virtualClusters, waitingPodSchedulingBlockMilliSec, webServerAddress)"
     ]
-    merged = "<<: [{kubeConfigFilePath: a, webServerAddress: c}, {kubeConfigFilePath: d}]\nwebServerAddress: b"
+    merged = "<<: [{kubeConfigFilePath: a, webServerAddress: c}, {kubeConfigFilePath: d}]\nwebServerAddress: b\n"
+    merged += WHOLE[WHOLE.index("physicalCluster:") :]
     made = configuration(read_text(merged))
     assert (made.settings.kube_config, made.settings.web_server) == ("a", "b")
     assert problems("<<: 7") == ["line 1: <<: can merge mappings only"]
@@ -290,3 +291,13 @@ def test_what_a_program_has_made_is_read_the_same_way() -> None:
         "physicalCluster.cellTypes.N: has no childCellType (leaf types need no entry)",
         "physicalCluster.cellTypes.N.childCellNumber: must be a whole number, not 'two'",
     ]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# nothing yet\n", "physicalCluster: {}\n", "physicalCluster:\n  physicalCells: []\n"]
+)
+def test_a_cluster_without_cells_is_a_mistake(tmp_path: Path, text: str) -> None:
+    """Otherwise everybody would wait, and nobody would know why."""
+    (tmp_path / "hived.yaml").write_text(text)
+    with pytest.raises(ConfigurationError, match=r"physicalCluster\.physicalCells.*has no cells"):
+        read_configuration(tmp_path / "hived.yaml")

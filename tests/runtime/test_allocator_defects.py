@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from clusters import config, end, gang, healthy, nodes, preempt, rack, run
 from invariants import check, picture
@@ -158,7 +160,7 @@ def test_18_7_a_preemption_lasts_as_long_as_any_pod_of_the_gang_is_there() -> No
         ({"leaf_type": "GPU"}, "leaf cell type: 'GPU', but ''"),
     ],
 )
-def test_18_8_the_pods_of_a_gang_must_agree(more: dict[str, object], word: str) -> None:
+def test_18_8_the_pods_of_a_gang_must_agree(more: dict[str, Any], word: str) -> None:
     allocator = healthy(TWO)
     first, _ = gang("g", "A", 1, 1)
     allocator.schedule(first)

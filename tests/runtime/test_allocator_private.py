@@ -38,7 +38,7 @@ def allocate(allocator: Allocator, pods: list[Pod], running: dict[str, list[Pod]
 
 def rooms(allocator: Allocator) -> list[list[int]]:
     """The rooms of the nodes of A, which is all that its placement goes by."""
-    tenant = allocator._cluster.tenants["A"]
+    tenant = allocator.cluster.tenants["A"]
     views = (*tenant.views.values(), *tenant.pinned.values())
     return [sorted(view.rooms.room(node.spot, ALL) for node in view.nodes) for view in views]
 
@@ -55,7 +55,7 @@ def test_others_make_no_difference_to_a_virtual_cluster() -> None:
         random = Random(seed)
         configuration = random.choice(CLUSTERS)
         shared, private = healthy(configuration), healthy(configuration)
-        pins = {name: sorted(tenant.pinned) for name, tenant in shared._cluster.tenants.items()}
+        pins = {name: sorted(tenant.pinned) for name, tenant in shared.cluster.tenants.items()}
         everybody: dict[str, list[Pod]] = {}
         alone: dict[str, list[Pod]] = {}
         for step in range(STEPS):

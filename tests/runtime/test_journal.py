@@ -195,7 +195,8 @@ def test_whatever_is_damaged_what_is_read_was_once_written(seed: int, tmp_path: 
 
 def every_state() -> list[dict[str, str]]:
     """After each record of `filled`."""
-    random, states, images = Random(7), [{}], {}
+    random, states = Random(7), list[dict[str, str]]([{}])
+    images: dict[str, str] = {}
     for number in range(60):
         for _ in range(random.randint(1, 3)):
             key = f"key {random.randrange(40)}\n"

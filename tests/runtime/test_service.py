@@ -1,36 +1,20 @@
-"""The service, asked over HTTP as by an outer scheduler: what HiveD's documentation shows, and what it gets wrong."""
+"""The service, asked over HTTP as by an outer scheduler: what HiveD's documentation shows, and what outlives it."""
 
 from __future__ import annotations
 
 import signal
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import httpx
 from clusters import config, gang, nodes, rack
-from serving import serving, written
+from serving import leaves, serving, until, written
 
 from runtime import Pod
 
 TWO = config(nodes("a", "b"), A={"NODE": 2})
 RACKS = config([rack("a", "b"), rack("c", "d")], A={"RACK.NODE": 2}, B={"RACK": 1})
-
-
-def leaves(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The leaf cells of trees."""
-    return [leaf for cell in cells for leaf in (leaves(cell.get("cellChildren", [])) or [cell])]
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Waits for what happens in its own time."""
-    ends = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < ends, "it does not happen"
 
 
 # What HiveD's documentation shows ------------------------------------------------------------------------------------
@@ -276,98 +260,3 @@ def test_told_to_stop_in_the_middle_of_work_it_answers_what_it_has_taken(tmp_pat
         cluster.start()
         for uid, name in answered.items():
             assert list(cluster.group(uid.removesuffix("-0"))["physicalPlacement"]) == [name]
-
-
-# What the reference gets wrong (section 18 of the facts) -------------------------------------------------------------
-
-
-def test_a_reservation_of_a_weaker_gang_is_called_off_by_a_stronger_one_in_filtering(tmp_path: Path) -> None:
-    """18.1"""
-    with serving(tmp_path, config(nodes("a"), A={"NODE": 1}), "a") as cluster:
-        low, weak, strong = (gang(x, "A", 4, priority=p) for x, p in (("low", 1), ("weak", 2), ("strong", 3)))
-        cluster.run(low)
-        cluster.add(*weak, *strong)
-        cluster.preempt(weak[0])
-        cluster.delete(*low)
-        assert cluster.filter(strong[0])["NodeNames"] == ["a"]
-        assert cluster.group("weak")["state"] == "Pending"
-        cluster.delete(*weak)
-        assert {x["cellState"] for x in leaves(cluster.get("clusterstatus/physicalcluster"))} == {"Used"}
-
-
-def test_another_pod_of_a_gang_that_is_being_preempted_waits(tmp_path: Path) -> None:
-    """18.2: and has its place again when the preemption is called off."""
-    with serving(tmp_path, config(nodes("a"), A={"NODE": 1}), "a") as cluster:
-        weak, strong = gang("weak", "A", 2, 2, priority=1), gang("strong", "A", 4, priority=2)
-        cluster.run(weak[:1])
-        cluster.add(weak[1], *strong)
-        cluster.preempt(strong[0])
-        assert "being preempted" in cluster.waits(weak[1])
-        cluster.delete(*strong)
-        assert cluster.filter(weak[1])["NodeNames"] == ["a"]
-
-
-def test_nobody_is_demoted_by_an_attempt_that_comes_to_nothing(tmp_path: Path) -> None:
-    """18.3"""
-    with serving(tmp_path, config(nodes("a", "b"), A={"NODE": 1}), "ab") as cluster:
-        cluster.run(gang("lazy", "A", 4, priority=1, lazy_preemption=True))
-        cluster.run(gang("o", "A", 4, priority=-1))
-        strong = gang("strong", "A", 4, priority=2)
-        cluster.add(*strong)
-        assert cluster.filter(strong[0])["FailedNodes"]
-        assert cluster.group("lazy")["lazyPreemptionStatus"] is None
-        assert cluster.group("lazy")["virtualPlacement"]
-
-
-def test_a_gang_that_ignores_offers_goes_on_preempting_where_nothing_is_offered(tmp_path: Path) -> None:
-    """18.4"""
-    with serving(tmp_path, config(nodes("a"), A={"NODE": 1}), "a") as cluster:
-        cluster.run(gang("weak", "A", 4, priority=1))
-        strong = gang("strong", "A", 4, priority=2, ignore_suggested=True)
-        cluster.add(*strong)
-        assert cluster.preempt(strong[0]) == cluster.preempt(strong[0], nodes=[]) == {"a": {"weak-0"}}
-        assert cluster.group("strong")["state"] == "Preempting"
-        other = gang("other", "A", 4, priority=3, ignore_suggested=False)
-        cluster.add(*other)
-        assert cluster.preempt(other[0]) == {"a": {"weak-0"}}
-        assert cluster.preempt(other[0], nodes=[]) == {}
-        assert cluster.group("other")["state"] == "Pending", "it wanted only what is offered"
-
-
-def test_a_bad_node_that_comes_back_finds_its_cell_as_it_was(tmp_path: Path) -> None:
-    """18.5: the shortest example, in which a cell was unbound while in use."""
-    with serving(tmp_path, RACKS, "abcd") as cluster:
-        cluster.bad("a", "c")
-        pods = gang("b", "B", 4)
-        (place,) = cluster.run(pods)
-        assert place in ("b", "d")
-        cluster.healthy("a", "c")
-        assert {x["vc"] for x in leaves(cluster.get("clusterstatus/physicalcluster")) if x["cellState"] == "Used"} == {
-            "B"
-        }
-        cluster.delete(*pods)
-        assert {x["cellState"] for x in leaves(cluster.get("clusterstatus/physicalcluster"))} == {"Free"}
-
-
-def test_a_preemption_lasts_as_long_as_any_pod_of_the_gang(tmp_path: Path) -> None:
-    """18.7"""
-    with serving(tmp_path, config(nodes("a"), A={"NODE": 1}), "a") as cluster:
-        cluster.run(gang("weak", "A", 4, priority=1))
-        strong = gang("strong", "A", 2, 2, priority=2)
-        cluster.add(*strong)
-        cluster.preempt(strong[0])
-        cluster.delete(strong[0])
-        assert cluster.group("strong")["state"] == "Preempting"
-        cluster.delete(strong[1])
-        assert cluster.group("weak")["state"] == "Allocated"
-
-
-def test_pods_of_one_gang_have_to_agree(tmp_path: Path) -> None:
-    """18.8"""
-    with serving(tmp_path, TWO, "ab") as cluster:
-        first, second = gang("g", "A", 2, 2)
-        cluster.run([first])
-        other = replace(second, spec=replace(second.spec, priority=7))
-        cluster.add(other)
-        answer = cluster.post("filter", {"Pod": written(other), "NodeNames": ["a"]})
-        assert "disagree on priority: 7, but 5" in answer["Error"]

@@ -110,7 +110,7 @@ def test_a_fault_in_a_request_is_its_own_and_changes_nothing(served: Served, mon
         patch.setattr(Cycle, "_take", fail)
         with pytest.raises(ZeroDivisionError):
             served.filter("h")
-    check(served.service.allocator)  # type: ignore[arg-type]
+    check(served.service.allocator)
     assert served.filter("h")["NodeNames"] == ["a"], "and the service goes on"
 
 
@@ -135,7 +135,7 @@ def test_when_the_journal_cannot_be_written_it_ends(served: Served) -> None:
     served.service.stop()
     again = DurableAllocator(CONFIGURATION, Journal(served.path))
     assert again.group("kept") is not None
-    check(again)  # type: ignore[arg-type]
+    check(again)
     again.close()
 
 

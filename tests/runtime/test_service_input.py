@@ -51,7 +51,7 @@ def error(cluster: Cluster, path: str, content: Any) -> str:
     return str(answer.json()["Error"])
 
 
-MALFORMED = [
+MALFORMED: list[tuple[Any, str]] = [
     (b"", "is no JSON"),
     (b"{", "is no JSON"),
     (b"\xff\xfe", "is no JSON"),
@@ -60,7 +60,7 @@ MALFORMED = [
     (b"[]", "must be a JSON object"),
     (b"null", "must be a JSON object"),
 ]
-NO_PODS = [
+NO_PODS: list[tuple[Any, str]] = [
     ({}, "Pod is missing"),
     ({"Pod": None}, "Pod is missing"),
     ({"Pod": 7}, "mapping"),
@@ -207,6 +207,8 @@ def test_the_same_pod_twice_is_one_pod_and_a_namesake_takes_its_place(tmp_path: 
         cluster.add(pod, pod)
         assert cluster.filter(pod) == cluster.filter(pod)
         assert cluster.group("g")["allocatedPods"] == ["g-0"]
+        renamed = error(cluster, "filter", {"Pod": written(replace(pod, name="other"))})
+        assert "there is no pod default/other with uid g-0" in renamed
         again = replace(pod, uid="another")
         cluster.add(again)
         assert cluster.filter(again)["NodeNames"] == ["a"], "a new pod of the same name means that the old one is gone"
@@ -275,6 +277,32 @@ def test_the_command_says_what_it_cannot_use(tmp_path: Path, served: Cluster) ->
     assert "cannot be read" in refused(
         *good, "--journal", journal, "--events", tmp_path / "none", "--address", "127.0.0.1:0"
     )
+
+
+def test_a_configuration_with_mistakes_is_refused_at_a_restart_and_nothing_is_lost(tmp_path: Path) -> None:
+    with serving(tmp_path, config(nodes("a", "b"), A={"NODE": 1}, B={"NODE": 1}), "ab") as cluster:
+        cluster.run(RUNS)
+        before = cluster.everything()
+        good = cluster.config.read_text()
+        cluster.stop(signal.SIGKILL)
+        mistakes = [
+            (
+                good.replace("cellNumber: 1", "cellNumber: 2"),
+                "4 cells of type NODE of chain NODE are promised to A, B, but there are 2",
+            ),
+            (good.replace("cellType: NODE", "cellType: NODDE"), "NODDE", "did you mean NODE?"),
+            (good.replace("cellNumber: 1", "cellNumber: -1"), "cellNumber", "at least 0"),
+            (good.replace("isNodeLevel: true", "isNodeLevel: maybe"), "isNodeLevel", "true or false"),
+            (good + "physicalCluster: {}\n", "physicalCluster", "is given twice"),
+            ("physicalCluster: [", "is no YAML", ""),
+        ]
+        for text, *why in mistakes:
+            cluster.config.write_text(text)
+            said = refused("--config", cluster.config, "--journal", cluster.journal, "--events", cluster.events)
+            assert all(part in said for part in why), said
+        cluster.config.write_text(good)
+        cluster.start()
+        assert cluster.everything() == before
 
 
 def foreign(path: Path) -> Path:

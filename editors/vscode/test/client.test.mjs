@@ -1,0 +1,141 @@
+// The extension as it is shipped, talking to the real language server; the editor is `vscode.mjs`.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join, resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { Editor } from "./vscode.mjs";
+
+const here = resolve(".");
+const FSM =
+  process.env.FSM ??
+  [resolve("../../.venv/bin"), ...process.env.PATH.split(delimiter)].map((x) => join(x, "fsm")).find((x) => existsSync(x));
+const skip = FSM ? false : "NO `fsm` PROGRAM: the extension was not tested against the language server";
+
+const LEASE = `module lease
+
+/// One node, lent to one job at a time.
+machine Node {
+    initial state Idle
+    state Lent
+
+    event lend, take_back from environment
+
+    lend: Idle -> Lent  on lend
+    back: Lent -> Idle  on take_back
+}
+
+system Two {
+    nodes: Node[2]
+
+    environment {
+        some n in nodes: n.lend
+        some n in nodes: n.take_back
+    }
+
+    invariant one: count n in nodes: n in Lent <= 1
+}
+`.replace("count n in nodes: n in Lent <= 1", "(count n in nodes: n in Lent) <= 1");
+
+let editor, extension, folder;
+
+async function until(what, seconds = 30) {
+  for (const end = Date.now() + seconds * 1000; Date.now() < end; ) {
+    const found = await what();
+    if (found) return found;
+    await new Promise((later) => setTimeout(later, 20));
+  }
+  throw new Error(`never: ${what}`);
+}
+
+async function started(settings) {
+  const made = new Editor(folder, settings);
+  const loaded = made.load(join(here, "dist/extension.js"));
+  await loaded.activate(made.context(here));
+  return [made, loaded];
+}
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "fsm-workspace-"));
+  await mkdir(join(folder, "specs"));
+  await writeFile(join(folder, "specs", "lease.fsm"), LEASE);
+  if (!skip) [editor, extension] = await started({ "fsmdsl.command": FSM });
+});
+after(() => extension?.deactivate());
+
+test("what is wrong is shown as one types, and goes when it is mended", { skip }, async () => {
+  const document = editor.open(join(folder, "specs", "lease.fsm"), LEASE);
+  const clean = (x) => x.code !== undefined && !String(x.code?.value ?? x.code).startsWith("FSM3");
+  await until(() => editor.diagnostics.has(document.uri.toString()));
+  assert.deepEqual(editor.found(document).filter(clean).filter((x) => x.severity === 0), []);
+  editor.type(document, "Idle -> Lent", "Idle -> Lend");
+  const [error] = await until(() => editor.found(document).filter((x) => x.severity === 0).length && editor.found(document));
+  assert.match(error.message, /Lend/);
+  assert.equal(document.text.split("\n")[error.range.start.line].slice(error.range.start.character, error.range.end.character), "Lend");
+  editor.type(document, "Idle -> Lend", "Idle -> Lent");
+  await until(() => !editor.found(document).some((x) => /Lend/.test(x.message)));
+});
+
+test("the violated property is marked a moment later", { skip }, async () => {
+  const [document] = editor.documents;
+  const marked = await until(() => editor.found(document).find((x) => /`one` does not hold in every state/.test(x.message)));
+  assert.match(document.text.split("\n")[marked.range.start.line], /invariant one/);
+});
+
+test("the diagram stands beside the text and follows the cursor", { skip }, async () => {
+  const [document] = editor.documents;
+  editor.point(document, "Idle -> Lent");
+  await editor.run("fsmdsl.diagram");
+  const panel = await until(() => editor.panels.find((x) => x.kind === "fsmdsl.diagram"));
+  panel.say("ready");
+  const [first] = await until(() => panel.sent.length && panel.sent);
+  assert.match(first.svg, /<svg/);
+  assert.match(first.machine, /Node/);
+  const count = panel.sent.length;
+  editor.point(document, "state Lent");
+  await until(() => panel.sent.length > count);
+});
+
+test("a system is verified, and its counterexample stepped through", { skip }, async () => {
+  const [document] = editor.documents;
+  editor.answers.push("Step through it");
+  await editor.run("fsmdsl.verify", document.uri.toString(), "Two");
+  assert.ok(editor.messages.some((x) => x.kind === "warning" && /Two: violated/.test(x.text)), JSON.stringify(editor.messages));
+  assert.ok(editor.messages.some((x) => x.kind === "output" && /invariant one/.test(x.text)));
+  const panel = await until(() => editor.panels.find((x) => x.kind === "fsmdsl.trace"));
+  panel.say("ready");
+  const [run] = await until(() => panel.sent.length && panel.sent);
+  assert.deepEqual(run.stepping.steps.map((x) => x.text), ["n0.lend", "n1.lend"]);
+  assert.ok(Object.keys(run.diagrams).length > 0);
+});
+
+test("formatting, completion, symbols and lenses are there", { skip }, async () => {
+  for (const name of [
+    "registerDocumentFormattingEditProvider", "registerCompletionItemProvider", "registerHoverProvider",
+    "registerDefinitionProvider", "registerRenameProvider", "registerDocumentSymbolProvider", "registerCodeLensProvider",
+    "registerCodeActionsProvider", "registerFoldingRangeProvider", "registerDocumentSemanticTokensProvider",
+    "registerInlayHintsProvider",
+  ]) assert.ok(editor.providers.has(name), name);
+});
+
+test("without a program, the user is told how to get one", async () => {
+  const path = process.env.PATH;
+  process.env.PATH = "";
+  try {
+    const [other, loaded] = await started({});
+    assert.match(other.messages[0].text, /pip install 'fsmdsl\[lsp,svg,fast\]'/);
+    await loaded.deactivate();
+  } finally {
+    process.env.PATH = path;
+  }
+});
+
+test("in a workspace that is not trusted, nothing is started", async () => {
+  const other = new Editor(folder, { "fsmdsl.command": "/bin/false" });
+  other.vscode.workspace.isTrusted = false;
+  const loaded = other.load(join(here, "dist/extension.js"));
+  await loaded.activate(other.context(here));
+  assert.deepEqual(other.messages, []);
+  await loaded.deactivate();
+});

@@ -1,0 +1,70 @@
+"""What a shell offers for names that stand in specs: systems, machines, sizes; for rules; for revisions of git.
+
+Nothing here may fail or print: whoever presses Tab is in the middle of a line.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem, split_arg_string
+
+from fsmdsl import syntax as s
+
+
+def system_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Of the specs named in the line, else of those that the command would read; with the module where a dot is
+    typed."""
+    return _matching((x for module in _modules() for x in _named(module, s.SystemDecl, incomplete)), incomplete)
+
+
+def machine_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Likewise."""
+    return _matching((x for module in _modules() for x in _named(module, s.MachineDecl, incomplete)), incomplete)
+
+
+def rule_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Codes with their names, and names."""
+    from fsmdsl.rules import all_rules
+
+    rules = all_rules().values()
+    codes = [CompletionItem(r.code, help=r.name) for r in rules if r.code.startswith(incomplete.upper())]
+    names = [CompletionItem(r.name, help=r.summary) for r in rules if r.name.startswith(incomplete.lower())]
+    return codes if incomplete[:3].upper() == "FSM"[: len(incomplete)] else names
+
+
+def versions(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Branches and tags; files too."""
+    command = ["git", "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags"]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, timeout=2)
+    except (OSError, subprocess.TimeoutExpired):
+        known = []
+    else:
+        known = ["HEAD", "HEAD~1", *done.stdout.decode("utf-8", "replace").split()] if done.returncode == 0 else []
+    return [*(CompletionItem(x) for x in _matching(known, incomplete)), CompletionItem(incomplete, type="file")]
+
+
+def _modules() -> list[s.Module]:
+    """Where an option lacks its value, click has read no argument of the line: what exists in it is a path."""
+    from fsmdsl.cli.common import chosen
+    from fsmdsl.workspace import read
+
+    words = split_arg_string(os.environ.get("COMP_WORDS", ""))[2:]
+    return [parsed.module for parsed in read(chosen([x for x in words if Path(x).exists()]))[0]]
+
+
+def _named(module: s.Module, kind: type[s.SystemDecl | s.MachineDecl], incomplete: str) -> Iterator[str]:
+    from fsmdsl.resolve.modules import module_name
+
+    for x in module.members:
+        if isinstance(x, kind):
+            yield f"{module_name(module)}.{x.name.text}" if "." in incomplete else x.name.text
+
+
+def _matching(names: Iterable[str], incomplete: str) -> list[str]:
+    return [name for name in dict.fromkeys(names) if name and name.startswith(incomplete)]

@@ -1,0 +1,30 @@
+"""`fsm completion`: what a shell needs to complete commands, options and names."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from fsmdsl.cli.common import say
+
+VARIABLE = "_FSM_COMPLETE"
+"""Set by the script when it asks `fsm` what could stand in a line."""
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print the script that makes a shell complete `fsm`.
+
+    \b
+    bash:  echo 'eval "$(fsm completion bash)"' >> ~/.bashrc
+    zsh:   echo 'eval "$(fsm completion zsh)"' >> ~/.zshrc
+    fish:  fsm completion fish > ~/.config/fish/completions/fsm.fish
+    """
+    from fsmdsl.cli import cli
+
+    found = get_completion_class(shell)
+    assert found is not None
+    # The script alone: click's own way to print it asks for the version of a bash that may not be there.
+    maker = found(cli, {}, "fsm", VARIABLE)
+    say(maker.source_template % maker.source_vars())

@@ -1,0 +1,104 @@
+"""`fsm diff`: what has changed between two versions of specs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from fsmdsl.cli.common import paint, say, write
+from fsmdsl.cli.completing import versions as offered
+from fsmdsl.cli.versions import Told, model_of, versions
+from fsmdsl.compare import Bounds, Difference, compare
+from fsmdsl.compare.as_data import as_data
+from fsmdsl.compare.as_markdown import as_markdown
+from fsmdsl.compare.page import page
+from fsmdsl.compare.pictures import as_svg, merged
+from fsmdsl.compare.told import lines, tally
+from fsmdsl.diagnostics import Diagnostic
+from fsmdsl.report.data import document
+from fsmdsl.report.frames import frame
+
+DIFFERENT = 1
+
+
+@click.command("diff")
+@click.argument("old", shell_complete=offered)
+@click.argument("new", required=False, shell_complete=offered)
+@click.argument("path", required=False, shell_complete=offered)
+@click.option("--verbose", "-v", is_flag=True, help="Also the runs behind other answers, and what behaves the same.")
+@click.option("--quick", is_flag=True, help="Compare the texts alone: run nothing.")
+@click.option("--no-verdicts", is_flag=True, help="Compare texts and behaviour, and verify neither version.")
+@click.option(
+    "--max-states", type=click.IntRange(1), default=Bounds().pairs, show_default=True, help="For each comparison."
+)
+@click.option(
+    "--max-seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=Bounds().seconds,
+    show_default=True,
+    help="For each comparison, and for each exploration.",
+)
+@click.option("--out", "-o", type=click.Path(path_type=Path), help="A folder for a page with diagrams, and their SVG.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", help="How to print.")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write it to a file.")
+def command(
+    old: str,
+    new: str | None,
+    path: str | None,
+    verbose: bool,
+    quick: bool,
+    no_verdicts: bool,
+    max_states: int,
+    max_seconds: float,
+    out: Path | None,
+    form: str,
+    output: Path | None,
+) -> None:
+    """Tell what has changed between two versions of specs: as machines, as behaviour, as verdicts.
+
+    OLD and NEW are files or folders, or what git has of them: HEAD~1:specs/door.fsm, or a revision alone, which takes
+    the path of the other (fsm diff HEAD~1 specs) or PATH (fsm diff v1 v2 specs). Without NEW, the files as they are.
+
+    Exit codes: 0 the same, 1 different, 2 misuse, or a version that has errors.
+    """
+    before, after = versions(old, new, path)
+    told = Told()
+    models = model_of(before, told), model_of(after, told)
+    found = compare(*models, Bounds(max_states, max_seconds), run=not quick, verify=not (quick or no_verdicts))
+    names = before.shown, after.shown
+    match form:
+        case "json":
+            text = json.dumps(document("diff", as_data(found, *names)), indent=2, ensure_ascii=False)
+        case "markdown":
+            text = as_markdown(found, *names).rstrip("\n")
+        case _:
+            text = "\n".join(lines(found, *names, paint, every=verbose))
+    if output is None:
+        say(told.mended(text))
+    else:
+        write(output, click.unstyle(told.mended(text)) + "\n")
+        say(tally(found))
+    if out is not None:
+        _write(found, names, out, told.mended)
+    sys.exit(DIFFERENT if found.found else 0)
+
+
+def _write(found: Difference, names: tuple[str, str], folder: Path, mended: Callable[[str], str]) -> None:
+    """The diagrams and the page. Where Graphviz is missing, the page has none."""
+    svgs: dict[str, str] = {}
+    for part in found.parts:
+        both = merged(part)
+        if both is None or not (both.states or both.rows):
+            continue
+        drawn = as_svg(both, f"{part.name.replace('.', '-')}-")
+        if isinstance(drawn, Diagnostic):
+            say(frame(drawn, paint), err=True)
+            break
+        svgs[part.name] = drawn
+        write(folder / f"{part.name}.svg", mended(drawn))
+    write(folder / "index.html", mended(page(found, *names, svgs)))
+    say(f"{folder / 'index.html'}: {len(svgs)} diagram{'s' * (len(svgs) != 1)}", err=True)

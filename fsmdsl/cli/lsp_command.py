@@ -1,0 +1,24 @@
+"""`fsm lsp`: the language server, for editors."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import click
+
+from fsmdsl.cli import version
+from fsmdsl.cli.common import misuse
+
+
+@click.command("lsp")
+@click.option("--stdio", is_flag=True, help="Talk over standard input and output (there is no other way).")
+def command(stdio: bool) -> None:
+    """Start the language server. An editor starts it by itself; docs/editor.md says how to tell it to.
+
+    It talks the Language Server Protocol over standard input and output until the editor ends it.
+    """
+    if find_spec("pygls") is None:
+        misuse("the language server needs the extra `lsp`; run `pip install 'fsmdsl[lsp]'`")
+    from fsmdsl.lsp.server import server
+
+    server(version()).start_io()

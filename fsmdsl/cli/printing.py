@@ -1,0 +1,91 @@
+"""`--format` and `--output` of the commands that find something: `check`, `verify`, `test`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from fsmdsl.cli.common import misuse, say, write
+from fsmdsl.diagnostics import Rule
+from fsmdsl.report.formats import ENDINGS, FORMATS, Results, rendered
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Printing:
+    """What the terminal gets, and which files are written in which format."""
+
+    form: str = "text"
+    files: tuple[tuple[Path, str], ...] = ()
+    said: list[str] = field(default_factory=list)
+    """The text so far, for files that get it too."""
+
+    @property
+    def speaks(self) -> bool:
+        """Does a person read along?"""
+        return self.form == "text"
+
+    @property
+    def formal(self) -> bool:
+        """Is anything but text asked for?"""
+        return any(form != "text" for form in (self.form, *(form for _, form in self.files)))
+
+    def say(self, text: str = "", *, err: bool = False) -> None:
+        """A line of text, where text is asked for."""
+        self.said.append(text)
+        if self.speaks:
+            say(text, err=err)
+
+    def finish(self, results: Callable[[], Results]) -> None:
+        """Print and write the results; `results` is called where anything but text is asked for."""
+        made = results() if self.formal else None
+        if made is not None and not self.speaks:
+            click.echo(_content(self.form, made), nl=False)
+        for path, form in self.files:
+            text = click.unstyle("\n".join(self.said)) + "\n"
+            write(path, text if made is None or form == "text" else _content(form, made))
+
+
+def _content(form: str, results: Results) -> str:
+    from fsmdsl.cli import version
+
+    return rendered(form, results, _rules() if form == "sarif" else (), version())
+
+
+def _rules() -> Sequence[Rule]:
+    from fsmdsl.rules import all_rules
+
+    return list(all_rules().values())
+
+
+def printing_options(command: F) -> F:
+    """`--format`, and `--output FILE`, which may be repeated."""
+    choice = click.Choice(["text", *FORMATS])
+    told = "How to print (default: text)."
+    form = click.option("--format", "form", type=choice, default=None, help=told)
+    output = click.option(
+        "--output",
+        "outputs",
+        type=click.Path(path_type=Path, dir_okay=False),
+        multiple=True,
+        metavar="FILE",
+        help="Write to a file, in the format asked for, else in that of its ending (.json, .sarif, .xml: junit, .md, "
+        ".txt); the terminal gets text (may be repeated).",
+    )
+    return form(output(command))
+
+
+def printing(form: str | None, outputs: tuple[Path, ...]) -> Printing:
+    """What `--format` and `--output` ask for."""
+    if not outputs:
+        return Printing(form or "text")
+    unclear = [path for path in outputs if form is None and path.suffix not in ENDINGS]
+    if unclear:
+        endings = ", ".join(f"`{ending}`" for ending in ENDINGS)
+        misuse(f"in which format is `{unclear[0]}` to be? Say so with `--format`, or end its name in one of {endings}")
+    return Printing("text", tuple((path, form or ENDINGS[path.suffix]) for path in outputs))

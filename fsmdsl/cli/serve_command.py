@@ -1,0 +1,74 @@
+"""`fsm serve`: the live page."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from secrets import token_urlsafe
+
+import click
+
+from fsmdsl.cli.common import chosen, misuse, paths_argument, say
+
+LOOPBACK = "127.0.0.1"
+
+
+@click.command("serve")
+@paths_argument
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="Where it listens; 0: any free port."
+)
+@click.option("--open", "open_it", is_flag=True, help="Open it in the browser.")
+def command(paths: tuple[str, ...], port: int, open_it: bool) -> None:
+    """Serve a page to edit, draw, verify and simulate specs, to this machine alone.
+
+    The address that is printed has a token in it: whoever knows it can read and write these specs.
+    """
+    missing = [x for x in ("starlette", "uvicorn") if find_spec(x) is None]
+    if missing:
+        misuse(f"the page needs {' and '.join(f'`{x}`' for x in missing)}; run `pip install 'fsmdsl[serve]'`")
+    named = chosen(paths)
+    for path in named:
+        if not Path(path).exists():
+            misuse(f"`{path}` does not exist")
+    listening = _bound(port)
+    port = listening.getsockname()[1]
+    token = token_urlsafe(18)
+    address = f"http://{LOOPBACK}:{port}/#token={token}"
+    say(f"serving {' '.join(named)} at\n\n    {address}\n\nCtrl-C ends it")
+    sys.stdout.flush()
+    if open_it:
+        click.launch(address)
+    with suppress(KeyboardInterrupt):
+        _serve(named, token, port, listening)
+
+
+def _bound(port: int) -> socket.socket:
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((LOOPBACK, port))
+    except OSError as error:
+        reason = (error.strerror or "unknown error").lower()
+        misuse(f"cannot listen on port {port}: {reason}; choose another with `--port`, or `--port 0` for any")
+    # Who opens the address at once waits until all is loaded, instead of being turned away.
+    listening.listen(128)
+    return listening
+
+
+def _serve(paths: list[str], token: str, port: int, listening: socket.socket) -> None:
+    import uvicorn
+
+    from fsmdsl.live.app import application
+
+    settings = uvicorn.Config(
+        application(paths, token, port),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+    uvicorn.Server(settings).run(sockets=[listening])

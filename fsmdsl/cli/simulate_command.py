@@ -1,0 +1,71 @@
+"""`fsm simulate`: through a system by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from fsmdsl.cli.common import chosen as specs
+from fsmdsl.cli.common import documented_option, misuse, model_or_exit, paths_argument
+from fsmdsl.cli.completing import machine_names, system_names
+from fsmdsl.cli.verify_command import settings_of
+from fsmdsl.cli.walkthrough import Known, walkthrough
+from fsmdsl.simulation import NoSuchError, ReplayError, Session, begin, found_in, replayed, subject
+
+
+@click.command("simulate")
+@paths_argument
+@documented_option
+@click.option("--system", metavar="NAME", shell_complete=system_names, help="The system to walk through.")
+@click.option(
+    "--machine",
+    metavar="NAME",
+    shell_complete=machine_names,
+    help="A machine by itself, with what it has to do with.",
+)
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
+@click.option(
+    "--traces", type=click.Path(path_type=Path), help="Runs to walk along: what `fsm verify --format json` printed."
+)
+def command(
+    paths: tuple[str, ...],
+    as_documented: bool,
+    system: str | None,
+    machine: str | None,
+    settings: tuple[str, ...],
+    traces: Path | None,
+) -> None:
+    """Walk through a system step by step: see what is possible, choose, undo, save the run as a scenario.
+
+    Reads commands from the terminal or from a pipe; `help` lists them.
+    """
+    if system is not None and machine is not None:
+        misuse("`--system` or `--machine`, not both")
+    model = model_or_exit(paths, as_documented=as_documented, settings=settings_of(settings))
+    try:
+        session = begin(model, subject(model, system, machine))
+    except NoSuchError as error:
+        misuse(str(error))
+    known = [] if traces is None else _known(session, traces)
+    rest = f"{' '.join(specs(paths))}{' --as-documented' * as_documented}"
+    walkthrough(session, known, lambda path: f"fsm test {path} {rest}", own=bool(settings))
+
+
+def _known(session: Session, path: Path) -> list[Known]:
+    """The runs of this system in a document of `fsm verify`."""
+    name = session.universe.system.qualified
+    try:
+        document = json.loads(path.read_bytes())
+        found = [x for x in found_in(document) if x.system == name]
+        known = [Known(x.shown, x.outcome, replayed(session.universe, x.trace).whole) for x in found]
+    except OSError as error:
+        misuse(f"cannot read `{path}`: {(error.strerror or 'unknown error').lower()}")
+    except ValueError:
+        misuse(f"`{path}` is not JSON; `fsm verify --format json > {path.name}` writes what is needed")
+    except ReplayError as error:
+        misuse(f"`{path}`: {error}")
+    if not known:
+        misuse(f"`{path}` has no run of {name}")
+    return known

@@ -1,0 +1,68 @@
+"""Lines that a person types, with completion where the terminal has it, or that come through a pipe."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+
+import click
+
+from fsmdsl.cli.common import say
+
+PROMPT = "> "
+
+
+class Typed:
+    """What is typed. `words` tells what could be, for completion."""
+
+    def __init__(self, words: Callable[[], list[str]]) -> None:
+        self.words = words
+        self.at_terminal = sys.stdin is not None and sys.stdin.isatty()
+        self.edited = self.at_terminal and sys.stdout.isatty() and self._readline()
+
+    def line(self) -> str | None:
+        """The next line without its end; None when there is none."""
+        return self._edited() if self.edited else self._plain()
+
+    def _plain(self) -> str | None:
+        click.echo(PROMPT, nl=False)
+        line = b"" if sys.stdin is None else sys.stdin.buffer.readline()
+        text = line.decode("utf-8", errors="replace").strip()
+        if not (line and self.at_terminal):
+            # Nobody has typed it: an answer without its question is hard to read.
+            say(short(text))
+        return text if line else None
+
+    def _edited(self) -> str | None:
+        try:
+            return input(PROMPT).strip()
+        except EOFError:
+            say()
+            return None
+
+    def _readline(self) -> bool:
+        """Make the terminal's line editing know what could be typed; False where there is none."""
+        try:
+            import readline
+        except ImportError:
+            return False
+        if isinstance(sys.stdin, io.TextIOWrapper):
+            sys.stdin.reconfigure(errors="replace")
+        found: list[str] = []
+
+        def complete(text: str, state: int) -> str | None:
+            if state == 0:
+                found[:] = [w for w in self.words() if w.startswith(text)]
+            return found[state] if state < len(found) else None
+
+        readline.set_completer(complete)
+        readline.set_completer_delims("")
+        readline.parse_and_bind("tab: complete")
+        return True
+
+
+def short(text: str, most: int = 40) -> str:
+    """What a person typed, as a message can show it."""
+    text = "".join(c if c.isprintable() else "·" for c in text)
+    return text if len(text) <= most else f"{text[: most - 1]}…"

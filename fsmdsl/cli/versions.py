@@ -1,0 +1,156 @@
+"""Versions of specs as people name them: files and folders, and what git has of them at a revision."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+
+from fsmdsl import model as m
+from fsmdsl.cli.common import MISUSE, chosen, misuse, only_asked, paint, say
+from fsmdsl.diagnostics import Severity
+from fsmdsl.report.frames import frames, tally
+from fsmdsl.workspace import load
+
+PREFIX = "git:"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """`revision` None: as it lies on the disk."""
+
+    revision: str | None
+    path: str
+
+    @property
+    def shown(self) -> str:
+        """`specs`, `HEAD~1:specs`."""
+        return self.path if self.revision is None else f"{self.revision}:{self.path}"
+
+
+def versions(old: str, new: str | None, path: str | None) -> tuple[Version, Version]:
+    """What two arguments mean: each a path, `REV:PATH`, or `REV` alone, which takes the path of the other."""
+    before, after = _read(old), _read(new) if new is not None else (None, path)
+    fallback = path or before[1] or after[1] or chosen(())[0]
+    return Version(before[0], before[1] or fallback), Version(after[0], after[1] or fallback)
+
+
+def _read(said: str) -> tuple[str | None, str | None]:
+    """A revision and a path, as far as they are said. What exists on the disk is a path, unless `git:` stands before
+    it."""
+    if not said.startswith(PREFIX) and (said == "-" or Path(said).exists()):
+        return None, said
+    revision, _, path = said.removeprefix(PREFIX).partition(":")
+    if not revision:
+        misuse(f"`{said}` names no revision: write `{PREFIX}HEAD~1:specs`")
+    if not said.startswith(PREFIX) and not path and _looks_like_path(said):
+        misuse(f"there is no file or folder `{said}`")
+    return revision, path or None
+
+
+def _looks_like_path(said: str) -> bool:
+    return said.endswith((".fsm", "/")) or said.startswith((".", "/"))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What places in a revision are called: while it is read, it lies in a folder of its own."""
+
+    folders: dict[str, str] = field(default_factory=dict)
+
+    def mended(self, text: str) -> str:
+        """The text, in which such places go by their revision."""
+        for folder, revision in self.folders.items():
+            text = text.replace(f"{folder}/", f"{revision}:")
+        return text
+
+
+def model_of(version: Version, told: Told) -> m.Model:
+    """The model of a version; errors are printed, and the command ends with 2: there is nothing to compare."""
+    with _place(version) as (path, folder):
+        if folder and version.revision is not None:
+            told.folders[folder] = version.revision
+        loaded = load([path])
+    errors = [d for d in loaded.diagnostics if d.severity is Severity.ERROR]
+    if loaded.model is not None and not errors:
+        return only_asked(loaded)
+    say(told.mended(frames(errors, paint)), err=True)
+    say(f"{tally(errors)} in {version.shown}; mend that first", err=True)
+    raise SystemExit(MISUSE)
+
+
+@contextmanager
+def _place(version: Version) -> Iterator[tuple[str, str]]:
+    """Where a version can be read, and the folder that stands for the revision; empty on the disk."""
+    if version.revision is None:
+        yield version.path, ""
+        return
+    with TemporaryDirectory(prefix="fsm-") as made:
+        folder = Path(made).resolve()
+        # No import is looked for above it.
+        (folder / ".git").mkdir()
+        yield str(folder / _unpacked(version.revision, version.path, folder)), str(folder)
+
+
+# Git -----------------------------------------------------------------------------------------------------------------
+
+
+def _unpacked(revision: str, path: str, folder: Path) -> str:
+    """Write all specs of a revision to a folder; the path within it."""
+    commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
+    if not commit:
+        misuse(f"git knows no revision `{revision}`, and there is no file or folder of that name")
+    files = dict(_specs(commit))
+    inside = next((x for x in _places(path) if _has(files, x)), None)
+    if inside is None:
+        misuse(f"`{path}` has no specs in `{revision}`")
+    for name, content in zip(files, _contents(list(files.values())), strict=True):
+        target = folder.joinpath(*PurePosixPath(name).parts)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    return inside
+
+
+def _specs(commit: str) -> Iterator[tuple[str, str]]:
+    """Path and object of every `.fsm` file of a commit. Links are passed over."""
+    for entry in _git("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0"):
+        about, _, name = entry.decode("utf-8", "surrogateescape").partition("\t")
+        if name.endswith(".fsm") and about.startswith("100") and ".." not in PurePosixPath(name).parts:
+            yield name, about.split()[2]
+
+
+def _contents(objects: list[str]) -> Iterator[bytes]:
+    rest = _git("cat-file", "--batch", stdin="".join(f"{x}\n" for x in objects).encode())
+    for _ in objects:
+        head, _, rest = rest.partition(b"\n")
+        size = int(head.split()[2])
+        yield rest[:size]
+        rest = rest[size + 1 :]
+
+
+def _places(path: str) -> Iterator[str]:
+    """What a path may mean inside the repository: from the current folder, else from the root."""
+    root = Path(_git("rev-parse", "--show-toplevel").decode().strip())
+    here = Path(path).absolute().resolve()
+    if here.is_relative_to(root.resolve()):
+        yield here.relative_to(root.resolve()).as_posix()
+    yield PurePosixPath(path).as_posix()
+
+
+def _has(files: dict[str, str], path: str) -> bool:
+    return path in files or any(path == "." or name.startswith(f"{path}/") for name in files)
+
+
+def _git(*arguments: str, stdin: bytes | None = None) -> bytes:
+    try:
+        done = subprocess.run(["git", *arguments], input=stdin, capture_output=True, check=False)
+    except OSError:
+        misuse("a revision is asked for, and `git` is not installed")
+    if done.returncode and "rev-parse" not in arguments:
+        misuse(f"git: {done.stderr.decode('utf-8', 'replace').strip()}")
+    if done.returncode and b"not a git repository" in done.stderr:
+        misuse("a revision is asked for outside of a git repository")
+    return done.stdout

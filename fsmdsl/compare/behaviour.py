@@ -1,0 +1,225 @@
+"""What one version of a system can do and the other cannot: both are run side by side, by the definition of the
+language, along every run that both allow, the shortest first.
+
+What is looked at in a step is what comes from outside (event, instance, arguments) and what the world is then: the
+state of each instance, the fields that both versions have, messages, answers awaited. A step is allowed where it can
+come and does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any, Literal
+
+from fsmdsl import model as m
+from fsmdsl.compare.observed import Observed, Version
+from fsmdsl.compare.said import Names
+from fsmdsl.explore.trace import Trace, run
+from fsmdsl.step import (
+    EventStep,
+    FaultError,
+    Followed,
+    Result,
+    Step,
+    TimerStep,
+    TooManyValuesError,
+    Universe,
+    World,
+    enabled,
+    fire,
+)
+
+Steps = Mapping[Any, tuple[Step, Result]]
+"""What is allowed next, by what it is called in both versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where a comparison stops."""
+
+    pairs: int = 50_000
+    seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A shortest run that one version allows and the other does not; only its last step tells them apart."""
+
+    allowed_by: Version
+    trace: Trace
+    why: str
+    """What the other version does instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """Of a system, or of one machine alone."""
+
+    name: str
+    outcome: Literal["same", "different", "unknown"]
+    basis: str
+    """`exhaustively: 416 states`, `up to 50000 states`, or why they cannot be compared."""
+    runs: tuple[Run, ...] = ()
+    alone: bool = False
+    """One instance of a machine, to which every event may come."""
+
+
+def behaviour(old: Universe, new: Universe, states: Mapping[str, Names], bounds: Bounds) -> Behaviour:
+    """Compare a system of two models. `states` are the new names of states, by machine (qualified).
+
+    Takes time in proportion to the pairs of states that a common run leads to.
+    """
+    name = new.system.qualified
+    before, after = ([x.name for x in u.system.instances] for u in (old, new))
+    if before != after:
+        return Behaviour(name, "unknown", f"not comparable: the instances were {_list(before)}, and are {_list(after)}")
+    fault = old.fault or new.fault
+    if fault is not None:
+        return Behaviour(name, "unknown", f"not comparable: it cannot begin as declared: {fault.message}")
+    product = _Product(old, new, states, bounds)
+    try:
+        product.search()
+    except TooManyValuesError as error:
+        return Behaviour(name, "unknown", f"not comparable: the environment would have to choose among {error}")
+    runs = tuple(product.found[version] for version in ("old", "new") if version in product.found)
+    return Behaviour(name, "different" if runs else "unknown" if product.stopped else "same", product.basis(), runs)
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+class _Product:
+    """The pairs of worlds found so far, each with the steps that led to it first."""
+
+    def __init__(self, old: Universe, new: Universe, states: Mapping[str, Names], bounds: Bounds) -> None:
+        self.old, self.new, self.bounds = old, new, bounds
+        self.observed = Observed(old, new, states)
+        self.pairs: list[tuple[World, World]] = []
+        self.known: set[tuple[World, World]] = set()
+        self.parent: list[tuple[int, Step | None, Step | None]] = []
+        self.found: dict[Version, Run] = {}
+        self.stopped = ""
+        self.blurred = False
+        """Timers were taken as one that differ in what is not looked at."""
+
+    def search(self) -> None:
+        """Breadth first, until each version allows what the other does not, or there is nothing new."""
+        begun = perf_counter()
+        self._arrive(self.old.start, self.new.start, (-1, None, None))
+        at = 0
+        while at < len(self.pairs) and len(self.found) < 2:
+            if len(self.pairs) > self.bounds.pairs:
+                self.stopped = f"up to {self.bounds.pairs:,} states"
+                return
+            if perf_counter() - begun > self.bounds.seconds:
+                self.stopped = f"up to {len(self.pairs):,} states, in {self.bounds.seconds:g} seconds"
+                return
+            self._expand(at)
+            at += 1
+
+    def basis(self) -> str:
+        """What the answer rests on."""
+        told = self.stopped or f"{'' if self.found else 'exhaustively: '}{len(self.pairs):,} states"
+        return f"{told}; timers with the same visible effect count as one" if self.blurred else told
+
+    def _expand(self, at: int) -> None:
+        a, b = self.pairs[at]
+        olds, news = self._allowed(self.old, a, "old"), self._allowed(self.new, b, "new")
+        for label, (step, result) in olds.items():
+            if label in news:
+                twin, other = news[label]
+                self._arrive(result.world, other.world, (at, step, twin))
+            else:
+                self._note("old", (at, step, None), _why(self.new, b, step))
+        for label, (step, _) in news.items():
+            if label not in olds:
+                self._note("new", (at, None, step), _why(self.old, a, step))
+
+    def _allowed(self, universe: Universe, world: World, version: Version) -> Steps:
+        try:
+            steps = enabled(universe, world)
+        except FaultError:
+            return {}
+        out: dict[Any, tuple[Step, Result]] = {}
+        for step in steps:
+            result = fire(universe, world, step)
+            if result.fault is None:
+                label = self.observed.label(step, result.world, version)
+                known = out.setdefault(label, (step, result))
+                self.blurred = self.blurred or known[1].world != result.world
+        return out
+
+    def _arrive(self, a: World, b: World, by: tuple[int, Step | None, Step | None]) -> None:
+        if (a, b) in self.known:
+            return
+        differs = self.observed.differences(a, b)
+        if differs:
+            self._note("old", by, "; ".join(x.told("old") for x in differs))
+            self._note("new", by, "; ".join(x.told("new") for x in differs))
+            return
+        self.known.add((a, b))
+        self.pairs.append((a, b))
+        self.parent.append(by)
+
+    def _note(self, version: Version, by: tuple[int, Step | None, Step | None], why: str) -> None:
+        """The run of a version to here; the first is a shortest."""
+        if version in self.found:
+            return
+        steps: list[Step] = []
+        while by[0] >= 0:
+            step = by[1] if version == "old" else by[2]
+            assert step is not None
+            steps.append(step)
+            by = self.parent[by[0]]
+        universe = self.old if version == "old" else self.new
+        self.found[version] = Run(version, run(universe, reversed(steps)), why)
+
+
+def _why(other: Universe, world: World, step: Step) -> str:
+    """What becomes of a step in the version that does not allow it."""
+    if isinstance(step, TimerStep):
+        return "no timer does this there"
+    if not isinstance(step, EventStep):
+        return "it cannot come there"
+    event = other.machines[step.instance].event_named.get(step.event)
+    if event is None:
+        return f"there is no event `{step.event}` there"
+    if len(event.parameters) != len(step.arguments):
+        return f"`{step.event}` takes other arguments there"
+    result = fire(other, world, step)
+    if result.fault is not None:
+        return f"it fails there: {result.fault.message} ({result.fault.kind})"
+    if not any(isinstance(h, Followed) for h in result.cascade):
+        return "it is ignored there"
+    return "the environment does not send it there"
+
+
+# Machines alone ------------------------------------------------------------------------------------------------------
+
+
+def alone(model: m.Model, machine: m.Machine) -> Universe | None:
+    """A machine as a system of its own, of one instance, to which every event may come. None where it cannot begin so:
+    because it needs a parameter, or another machine from the beginning."""
+    if any(p.default is None for p in machine.params) or any(isinstance(f.type, m.RefType) for f in machine.fields):
+        return None
+    opened = replace(machine, events=tuple(replace(e, senders=()) for e in machine.events))
+    name = machine.name[0].lower() + machine.name[1:]
+    group = m.InstanceGroup(name, machine.qualified, 1, True, False, machine.span)
+    instance = m.Instance(name, name, 0, machine.qualified, machine.initial.name, (), machine.span)
+    crashes = (
+        (m.CrashOffer("anywhere", None),) if any(isinstance(t.trigger, m.OnCrash) for t in machine.transitions) else ()
+    )
+    none: tuple[()] = ()
+    system = m.System(
+        machine.name, machine.module, (group,), (instance,), None, crashes, None, none, none,
+        none, none, none, machine.doc, machine.span,
+    )  # fmt: skip
+    modules = tuple(
+        replace(x, machines=tuple(opened if y.qualified == machine.qualified else y for y in x.machines))
+        for x in model.modules
+    )
+    universe = Universe(m.Model(modules), system)
+    return universe if universe.fault is None else None

@@ -1,0 +1,81 @@
+"""What is answered otherwise than before: explorations and scenarios of both versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from fsmdsl import model as m
+from fsmdsl.explore import Limits, Trace, Verdict, explore, play
+from fsmdsl.explore.retell import simplest
+
+Key = tuple[str, str, str]
+"""Of a verdict: its kind, the machine whose invariant it is, its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """An answer of which there is another now; None: what was not asked.
+
+    `trace` shows the violation of the new version, else that of the old one that is gone.
+    """
+
+    scope: str
+    """The system, or the module of a scenario."""
+    shown: str
+    old: str | None
+    new: str | None
+    explanation: tuple[str, ...] = ()
+    trace: Trace | None = None
+
+    @property
+    def worse(self) -> bool:
+        """Does something go wrong that did not before?"""
+        return self.new in ("violated", "fails") or (self.new not in ("holds", "passes", None) and self.old == "holds")
+
+
+def turns(old: m.Model, new: m.Model, name: str, limits: Limits) -> Iterator[Turn]:
+    """Of a system, by qualified name; of one that is only in one version, what does not hold there."""
+    before, after = (_verdicts(model, name, limits) for model in (old, new))
+    both = name in old.systems and name in new.systems
+    for key in dict.fromkeys([*before, *after]):
+        v, w = before.get(key), after.get(key)
+        was, now = _outcome(v, key, both), _outcome(w, key, both)
+        if was == now or (not both and "holds" in (was, now)):
+            continue
+        told = next((x for x in (w, v) if x is not None and x.outcome == "violated"), None)
+        explanation, trace = ((), None) if told is None else (told.explanation, told.trace)
+        named = w or v
+        assert named is not None
+        yield Turn(name, _shown(named), was, now, explanation, trace)
+
+
+def _outcome(v: Verdict | None, key: Key, both: bool) -> str | None:
+    """A step that does not fail in this way is no verdict, but an answer."""
+    return v.outcome if v is not None else "holds" if both and key[0] == "fault" else None
+
+
+def _shown(v: Verdict) -> str:
+    """The question, whatever the answer."""
+    return v.name if v.kind == "deadlock" else f"{v.kind} {v.name}"
+
+
+def _verdicts(model: m.Model, name: str, limits: Limits) -> Mapping[Key, Verdict]:
+    """By kind, machine and name. What says only that no step fails is left out: each fault is a verdict of its own."""
+    system = model.systems.get(name)
+    if system is None:
+        return {}
+    x = simplest(explore(model, system, limits), model)
+    asked = (v for v in x.verdicts if v.kind != "fault" or v.outcome == "violated")
+    return {(v.kind, v.machine or "", v.name): v for v in asked}
+
+
+def played(old: m.Model, new: m.Model) -> Iterator[Turn]:
+    """Of scenarios."""
+    for name in dict.fromkeys([*old.scenarios, *new.scenarios]):
+        results = [play(model, model.scenarios[name]) if name in model.scenarios else None for model in (old, new)]
+        before, after = (None if x is None else "passes" if x.passed else "fails" for x in results)
+        if before != after:
+            last = results[1]
+            told = () if last is None or last.failure is None else (last.failure.message, *last.failure.notes)
+            yield Turn(name.rpartition(".")[0], f"scenario {name.rpartition('.')[2]}", before, after, told)

@@ -1,0 +1,71 @@
+"""What could be written at a place: words that the grammar accepts there, and names that would mean something."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from fsmdsl.editing.analysis import Analysis
+from fsmdsl.editing.around import Around, around
+from fsmdsl.editing.awaited import names
+from fsmdsl.editing.keywords import KEYWORDS
+from fsmdsl.parse.table import load
+from fsmdsl.resolve.meanings import Kind
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """Something that could stand in the place of the text from `start` to `end`. Those of the same `rank` are equally
+    likely; lower comes first."""
+
+    label: str
+    kind: Kind | Literal["keyword", "function", "type"]
+    start: int
+    end: int
+    detail: str = ""
+    doc: str = ""
+    rank: int = 1
+
+
+def complete(analysis: Analysis, path: str, offset: int) -> list[Completion]:
+    """What could be written where the cursor is; what was begun there is replaced. Best first."""
+    document = analysis.documents.get(path)
+    if document is None:
+        return []
+    text = document.source.text
+    offset = min(max(offset, 0), len(text))
+    begun = _WORD.search(text[max(offset - 100, 0) : offset])
+    start = offset if begun is None else offset - len(begun[0])
+    place = around(analysis, path, start)
+    if place is None or (start and text[start - 1].isdigit()):
+        return []
+    found = [
+        *(Completion(x.name, x.kind, start, offset, x.detail, x.doc, x.rank) for x in names(analysis, place)),
+        *(Completion(word, "keyword", start, offset, "", KEYWORDS.get(word, ""), rank) for word, rank in _words(place)),
+    ]
+    first: dict[str, Completion] = {}
+    for x in sorted(found, key=lambda x: x.rank):
+        first.setdefault(x.label, x)
+    return list(first.values())
+
+
+_GO_ON = frozenset({"on", "when", "do", "after", "from", "under", "replaces", "else", "in", "to", "of", "at", "with"})
+"""Words that continue what was begun."""
+
+
+def _words(place: Around) -> Iterator[tuple[str, int]]:
+    """Words that may stand there, with their ranks."""
+    words = load().words
+    for kind in sorted(place.accepted.words):
+        if kind == "ENTRY":
+            yield "on entry", 3
+        elif kind == "EXIT":
+            yield "on exit", 3
+        elif kind in words and kind != "module":
+            yield kind, 0 if kind in _GO_ON else 3
+        elif kind == "module" and not place.module.syntax.name:
+            yield kind, 3

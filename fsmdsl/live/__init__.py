@@ -1,0 +1,5 @@
+"""`fsm serve`: a page to edit, draw, verify and simulate specs, for the person at this machine alone.
+
+The server keeps no text of its own: each page sends what is typed with each question, and files change only when a
+person saves. `app` has the routes, `guard` says who may ask, `static` is the page.
+"""

@@ -1,0 +1,140 @@
+"""The files that a page may read and write: those of the folders and files that the person named, and no others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from time import monotonic
+
+from fsmdsl.workspace import STUDIES
+
+LOOK_AGAIN = 2.0
+"""Seconds for which a list of files is good: not every keystroke goes through all folders."""
+
+
+class RefusedError(Exception):
+    """A file cannot be read or written; the message says why."""
+
+
+class ConflictError(Exception):
+    """A file is not what the page thinks it is: somebody else has written to it."""
+
+    def __init__(self, now: Document | None) -> None:
+        super().__init__("the file has changed on disk")
+        self.now = now
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file as it is on disk. `version` is the same exactly when the text is."""
+
+    name: str
+    text: str
+    version: str
+
+
+class Documents:
+    """Files by the name under which the person knows them: the path as given, and what is below it."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths = [Path(p) for p in paths]
+        self._listed: tuple[str, ...] = ()
+        self._looked = -LOOK_AGAIN
+
+    def names(self, *, anew: bool = False) -> tuple[str, ...]:
+        """All `.fsm` files, in the order in which `fsm check` reads them; `anew`: as it is at this moment."""
+        if anew or monotonic() - self._looked > LOOK_AGAIN:
+            found = (str(f) for p in self.paths for f in (_inside(p) if p.is_dir() else [p]))
+            self._listed, self._looked = tuple(dict.fromkeys(found)), monotonic()
+        return self._listed
+
+    def read(self, name: str) -> Document:
+        """A file as it is now. Raises `RefusedError`."""
+        self._known(name)
+        return _read(name)
+
+    def every(self, *, anew: bool = False) -> list[Document]:
+        """All files that can be read."""
+        found = []
+        for name in self.names(anew=anew):
+            try:
+                found.append(_read(name))
+            except RefusedError:
+                continue
+        return found
+
+    def write(self, name: str, text: str, base: str) -> Document:
+        """Replace a file whose version is `base`. Raises `ConflictError` where it is another by now."""
+        self._known(name)
+        try:
+            now: Document | None = _read(name)
+        except RefusedError:
+            now = None
+        if now is None or now.version != base:
+            raise ConflictError(now)
+        data = text.encode("utf-8")
+        try:
+            _replace(Path(name).resolve(), data)
+        except OSError as error:
+            raise RefusedError(f"cannot write `{name}`: {(error.strerror or 'unknown error').lower()}") from error
+        return Document(name, text, _version(data))
+
+    def create(self, folder: Path, stem: str, text: str) -> Document:
+        """A new file beside one of the others; never replaces one. Raises `RefusedError`."""
+        path = folder / f"{stem}.fsm"
+        if str(path) not in {str(Path(n).parent / path.name) for n in self.names()}:
+            raise RefusedError(f"`{path}` is not beside the specs")
+        try:
+            with path.open("x", encoding="utf-8", newline="") as file:
+                file.write(text)
+        except FileExistsError as error:
+            raise RefusedError(f"`{path}` is there already; choose another name") from error
+        except (OSError, ValueError) as error:
+            reason = (getattr(error, "strerror", None) or "not a file name").lower()
+            raise RefusedError(f"cannot write `{path}`: {reason}") from error
+        if path not in self.paths and not any(p.is_dir() and path.is_relative_to(p) for p in self.paths):
+            self.paths.append(path)
+        self.names(anew=True)
+        return Document(str(path), text, _version(text.encode("utf-8")))
+
+    def _known(self, name: str) -> None:
+        if name not in self.names() and name not in self.names(anew=True):
+            raise RefusedError(f"`{name}` is not one of the specs served")
+
+
+def _inside(folder: Path) -> list[Path]:
+    found = sorted(folder.rglob("*.fsm"))
+    return [p for p in found if not any(x.startswith(".") or x == STUDIES for x in p.relative_to(folder).parts)]
+
+
+def _read(name: str) -> Document:
+    try:
+        data = Path(name).read_bytes()
+        return Document(name, data.decode("utf-8"), _version(data))
+    except UnicodeDecodeError as error:
+        raise RefusedError(f"`{name}` is not UTF-8 text: byte {error.start} cannot be read") from error
+    except OSError as error:
+        raise RefusedError(f"cannot read `{name}`: {(error.strerror or 'unknown error').lower()}") from error
+
+
+def _version(data: bytes) -> str:
+    return sha256(data).hexdigest()[:32]
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Whole or not at all, also if the power fails."""
+    mode = path.stat().st_mode & 0o7777
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            os.chmod(file.name, mode)
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise

@@ -1,0 +1,92 @@
+"""A process that explores one system and tells how far it is: `python -m fsmdsl.live.explorer`.
+
+It reads one line of JSON, writes lines of JSON, and ends at once when its standard input does, so it never outlives
+the page that asked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from threading import Thread
+from time import monotonic
+from typing import Any
+
+from fsmdsl.explore import Limits, Verdict, data, explore
+from fsmdsl.explore.retell import simplest
+from fsmdsl.explore.verdict import Progress
+from fsmdsl.live.loading import model_of
+from fsmdsl.report.exploration import exploration
+from fsmdsl.report.formula import parts, shortened
+from fsmdsl.step import Universe
+
+Data = dict[str, Any]
+
+OFTEN = 0.1
+"""Seconds between two reports."""
+
+
+def main() -> None:
+    """Explore what the first line asks for."""
+    job = json.loads(sys.stdin.readline())
+    Thread(target=_end_with_input, daemon=True).start()
+    try:
+        _explore(job)
+    except RecursionError:
+        _tell("failed", {"message": "this spec is nested too deeply to be explored; name the inner parts with `let`"})
+    except Exception as error:  # the page must be told whatever it is
+        _tell("failed", {"message": f"a mistake of fsm itself, not yours: {type(error).__name__}: {error}"})
+
+
+def _explore(job: Data) -> None:
+    model = model_of(tuple((name, text) for name, text in job["texts"]), job["as_documented"])
+    system = None if model is None else model.systems.get(job["system"])
+    if model is None or system is None:
+        _tell("failed", {"message": f"there is no system `{job['system']}` in this text, or the text has errors"})
+        return
+    x = explore(model, system, Limits(job["states"], job["seconds"]), _reporter())
+    _tell("phase", {"text": "looking for the simplest runs"})
+    x = simplest(x, model)
+    universe = Universe(model, system)
+    told = exploration(x, model)
+    for v, said in zip(x.verdicts, told["verdicts"], strict=True):
+        said.update(_run(universe, v))
+    _tell("result", told)
+
+
+def _run(universe: Universe, v: Verdict) -> Data:
+    """The run of a verdict, if it has one, for the page to step through."""
+    if v.trace is None:
+        return {"shown": v.shown, "formula": [], "trace": None}
+    formula = [x.data() for x in shortened(parts(universe, v))]
+    return {"shown": v.shown, "formula": formula, "trace": data(v.trace)}
+
+
+def _reporter() -> Any:
+    last = 0.0
+    begun = monotonic()
+
+    def report(p: Progress) -> None:
+        nonlocal last
+        now = monotonic()
+        if now - last >= OFTEN:
+            last = now
+            told = {"states": p.states, "transitions": p.transitions, "depth": p.depth, "waiting": p.waiting}
+            _tell("progress", {**told, "seconds": now - begun, "memory": p.memory})
+
+    return report
+
+
+def _tell(event: str, content: Data) -> None:
+    sys.stdout.write(json.dumps([event, content]) + "\n")
+    sys.stdout.flush()
+
+
+def _end_with_input() -> None:
+    sys.stdin.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

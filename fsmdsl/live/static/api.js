@@ -1,0 +1,89 @@
+// Questions to the server. Each has the token that `fsm serve` printed: the page was opened with it.
+
+const KEY = "fsm-token";
+
+function token() {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (given) {
+    sessionStorage.setItem(KEY, given);
+    history.replaceState(null, "", location.pathname);
+  }
+  return sessionStorage.getItem(KEY) ?? "";
+}
+
+const headers = { "content-type": "application/json", "x-fsm-token": token() };
+
+/** What went wrong; `now` is the file on disk, where that is the reason. */
+export class Refused extends Error {
+  constructor(message, status, now = null) {
+    super(message);
+    this.status = status;
+    this.now = now;
+  }
+}
+
+async function post(name, question, signal) {
+  let answer;
+  try {
+    answer = await fetch(`api/${name}`, { method: "POST", headers, body: JSON.stringify(question), signal });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refused("the server does not answer; is `fsm serve` still running?", 0);
+  }
+  if (answer.ok) return answer;
+  const told = await answer.json().catch(() => ({}));
+  throw new Refused(told.error ?? `the server answers ${answer.status}`, answer.status, told.now);
+}
+
+/** One question, one answer. */
+export async function ask(name, question = {}, signal = undefined) {
+  return (await post(name, question, signal)).json();
+}
+
+/** One question, answered by events: `told(event, data)` for each. Aborting the signal ends what the server does. */
+export async function listen(name, question, signal, told) {
+  const answer = await post(name, question, signal);
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  const pieces = [];
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    pieces.push(value);
+    if (!value.includes("\n\n") && !(value.startsWith("\n") && pieces.length > 1)) continue;
+    const events = pieces.join("").split("\n\n");
+    pieces.splice(0, pieces.length, events.pop());
+    for (const event of events) {
+      const [first, ...data] = event.split("\n");
+      told(first.replace("event: ", ""), JSON.parse(data.map((x) => x.replace(/^data: /, "")).join("\n")));
+    }
+  }
+}
+
+/**
+ * Keeps one kind of question in step with typing: asks after a pause, and again when something has changed meanwhile; an
+ * answer that has been overtaken is not told.
+ */
+export function latest(pause, question, told, failed) {
+  let timer = null;
+  let running = null;
+  async function go() {
+    running?.abort();
+    const mine = (running = new AbortController());
+    try {
+      const answer = await question(mine.signal);
+      if (running === mine && answer !== undefined) told(answer);
+    } catch (error) {
+      if (error.name !== "AbortError" && running === mine) failed(error);
+    }
+  }
+  return {
+    soon() {
+      clearTimeout(timer);
+      timer = setTimeout(go, pause);
+    },
+    now() {
+      clearTimeout(timer);
+      return go();
+    },
+  };
+}

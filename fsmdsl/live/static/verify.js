@@ -1,0 +1,122 @@
+// Exploring a system: how far it is, and what it has found.
+import { listen } from "./api.js";
+import { coded, counted, h } from "./dom.js";
+
+const WORDS = { holds: "holds", violated: "violated", unknown: "unknown", "not checked": "not-checked" };
+
+/** `makeVerify(element, { question, walk })`: `walk(system, verdict, question)` steps through a run. */
+export function makeVerify(element, { question, walk }) {
+  const system = h("select", { "aria-label": "System" });
+  const seconds = h("input", { type: "number", min: "1", max: "3600", value: "60", "aria-label": "Seconds at most" });
+  const start = h("button", { type: "submit", class: "primary" }, "Verify");
+  const stop = h("button", { type: "button", disabled: true, onclick: () => running?.abort() }, "Cancel");
+  const told = h("p", { class: "progress", role: "status" });
+  const result = h("div", { class: "result" });
+  const form = h("form", { class: "bar" }, system, h("label", { class: "switch" }, "at most ", seconds, " s"), start, stop);
+  const since = h("p", { class: "since quiet", hidden: true }, "The text has changed since.");
+  element.append(form, told, since, result);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    run();
+  });
+
+  let running = null;
+  let picked = null;
+  let shown = null;
+  system.addEventListener("change", () => (picked = system.value));
+
+  async function run() {
+    if (!system.value || running) return;
+    const asked = { ...question(), system: system.value, seconds: Number(seconds.value) || 60 };
+    const mine = (running = new AbortController());
+    const rate = speed();
+    start.disabled = true;
+    stop.disabled = false;
+    result.replaceChildren();
+    since.hidden = true;
+    element.setAttribute("aria-busy", "true");
+    told.textContent = "starting …";
+    try {
+      await listen("verify", asked, mine.signal, (event, x) => {
+        if (event === "progress") told.textContent = progress(x, rate(x));
+        else if (event === "phase") told.textContent = x.text;
+        else if (event === "failed") told.textContent = x.message;
+        else if (event === "result") show(x, asked);
+      });
+    } catch (error) {
+      told.textContent = error.name === "AbortError" ? "cancelled: nothing is decided" : error.message;
+    } finally {
+      running = null;
+      start.disabled = false;
+      stop.disabled = true;
+      element.removeAttribute("aria-busy");
+    }
+  }
+
+  function show(x, asked) {
+    const basis = x.stopped ?? "every reachable state";
+    told.replaceChildren(h("span", { class: `mark ${x.verdict}` }, x.verdict), ` ${x.module}.${x.name}: `,
+      `${counted(x.states, "state")}, ${counted(x.transitions, "transition")}, depth ${x.depth}, ${x.seconds.toFixed(2)} s (${basis})`,
+      asked.documented ? " – as documented" : "");
+    const order = ["violated", "unknown", "not checked", "holds"];
+    const rank = (v) => 2 * order.indexOf(v.outcome) + (v.trace === null);
+    const listed = [...x.verdicts].sort((a, b) => rank(a) - rank(b)).map((v) => [v, verdict(x, v, asked)]);
+    const [open, held] = [listed.filter(([v]) => v.outcome !== "holds"), listed.filter(([v]) => v.outcome === "holds")];
+    const list = (label, rows) => h("ul", { class: "verdicts", "aria-label": label }, rows.map(([, row]) => row));
+    result.replaceChildren();
+    if (open.length) result.append(list("Verdicts", open));
+    if (held.length) result.append(h("details", { open: !open.length }, h("summary", {}, `${held.length} hold`), list("What holds", held)));
+    if (x.note) result.append(h("p", { class: "quiet" }, coded(x.note)));
+    if (x.never_followed.length && !x.stopped) {
+      const names = [...new Set(x.never_followed.map((n) => `${n.machine.split(".").at(-1)} ${n.transition}`))];
+      result.append(h("details", {}, h("summary", {}, `Never followed: ${names.length}`), h("p", {}, names.join(", "))));
+    }
+  }
+
+  function verdict(x, v, asked) {
+    const steps = v.trace ? v.trace.steps.length : 0;
+    const label = v.outcome === "violated" ? `Step through (${counted(steps, "step")})` : `Show a run (${counted(steps, "step")})`;
+    const button = v.trace ? h("button", { type: "button", "aria-label": `${label}: ${v.shown}`, onclick: () => walk(`${x.module}.${x.name}`, v, asked) }, label) : null;
+    const why = v.outcome === "violated" ? v.explanation : [];
+    return h("li", {},
+      h("div", {}, h("span", { class: `mark ${WORDS[v.outcome]}` }, v.outcome), " ", h("b", {}, v.shown), " ", h("span", { class: "quiet" }, v.basis), " ", button),
+      why.length ? h("ul", { class: "why" }, why.map((line) => h("li", {}, coded(line)))) : null);
+  }
+
+  return {
+    /** The systems there are, those of this file first. In another file, its first is meant until one is chosen. */
+    systems(file, own, others) {
+      if (file !== shown) [shown, picked] = [file, own[0] ?? null];
+      const listed = [...own, ...others];
+      system.replaceChildren(...listed.map((x) => h("option", { value: x }, x)));
+      if (listed.includes(picked)) system.value = picked;
+      start.disabled = running !== null || !listed.length;
+    },
+    /** The system that the cursor stands in. */
+    prefer(name) {
+      if (!running && [...system.options].some((x) => x.value === name)) system.value = picked = name;
+    },
+    changed() {
+      since.hidden = !result.hasChildNodes();
+    },
+    run,
+  };
+}
+
+function progress(x, rate) {
+  const parts = [counted(x.states, "state"), `depth ${x.depth}`, `${x.waiting.toLocaleString("en")} waiting`];
+  if (rate) parts.push(`${Math.round(rate).toLocaleString("en")} states/s`);
+  parts.push(`${x.seconds.toFixed(0)} s`);
+  if (x.memory) parts.push(x.memory > 2 ** 30 ? `${(x.memory / 2 ** 30).toFixed(1)} GiB` : `${Math.round(x.memory / 2 ** 20)} MiB`);
+  return parts.join(" · ");
+}
+
+/** States a second since the last time. */
+function speed() {
+  let last = { states: 0, seconds: 0 };
+  return (x) => {
+    const found = x.seconds > last.seconds ? (x.states - last.states) / (x.seconds - last.seconds) : 0;
+    last = x;
+    return found;
+  };
+}

@@ -1,0 +1,168 @@
+"""What the extension asks for beyond the protocol: `fsm/diagram`, and the commands `fsm.verify`, `fsm.draw`,
+`fsm.trace`, `fsm.systems`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from lsprotocol import types as t
+
+from fsmdsl.diagnostics import Diagnostic
+from fsmdsl.editing import Analysis
+from fsmdsl.editing.drawing import at_cursor, machine_at
+from fsmdsl.editing.findings import Explored, Findings, Mark
+from fsmdsl.lsp.edits import NotDoneError
+from fsmdsl.lsp.positions import path_of
+from fsmdsl.lsp.state import State
+from fsmdsl.report.data import Data, document
+
+
+async def on_diagram(state: State, params: Any) -> Data:
+    """The machine at a place as SVG: `{title, svg, machine, state?, transitions?, message?, stale?}`.
+
+    States have the ids `state-NAME`, edges the classes `transition-INDEX`.
+    """
+    where = t.TextDocumentPositionParams(
+        t.TextDocumentIdentifier(str(_field(_field(params, "textDocument"), "uri"))),
+        t.Position(_number(_field(params, "position"), "line"), _number(_field(params, "position"), "character")),
+    )
+    path = path_of(where.text_document.uri)
+    if state.desk.document(path) is None:
+        return {"title": "", "svg": None, "machine": None, "message": "there is no such file"}
+    analysis = state.desk.analysis(path)
+    offset = state.lines(path).offset(where.position)
+    machine = machine_at(analysis, path, offset)
+    if machine is None:
+        why = "mend the errors first" if analysis.model is None else "there is no machine in this file"
+        return {"title": "", "svg": None, "machine": None, "message": why}
+    named, rows = at_cursor(machine, analysis, path, offset)
+    told: Data = {"title": machine.display, "machine": machine.qualified, "transitions": list(rows)}
+    if named is not None:
+        told["state"] = named
+    if analysis.model is None:
+        told["stale"] = True
+    return told | await _svg(state, machine)
+
+
+def _field(params: Any, name: str) -> Any:
+    """A part of parameters that the protocol does not know the shape of."""
+    found = params.get(name) if isinstance(params, dict) else getattr(params, name, None)
+    if found is None:
+        raise NotDoneError(f"`{name}` is missing")
+    return found
+
+
+def _number(params: Any, name: str) -> int:
+    found = _field(params, name)
+    if not isinstance(found, int):
+        raise NotDoneError(f"`{name}` is not a number")
+    return max(found, 0)
+
+
+async def _svg(state: State, machine: Any) -> Data:
+    """Drawn in a process of its own, while other requests are answered."""
+    loop = asyncio.get_running_loop()
+    drawn = await loop.run_in_executor(None, partial(state.pictures.svg, machine))
+    if isinstance(drawn, Diagnostic):
+        return {"svg": None, "message": f"{drawn.message}: {drawn.advice}" if drawn.advice else drawn.message}
+    return {"svg": drawn}
+
+
+async def on_draw(state: State, uri: Any = None, machine: Any = None, *_: Any) -> Data:
+    """A machine by its name: as `fsm/diagram`."""
+    analysis = _analysis(state, uri)
+    model = analysis.model or analysis.earlier
+    found = [x for x in model.machines.values() if machine in (x.name, x.qualified)] if model is not None else []
+    if not found:
+        raise NotDoneError(_missing(analysis, "machine", machine))
+    told: Data = {"title": found[0].display, "machine": found[0].qualified}
+    return told | await _svg(state, found[0])
+
+
+async def on_verify(state: State, uri: Any = None, system: Any = None, *_: Any) -> Data:
+    """A system explored: what `fsm verify --format json` prints, and the same as `text`."""
+    explored, findings = await _explored(state, uri, system)
+    marks = [_mark(state, x) for x in findings.marks]
+    return document("verify", {"systems": [explored.data], "diagnostics": marks, "text": explored.text})
+
+
+def _mark(state: State, x: Mark) -> Data:
+    known = state.lines(x.path)
+    start, end = known.position(x.start), known.position(x.end)
+    return {
+        "code": x.code,
+        "severity": str(x.severity),
+        "message": x.message,
+        "file": x.path,
+        "line": start.line + 1,
+        "column": start.character + 1,
+        "end_line": end.line + 1,
+        "end_column": end.character + 1,
+        "notes": list(x.notes),
+    }
+
+
+async def on_trace(state: State, uri: Any = None, system: Any = None, prop: Any = None, *_: Any) -> Data:
+    """The verdict on a property (by its name, or as a report shows it) as `fsm verify` prints it, with its trace.
+
+    Where a run breaks it, also `title`, `stepping` (what `report/static/stepper.js` shows) and `diagrams` for it.
+    """
+    explored = (await _explored(state, uri, system))[0]
+    for v in explored.data["verdicts"]:
+        shown = f"{v['kind']} {v['name']}"
+        if prop in (v["name"], shown):
+            run = explored.runs.get(shown) or explored.runs.get(v["kind"])
+            return v if run is None else {**v, "title": f"{explored.name}: {shown}", **await _steps(state, uri, run)}
+    known = ", ".join(f"`{v['name']}`" for v in explored.data["verdicts"])
+    raise NotDoneError(f"`{system}` asks nothing called `{prop}`; it asks {known}")
+
+
+async def _steps(state: State, uri: Any, run: Mapping[str, Any]) -> Data:
+    """A run with the diagrams of its machines; without those that cannot be drawn."""
+    analysis = _analysis(state, uri)
+    model = analysis.model or analysis.earlier
+    names = dict.fromkeys(x["machine"] for x in run["instances"])
+    machines = [model.machines[name] for name in names if name in model.machines] if model is not None else []
+    drawn = {x.qualified: (await _svg(state, x))["svg"] for x in machines}
+    pictures = {name: {"svg": svg, "prefix": ""} for name, svg in drawn.items() if svg is not None}
+    return {"stepping": run, "diagrams": pictures}
+
+
+def on_systems(state: State, uri: Any = None, *_: Any) -> list[str]:
+    """The systems of a file, by name."""
+    analysis = _analysis(state, uri)
+    model = analysis.model or analysis.earlier
+    path = path_of(uri)
+    return [] if model is None else [x.name for x in model.systems.values() if x.span.source.name == path]
+
+
+async def _explored(state: State, uri: Any, system: Any) -> tuple[Explored, Findings]:
+    analysis = _analysis(state, uri)
+    if analysis.model is None:
+        raise NotDoneError("the specs have errors; mend those first")
+    names = [x.qualified for x in analysis.model.systems.values() if system in (x.name, x.qualified)]
+    if not names:
+        raise NotDoneError(_missing(analysis, "system", system))
+    try:
+        findings = await state.explored(analysis, names[0])
+    except asyncio.CancelledError:
+        raise NotDoneError("another system is verified now") from None
+    if names[0] not in findings.systems:
+        raise NotDoneError("the specs have changed; try again")
+    return findings.systems[names[0]], findings
+
+
+def _analysis(state: State, uri: Any) -> Analysis:
+    if not isinstance(uri, str) or state.document(uri) is None:
+        raise NotDoneError("the first argument is the address of a spec")
+    return state.analysis(uri)
+
+
+def _missing(analysis: Analysis, kind: str, name: Any) -> str:
+    model = analysis.model or analysis.earlier
+    listed = () if model is None else (model.systems if kind == "system" else model.machines).values()
+    known = ", ".join(f"`{x.name}`" for x in listed)
+    return f"there is no {kind} `{name}`; " + (f"there are {known}" if known else f"the file has no {kind}")

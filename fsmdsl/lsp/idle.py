@@ -1,0 +1,32 @@
+"""Collecting garbage while nobody types.
+
+What an edit leaves behind has cycles, and a collection that comes in the middle of an answer takes as long as the
+answer. So none comes by itself: a short one follows when there has been nothing to do for a moment, a full one after a
+longer rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+
+SOON, LATER = 0.4, 10.0
+"""Seconds without anything to do."""
+
+
+class Idle:
+    """Collects in pauses. To be told of whatever is done."""
+
+    def __init__(self) -> None:
+        self._waiting: list[asyncio.TimerHandle] = []
+
+    def begin(self) -> None:
+        """From now on, collect in pauses only."""
+        gc.disable()
+
+    def busy(self) -> None:
+        """Something was done: the pause begins anew."""
+        for handle in self._waiting:
+            handle.cancel()
+        loop = asyncio.get_running_loop()
+        self._waiting = [loop.call_later(SOON, gc.collect, 1), loop.call_later(LATER, gc.collect)]

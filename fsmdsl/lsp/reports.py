@@ -1,0 +1,67 @@
+"""Findings as the protocol has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types as t
+
+from fsmdsl.diagnostics import Diagnostic, Severity
+from fsmdsl.editing.findings import Mark
+
+if TYPE_CHECKING:
+    from fsmdsl.lsp.state import State
+
+SEVERITIES = {
+    Severity.ERROR: t.DiagnosticSeverity.Error,
+    Severity.WARNING: t.DiagnosticSeverity.Warning,
+    Severity.NOTE: t.DiagnosticSeverity.Hint,
+}
+
+GREYED = frozenset({"FSM201", "FSM211", "FSM212", "FSM213", "FSM214", "FSM217", "FSM223", "FSM224"})
+"""Rules about what could as well not be there: states that cannot be entered, rows that are never followed, what is
+unused."""
+
+
+def of_diagnostic(state: State, d: Diagnostic) -> t.Diagnostic:
+    """A finding of the parser, of `resolve` or of `checks`; what spans several lines is marked on its first."""
+    path = d.span.source.name
+    related = [
+        t.DiagnosticRelatedInformation(
+            t.Location(
+                state.uri(x.span.source.name),
+                state.lines(x.span.source.name).range(x.span.start, x.span.end),
+            ),
+            x.text,
+        )
+        for x in d.labels
+    ]
+    return t.Diagnostic(
+        state.lines(path).first_line(d.span.start, d.span.end) if d.rule.code not in GREYED else _whole(state, d),
+        told(d.message, d.notes, d.advice),
+        SEVERITIES[d.severity],
+        d.rule.code,
+        source="fsm",
+        tags=[t.DiagnosticTag.Unnecessary] if d.rule.code in GREYED else None,
+        related_information=related or None,
+    )
+
+
+def _whole(state: State, d: Diagnostic) -> t.Range:
+    return state.lines(d.span.source.name).range(d.span.start, d.span.end)
+
+
+def told(message: str, notes: tuple[str, ...], advice: str | None) -> str:
+    """All of a finding in some lines."""
+    return "\n".join([message, *notes, *(() if advice is None else (f"help: {advice}",))])
+
+
+def of_mark(state: State, mark: Mark) -> t.Diagnostic:
+    """A finding of an exploration."""
+    return t.Diagnostic(
+        state.lines(mark.path).first_line(mark.start, mark.end),
+        told(mark.message, mark.notes, None),
+        SEVERITIES[mark.severity],
+        mark.code,
+        source="fsm verify",
+    )

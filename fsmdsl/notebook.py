@@ -1,0 +1,258 @@
+"""Specs in a notebook: load them, and what a cell returns shows itself.
+
+    from fsmdsl.notebook import load
+
+    specs = load("specs/hived")
+    specs.machine("Cell")               # a diagram
+    specs.check()                       # what is wrong
+    specs.verify("PreemptionSmall")     # what holds, and the run to what does not
+
+Every object has three forms, of which a notebook takes the best that it can show: SVG, where it is one picture and can
+be drawn; Markdown, with diagrams as Mermaid; plain text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from fsmdsl import checks
+from fsmdsl import compare as versions
+from fsmdsl import model as m
+from fsmdsl.compare.as_markdown import as_markdown
+from fsmdsl.compare.told import lines as told
+from fsmdsl.diagnostics import Diagnostic, Severity, did_you_mean, ordered
+from fsmdsl.draw.graph import graph_of
+from fsmdsl.draw.mermaid import mermaid
+from fsmdsl.draw.sequence import Sequence as Chart
+from fsmdsl.draw.sequence import as_mermaid
+from fsmdsl.draw.sequence_svg import as_svg
+from fsmdsl.draw.svg import picture
+from fsmdsl.explore import Exploration, Limits, Played, Verdict, diagnostics, explore, play
+from fsmdsl.explore.retell import simplest
+from fsmdsl.explore.story import story
+from fsmdsl.report.chart import chart, violation
+from fsmdsl.report.exploration import details, summary
+from fsmdsl.report.formats.gather import from_check, from_verify
+from fsmdsl.report.formats.markdown import cell, fenced, markdown, text
+from fsmdsl.report.frames import frames, tally
+from fsmdsl.settings import setting
+from fsmdsl.workspace import load as load_files
+
+T = TypeVar("T")
+
+
+class SpecError(Exception):
+    """Specs that cannot be used; the message is what `fsm check` prints. A notebook shows that, and no traceback."""
+
+    def __init__(self, found: Sequence[Diagnostic]) -> None:
+        super().__init__(frames(found))
+        self.found = tuple(found)
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython prints instead of a traceback."""
+        return str(self).splitlines()
+
+
+class Shown:
+    """What shows itself in a notebook."""
+
+    def text(self) -> str:
+        """For a terminal."""
+        raise NotImplementedError
+
+    def markdown(self) -> str:
+        """For a notebook that can draw Mermaid, and for documents."""
+        raise NotImplementedError
+
+    def svg(self) -> str | None:
+        """For any notebook; None where it is no single picture, or there is nothing to draw it with."""
+        return None
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_mimebundle_(
+        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+    ) -> dict[str, str]:
+        """All forms; a notebook may say which it wants."""
+        made = {"text/plain": self.text, "text/markdown": self.markdown, "image/svg+xml": self.svg}
+        asked = (form for form in made if (not include or form in include) and form not in (exclude or ()))
+        return {form: content for form in asked if (content := made[form]()) is not None}
+
+
+def load(*paths: Path | str, as_documented: bool = False, sizes: Mapping[str, object] | None = None) -> Specs:
+    """Read specs: files, or folders with all in them. `sizes` replace sizes and parameters of systems: `{"groups": 4}`.
+    Raises `SpecError` where something in them is wrong, `ValueError` for a size that there is not."""
+    settings = dict(setting(f"{name}={value}") for name, value in (sizes or {}).items())
+    loaded = load_files(paths or ["specs"], as_documented=as_documented, settings=settings)
+    if loaded.model is None:
+        raise SpecError([d for d in loaded.diagnostics if d.severity is Severity.ERROR])
+    if loaded.unanswered:
+        raise ValueError(f"no system has a set of instances or a parameter `{min(loaded.unanswered)}`")
+    return Specs(loaded.model, loaded.asked)
+
+
+@dataclass(frozen=True, repr=False)
+class Specs(Shown):
+    """Everything that was loaded."""
+
+    model: m.Model
+    asked: frozenset[str]
+    """The modules that were named, apart from those that came by import."""
+
+    def machine(self, name: str) -> Drawing:
+        """The diagram of a machine, by its name or `module.Name`."""
+        return Drawing(_found("machine", name, self.model.machines))
+
+    def check(self) -> Findings:
+        """What is wrong, or may be."""
+        return Findings(tuple(ordered(checks.check(self.model))))
+
+    def verify(self, *names: str, states: int | None = None, seconds: float | None = None) -> Answers:
+        """Explore systems, all if none is named, and say what holds; each up to so many states and seconds."""
+        systems = [_found("system", name, self.model.systems) for name in names] or list(self.model.systems.values())
+        limits = Limits(states, seconds)
+        return Answers(self.model, tuple(simplest(explore(self.model, x, limits), self.model) for x in systems))
+
+    def scenario(self, name: str) -> Run:
+        """A worked example, played."""
+        played = play(self.model, _found("scenario", name, self.model.scenarios))
+        return Run(f"{played.scenario.qualified}: {played.scenario.title}", played)
+
+    def diff(self, newer: Specs) -> Changes:
+        """What has changed from these specs to newer ones."""
+        return Changes(versions.compare(self.model, newer.model))
+
+    def text(self) -> str:
+        """A line for each machine and system."""
+        return "\n".join(f"{kind:<8} {name}: {what}" for kind, name, what in self._rows())
+
+    def markdown(self) -> str:
+        """The same as a table."""
+        rows = (f"| {kind} | {cell(f'`{name}`')} | {cell(what)} |" for kind, name, what in self._rows())
+        return "\n".join(["| | | |", "| --- | --- | --- |", *rows])
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        mine = [x for x in self.model.modules if x.name in self.asked]
+        machines = ((y.qualified, len(y.states), len(y.transitions)) for x in mine for y in x.machines)
+        systems = ((y.qualified, ", ".join(i.name for i in y.instances)) for x in mine for y in x.systems)
+        rows = [("machine", name, f"{states} states, {rows} transitions") for name, states, rows in machines]
+        return [*rows, *(("system", name, instances) for name, instances in systems)]
+
+
+def _found(kind: str, name: str, known: Mapping[str, T]) -> T:
+    """By qualified name, else by the name alone."""
+    found = [x for qualified, x in known.items() if name in (qualified, qualified.rpartition(".")[2])]
+    if not found:
+        advice = did_you_mean(name, [x.rpartition(".")[2] for x in known]) or f"there are {', '.join(known) or 'none'}"
+        raise ValueError(f"there is no {kind} `{name}`; {advice}")
+    return found[0]
+
+
+@dataclass(frozen=True, repr=False)
+class Drawing(Shown):
+    """A machine as a diagram."""
+
+    machine: m.Machine
+
+    def text(self) -> str:
+        """Its transitions."""
+        rows = (f"  {t.name}: {t.source} -> {t.target or t.source}" for t in self.machine.transitions)
+        return "\n".join([f"machine {self.machine.qualified}", *rows])
+
+    def markdown(self) -> str:
+        """Mermaid."""
+        return fenced(mermaid(graph_of(self.machine, junctions=False)).rstrip(), "mermaid")
+
+    def svg(self) -> str | None:
+        """By Graphviz, where that is installed."""
+        drawn = picture(graph_of(self.machine), "svg")
+        return None if isinstance(drawn, Diagnostic) else drawn.decode("utf-8")
+
+
+@dataclass(frozen=True, repr=False)
+class Findings(Shown):
+    """Diagnostics; notes are shown too."""
+
+    found: tuple[Diagnostic, ...]
+
+    def text(self) -> str:
+        """As `fsm check` prints them."""
+        return f"{frames(self.found)}{tally(self.found) or 'clean'}"
+
+    def markdown(self) -> str:
+        """As in a pull request."""
+        return markdown(from_check(self.found, self.found, (), tally(self.found) or "clean"))
+
+
+@dataclass(frozen=True, repr=False)
+class Answers(Shown):
+    """What exploring systems has found. `runs` are those to what is violated, each of which shows itself."""
+
+    model: m.Model = field(repr=False)
+    explored: tuple[Exploration, ...]
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Counterexamples, the simplest there are."""
+        violated = ((x, v) for x in self.explored for v in x.violations)
+        return tuple(Run(f"{x.system.qualified}: {v.shown}", v) for x, v in violated if v.trace is not None)
+
+    def text(self) -> str:
+        """As `fsm verify` prints it."""
+        return "\n".join(line for x in self.explored for line in (summary(x), *details(x, self.model)))
+
+    def markdown(self) -> str:
+        """As in a pull request."""
+        return markdown(from_verify(self.explored, self.model, diagnostics(*self.explored), {}))
+
+
+@dataclass(frozen=True, repr=False)
+class Run(Shown):
+    """A run, step by step."""
+
+    title: str
+    shown: Verdict | Played
+
+    def text(self) -> str:
+        """With all that each step causes."""
+        trace = self.shown.trace
+        assert trace is not None
+        return "\n".join([self.title, *story(trace), *self._why()])
+
+    def markdown(self) -> str:
+        """The text, and a sequence diagram."""
+        parts = [f"**{text(self.title)}**", fenced("\n".join(self.text().splitlines()[1:]), "text")]
+        return "\n\n".join([*parts, fenced(as_mermaid(self._chart()).rstrip(), "mermaid")])
+
+    def svg(self) -> str:
+        """A sequence diagram."""
+        return as_svg(self._chart())
+
+    def _why(self) -> Sequence[str]:
+        if isinstance(self.shown, Verdict):
+            return self.shown.explanation
+        return () if self.shown.failure is None else (self.shown.failure.message,)
+
+    def _chart(self) -> Chart:
+        if isinstance(self.shown, Verdict):
+            return violation(self.title, self.shown)
+        return chart(self.title, self.shown.trace, "; ".join(self._why()))
+
+
+@dataclass(frozen=True, repr=False)
+class Changes(Shown):
+    """A difference of two versions."""
+
+    found: versions.Difference
+
+    def text(self) -> str:
+        """As `fsm diff` prints it."""
+        return "\n".join(told(self.found, "old", "new"))
+
+    def markdown(self) -> str:
+        """As in a pull request."""
+        return as_markdown(self.found, "old", "new")

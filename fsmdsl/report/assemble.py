@@ -1,0 +1,116 @@
+"""The page from what was found: everything drawn, counted and put in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from fsmdsl import model as m
+from fsmdsl.diagnostics import Diagnostic
+from fsmdsl.draw.dot import dot
+from fsmdsl.draw.restyle import restyled
+from fsmdsl.explore import Exploration, Played
+from fsmdsl.report.anchors import anchor
+from fsmdsl.report.attention import attention
+from fsmdsl.report.census import Census
+from fsmdsl.report.coverage import covered, explored
+from fsmdsl.report.machines import diagram, machine_view
+from fsmdsl.report.space import layout, space_view
+from fsmdsl.report.systems import inline, system_view
+from fsmdsl.report.views import LocksView, ModuleView, Report, ScenarioView
+from fsmdsl.step import Universe
+
+Draw = Callable[[Sequence[tuple[str, str]]], list["str | Diagnostic"]]
+"""Graphviz: texts in its language and the format wanted of each; see `draw.svg.rendered_together`."""
+
+
+def assemble(
+    title: str,
+    model: m.Model,
+    found: Sequence[Diagnostic],
+    explorations: Sequence[tuple[Exploration, Census]],
+    played: Sequence[Played],
+    draw: Draw,
+    version: str = "",
+) -> tuple[Report, list[Diagnostic]]:
+    """The report, and what could not be drawn."""
+    drawing = _Drawing(model, explorations, draw)
+    ids = {x.system.qualified: anchor(x.system.qualified) for x, _ in explorations}
+    ids |= {x.scenario.qualified: f"{anchor(x.scenario.module)}-scenarios" for x in played}
+    modules = [_module(model, x, drawing, explorations, played, ids) for x in model.modules]
+    return Report(title, modules, found, attention(modules, found), version), drawing.problems
+
+
+class _Drawing:
+    """All pictures that need Graphviz, drawn together: it takes longer to start than to draw."""
+
+    def __init__(self, model: m.Model, explorations: Sequence[tuple[Exploration, Census]], draw: Draw) -> None:
+        self.graphs = {x.qualified: diagram(x) for x in model.machines.values()}
+        spaces = {x.system.qualified: layout(counted) for x, counted in explorations if counted.drawable}
+        asked = [*((dot(g), "svg") for g in self.graphs.values()), *((text, "plain") for text in spaces.values())]
+        drawn = draw(asked)
+        problems = [x for x in drawn if isinstance(x, Diagnostic)]
+        self.problems = list({x.message: x for x in problems}.values())
+        done = dict(zip([*self.graphs, *((x, "") for x in spaces)], drawn, strict=True))
+        self._drawn: Mapping[object, str] = {k: x for k, x in done.items() if isinstance(x, str)}
+
+    def machine(self, x: m.Machine) -> str:
+        """The diagram, or nothing where it could not be drawn."""
+        svg = self._drawn.get(x.qualified)
+        return "" if svg is None else inline(restyled(svg, f"State diagram of {self.graphs[x.qualified].name}"))
+
+    def space(self, x: m.System) -> str:
+        """Where the states of a system are, as Graphviz tells it; or nothing."""
+        return self._drawn.get((x.qualified, ""), "")
+
+
+def _module(
+    model: m.Model,
+    x: m.Module,
+    drawing: _Drawing,
+    explorations: Sequence[tuple[Exploration, Census]],
+    played: Sequence[Played],
+    ids: Mapping[str, str],
+) -> ModuleView:
+    machines = []
+    for y in x.machines:
+        reached = explored(y, explorations), covered(y, played)
+        machines.append(machine_view(y, drawing.graphs[y.qualified], drawing.machine(y), *reached, ids))
+    systems = []
+    for found, counted in explorations:
+        if found.system.module == x.name:
+            plain = drawing.space(found.system)
+            name = f"{anchor(found.system.qualified)}-space"
+            space = space_view(Universe(model, found.system), counted, plain, name) if plain else None
+            systems.append(system_view(model, found, space))
+    return ModuleView(
+        anchor(x.name),
+        x.name,
+        x.doc,
+        [(d.title, d.location or "") for d in x.documents],
+        machines,
+        systems,
+        [_scenario(y) for y in played if y.scenario.module == x.name],
+        [(c.name, f"{c.order}, at most {c.bound}", c.receiver.rpartition(".")[2]) for c in x.channels],
+        [_locks(y) for y in x.locks],
+    )
+
+
+def _scenario(x: Played) -> ScenarioView:
+    name = f"{anchor(x.scenario.module)}-scenario-{anchor(x.scenario.name)}"
+    detail = "" if x.failure is None else x.failure.message
+    return ScenarioView(name, x.scenario.name, x.scenario.title, x.passed, detail)
+
+
+def _locks(x: m.Locks) -> LocksView:
+    pairs = [(_lock(p.held), _lock(p.wanted), p.amended or "") for p in x.pairs]
+    return LocksView(x.name, x.doc, pairs, [(o.name, _takes(o.holds), o.doc) for o in x.operations])
+
+
+def _lock(x: m.LockUse) -> str:
+    name = f"child {x.name}" if x.child else x.name
+    return name if x.mode == "any" else f"{x.mode}({name})"
+
+
+def _takes(holds: Iterable[m.Hold]) -> str:
+    """`write(A) { write(B) }, read(C)`: each lock with what is taken under it."""
+    return ", ".join(_lock(h.lock) + (f" {{ {_takes(h.inside)} }}" if h.inside else "") for h in holds)

@@ -1,0 +1,133 @@
+"""What exploration and scenarios have reached of a machine, and how often: for tables and for overlays on diagrams."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from fsmdsl import model as m
+from fsmdsl.draw.graph import Graph, Mark, Overlay
+from fsmdsl.draw.text import safe
+from fsmdsl.explore import Exploration, Played, explore, play
+from fsmdsl.report.census import Census, census
+from fsmdsl.step import Followed
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How often each state was inhabited and each transition (by index) followed."""
+
+    states: Mapping[str, int]
+    transitions: Mapping[int, int]
+    exact: bool
+    """If not, counts are of a part of the states."""
+    where: tuple[str, ...]
+    """Systems or scenarios that have the machine."""
+    certain: bool = True
+    """Does 0 mean never? Not where a limit ended an exploration."""
+
+    def shown(self, count: int) -> str:
+        """`0`, `12`, or where there may be more `12+`."""
+        return f"{count:,}{'' if self.exact or (self.certain and not count) else '+'}"
+
+
+# What was explored ---------------------------------------------------------------------------------------------------
+
+
+def explored(machine: m.Machine, found: Iterable[tuple[Exploration, Census]]) -> Reach:
+    """What exploring systems has reached of a machine. Of a search that a limit stopped, what it reached counts."""
+    states: Counter[str] = Counter({s.name: 0 for s in machine.states})
+    transitions: Counter[int] = Counter({t.index: 0 for t in machine.transitions})
+    where: list[str] = []
+    exact = certain = True
+    for x, counted in found:
+        instances = [i for i in x.system.instances if i.machine == machine.qualified]
+        if not instances:
+            continue
+        where.append(x.system.qualified)
+        exact &= counted.complete
+        certain &= x.complete
+        unfollowed = set(x.coverage.unfollowed)
+        followed = [t for t in machine.transitions if (machine.qualified, t.index) not in unfollowed]
+        for t in followed:
+            transitions[t.index] += max(counted.fired[machine.qualified, t.index], 1)
+        surely = {s for i in instances for s in machine.ancestors(i.state)} | set(_entered(machine, followed))
+        for s in machine.states:
+            states[s.name] += max(counted.inhabited[machine.qualified, s.name], s.name in surely)
+    return Reach(states, transitions, exact and certain, tuple(where), certain)
+
+
+def _entered(machine: m.Machine, followed: Iterable[m.Transition]) -> Iterator[str]:
+    for t in followed:
+        if t.target is not None:
+            yield from machine.ancestors(machine.entered(t.target))
+
+
+# What scenarios cover ------------------------------------------------------------------------------------------------
+
+
+def covered(machine: m.Machine, played: Iterable[Played]) -> Reach:
+    """What scenarios pass through, as far as they came."""
+    states: Counter[str] = Counter({s.name: 0 for s in machine.states})
+    transitions: Counter[int] = Counter({t.index: 0 for t in machine.transitions})
+    where = []
+    for x in played:
+        roster = x.trace.roster
+        own = {n for n, y in enumerate(roster.machines) if y.qualified == machine.qualified}
+        if not own:
+            continue
+        where.append(x.scenario.qualified)
+        worlds = [x.trace.start, *(e.world for e in x.trace.entries if e.fault is None)]
+        for world in worlds:
+            states.update({s for n in own for s in machine.ancestors(world.states[n])})
+        for e in x.trace.entries:
+            if e.fault is None:
+                followed = (h for h in e.cascade if isinstance(h, Followed) and h.instance in own)
+                transitions.update(h.transition for h in followed)
+    return Reach(states, transitions, True, tuple(where))
+
+
+# On diagrams ---------------------------------------------------------------------------------------------------------
+
+
+def reached(model: m.Model, machines: Iterable[m.Machine], by: str) -> dict[str, Overlay]:
+    """The marks of machines, by qualified name: `by` is `explored` (all systems are explored for it) or `scenarios`."""
+    if by == "scenarios":
+        played = [play(model, x) for module in model.modules for x in module.scenarios]
+        return {x.qualified: overlay(covered(x, played)) for x in machines}
+    found = [(explore(model, x), census(model, x)) for x in model.systems.values()]
+    return {x.qualified: overlay(explored(x, found)) for x in machines}
+
+
+def overlay(reach: Reach) -> Overlay:
+    """The marks for a picture that shows one thing, as `fsm draw --overlay` does."""
+    return Overlay(
+        {
+            s: Mark("seen", f"{reach.shown(n)}×") if n else Mark("unseen", "not reached")
+            for s, n in reach.states.items()
+        },
+        {t: Mark("seen" if n else "unseen") for t, n in reach.transitions.items()},
+    )
+
+
+def on_diagram(machine: m.Machine, graph: Graph, reach: Reach, prefix: str) -> dict[str, int]:
+    """How often what each element of a drawn graph stands for has happened, by the element's id; for a page that
+    switches between overlays."""
+    counts: dict[str, int] = {}
+    named = {_state_id(prefix, s): n for s, n in reach.states.items()}
+    for node in graph.every():
+        if node.id in named:
+            counts[node.id] = named[node.id]
+        for label in node.inside:
+            counts[label.id] = sum(reach.transitions[t] for t in label.transitions)
+    for edge in graph.edges:
+        if edge.transitions:
+            counts[edge.id] = sum(reach.transitions[t] for t in edge.transitions)
+        for label in edge.labels:
+            counts[label.id] = sum(reach.transitions[t] for t in label.transitions)
+    return counts
+
+
+def _state_id(prefix: str, state: str) -> str:
+    return f"{prefix}state-{safe(state)}"

@@ -1,0 +1,42 @@
+"""Results as other programs read them: a file for each format, all made from the same `Results`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from fsmdsl.diagnostics import Rule
+from fsmdsl.report.data import document
+from fsmdsl.report.formats.concise import concise
+from fsmdsl.report.formats.github import github
+from fsmdsl.report.formats.junit import junit
+from fsmdsl.report.formats.markdown import markdown
+from fsmdsl.report.formats.results import Case, Finding, Kind, Outcome, Results, Suite
+from fsmdsl.report.formats.sarif import sarif
+
+__all__ = ["ENDINGS", "FORMATS", "Case", "Finding", "Kind", "Outcome", "Results", "Suite", "rendered"]
+
+FORMATS = ("concise", "json", "sarif", "junit", "github", "markdown")
+"""All but `text`, which a command prints while it goes on."""
+
+ENDINGS = {".json": "json", ".sarif": "sarif", ".xml": "junit", ".md": "markdown", ".txt": "text"}
+"""The format of a file by the end of its name."""
+
+
+def rendered(form: str, results: Results, rules: Sequence[Rule], version: str) -> str:
+    """The results in one of `FORMATS`."""
+    match form:
+        case "concise":
+            return concise(results)
+        case "json":
+            return json.dumps(document(results.kind, results.content), indent=2, ensure_ascii=False) + "\n"
+        case "sarif":
+            return sarif(results, rules, version)
+        case "junit":
+            return junit(results)
+        case "github":
+            return github(results)
+        case "markdown":
+            return markdown(results)
+        case _:
+            raise ValueError(form)

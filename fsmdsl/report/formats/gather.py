@@ -1,0 +1,150 @@
+"""What the commands find, as results."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from fsmdsl import model as m
+from fsmdsl.diagnostics import Diagnostic, Rule, Severity
+from fsmdsl.explore import Exploration, Played, Verdict
+from fsmdsl.explore import diagnostics as violations
+from fsmdsl.explore.story import story
+from fsmdsl.report import shapes
+from fsmdsl.report.chart import chart, violation
+from fsmdsl.report.data import diagnostics
+from fsmdsl.report.exploration import explored, played
+from fsmdsl.report.formats.results import Case, Finding, Kind, Outcome, Results, Suite
+from fsmdsl.report.frames import tally
+
+_OUTCOMES: dict[str, Outcome] = {
+    "holds": "passed",
+    "violated": "failed",
+    "unknown": "undecided",
+    "not checked": "undecided",
+}
+
+
+def from_check(
+    found: Sequence[Diagnostic], shown: Sequence[Diagnostic], rules: Iterable[Rule], told: str, kind: Kind = "check"
+) -> Results:
+    """A case for each rule that was looked at. JSON tells all that was found, other formats what is `shown`."""
+    findings = tuple(Finding(d) for d in shown)
+    by_rule: defaultdict[str, list[Finding]] = defaultdict(list)
+    for f in findings:
+        by_rule[f.diagnostic.rule.code].append(f)
+    listed = {rule.code: rule for rule in [*rules, *(d.rule for d in shown)]}
+    cases = (_rule(rule, by_rule[code]) for code, rule in sorted(listed.items()))
+    suite = Suite("checks", tally(shown) or "clean", tuple(cases))
+    return Results(kind, told, (suite,), findings, diagnostics(found))
+
+
+def _rule(rule: Rule, found: Sequence[Finding]) -> Case:
+    failed = bool(found) and rule.severity > Severity.NOTE
+    return Case(f"{rule.code} {rule.name}", "failed" if failed else "passed", "", tuple(found))
+
+
+# Explorations --------------------------------------------------------------------------------------------------------
+
+
+def from_verify(
+    done: Sequence[Exploration], model: m.Model, found: Sequence[Diagnostic], extra: Mapping[str, object]
+) -> Results:
+    """A case for each verdict. `found` begins with the violations, in the order of the explorations."""
+    violated = [(x, v) for x in done for v in x.violations]
+    told = [_violation(x, v, d) for (x, v), d in zip(violated, found, strict=False)]
+    known = {id(v): f for (_, v), f in zip(violated, told, strict=True)}
+    suites = tuple(_system(x, known) for x in done)
+    findings = (*told, *(Finding(d) for d in found[len(violated) :]))
+    content: shapes.Verify = {"systems": [explored(x, model) for x in done], **diagnostics(found)}
+    return Results("verify", _verify_told(suites), suites, findings, {**content, **extra})
+
+
+def _system(x: Exploration, known: dict[int, Finding]) -> Suite:
+    cases = tuple(_verdict(v, known.get(id(v))) for v in x.verdicts)
+    size = f"{x.states:,} states, {x.stopped or 'exhaustive'}"
+    return Suite(x.system.qualified, size, cases, x.seconds)
+
+
+def _verdict(v: Verdict, finding: Finding | None) -> Case:
+    # Of one name, whatever the answer: results are compared from run to run.
+    name = v.name if v.kind == "deadlock" else v.shown
+    return Case(name, _OUTCOMES[v.outcome], v.basis, () if finding is None else (finding,))
+
+
+def _violation(x: Exploration, v: Verdict, d: Diagnostic) -> Finding:
+    """With its run, told and drawn."""
+    if v.trace is None or not (v.trace.entries or v.trace.loop is not None):
+        return Finding(d, v.trace, scope=x.system.qualified)
+    said = None if v.trace.fault is None else v.trace.fault.message
+    lines = (*story(v.trace), *(line for line in v.explanation if line != said))
+    return Finding(d, v.trace, lines, violation(f"{x.system.qualified}: {v.shown}", v), x.system.qualified)
+
+
+def _verify_told(suites: Sequence[Suite]) -> str:
+    if not suites:
+        return "no system to explore"
+    counts = ((sum(s.outcome == o for s in suites), w) for o, w in (("failed", "violated"), ("undecided", "undecided")))
+    bad = ", ".join(f"{n} {word}" for n, word in counts if n)
+    return f"{len(suites)} system{'s' * (len(suites) != 1)}: {bad or 'all hold'}"
+
+
+# Scenarios -----------------------------------------------------------------------------------------------------------
+
+
+def from_test(model: m.Model, done: Sequence[Played], told: str) -> Results:
+    """A case for each scenario, by module."""
+    findings = {x.scenario.qualified: _failure(x, x.failure) for x in done if x.failure is not None}
+    suites = [_module(x, done, findings) for x in model.modules if x.scenarios or x.left_out]
+    left = ((home, y) for home in model.modules for y in home.left_out)
+    content: shapes.Test = {
+        "passed": len(done) - len(findings),
+        "failed": len(findings),
+        "scenarios": [played(x) for x in done],
+        "left_out": [{"name": y.name, "module": home.name, "title": y.title, "why": y.why} for home, y in left],
+        **diagnostics([f.diagnostic for f in findings.values()]),
+    }
+    return Results("test", told, tuple(suites), tuple(findings.values()), content)
+
+
+def _module(x: m.Module, done: Sequence[Played], failed: dict[str, Finding]) -> Suite:
+    mine = (y.scenario for y in done if y.scenario.module == x.name)
+    cases = [_scenario(y, failed.get(y.qualified)) for y in mine]
+    cases += [Case(y.name, "left out", y.why, (), y.title) for y in x.left_out]
+    return Suite(x.name, f"{len(cases)} scenario{'s' * (len(cases) != 1)}", tuple(cases))
+
+
+def _scenario(x: m.Scenario, failure: Finding | None) -> Case:
+    return Case(x.name, "passed" if failure is None else "failed", "", (failure,) if failure else (), x.title)
+
+
+def _failure(x: Played, d: Diagnostic) -> Finding:
+    if not x.trace.entries:
+        return Finding(d, x.trace, scope=x.scenario.qualified)
+    drawn = chart(f"{x.scenario.qualified}: {x.scenario.title}", x.trace, d.message)
+    return Finding(d, x.trace, tuple(story(x.trace)), drawn, x.scenario.qualified)
+
+
+# All of it -----------------------------------------------------------------------------------------------------------
+
+
+def from_report(
+    model: m.Model,
+    found: Sequence[Diagnostic],
+    explored: Sequence[Exploration],
+    played: Sequence[Played],
+    told: str,
+    rules: Iterable[Rule],
+    extra: Mapping[str, object],
+) -> Results:
+    """What `check`, `verify` and `test` find, together. `found` are the diagnostics that a page shows."""
+    shown = [d for d in found if d.severity > Severity.NOTE]
+    parts = (
+        from_check(found, shown, rules, told),
+        from_verify(explored, model, violations(*explored), {}),
+        from_test(model, played, told),
+    )
+    suites = tuple(suite for part in parts for suite in part.suites)
+    findings = tuple(f for part in parts for f in part.findings)
+    content = {**parts[2].content, **parts[1].content, **diagnostics([f.diagnostic for f in findings]), **extra}
+    return Results("report", told, suites, findings, content)

@@ -1,0 +1,128 @@
+"""A summary for a pull request: the verdict, a table, and each finding with its run folded away.
+
+What a spec says stands there as text: it begins no table cell, tag, mention or link. GitHub takes comments of 65,536
+letters; what does not fit is named without its run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from fsmdsl.diagnostics import Severity
+from fsmdsl.draw.sequence import as_mermaid
+from fsmdsl.report.formats.places import path_of
+from fsmdsl.report.formats.results import Finding, Outcome, Results, Suite
+from fsmdsl.source import NOWHERE, Span
+
+MOST = 20
+"""Findings that are told; of the others, how many there are."""
+ROOM = 40_000
+"""Letters after which runs are left out."""
+FEW = 3
+"""Notes that are not folded away."""
+NAMED = 3
+"""Cases that a row of the table names."""
+DRAWN = 40
+"""Items of a sequence diagram: what has more is told as text alone."""
+
+WORDS: dict[Outcome, str] = {
+    "passed": "✓ passed",
+    "failed": "✗ failed",
+    "undecided": "? undecided",
+    "left out": "– left out",
+}
+
+
+def markdown(results: Results) -> str:
+    """GitHub's Markdown."""
+    head = [f"### {WORDS[results.outcome][0]} fsm {results.kind}: {text(results.summary)}", ""]
+    return "\n".join([*head, *_table(results.suites), *_findings(results.findings)]).rstrip("\n") + "\n"
+
+
+def _table(suites: Iterable[Suite]) -> Iterator[str]:
+    listed = [suite for suite in suites if suite.cases]
+    if not listed:
+        return
+    yield "| | | |"
+    yield "| --- | --- | --- |"
+    for suite in listed:
+        bad = [case for case in suite.cases if case.outcome in ("failed", "undecided")]
+        told = ", ".join(cell(case.name) for case in bad[:NAMED])
+        told += f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
+        yield f"| {WORDS[suite.outcome]} | {cell(suite.name)} | {cell(suite.told)}{': ' if told else ''}{told} |"
+    yield ""
+
+
+def _findings(found: Iterable[Finding]) -> Iterator[str]:
+    worst = sorted(found, key=lambda f: -f.diagnostic.severity)
+    room = ROOM
+    for f in worst[:MOST]:
+        told = "\n".join(_finding(f, runs=room > 0))
+        room -= len(told)
+        yield told
+    if len(worst) > MOST:
+        yield f"… and {len(worst) - MOST} more.\n"
+
+
+def _finding(f: Finding, *, runs: bool) -> Iterator[str]:
+    d = f.diagnostic
+    mark = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.NOTE: "i"}[d.severity]
+    yield f"{mark} **{d.rule.code}** {text(d.message)}{_where(d.span)}"
+    yield ""
+    more = [f"- {text(note)}" for note in d.notes if not (f.story and note.startswith("run: "))]
+    more += [f"- help: {text(d.advice)}"] if d.advice is not None else []
+    if len(more) > FEW:
+        yield from [f"<details><summary>{len(more)} notes</summary>", "", *more, "", "</details>", ""]
+    elif more:
+        yield from [*more, ""]
+    if runs and f.story:
+        yield from ["<details><summary>The run</summary>", "", fenced("\n".join(f.story), "text"), ""]
+        if f.chart is not None and len(f.chart.items) <= DRAWN:
+            yield from [fenced(as_mermaid(f.chart).rstrip("\n"), "mermaid"), ""]
+        yield from ["</details>", ""]
+
+
+def _where(span: Span) -> str:
+    if span.source is NOWHERE.source:
+        return ""
+    place = path_of(span.source)
+    return f" ({code(f'{place}:{span.source.position(span.start)[0]}' if span.source.text else place)})"
+
+
+# Text as it is -------------------------------------------------------------------------------------------------------
+
+
+def text(said: str) -> str:
+    """One line in which what stands between backticks is code, and nothing else means anything to Markdown."""
+    parts = " ".join(said.split()).split("`")
+    if len(parts) % 2 == 0:
+        return "".join(_escaped("`".join(parts)))
+    return "".join(code(part) if n % 2 else _escaped(part) for n, part in enumerate(parts))
+
+
+def _escaped(said: str) -> str:
+    """Signs of Markdown with a backslash before them; a comment keeps `@name` and `#1` from becoming links."""
+    marked = re.sub(r"([\\`*_{}\[\]<>|~!])", r"\\\1", said.replace("&", "&amp;"))
+    marked = re.sub(r"([@#])(?=\w)|(?<=\w)(:)(?=//)|(?<=www)(\.)", lambda found: f"{found[0]}<!-- -->", marked)
+    return re.sub(r"^(\d+)([.)])|^([-+#=])", lambda x: f"{x[1]}\\{x[2]}" if x[1] else f"\\{x[3]}", marked)
+
+
+def cell(said: str) -> str:
+    """The same in a table, where a bar ends a cell even in code."""
+    return re.sub(r"(?<!\\)\|", r"\\|", text(said))
+
+
+def code(said: str) -> str:
+    """Code in a line."""
+    if not said:
+        return ""
+    ticks = "`" * (max(map(len, re.findall("`+", said)), default=0) + 1)
+    pad = " " if said[0] in "` " or said[-1] in "` " else ""
+    return f"{ticks}{pad}{said}{pad}{ticks}"
+
+
+def fenced(said: str, language: str) -> str:
+    """A block of code that nothing inside can end."""
+    fence = "`" * max(3, max(map(len, re.findall("`+", said)), default=0) + 1)
+    return f"{fence}{language}\n{said}\n{fence}"

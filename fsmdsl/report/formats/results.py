@@ -1,0 +1,86 @@
+"""What a command has found, told in the same way whatever it did: what every format is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence as Listed
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fsmdsl.diagnostics import Diagnostic, Severity
+from fsmdsl.draw.sequence import Sequence
+from fsmdsl.explore import Trace
+
+Kind = Literal["check", "verify", "test", "report", "diagnostics"]
+"""Which command it was; `diagnostics`: one that needs a model, and the specs have errors."""
+
+Outcome = Literal["passed", "failed", "undecided", "left out"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A diagnostic, and the run that shows it, where there is one."""
+
+    diagnostic: Diagnostic
+    trace: Trace | None = None
+    story: tuple[str, ...] = ()
+    """The run in lines."""
+    chart: Sequence | None = None
+    scope: str = ""
+    """The system or scenario that it was found in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One thing that was asked: a rule, a scenario, a verdict on a system. `undecided` is never a success."""
+
+    name: str
+    outcome: Outcome
+    message: str = ""
+    """Why it is undecided or was left out."""
+    findings: tuple[Finding, ...] = ()
+    title: str = ""
+    """What the author says of it, beside its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """What was asked together: of a system, of the scenarios of a module, of all the text."""
+
+    name: str
+    told: str
+    """What came of it, and what that rests on, in a line."""
+    cases: tuple[Case, ...]
+    seconds: float | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst of its cases."""
+        found = {case.outcome for case in self.cases}
+        return "failed" if "failed" in found else "undecided" if "undecided" in found else "passed"
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """All of it. `findings` are in the order of the text, those of an exploration in its own."""
+
+    kind: Kind
+    summary: str
+    """A line, without colours."""
+    suites: tuple[Suite, ...]
+    findings: tuple[Finding, ...]
+    content: Mapping[str, object] = field(repr=False)
+    """What the JSON document says."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst of its suites; warnings and errors that no case is about count as well."""
+        found = {suite.outcome for suite in self.suites}
+        if "failed" in found or (self.kind in ("check", "diagnostics") and serious(self.findings)):
+            return "failed"
+        return "undecided" if "undecided" in found else "passed"
+
+
+def serious(found: Listed[Finding]) -> bool:
+    """Is there an error or a warning in it?"""
+    return any(f.diagnostic.severity > Severity.NOTE for f in found)

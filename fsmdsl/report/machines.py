@@ -1,0 +1,105 @@
+"""A machine as the page shows it: diagram, table, what each state makes of each event, coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fsmdsl import model as m
+from fsmdsl.checks.event_table import completeness
+from fsmdsl.checks.shape import Shape
+from fsmdsl.draw.graph import Graph, graph_of
+from fsmdsl.report.anchors import anchor
+from fsmdsl.report.coverage import Reach, on_diagram
+from fsmdsl.report.data import row
+from fsmdsl.report.views import CellView, MachineView, ReachView, RowView
+
+_CELLS = {"handled": "handled", "if": "guarded", "ignored": "ignored", "fault": "unhandled"}
+
+
+def diagram(machine: m.Machine) -> Graph:
+    """The graph of a machine with ids that no other element of the page has."""
+    return graph_of(machine, prefix=prefix(machine))
+
+
+def prefix(machine: m.Machine) -> str:
+    """What the ids in the diagram of a machine begin with."""
+    return f"{anchor(machine.qualified)}-"
+
+
+def machine_view(
+    machine: m.Machine, graph: Graph, svg: str, explored: Reach, covered: Reach, ids: Mapping[str, str]
+) -> MachineView:
+    """`ids` are the places of systems and scenarios on the page, by qualified name."""
+    name = anchor(machine.qualified)
+    shape = Shape(machine)
+    rows = [_row(f"{name}-row-{n}", line, explored, covered) for n, line in enumerate(shape.lines)]
+    reasons = [(f"{r.label}: {', '.join(r.sources)} → {r.target or 'stays'}", r.amended) for r in rows if r.amended]
+    reasons += [(f"ignore {i.event} in {i.state}", i.amended) for i in machine.ignores if i.amended]
+    reached = {"explored": explored, "covered": covered}
+    overlays = {k: on_diagram(machine, graph, x, prefix(machine)) for k, x in reached.items() if x.where}
+    events, matrix = _matrix(shape, rows)
+    return MachineView(
+        name,
+        machine.name,
+        machine.display,
+        machine.doc,
+        svg,
+        rows,
+        events,
+        matrix,
+        reasons,
+        _reach(explored, ids),
+        _reach(covered, ids),
+        overlays,
+    )
+
+
+def _reach(x: Reach, ids: Mapping[str, str]) -> ReachView:
+    followed, entered = (sum(n > 0 for n in counts.values()) for counts in (x.transitions, x.states))
+    where = [(ids.get(name, ""), name.rpartition(".")[2]) for name in x.where]
+    return ReachView(followed, len(x.transitions), entered, len(x.states), where, x.exact)
+
+
+def _row(name: str, line: Sequence[m.Transition], explored: Reach, covered: Reach) -> RowView:
+    first = line[0]
+    told = row(first)
+    wild = all(t.wild for t in line) and len(line) > 1
+    never = [t.source for t in line if explored.where and explored.certain and not explored.transitions[t.index]]
+    return RowView(
+        id=name,
+        label=told["label"],
+        sources=["*"] if wild else list(dict.fromkeys(t.source for t in line)),
+        target=first.target or "",
+        trigger=told["trigger"] or "",
+        guard=_one_line(told["guard"] or ""),
+        effects=_effects(first),
+        doc=first.doc,
+        amended=first.amended or "",
+        transitions=[t.index for t in line],
+        explored=explored.shown(sum(explored.transitions[t.index] for t in line)) if explored.where else "",
+        covered=covered.shown(sum(covered.transitions[t.index] for t in line)) if covered.where else "",
+        never=never,
+    )
+
+
+def _effects(t: m.Transition) -> str:
+    """As the author wrote them, line by line."""
+    if not t.effects:
+        return ""
+    text = t.effects[0].span.to(t.effects[-1].span).text
+    return "\n".join(line for line in map(_one_line, text.splitlines()) if line)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _matrix(shape: Shape, rows: Sequence[RowView]) -> tuple[Sequence[str], list[tuple[str, list[CellView]]]]:
+    table = completeness(shape.machine)
+    row_of = {t: (r.id, r.label) for r in rows for t in r.transitions}
+
+    def cell(event: str, state: str) -> CellView:
+        found = dict.fromkeys(row_of[t.index] for t in shape.candidates(state, event))
+        return CellView(_CELLS[table.cells[(event, state)]], list(found))
+
+    return table.events, [(state, [cell(event, state) for event in table.events]) for state in table.states]

@@ -1,0 +1,272 @@
+"""The JSON documents of `check`, `verify`, `test` and `diff`, as types.
+
+The functions that make them are checked against these types, and `docs/schema` is made from them (`formats.schema`).
+Fields may be added to a shape; one that is removed or changes its meaning raises `data.VERSION`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+# Findings ------------------------------------------------------------------------------------------------------------
+
+
+class Place(TypedDict):
+    """A place in a file. Lines and columns count from 1, columns in code points; the end is one behind the last."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Label(Place):
+    """A further place that explains a finding."""
+
+    text: str
+
+
+class Fix(Place):
+    """A change that settles a finding: put `text` where the place is."""
+
+    title: str
+    text: str
+
+
+class Diagnostic(Place):
+    """A finding: what is wrong, and where."""
+
+    code: str
+    rule: str
+    severity: Literal["error", "warning", "note"]
+    message: str
+    labels: list[Label]
+    notes: list[str]
+    help: str | None
+    fix: Fix | None
+
+
+class Summary(TypedDict):
+    """How many findings there are."""
+
+    errors: int
+    warnings: int
+    notes: int
+
+
+class Diagnostics(TypedDict):
+    """What `fsm check` finds; of commands that need a model, why there is none."""
+
+    summary: Summary
+    diagnostics: list[Diagnostic]
+
+
+# Runs ----------------------------------------------------------------------------------------------------------------
+
+
+class Instance(TypedDict):
+    """An instance in a world. Values are those of JSON; instances go by their names, sets are lists."""
+
+    machine: str
+    state: str
+    params: dict[str, Any]
+    fields: dict[str, Any]
+
+
+class World(TypedDict):
+    """Everything that can change, between two steps."""
+
+    instances: dict[str, Instance]
+    channels: dict[str, list[str]]
+    pending: list[str]
+    down: bool
+
+
+class Cause(TypedDict):
+    """Something that happened in a step, what it led to there, and what that caused."""
+
+    what: str
+    then: str | None
+    inside: list[Cause]
+
+
+class Values(TypedDict):
+    """Of something that has changed."""
+
+    before: str
+    after: str
+
+
+class Fault(TypedDict):
+    """Why a step failed."""
+
+    kind: str
+    instance: str | None
+    message: str
+    at: str
+
+
+class Step(TypedDict):
+    """A step, all that happened in it, and the world after it; of a step that failed, still the world before."""
+
+    step: str
+    happenings: list[str]
+    cascade: Cause
+    changes: dict[str, Values]
+    world: World
+    fault: Fault | None
+
+
+class Trace(TypedDict):
+    """A run. `loop`: the place in `steps`, from 0, of the first of those that are repeated for ever; where it is the
+    number of steps, nothing happens any more."""
+
+    start: World
+    steps: list[Step]
+    loop: int | None
+
+
+# Verdicts ------------------------------------------------------------------------------------------------------------
+
+
+class Verdict(TypedDict):
+    """One thing asked, and the answer; `basis` is what it rests on."""
+
+    kind: Literal["invariant", "deadlock", "fault", "reachable", "property"]
+    name: str
+    outcome: Literal["holds", "violated", "not checked", "unknown"]
+    basis: str
+    explanation: list[str]
+    trace: Trace | None
+
+
+class Unfollowed(TypedDict):
+    """A transition that no run follows."""
+
+    machine: str
+    transition: str
+    index: int
+
+
+class Exploration(TypedDict):
+    """What exploring a system has found. `stopped`: null, or why not everything was explored; `levels`: how many states
+    were found at each depth; `note`: null, or what could have been faster and why it was not."""
+
+    name: str
+    module: str
+    states: int
+    transitions: int
+    depth: int
+    seconds: float
+    verdict: Literal["holds", "violated", "bounded"]
+    stopped: str | None
+    note: str | None
+    levels: list[int]
+    verdicts: list[Verdict]
+    never_followed: list[Unfollowed]
+
+
+class Verify(Diagnostics):
+    """What `fsm verify` finds: the explorations, and the violations at their places."""
+
+    systems: list[Exploration]
+
+
+# Scenarios -----------------------------------------------------------------------------------------------------------
+
+
+class Scenario(TypedDict):
+    """A worked example, played."""
+
+    name: str
+    module: str
+    title: str
+    passed: bool
+    message: str | None
+    trace: Trace
+
+
+class LeftOut(TypedDict):
+    """A scenario that speaks of what only amendments declare."""
+
+    name: str
+    module: str
+    title: str
+    why: str
+
+
+class Test(Diagnostics):
+    """What `fsm test` finds."""
+
+    passed: int
+    failed: int
+    scenarios: list[Scenario]
+    left_out: list[LeftOut]
+
+
+# Differences ---------------------------------------------------------------------------------------------------------
+
+
+class Change(TypedDict):
+    """Something that is not as it was: `was` and `now` are texts or names, `details` say what is different."""
+
+    kind: Literal["added", "removed", "changed", "renamed", "moved"]
+    what: str
+    name: str
+    was: str | None
+    now: str | None
+    details: list[str]
+    before: Place | None
+    after: Place | None
+
+
+class Part(TypedDict):
+    """A machine, system or module that has changed. `renamed_states`: new names by old ones."""
+
+    owner: Literal["machine", "system", "module"]
+    name: str
+    kind: Literal["added", "removed", "changed", "renamed", "moved"] | None
+    renamed_states: dict[str, str]
+    changes: list[Change]
+
+
+class Run(TypedDict):
+    """A shortest run that one version allows and the other does not; `why`: what the other does instead."""
+
+    allowed_by: Literal["old", "new"]
+    why: str
+    steps: list[str]
+    trace: Trace
+
+
+class Behaviour(TypedDict):
+    """Two versions of a system (`alone`: of one machine by itself), run side by side; `basis` is how far."""
+
+    name: str
+    alone: bool
+    outcome: Literal["same", "different", "unknown"]
+    basis: str
+    runs: list[Run]
+
+
+class Answer(TypedDict):
+    """A question with another answer than before; null: it is not asked in that version."""
+
+    scope: str
+    asked: str
+    old: str | None
+    new: str | None
+    explanation: list[str]
+    trace: Trace | None
+
+
+class Diff(TypedDict):
+    """What `fsm diff` finds."""
+
+    old: str
+    new: str
+    different: bool
+    parts: list[Part]
+    behaviours: list[Behaviour]
+    answers: list[Answer]

@@ -1,0 +1,93 @@
+"""All states of a small system as a picture: laid out by Graphviz in levels, drawn here, coloured in the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from fsmdsl.report.census import Census
+from fsmdsl.report.data import Data
+from fsmdsl.report.stepping import values_of
+from fsmdsl.report.views import SpaceView
+from fsmdsl.step.roster import Roster
+
+RADIUS = 6
+MARGIN = 14.0
+INCH = 72.0
+
+Point = tuple[float, float]
+
+
+def layout(counted: Census) -> str:
+    """The states in Graphviz's language, to be drawn in the format `plain`. Only steps to a deeper state pull at the
+    layout; the others would make it as wide as they are many."""
+    depths = counted.depths
+    look = 'node [shape=circle, label="", width=0.17, height=0.17, fixedsize=true]; edge [arrowhead=none];'
+    down = (f"{a} -> {b};" for a, b in counted.edges if depths[b] == depths[a] + 1)
+    nodes = (f"{n};" for n in range(len(counted.worlds)))
+    return "\n".join(["digraph {", "nodesep=0.12; ranksep=0.3; splines=line;", look, *nodes, *down, "}"])
+
+
+def space_view(roster: Roster, counted: Census, plain: str, name: str) -> SpaceView:
+    """The picture, from what Graphviz says where each state is; `name` is what its ids begin with."""
+    wide, high, places = _placed(plain)
+    forward: list[str] = []
+    back: list[str] = []
+    for a, b in counted.edges:
+        (forward if counted.depths[b] == counted.depths[a] + 1 else back).append(_edge(places[a], places[b]))
+    size = f'width="{wide:.0f}" height="{high:.0f}" viewBox="0 0 {wide:.0f} {high:.0f}"'
+    said = f"All {len(counted.worlds)} states of {roster.system.name} and the steps between them"
+    look = f'class="space" id="{name}" role="img" aria-label="{escape(said)}"'
+    drawn = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {look} {size}>',
+        f'<path class="steps" d="{"".join(forward)}"/>',
+        f'<path class="steps back" d="{"".join(back)}"/>' if back else "",
+        *(_node(n, place, counted) for n, place in enumerate(places)),
+        "</svg>",
+    ]
+    return SpaceView("\n".join(x for x in drawn if x), _data(roster, counted))
+
+
+def _placed(plain: str) -> tuple[float, float, list[Point]]:
+    """Width, height, and the place of each state, in the order of their numbers; Graphviz counts from below."""
+    lines = [line.split() for line in plain.splitlines()]
+    high = next(float(x[3]) for x in lines if x[0] == "graph") * INCH
+    found = {
+        int(x[1]): (float(x[2]) * INCH + MARGIN, high - float(x[3]) * INCH + MARGIN) for x in lines if x[0] == "node"
+    }
+    places = [found[n] for n in range(len(found))]
+    return max(x for x, _ in places) + MARGIN, high + 2 * MARGIN, places
+
+
+def _edge(a: Point, b: Point) -> str:
+    """A line to a deeper state; any other step as an arc beside it."""
+    (x, y), (to, down) = a, b
+    if a == b:
+        return f"M{x:.0f} {y:.0f}c14-14 14 14 0 0"
+    if down > y:
+        return f"M{x:.0f} {y:.0f}L{to:.0f} {down:.0f}"
+    bend = min(abs(y - down) / 3 + abs(to - x) / 6, 60) + 8
+    over, under = (x + to) / 2 + bend, (y + down) / 2 + (bend if y == down else 0)
+    return f"M{x:.0f} {y:.0f}Q{over:.0f} {under:.0f} {to:.0f} {down:.0f}"
+
+
+def _node(n: int, place: Point, counted: Census) -> str:
+    words = ["state", *(["first"] if n == 0 else []), *(["failing"] if n in counted.failing else [])]
+    return f'<circle class="{" ".join(words)}" data-n="{n}" cx="{place[0]:.1f}" cy="{place[1]:.1f}" r="{RADIUS}"/>'
+
+
+def _data(roster: Roster, counted: Census) -> Data:
+    listed = [dict(values_of(roster, world)) for world in counted.worlds]
+    places = list(dict.fromkeys(place for values in listed for place in values))
+    fields = [(owner, name, _distinct(values.get((owner, name), "") for values in listed)) for owner, name in places]
+    return {
+        "fields": [{"owner": owner, "name": name, "values": values} for owner, name, values in fields],
+        "states": [[values.index(world.get((o, f), "")) for o, f, values in fields] for world in listed],
+        "depths": counted.depths,
+        "steps": [[a, b, said] for (a, b), said in counted.edges.items()],
+        "failing": [[n, said] for n, said in counted.failing.items()],
+    }
+
+
+def _distinct(values: Iterator[str]) -> Sequence[str]:
+    return list(dict.fromkeys(values))

@@ -1,0 +1,106 @@
+"""A system as the page shows it: what was explored, the verdicts and what they rest on, runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from fsmdsl import model as m
+from fsmdsl.draw.sequence_svg import as_svg
+from fsmdsl.explore import Exploration, Verdict, lines
+from fsmdsl.explore.story import story
+from fsmdsl.report.anchors import anchor
+from fsmdsl.report.chart import violation
+from fsmdsl.report.columns import columns
+from fsmdsl.report.exploration import never_followed
+from fsmdsl.report.stepping import of_verdict
+from fsmdsl.report.views import SpaceView, SystemView, VerdictView
+from fsmdsl.step import Universe
+from fsmdsl.step.evaluate import words
+
+
+def system_view(model: m.Model, x: Exploration, space: SpaceView | None) -> SystemView:
+    """Everything about one system."""
+    universe = Universe(model, x.system)
+    return SystemView(
+        anchor(x.system.qualified),
+        x.system.name,
+        x.system.doc,
+        _instances(x.system),
+        x.states,
+        x.transitions,
+        x.depth,
+        x.seconds,
+        _basis(x),
+        [_verdict(universe, n, v) for n, v in enumerate(x.verdicts)],
+        never_followed(x, model) if x.complete else [],
+        x.note or "",
+        inline(columns(x.levels)) if len(x.levels) > 1 else "",
+        space,
+    )
+
+
+def _instances(system: m.System) -> list[tuple[str, str, str]]:
+    counts = Counter[str]()
+    for group in system.groups:
+        counts[group.machine] += group.count
+    return [(str(n), machine.rpartition(".")[2], anchor(machine)) for machine, n in counts.items()]
+
+
+def _basis(x: Exploration) -> str:
+    likes = f", up to symmetry of {' and '.join(x.reduced)}" if x.reduced else ""
+    return x.stopped or f"every reachable state{likes}"
+
+
+def _verdict(universe: Universe, n: int, v: Verdict) -> VerdictView:
+    """Violations with their sequence diagram; witnesses without, for they are many."""
+    place = f"{anchor(universe.system.qualified)}-run-{n}"
+    told, drawn = [""], ""
+    if v.trace is not None and v.outcome == "violated":
+        told, drawn = story(v.trace), inline(as_svg(violation(v.shown, v), f"{place}-"))
+    elif v.trace is not None:
+        told = lines(v.trace)
+    return VerdictView(
+        v.name,
+        v.kind,
+        v.shown,
+        v.outcome,
+        v.basis,
+        place,
+        _asked(universe, v),
+        v.explanation,
+        "\n".join(told),
+        drawn,
+        None if v.trace is None else of_verdict(universe, v, place),
+    )
+
+
+def _asked(universe: Universe, v: Verdict) -> str:
+    """The formula, as the author wrote it."""
+    system = universe.system
+    asked: Mapping[str, m.Expr] = {}
+    match v.kind:
+        case "invariant" if v.machine is not None:
+            own = universe.model.machines[v.machine]
+            asked = {f"{own.name}: {i.name}": i.condition for i in own.invariants}
+        case "invariant":
+            asked = {i.name: i.condition for i in system.invariants}
+        case "reachable":
+            asked = {r.name: r.condition for r in system.reachables}
+        case "property":
+            found = next((p for p in system.properties if p.name == v.name), None)
+            if found is None:
+                return ""
+            formula = found.formula
+            if isinstance(formula, m.Recovers):
+                return f"recovers on {', '.join(formula.fields)}" if formula.fields else "recovers"
+            under = " and ".join(" ".join(f.span.text.split()) for f in found.under)
+            return f"{words(formula)} under {under}" if under else words(formula)
+        case _:
+            pass
+    return words(asked[v.name]) if v.name in asked else ""
+
+
+def inline(svg: str) -> str:
+    """The `<svg>` element alone, as it stands in a page."""
+    return svg[svg.index("<svg") :]

@@ -1,0 +1,241 @@
+"""What the page shows, as plain values: everything is found out and drawn by then."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fsmdsl.diagnostics import Diagnostic
+from fsmdsl.report.data import Data
+
+Urgency = str
+"""`violated`, `failing`, `error`, `warning`, `bounded`, `never`: in the order in which they want attention."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Something that a reader should look at: what, more of it, where the page shows it, where it stands in a spec."""
+
+    urgency: Urgency
+    mark: str
+    what: str
+    detail: str = ""
+    href: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RowView:
+    """A line of a machine's table: the transitions that one line of the spec makes, from one or several sources."""
+
+    id: str
+    label: str
+    sources: Sequence[str]
+    target: str
+    """Empty where the transition is internal."""
+    trigger: str
+    guard: str
+    effects: str
+    doc: str
+    amended: str
+    """The reason, or empty."""
+    transitions: Sequence[int]
+    explored: str
+    """How often, for all sources; empty where nothing was explored."""
+    covered: str
+    never: Sequence[str]
+    """Sources from which exploration never follows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellView:
+    """What a state makes of an event, `handled`, `guarded`, `ignored` or `unhandled`, and the rows that do it."""
+
+    kind: str
+    rows: Sequence[tuple[str, str]] = ()
+    """Id and label."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReachView:
+    """How much of a machine was reached: `followed` of `transitions`, `entered` of `states`; and where that was."""
+
+    followed: int
+    transitions: int
+    entered: int
+    states: int
+    where: Sequence[tuple[str, str]]
+    """Id on the page (may be empty) and name."""
+    exact: bool = True
+    """Are counts of all there is?"""
+
+    @property
+    def share(self) -> float:
+        """Of the transitions, from 0 to 1."""
+        return self.followed / self.transitions if self.transitions else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class MachineView:
+    """A machine. `svg` is a whole `<svg>` element made by `draw`, or empty; `overlays` has for each overlay what the
+    elements of the drawing count, by id."""
+
+    id: str
+    name: str
+    display: str
+    doc: str
+    svg: str
+    rows: Sequence[RowView]
+    events: Sequence[str]
+    matrix: Sequence[tuple[str, Sequence[CellView]]]
+    amendments: Sequence[tuple[str, str]]
+    """What is amended, and why."""
+    explored: ReachView
+    covered: ReachView
+    overlays: Data = field(default_factory=dict)
+
+    @property
+    def large(self) -> bool:
+        """Is the drawing higher than a person scrolls? Then it is shown whole, to be zoomed."""
+        height = re.search(r' height="(\d+)', self.svg[:600])
+        return height is not None and int(height[1]) > 1400
+
+    @property
+    def words(self) -> str:
+        """What a search finds it by, beside its name."""
+        return " ".join(dict.fromkeys([*(state for state, _ in self.matrix), *self.events]))
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictView:
+    """`outcome`: `holds`, `violated`, `not checked` or `unknown`; `basis` is what that rests on."""
+
+    name: str
+    kind: str
+    shown: str
+    """Kind and name as a sentence has them."""
+    outcome: str
+    basis: str
+    id: str
+    """Where the page shows the run."""
+    asked: str = ""
+    """The formula, in the author's words."""
+    explanation: Sequence[str] = ()
+    trace: str = ""
+    """The run as text."""
+    chart: str = ""
+    """The sequence diagram of a run that breaks something: a whole `<svg>` element made by `draw`."""
+    steps: Data | None = None
+    """The run for a stepper, see `stepping`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceView:
+    """A picture of all states: an `<svg>` element, and what each state is, for colours (see `static/space.js`)."""
+
+    svg: str
+    data: Data
+
+
+@dataclass(frozen=True, slots=True)
+class SystemView:
+    """A system and what exploring it found."""
+
+    id: str
+    name: str
+    doc: str
+    instances: Sequence[tuple[str, str, str]]
+    """How many, the machine, and its id on the page."""
+    states: int
+    transitions: int
+    depth: int
+    seconds: float
+    basis: str
+    verdicts: Sequence[VerdictView]
+    never_fired: Sequence[str]
+    note: str = ""
+    """What could have been faster, and why it was not."""
+    levels: str = ""
+    """How many states there are at each depth: a whole `<svg>` element, or empty."""
+    space: SpaceView | None = None
+
+    @property
+    def outcome(self) -> str:
+        """The worst of its verdicts: `violated`, `bounded`, `holds`."""
+        outcomes = {v.outcome for v in self.verdicts}
+        return "violated" if "violated" in outcomes else "bounded" if outcomes - {"holds"} else "holds"
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioView:
+    id: str
+    name: str
+    title: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class LocksView:
+    """A lock order: which lock may be taken while which is held, why if the document lacks it; and who takes what."""
+
+    name: str
+    doc: str
+    pairs: Sequence[tuple[str, str, str]]
+    operations: Sequence[tuple[str, str, str]]
+    """Name, what it takes, and its doc."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleView:
+    """A module with everything in it."""
+
+    id: str
+    name: str
+    doc: str
+    documents: Sequence[tuple[str, str]]
+    machines: Sequence[MachineView]
+    systems: Sequence[SystemView]
+    scenarios: Sequence[ScenarioView]
+    channels: Sequence[tuple[str, str, str]] = ()
+    """Name, kind and receiver."""
+    locks: Sequence[LocksView] = ()
+
+    @property
+    def outcome(self) -> str:
+        """`violated` where something is not as it should be, `bounded` where something is open, else `holds`."""
+        outcomes = {x.outcome for x in self.systems} | {"holds" if x.passed else "violated" for x in self.scenarios}
+        return next((x for x in ("violated", "bounded") if x in outcomes), "holds")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that the page says."""
+
+    title: str
+    modules: Sequence[ModuleView]
+    found: Sequence[Diagnostic]
+    attention: Sequence[Attention] = ()
+    version: str = ""
+    limit: str = ""
+    """What was asked of all explorations, if something was: `at most 1,000 states each`."""
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """Counts for the overview."""
+        machines = [x for module in self.modules for x in module.machines]
+        systems = [x for module in self.modules for x in module.systems]
+        scenarios = [x for module in self.modules for x in module.scenarios]
+        return {
+            "modules": len(self.modules),
+            "machines": len(machines),
+            "transitions": sum(len(row.transitions) for x in machines for row in x.rows),
+            "amendments": sum(len(x.amendments) for x in machines),
+            "systems": len(systems),
+            "states explored": sum(x.states for x in systems),
+            "violations": sum(v.outcome == "violated" for x in systems for v in x.verdicts),
+            "undecided": sum(v.outcome in ("unknown", "not checked") for x in systems for v in x.verdicts),
+            "scenarios": len(scenarios),
+            "failing": sum(not x.passed for x in scenarios),
+        }

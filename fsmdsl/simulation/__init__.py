@@ -1,0 +1,20 @@
+"""Walking through a system step by step: what the terminal's `fsm simulate` and the live page have in common.
+
+Pure: a session is a value, and what a person does with it makes another. What a step means is said by `fsmdsl.step`.
+"""
+
+from __future__ import annotations
+
+from fsmdsl.simulation.asked import Asked, asked
+from fsmdsl.simulation.begin import NoSuchError, begin, called, closed_system, subject
+from fsmdsl.simulation.choices import Choice, Offered, matching, offered
+from fsmdsl.simulation.refusals import why_not
+from fsmdsl.simulation.replay import Found, ReplayError, found_in, replayed
+from fsmdsl.simulation.session import Session
+from fsmdsl.simulation.view import here, view
+
+__all__ = [
+    "Asked", "Choice", "Found", "NoSuchError", "Offered", "ReplayError", "Session", "asked", "begin", "called",
+    "closed_system",
+    "found_in", "here", "matching", "offered", "replayed", "subject", "view", "why_not",
+]  # fmt: skip

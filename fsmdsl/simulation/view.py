@@ -1,0 +1,45 @@
+"""A session as values that JSON knows: what a page shows of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fsmdsl.explore.refused import fault_told
+from fsmdsl.report.stepping import stepping
+from fsmdsl.simulation.asked import asked
+from fsmdsl.simulation.choices import Choice, offered
+from fsmdsl.simulation.session import Session
+from fsmdsl.step import Universe
+
+Data = dict[str, Any]
+
+
+def view(session: Session, name: str, title: str) -> Data:
+    """The whole run in the shape of `report.stepping`, and what is so at the place where the session stands."""
+    return {"run": stepping(session.whole, name, title), **here(session)}
+
+
+def here(session: Session) -> Data:
+    """What can come next, and what of all that is asked holds now. Independent of the length of the run."""
+    universe = session.universe
+    found = offered(universe, session.world)
+    return {
+        "at": session.at,
+        "choices": [_choice(universe, c) for c in found.choices],
+        "problem": found.problem,
+        "asked": [
+            {"kind": a.kind, "name": a.name, "holds": a.holds, "why": list(a.why)}
+            for a in asked(universe, session.world)
+        ],
+    }
+
+
+def _choice(universe: Universe, c: Choice) -> Data:
+    return {
+        "number": c.number,
+        "text": c.text,
+        "kind": c.kind,
+        "instance": c.instance,
+        "leads": c.leads,
+        "fault": None if c.fault is None else {"kind": c.fault.kind, "told": list(fault_told(universe, c.fault))},
+    }

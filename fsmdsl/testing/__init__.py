@@ -1,0 +1,9 @@
+"""For the tests of people who implement a spec by hand: their code beside the model, step by step.
+
+Needs Hypothesis: `pip install 'fsmdsl[testing]'`.
+"""
+
+from fsmdsl.testing.outward import Instance
+from fsmdsl.testing.twin import Action, Twin
+
+__all__ = ["Action", "Instance", "Twin"]

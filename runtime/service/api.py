@@ -1,0 +1,194 @@
+"""A Kubernetes API server, as far as it matters here: lists and watches of nodes and pods, and binding.
+
+How to reach the server, and as whom (kubeconfig, service account, certificates, tokens), is the part of lightkube.
+The requests are made here: lightkube's watch waits for ever on a connection that has died without a word, and begins
+anew in silence where the past is gone, so that nobody would learn what was deleted meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+from lightkube.config.client_adapter import Client, ConnectionParams
+from lightkube.config.kubeconfig import KubeConfig, SingleConfig
+from lightkube.config.models import User
+from lightkube.core.exceptions import ConfigError
+
+from runtime.errors import UserError
+from runtime.service.objects import PodObject
+
+PAGE = 500
+"""Things in one piece of a list."""
+WATCH = 60
+"""Seconds after which the server ends a watch. Another one goes on where it was, so that a connection that died without
+a word is missed for no longer than this."""
+PATIENCE = 10.0
+"""Seconds for any other request, and for what is late on a watch."""
+
+
+class Kind(Enum):
+    """What can be listed and watched."""
+
+    NODES = "nodes"
+    PODS = "pods"
+
+
+class ApiError(Exception):
+    """A request to the server that came to nothing."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        """The status of the answer; 0 where there was none."""
+
+
+class Api:
+    """Requests to one server, from any thread."""
+
+    def __init__(self, client: httpx2.Client) -> None:
+        self._client = client
+
+    def list(self, kind: Kind) -> tuple[list[dict[str, Any]], str]:
+        """All there are, and the version of the cluster that they were listed at. Raises `ApiError`."""
+        found: list[dict[str, Any]] = []
+        parameters = {"limit": str(PAGE)}
+        while True:
+            answer = self._ask("GET", f"api/v1/{kind.value}", params=parameters)
+            metadata = answer.get("metadata") or {}
+            found += answer.get("items") or []
+            if not metadata.get("continue"):
+                return found, str(metadata.get("resourceVersion", ""))
+            parameters["continue"] = metadata["continue"]
+
+    def watch(self, kind: Kind, version: str) -> Iterator[dict[str, Any]]:
+        """Events since a version, until the server ends it. Raises `ApiError`, with code 410 where these are gone."""
+        parameters = {
+            "watch": "true",
+            "resourceVersion": version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(WATCH),
+        }
+        timeout = httpx2.Timeout(PATIENCE, read=WATCH + PATIENCE)
+        with (
+            _told(),
+            self._client.stream("GET", f"api/v1/{kind.value}", params=parameters, timeout=timeout) as response,
+        ):
+            if response.status_code >= 400:
+                response.read()
+                raise _error(response)
+            begun = b""
+            for chunk in response.iter_bytes():
+                *lines, begun = (begun + chunk).split(b"\n")
+                yield from map(_event, filter(bytes.strip, lines))
+
+    def pod(self, namespace: str, name: str) -> dict[str, Any] | None:
+        """A pod; none where there is no such. Raises `ApiError`."""
+        try:
+            return self._ask("GET", _path(namespace, name))
+        except ApiError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    def bind(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
+        """Binds a pod; the server adds the annotations to it in the same step. Raises `ApiError`.
+
+        The uid makes the server refuse when another pod has taken the name meanwhile.
+        """
+        metadata = {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid, "annotations": dict(annotations)}
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": metadata,
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+        }
+        self._ask("POST", f"{_path(pod.namespace, pod.name)}/binding", json=binding)
+
+    def _ask(self, method: str, path: str, **more: Any) -> dict[str, Any]:
+        with _told():
+            response = self._client.request(method, path, **more)
+            if response.status_code >= 400:
+                raise _error(response)
+            answer = response.json()
+        if not isinstance(answer, dict):
+            raise ApiError(0, f"the answer to {method} {path} is no object")
+        return answer
+
+    def close(self) -> None:
+        """Lets go of all connections that nobody reads from."""
+        self._client.close()
+
+
+def _path(namespace: str, name: str) -> str:
+    return f"api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}"
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Whatever goes wrong on the way is the same to who asks: there was no answer."""
+    try:
+        yield
+    except (httpx2.HTTPError, httpx2.StreamError, ConfigError, OSError, ValueError) as error:
+        raise ApiError(0, f"{type(error).__name__}: {error}") from error
+
+
+def _event(line: bytes) -> dict[str, Any]:
+    """Lines end with a line feed alone: others may be part of what users wrote."""
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ApiError(500, f"an event is no JSON: {error}") from error
+    if not isinstance(event, dict) or not isinstance(event.get("object"), dict):
+        raise ApiError(500, "an event has no object")
+    if event.get("type") == "ERROR":
+        status = event["object"]
+        code = status.get("code")
+        raise ApiError(code if isinstance(code, int) else 500, str(status.get("message", "")))
+    return event
+
+
+def _error(response: httpx2.Response) -> ApiError:
+    """With the message of the server, where there is one."""
+    try:
+        message = response.json()["message"]
+    except (ValueError, KeyError, TypeError):
+        message = response.text[:200]
+    return ApiError(response.status_code, f"{response.status_code}: {message}")
+
+
+def connect(kubeconfig: Path | None, server: str = "") -> Api:
+    """The cluster of a kubeconfig; without one, the cluster that this runs in, or else what the environment says.
+
+    `server` is an address to use instead of the one that is found. Raises `UserError`.
+    """
+    try:
+        config = _single(kubeconfig, server)
+        if config.user is None:
+            config = config._replace(user=User())
+        if server:
+            config.cluster.server = server
+        return Api(Client(config, ConnectionParams(timeout=httpx2.Timeout(PATIENCE))))
+    except KeyError as error:
+        raise UserError(f"the cluster cannot be reached: the kubeconfig has no {error}") from error
+    except Exception as error:
+        raise UserError(f"the cluster cannot be reached: {error}") from error
+
+
+def _single(kubeconfig: Path | None, server: str) -> SingleConfig:
+    try:
+        found = KubeConfig.from_file(kubeconfig) if kubeconfig is not None else KubeConfig.from_env()
+    except ConfigError:
+        if kubeconfig is not None or not server or "KUBECONFIG" in os.environ:
+            raise
+        found = KubeConfig.from_server(server)
+    config = found.get()
+    assert config is not None, "it has a context, or has said so"
+    return config

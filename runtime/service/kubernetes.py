@@ -1,0 +1,249 @@
+"""A cluster of Kubernetes: what happens to its nodes and pods is watched, and pods are bound through its API.
+
+Nodes and pods are each watched by a thread. It lists what there is, and follows from there; when a connection ends, it
+goes on from the last version that it has seen, and only when the server has forgotten that version does it list again.
+What is then missing is gone. The API server tells of each kind in the order in which things happened, so that an event
+of a version that has been seen is late or told twice, and means nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from random import uniform
+from threading import Condition, Event, Thread
+from time import monotonic
+from typing import Any
+
+from runtime.errors import UserError
+from runtime.service.api import Api, ApiError, Kind
+from runtime.service.objects import NodeObject, PodObject, read_node, read_pod
+from runtime.service.source import Change, EndedError
+
+log = logging.getLogger(__name__)
+
+FIRST, LONGEST = 0.25, 30.0
+"""Seconds between two attempts; each failure doubles them."""
+CALM = 10.0
+"""A watch that has lasted so many seconds was no failure."""
+
+
+class KubernetesSource:
+    """A cluster behind an API server."""
+
+    lists_all = True
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._changed = Condition()
+        self._changes: list[Change] = []
+        self._listed: set[Kind] = set()
+        self._heard = dict.fromkeys(Kind, monotonic())
+        """When the server has last answered, or told something."""
+        self._failure: Exception | None = None
+        self._ended = Event()
+        self._begun = False
+
+    # What happens
+
+    def poll(self) -> list[Change]:
+        """What has happened since. The first time, all that there is, when both lists are complete.
+
+        Raises `UserError` where it may not be listed, and `EndedError` when it is closed meanwhile.
+        """
+        with self._changed:
+            if not self._begun:
+                self._begin()
+            if self._failure is not None:
+                raise self._failure
+            changes, self._changes = self._changes, []
+        return changes
+
+    def _begin(self) -> None:
+        self._begun = True
+        for kind in Kind:
+            Thread(target=Watch(self, self._api, kind).run, name=f"watch {kind.value}", daemon=True).start()
+        self._changed.wait_for(lambda: len(self._listed) == len(Kind) or self._failure or self.ended)
+        if self.ended:
+            raise EndedError
+
+    def tell(self, changes: list[Change]) -> None:
+        """These things have happened."""
+        with self._changed:
+            self._changes += changes
+
+    def tell_all(self, kind: Kind, changes: list[Change]) -> None:
+        """The same, after a list."""
+        with self._changed:
+            self._changes += changes
+            self._listed.add(kind)
+            self._changed.notify_all()
+
+    def refuse(self, kind: Kind, error: ApiError) -> None:
+        """The server does not let us list; at the beginning, that is the end."""
+        with self._changed:
+            if kind not in self._listed:
+                self.fail(
+                    UserError(
+                        f"the API server does not let this account list and watch {kind.value}: {error}; it needs a"
+                        f" ClusterRole with the verbs get, list and watch on nodes and pods, and create on pods/binding"
+                    )
+                )
+
+    def fail(self, error: Exception) -> None:
+        """Nobody watches any more; whoever polls is told."""
+        with self._changed:
+            self._failure = error
+            self._changed.notify_all()
+
+    def hear(self, kind: Kind) -> None:
+        """The server has told something, if only that nothing has happened."""
+        self._heard[kind] = monotonic()
+
+    def silence(self) -> float:
+        """Of nodes or pods, whichever is longer. A watch that is well ends, and begins again, every minute."""
+        return monotonic() - min(self._heard.values())
+
+    @property
+    def ended(self) -> bool:
+        """Whether nobody wants to know any more."""
+        return self._ended.is_set()
+
+    def sleep(self, seconds: float) -> None:
+        """Unless it ends."""
+        self._ended.wait(seconds)
+
+    def close(self) -> None:
+        """Ends the watches, each with its next event at the latest."""
+        self._ended.set()
+        with self._changed:
+            self._changed.notify_all()
+        self._api.close()
+
+    # Single pods
+
+    def look(self, pod: PodObject) -> PodObject | None:
+        """The pod as it is now, as the server says; none where it is gone."""
+        found = self._api.pod(pod.namespace, pod.name)
+        now = read_pod(found) if found is not None else None
+        return now if now is not None and now.uid == pod.uid else None
+
+    def bind(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
+        """Binds a pod. That it was bound to this node before is no error: an answer may have been lost."""
+        try:
+            self._api.bind(pod, node, annotations)
+        except ApiError as error:
+            if error.code not in (404, 409):
+                raise
+            now = self.look(pod)
+            if now is None:
+                raise UserError(f"there is no pod {pod.key} with uid {pod.uid} any more") from error
+            if now.node != node:
+                where = f"; it is bound to {now.node}" if now.node else ""
+                raise UserError(f"pod {pod.key} cannot be bound to {node}: {error}{where}") from error
+
+
+class Watch:
+    """Follows nodes, or pods."""
+
+    def __init__(self, source: KubernetesSource, api: Api, kind: Kind) -> None:
+        self._source = source
+        self._api = api
+        self._kind = kind
+        self._known: dict[str, NodeObject | PodObject] = {}
+        """As they were last told: nodes by name, our pods by uid."""
+        self._version = ""
+        """Up to which everything is known; empty where that has to be listed."""
+        self._progress = False
+
+    def run(self) -> None:
+        """Until the source ends."""
+        try:
+            self._run()
+        except Exception as error:
+            log.exception("watching %s cannot go on", self._kind.value)
+            self._source.fail(error)
+
+    def _run(self) -> None:
+        pause = FIRST
+        while not self._source.ended:
+            begun, self._progress = monotonic(), False
+            try:
+                if not self._version:
+                    self._list()
+                self._follow()
+            except ApiError as error:
+                self._fail(error)
+            if self._progress or monotonic() - begun > CALM:
+                pause = FIRST
+            self._source.sleep(uniform(pause / 2, pause))
+            pause = min(2 * pause, LONGEST)
+
+    def _fail(self, error: ApiError) -> None:
+        """Without an answer, it goes on where it was. With any other than the wanted one, it begins with a list."""
+        if self._source.ended:
+            return
+        if error.code:
+            self._version = ""
+        if error.code in (401, 403):
+            self._source.refuse(self._kind, error)
+        level = logging.INFO if error.code == 410 else logging.WARNING
+        log.log(level, "watching %s: %s; it goes on", self._kind.value, error)
+
+    def _list(self) -> None:
+        items, version = self._api.list(self._kind)
+        found = {}
+        for item in items:
+            thing = self._read(item)
+            if thing is not None:
+                found[_key(thing)] = thing
+        gone = [Change(thing, gone=True) for key, thing in self._known.items() if key not in found]
+        new = [Change(thing, gone=False) for key, thing in found.items() if self._known.get(key) != thing]
+        self._known, self._version, self._progress = found, version, True
+        self._source.hear(self._kind)
+        self._source.tell_all(self._kind, [*gone, *new])
+
+    def _follow(self) -> None:
+        for event in self._api.watch(self._kind, self._version):
+            if self._source.ended:
+                return
+            self._source.hear(self._kind)
+            metadata = event["object"].get("metadata")
+            version = str(metadata.get("resourceVersion", "")) if isinstance(metadata, dict) else ""
+            if not version or _late(version, self._version):
+                continue
+            if event.get("type") != "BOOKMARK":
+                self._happen(event)
+            self._version, self._progress = version, True
+        self._source.hear(self._kind)
+
+    def _happen(self, event: Mapping[str, Any]) -> None:
+        thing = self._read(event["object"])
+        if thing is None:
+            return
+        key = _key(thing)
+        if event.get("type") == "DELETED":
+            if self._known.pop(key, None) is not None:
+                self._source.tell([Change(thing, gone=True)])
+        elif self._known.get(key) != thing:
+            self._known[key] = thing
+            self._source.tell([Change(thing, gone=False)])
+
+    def _read(self, item: object) -> NodeObject | PodObject | None:
+        """None where it is nothing to us: what cannot be meant is noted, and pods of others are passed over."""
+        read: Callable[[object], NodeObject | PodObject] = read_node if self._kind is Kind.NODES else read_pod
+        try:
+            thing = read(item)
+        except UserError as error:
+            log.warning("watching %s: %s", self._kind.value, error)
+            return None
+        return None if isinstance(thing, PodObject) and not thing.ours else thing
+
+
+def _key(thing: NodeObject | PodObject) -> str:
+    return thing.name if isinstance(thing, NodeObject) else thing.uid
+
+
+def _late(version: str, seen: str) -> bool:
+    """Versions are numbers that rise, except where somebody has built another server."""
+    return version.isdecimal() and seen.isdecimal() and int(version) <= int(seen)

@@ -1,0 +1,43 @@
+"""For how long something is kept for somebody who does not ask for it any more.
+
+An outer scheduler does not say that it has given up on a pod. Times are not journaled: after a restart, everybody is
+given as long again.
+"""
+
+from __future__ import annotations
+
+LEASE = 600.0
+"""Seconds. A kube-scheduler asks again for a pod that it could not place after five minutes at the latest."""
+
+
+class Leases:
+    """By name, when it was last asked for: who has not been asked for longest, comes first."""
+
+    __slots__ = ("_asked", "seconds")
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._asked: dict[str, float] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._asked
+
+    def renew(self, name: str, now: float) -> None:
+        """It was asked for. Times must not fall."""
+        self._asked.pop(name, None)
+        self._asked[name] = now
+
+    def drop(self, name: str) -> None:
+        """Nothing is kept any more."""
+        self._asked.pop(name, None)
+
+    def over(self, now: float) -> list[str]:
+        """What has not been asked for in time; it is told once. Costs what it finds."""
+        found = []
+        for name, asked in self._asked.items():
+            if now - asked < self.seconds:
+                break
+            found.append(name)
+        for name in found:
+            del self._asked[name]
+        return found

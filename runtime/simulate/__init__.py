@@ -1,0 +1,1 @@
+"""A simulator: a month of gangs on a cluster, by the allocator itself, in minutes."""

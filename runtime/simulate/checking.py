@@ -1,0 +1,97 @@
+"""Compares what the simulation believes with what the allocator says. For tests, and for `--check`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from runtime.errors import SafetyBrokenError
+from runtime.simulate.life import Stage
+from runtime.simulate.observe import ClusterFace, Event
+from runtime.simulate.quotas import promised
+
+if TYPE_CHECKING:
+    from runtime.simulate.engine import Simulation
+
+MOMENTS = 200
+"""How many moments of a run to look at, about."""
+
+
+class Checking:
+    """An observer that looks at all leaf cells now and then, and raises `SafetyBrokenError` if something is wrong:
+
+    * every leaf cell that a gang has is one that the simulation gave it, on the same node, and no other;
+    * no virtual cluster uses more guaranteed leaf cells than it is promised, but for gangs that lost their guarantee;
+    * free leaf cells by node are what the books say, and so are healthy ones;
+    * gangs that wait have none.
+    """
+
+    def __init__(self, simulation: Simulation, moments: int = MOMENTS) -> None:
+        self.simulation = simulation
+        self.step = max(1, 2 * len(simulation.lives) // moments)
+        self.looked = 0
+        self._moment = 0
+
+    def begin(self, cluster: ClusterFace, capacity: int) -> None:
+        """All is free."""
+        self.cluster = cluster
+        self.look()
+
+    def advance(self, to: float) -> None:
+        """The present moment is over: everything must fit together."""
+        self._moment += 1
+        if self._moment % self.step == 0:
+            self.look()
+
+    def event(self, event: Event) -> None:
+        """In the middle of a moment, nothing needs to fit."""
+
+    def end(self, time: float) -> None:
+        """At last."""
+        self.look()
+
+    def look(self) -> None:
+        """Compares."""
+        self.looked += 1
+        given: Counter[tuple[str, str, str]] = Counter()
+        for life in self.simulation.lives:
+            if life.stage in (Stage.RUNNING, Stage.LEAVING):
+                assert life.placed is not None, "it runs"
+                for node, devices in life.placed.pods:
+                    given[life.request.gang, life.placed.chain, node] += devices
+        had: Counter[tuple[str, str, str]] = Counter()
+        free = healthy = 0
+        for cell in self.cluster.leaf_cells():
+            healthy += cell.healthy
+            if cell.owner is not None:
+                had[cell.owner, cell.chain, cell.node] += 1
+            else:
+                free += cell.healthy
+        rooms = self.simulation.accounts.rooms
+        _same("leaf cells of gangs", had, given)
+        _same("free leaf cells", free, rooms.free())
+        _same("healthy leaf cells", healthy, rooms.healthy())
+        self._promises()
+        _same("gangs that wait", self.simulation.waiting, _waiting(self.simulation))
+
+    def _promises(self) -> None:
+        used: Counter[str] = Counter()
+        for life in self.simulation.lives:
+            request = life.request
+            if life.stage in (Stage.RUNNING, Stage.LEAVING) and request.guaranteed and not request.lazy_preemption:
+                used[request.tenant] += request.devices
+        for tenant, devices in used.items():
+            most = promised(self.simulation.configuration, tenant)
+            if devices > most:
+                raise SafetyBrokenError(f"{tenant} uses {devices} leaf cells with a guarantee, and is promised {most}")
+
+
+def _waiting(simulation: Simulation) -> int:
+    """Gangs come in the order in which they are numbered."""
+    stages = (Stage.WAITING, Stage.CLAIMING)
+    return sum(life.stage in stages for life in simulation.lives[: simulation.came])
+
+
+def _same(what: str, found: object, expected: object) -> None:
+    if found != expected:
+        raise SafetyBrokenError(f"{what}: the allocator has {found}, the simulation {expected}")

@@ -1,0 +1,196 @@
+"""Alibaba's GPU traces (github.com/alibaba/clusterdata).
+
+`cluster-trace-gpu-v2020`: `pai_task_table.csv` has a row for each task of a job: so many instances of so many devices
+each, in percent; `pai_job_table.csv` has the user and the time of submission of each job. Neither file has a line of
+column names (these come in a file of their own); with one, they are read as well. A job becomes a gang with a member
+for each task that uses devices.
+
+`cluster-trace-gpu-v2023`: `openb_pod_list_*.csv` has a row for each pod, with its own line of column names. A pod
+becomes a gang of one; there are no users, so the quality of service stands for the virtual cluster. Pods that could be
+evicted at any time (`BE`) become opportunistic gangs.
+
+Devices that were shared are taken whole. What uses no devices, and what has not ended, is left out.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil, isfinite
+from pathlib import Path
+from typing import TextIO
+
+from runtime.errors import UserError
+from runtime.pods import OPPORTUNISTIC, Member
+from runtime.simulate.convert import Found
+from runtime.simulate.duration import pairs
+from runtime.simulate.workload import Request, WorkloadError
+
+TASKS = (
+    "job_name",
+    "task_name",
+    "inst_num",
+    "status",
+    "start_time",
+    "end_time",
+    "plan_cpu",
+    "plan_mem",
+    "plan_gpu",
+    "gpu_type",
+)
+JOBS = ("job_name", "inst_id", "user", "status", "start_time", "end_time")
+PODS = (
+    "name",
+    "cpu_milli",
+    "memory_mib",
+    "num_gpu",
+    "gpu_milli",
+    "gpu_spec",
+    "qos",
+    "pod_phase",
+    "creation_time",
+    "deletion_time",
+    "scheduled_time",
+)
+MISSING = ("", "nan", "None")
+
+
+def read(path: Path, types: str = "") -> Found:
+    """All that used devices and has ended. `types` maps leaf cell types, as in `V100=V100 V100M32=V100`; `*` takes
+    them as they are; others ask for any. Raises `UserError`."""
+    tasks = path / "pai_task_table.csv" if path.is_dir() else path
+    wanted = _Types(types)
+    problems: list[str] = []
+    with _opened(tasks) as file:
+        first = next(csv.reader(file), [])
+    found = (
+        _pods(_rows(tasks, PODS, problems), wanted, problems)
+        if tuple(first) == PODS
+        else _jobs(tasks, wanted, problems)
+    )
+    if problems:
+        raise WorkloadError(problems)
+    return found
+
+
+class _Types:
+    def __init__(self, text: str) -> None:
+        self.all = text.strip() == "*"
+        parts = [] if self.all else text.replace(",", " ").split()
+        self.new = pairs(text, {part.partition("=")[0]: "" for part in parts}, "types") if parts else {}
+
+    def of(self, old: str) -> str:
+        """What to ask for."""
+        return "" if old in MISSING or "|" in old else old if self.all else self.new.get(old, "")
+
+
+class _Row:
+    def __init__(self, where: str, fields: Mapping[str, str], problems: list[str]) -> None:
+        self.where = where
+        self.fields = fields
+        self.problems = problems
+
+    def __getitem__(self, column: str) -> str:
+        return self.fields[column].strip()
+
+    def number(self, column: str) -> float | None:
+        """None where it is missing, and where it is none, which is noted."""
+        text = self[column]
+        if text in MISSING:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not isfinite(value):
+            self.problems.append(f"{self.where}, column {column}: {text!r} is no number")
+            return None
+        return value
+
+
+def _opened(path: Path) -> TextIO:
+    try:
+        return path.open(newline="", encoding="utf-8-sig")
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _rows(path: Path, columns: Sequence[str], problems: list[str]) -> Iterator[_Row]:
+    with _opened(path) as file:
+        for line, cells in enumerate(csv.reader(file), 1):
+            if not cells or (line == 1 and tuple(cells) == tuple(columns)):
+                continue
+            if len(cells) != len(columns):
+                what = f"has {len(cells)} fields, but there are {len(columns)} columns: {', '.join(columns)}"
+                problems.append(f"{path}, line {line}: {what}")
+                continue
+            yield _Row(f"{path}, line {line}", dict(zip(columns, cells, strict=True)), problems)
+
+
+def _jobs(tasks: Path, wanted: _Types, problems: list[str]) -> Found:
+    """The trace of 2020. Without the table of jobs, all are of one user."""
+    found = Found()
+    table = tasks.with_name(tasks.name.replace("task", "job"))
+    users: dict[str, tuple[str, float | None]] = {}
+    if table != tasks and table.exists():
+        users = {row["job_name"]: (row["user"], row.number("start_time")) for row in _rows(table, JOBS, problems)}
+    rows: dict[str, list[_Row]] = {}
+    for row in _rows(tasks, TASKS, problems):
+        rows.setdefault(row["job_name"], []).append(row)
+    for name, own in rows.items():
+        request = _job(name, own, users.get(name, ("user", None)), wanted, found)
+        if request is not None:
+            found.requests.append(request)
+    return found
+
+
+def _job(name: str, rows: Sequence[_Row], of: tuple[str, float | None], wanted: _Types, found: Found) -> Request | None:
+    members, begins, ends, types = [], [], [], set()
+    for row in rows:
+        percent, pods = row.number("plan_gpu"), row.number("inst_num")
+        if not percent or not pods:
+            continue
+        members.append(Member(max(1, round(pods)), ceil(percent / 100)))
+        types.add(row["gpu_type"])
+        begins.append(row.number("start_time"))
+        ends.append(row.number("end_time"))
+    if not members:
+        found.skipped["no devices"] += 1
+        return None
+    known_begins, known_ends = [b for b in begins if b is not None], [e for e in ends if e is not None]
+    if not known_begins or len(known_ends) < len(ends) or max(known_ends) <= min(known_begins):
+        found.skipped["no begin or no end"] += 1
+        return None
+    begin, end = min(known_begins), max(known_ends)
+    user, submitted = of
+    failed = any(row["status"] == "Failed" for row in rows)
+    leaf_type = wanted.of(types.pop()) if len(types) == 1 else ""
+    moment = begin if submitted is None else min(submitted, begin)
+    return Request(name, user or "user", moment, end - begin, tuple(members), leaf_type=leaf_type, failed=failed)
+
+
+def _pods(rows: Iterator[_Row], wanted: _Types, problems: list[str]) -> Found:
+    """The trace of 2023."""
+    found = Found()
+    for row in rows:
+        devices, begin, end = row.number("num_gpu"), row.number("scheduled_time"), row.number("deletion_time")
+        submitted = row.number("creation_time")
+        if not devices:
+            found.skipped["no devices"] += 1
+        elif begin is None or end is None or end <= begin or submitted is None:
+            found.skipped["no begin or no end"] += 1
+        else:
+            quality = row["qos"]
+            found.requests.append(
+                Request(
+                    row["name"],
+                    quality or "user",
+                    submitted,
+                    end - begin,
+                    (Member(1, int(devices)),),
+                    OPPORTUNISTIC if quality == "BE" else 0,
+                    wanted.of(row["gpu_spec"]),
+                    failed=row["pod_phase"] == "Failed",
+                )
+            )
+    return found

@@ -1,0 +1,129 @@
+"""The page and what it asks for, as routes of a web application."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from runtime.view.film import difference
+from runtime.view.reel import Reel
+
+STATIC = Path(__file__).parent / "static"
+FILES = {
+    "view.css": "text/css",
+    "view.js": "text/javascript",
+    "cells.js": "text/javascript",
+    "gangs.js": "text/javascript",
+    "AffinityGroup.svg": "image/svg+xml",
+}
+LOOK = 0.25
+"""Seconds between two looks at the reel."""
+LONGEST = 4096
+"""Bytes of a request."""
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline';"
+    " base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+
+class Controls(Protocol):
+    """What can be told to a simulation; see `paced`."""
+
+    @property
+    def pace(self) -> float: ...
+    @property
+    def paused(self) -> bool: ...
+    @property
+    def ended(self) -> bool: ...
+    def control(self, *, pace: float | None = None, paused: bool | None = None) -> None: ...
+
+
+class Pages:
+    """What is to be seen of one cluster."""
+
+    def __init__(self, reel: Reel, scene: Callable[[], dict[str, Any]], controls: Controls | None = None) -> None:
+        self._reel = reel
+        self._scene = scene
+        self._controls = controls
+
+    def routes(self, at: str = "") -> list[Route]:
+        """All below one path, which begins with a slash; none is the root."""
+        files = [Route(f"{at}/{name}", _file(name, kind)) for name, kind in FILES.items()]
+        shown = [
+            Route(f"{at}/", _file("view.html", "text/html")),
+            Route(f"{at}/scene", self.scene),
+            Route(f"{at}/stream", self.stream),
+        ]
+        told = [] if self._controls is None else [Route(f"{at}/control", self.control, methods=["POST"])]
+        return [*shown, *files, *told]
+
+    async def scene(self, _: Request) -> Response:
+        """What stays."""
+        scene = await run_in_threadpool(self._scene)
+        return JSONResponse({**scene, "simulation": self._controls is not None}, headers=HEADERS)
+
+    async def stream(self, request: Request) -> Response:
+        """What changes, as server-sent events; everything first."""
+        headers = {**HEADERS, "X-Accel-Buffering": "no"}  # a proxy must not keep it back
+        return StreamingResponse(self._changes(request), media_type="text/event-stream", headers=headers)
+
+    async def _changes(self, request: Request) -> AsyncIterator[str]:
+        shown, remark, told = None, 0, None
+        while not self._reel.over() and not await request.is_disconnected():
+            frame = await run_in_threadpool(self._reel.last)
+            remarks = self._reel.remarks(remark)
+            how = self._how()
+            if frame is not None and (frame is not shown or remarks or how != told):
+                change = await run_in_threadpool(difference, shown, frame)
+                remark = remarks[-1].number if remarks else remark
+                said = [[x.time, x.text] for x in remarks]
+                yield f"data: {json.dumps({**change, 'remarks': said, 'how': how}, separators=(',', ':'))}\n\n"
+                shown, told = frame, how
+            await asyncio.sleep(LOOK)
+
+    def _how(self) -> dict[str, Any] | None:
+        x = self._controls
+        return None if x is None else {"pace": x.pace, "paused": x.paused, "ended": x.ended}
+
+    async def control(self, request: Request) -> Response:
+        """`{"pace": …, "paused": …}`, either of them. Only from the page itself."""
+        assert self._controls is not None, "there is no such route otherwise"
+        origin = request.headers.get("origin")
+        if origin is not None and origin != f"{request.url.scheme}://{request.headers.get('host')}":
+            return PlainTextResponse("only the page itself may do that\n", status_code=403)
+        try:
+            wanted = json.loads((await request.body())[:LONGEST])
+            pace, paused = wanted.get("pace"), wanted.get("paused")
+            self._controls.control(
+                pace=None if pace is None else float(pace), paused=None if paused is None else bool(paused)
+            )
+        except (ValueError, TypeError, AttributeError) as error:
+            return PlainTextResponse(f"{error}\n", status_code=400)
+        return JSONResponse(self._how(), headers=HEADERS)
+
+
+def _file(name: str, kind: str) -> Callable[[Request], Any]:
+    async def answer(_: Request) -> Response:
+        return FileResponse(STATIC / name, media_type=kind, headers=HEADERS)
+
+    return answer
+
+
+def application(pages: Pages, hosts: list[str]) -> Starlette:
+    """The pages alone, for those who come by one of these names: a page of another site cannot pretend to be ours."""
+    return Starlette(routes=pages.routes(), middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts)])

@@ -1,0 +1,91 @@
+// Gangs: a table that can be searched, and the chosen one in its diagram.
+
+const MOST = 200; // rows
+const $ = (id) => document.getElementById(id);
+const ORDER = ["BeingPreempted", "Preempting", "Pending", "Allocated"];
+
+export class Gangs {
+  constructor(world, light) {
+    this.world = world;
+    this.light = light;
+    this.chosen = "";
+    this.picture = null;
+    this.waiting = 0;
+    $("find").addEventListener("input", () => this.table());
+    $("rows").addEventListener("click", (event) => {
+      const row = event.target.closest("tr");
+      if (row) this.choose(row.dataset.gang);
+    });
+    fetch("AffinityGroup.svg").then(async (answer) => {
+      const root = new DOMParser().parseFromString(await answer.text(), "image/svg+xml").documentElement;
+      this.picture = document.adoptNode(root);
+      $("diagram").append(this.picture);
+      this.detail();
+    });
+  }
+
+  choose(name) {
+    this.chosen = name === this.chosen ? "" : name;
+    this.light(this.chosen);
+    this.detail();
+    this.table();
+  }
+
+  /** The table follows a moment later: gangs come and go faster than one can read. */
+  show(change) {
+    if (change.gangs.some(([name]) => name === this.chosen) || change.gone.includes(this.chosen)) this.detail();
+    if (!change.gangs.length && !change.gone.length) return;
+    this.waiting ||= setTimeout(() => {
+      this.waiting = 0;
+      this.table();
+    }, 250);
+  }
+
+  cells() {
+    const found = new Map();
+    for (const leaf of this.world.leaves) if (leaf.owner) found.set(leaf.owner, (found.get(leaf.owner) ?? 0) + 1);
+    return found;
+  }
+
+  table() {
+    const words = $("find").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const told = (x) => `${x.name} ${x.tenant} ${x.state} ${x.note}`.toLowerCase();
+    const found = [...this.world.gangs.values()].filter((x) => words.every((word) => told(x).includes(word)));
+    found.sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || b.priority - a.priority || a.name.localeCompare(b.name));
+    const cells = this.cells();
+    $("rows").replaceChildren(...found.slice(0, MOST).map((x) => this.row(x, cells.get(x.name) ?? 0)));
+    $("more").textContent = found.length > MOST ? `${MOST} of ${found.length}; find shows others` : found.length ? "" : "none";
+  }
+
+  row(gang, cells) {
+    const row = document.createElement("tr");
+    row.dataset.gang = gang.name;
+    row.classList.toggle("chosen", gang.name === this.chosen);
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = gang.name;
+    button.setAttribute("aria-pressed", String(gang.name === this.chosen));
+    const told = [button, gang.tenant, gang.priority < 0 ? "opp." : String(gang.priority), String(cells || "–"), gang.state];
+    row.append(
+      ...told.map((x) => {
+        const cell = document.createElement("td");
+        cell.append(x);
+        return cell;
+      }),
+    );
+    return row;
+  }
+
+  detail() {
+    const gang = this.world.gangs.get(this.chosen);
+    $("chosen").hidden = !this.chosen;
+    $("chosen-title").textContent = this.chosen;
+    const note = gang?.note ? `, ${gang.note}` : "";
+    $("facts").textContent = gang
+      ? `${gang.state}; ${gang.pods} pod${gang.pods === 1 ? "" : "s"} of ${gang.tenant}, ${gang.priority < 0 ? "opportunistic" : `priority ${gang.priority}`}${note}`
+      : "It is gone.";
+    for (const old of this.picture?.querySelectorAll(".now") ?? []) old.classList.remove("now");
+    this.picture?.querySelector(`#state-${CSS.escape(gang?.state ?? "Deleted")}`)?.classList.add("now");
+    this.picture?.setAttribute("aria-label", `The life of a gang; ${this.chosen} is ${gang?.state ?? "Deleted"}`);
+  }
+}

@@ -1,0 +1,46 @@
+"""Pages opened in headless Chromium, as a person would see them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+PROGRAM = next((x for x in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if x), None)
+
+MISSING = (
+    "SKIPPED, THE PAGES ARE NOT TESTED: there is no Chromium (`apt install chromium`)"
+    if PROGRAM is None
+    else "SKIPPED, THE PAGES ARE NOT TESTED: there is no playwright (`pip install playwright`)"
+)
+
+needed = pytest.mark.skipif(PROGRAM is None or find_spec("playwright") is None, reason=MISSING)
+"""For tests that open pages: where no browser is installed they are skipped, and say so."""
+
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """A browser that fetches nothing by itself."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=PROGRAM, args=list(QUIET))
+        try:
+            yield opened
+        finally:
+            opened.close()

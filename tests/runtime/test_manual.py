@@ -1,0 +1,87 @@
+"""What stands in the allocator's manual is so: its examples are used, its tables compared."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+from clusters import healthy, run
+from invariants import check
+
+from runtime.__main__ import serve
+from runtime.config.model import Settings
+from runtime.config.read import KEYS
+from runtime.durable import DurableAllocator
+from runtime.journal import Journal
+from runtime.service.locks import Locks
+from runtime.service.metrics import Metrics
+from runtime.service.objects import read_pod
+from runtime.service.scheduler import Scheduler
+from runtime.service.service import Service
+from runtime.service.source import MemorySource
+from runtime.service.web import Web
+
+MANUAL = (Path(__file__).parents[2] / "docs" / "allocator.md").read_text()
+BLOCKS = dict(re.findall(r"```yaml\n# ([a-z-]+)\n(.*?)```", MANUAL, re.DOTALL))
+
+
+def test_the_pod_goes_to_the_cluster() -> None:
+    allocator = healthy(yaml.safe_load(BLOCKS["configuration"]))
+    document = yaml.safe_load(BLOCKS["pod"])
+    pods = []
+    for number in range(2):
+        document["metadata"] |= {"uid": f"u{number}", "name": f"training-{number}"}
+        seen = read_pod(document)
+        assert seen.ours
+        pods.append(seen.read())
+    assert {place.node for place in run(allocator, pods)} <= {"node-1", "node-3", "node-4"}, "not on the pinned one"
+    check(allocator)
+
+
+def test_the_role_allows_what_is_asked() -> None:
+    rules = next(x for x in yaml.safe_load_all(BLOCKS["role"]) if x["kind"] == "ClusterRole")["rules"]
+    allowed = {(resource, verb) for rule in rules for resource in rule["resources"] for verb in rule["verbs"]}
+    assert allowed == {
+        *((kind, verb) for kind in ("nodes", "pods") for verb in ("get", "list", "watch")),
+        ("pods/binding", "create"),
+    }
+
+
+def test_the_kube_scheduler_is_sent_to_paths_that_there_are(tmp_path: Path) -> None:
+    (extender,) = yaml.safe_load(BLOCKS["kube-scheduler"])["extenders"]
+    configuration = healthy(yaml.safe_load(BLOCKS["configuration"])).configuration
+    service = Service(configuration, lambda: Journal(tmp_path / "journal"), MemorySource())
+    paths = {getattr(route, "path", "") for route in Web(service, 1).app().routes}
+    prefix = "/" + extender["urlPrefix"].split("/", 3)[3]
+    assert {f"{prefix}/{extender[f'{what}Verb']}" for what in ("filter", "preempt", "bind")} <= paths
+    assert extender["nodeCacheCapable"]
+    (container,) = next(yaml.safe_load_all(BLOCKS["deployment"]))["spec"]["template"]["spec"]["containers"]
+    assert {container[f"{what}Probe"]["httpGet"]["path"] for what in ("readiness", "liveness")} <= paths
+    named = set(re.findall(r"^\| `(/[a-z/]*)`", MANUAL, re.MULTILINE))
+    assert named - {"/"} <= paths
+
+
+def test_options_and_settings_are_those_there_are() -> None:
+    command = " ".join([*re.findall(r"^    (python -m runtime serve .*)$", MANUAL, re.MULTILINE), BLOCKS["deployment"]])
+    known: dict[str, Any] = {option: p.default for p in serve.params for option in p.opts}
+    assert set(re.findall(r"--[a-z][a-z-]+", command)) <= known.keys()
+    told = set(re.findall(r"`(--[a-z-]+)", MANUAL)) | {"--config", "--journal"}
+    assert known.keys() - {"--help"} <= told
+    defaults = dict(re.findall(r"^\| `(--[a-z-]+)[^|]*`[^|]*\| (\d+) \|", MANUAL, re.MULTILINE))
+    assert defaults == {name: f"{known[name]:g}" for name in ("--lease", "--connections", "--grace")}
+    settings = {k: v.strip() for k, v in re.findall(r"^\| `([a-zA-Z]+)` \|([^|]*)\|", MANUAL, re.MULTILINE)}
+    assert set(KEYS) - {"physicalCluster", "virtualClusters"} <= settings.keys()
+    assert settings["forcePodBindThreshold"] == str(Settings().force_bind_threshold)
+    assert settings["webServerAddress"] == f"`{Settings().web_server}`"
+
+
+def test_metrics_are_those_there_are(tmp_path: Path) -> None:
+    configuration = healthy(yaml.safe_load(BLOCKS["configuration"])).configuration
+    allocator = DurableAllocator(configuration, Journal(tmp_path / "journal"))
+    metrics, locks = Metrics(), Locks()
+    metrics.observe(Scheduler(allocator, locks, lambda _: None, lambda _: None), MemorySource(), locks)
+    families = set(re.findall(r"^# TYPE (\w+)", metrics.text().decode(), re.MULTILINE))
+    allocator.close()
+    assert set(re.findall(r"`(scheduler_\w+)", MANUAL)) == families

@@ -1,0 +1,75 @@
+"""The same simulation with the whole life of each gang: nothing else happens."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+from simulating import RACKS, TWO, Log, request, simulation, workloads
+
+from runtime.simulate.checking import Checking
+from runtime.simulate.full import FullLife
+from runtime.simulate.observe import ClusterFace, Event
+from runtime.simulate.outages import Outage
+from runtime.simulate.workload import Request
+
+
+class Lives(Log):
+    """Looks at the machines of all lives at each moment, and at whether gangs run that have been started."""
+
+    def __init__(self, scheduler: FullLife) -> None:
+        super().__init__()
+        self.lives = scheduler.lives
+        self.running: set[str] = set()
+
+    def advance(self, to: float) -> None:
+        super().advance(to)
+        self.lives.check_invariants()
+        for gang in self.running:
+            assert self.lives.running(gang)
+
+    def event(self, event: Event) -> None:
+        super().event(event)
+        if event.kind.value == "started":
+            self.running.add(event.gang)
+        elif event.gang:
+            self.running.discard(event.gang)
+
+    def begin(self, cluster: ClusterFace, capacity: int) -> None:
+        super().begin(cluster, capacity)
+        assert len(self.lives.overview()["nodes"]) > 0
+
+
+@given(workloads())
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_with_all_machines_the_same_happens(workload: tuple[list[Request], list[Outage]]) -> None:
+    requests, outages = workload
+    plain, log = simulation(RACKS, requests, outages), Log()
+    plain.run([log])
+    full = simulation(RACKS, requests, outages, full_life=True)
+    assert isinstance(full.scheduler, FullLife)
+    lives = Lives(full.scheduler)
+    full.run([Checking(full, 500), lives])
+    assert lives.events == log.events
+
+
+def test_applications_pass_through_their_machines() -> None:
+    gangs = [
+        request("weak", each=4, lasts=1000, priority=1),
+        request("strong", at=250, each=4, priority=9),
+        request("failing", tenant="B", lasts=700, failed=True),
+    ]
+    made = simulation(TWO, gangs, [Outage("b", 100, 120)], full_life=True)
+    assert isinstance(made.scheduler, FullLife)
+    lives = made.scheduler.lives
+    seen: dict[float, dict[str, object]] = {}
+
+    class Look(Log):
+        def advance(self, to: float) -> None:
+            seen[to] = {name: lives.registry.lives[name].core.state.display for name in lives.registry.lives}
+
+    made.run([Look()])
+    assert all(life.stage.over for life in made.lives)
+    states = [list(dict.fromkeys(now[name] for now in seen.values() if name in now)) for name in ("weak", "strong")]
+    assert states == [["Starting", "Running"], ["Accepted", "Starting", "Completing"]]
+    lives.tick(made.clock.time + 60)
+    past = lives.overview()["applications"]["past"]
+    assert past == {"Completed": 3}, "what is killed in its queue is completed as well"

@@ -1,0 +1,79 @@
+"""docs/simulator.md does what it says."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from click.testing import CliRunner
+from simulating import TWO, request, run
+
+from runtime.simulate.command import simulate
+from runtime.simulate.generate import SETTINGS
+from runtime.simulate.result import run_of, write_run
+from runtime.simulate.trace import COLUMNS, read_trace
+
+ROOT = Path(__file__).parent.parent.parent
+MANUAL = (ROOT / "docs/simulator.md").read_text("utf-8")
+
+
+def blocks(kind: str) -> list[str]:
+    return re.findall(rf"^```{kind}\n(.*?)^```", MANUAL, re.DOTALL | re.MULTILINE)
+
+
+def section(title: str) -> str:
+    return MANUAL.split(f"# {title}\n", 1)[1].split("\n#", 1)[0]
+
+
+def test_the_code_runs() -> None:
+    (code,) = blocks("python")
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_trace_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv"
+    (text,) = blocks("csv")
+    path.write_text(text)
+    assert [(r.gang, r.sizes) for r in read_trace(path)] == [("train-1", (8, 8, 8, 8)), ("mixed-2", (4, 4, 1))]
+
+
+def test_all_columns_and_settings_are_described() -> None:
+    traces = re.findall(r"^\| (`.*?`) \|", section("Traces"), re.MULTILINE)
+    assert re.findall(r"`(\w+)`", " ".join(traces)) == list(COLUMNS)
+    described: dict[str, str] = {}
+    for names, values in re.findall(r"^\| (`.*?`) \| (.*?) \|", section("Made-up workloads"), re.MULTILINE):
+        listed = re.findall(r"`(\w+)`", names)
+        values = [values] if len(listed) == 1 else values.split(", ")
+        described.update(zip(listed, values, strict=True))
+    assert described == SETTINGS
+
+
+def test_the_commands_are_there() -> None:
+    options = {option for parameter in simulate.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    for command in blocks("sh"):
+        for line in command.replace("\\\n", " ").splitlines():
+            words = line.split()
+            if words[:4] == ["python", "-m", "runtime", "simulate"] and words[4] != "convert":
+                assert {word for word in words if word.startswith("--")} <= options
+    for command in ("compare", "generate", "convert"):
+        assert CliRunner().invoke(simulate, [command, "--help"]).exit_code == 0
+    assert set(re.findall(r"`(--[a-z-]+)", MANUAL)) <= options | {"--node", "--tenants"}
+
+
+def test_what_is_written_is_described(tmp_path: Path) -> None:
+    made, _ = run(TWO, [request("g"), request("h", tenant="B", priority=-1)])
+    write_run(tmp_path, run_of(made, "run", {}), made.lives)
+    written = json.loads((tmp_path / "run.json").read_text())
+    text = section("`run.json`")
+    assert written["version"] == 1
+    assert "`version` is 1" in text
+    for part in ("settings", "workload", "summary", "series"):
+        assert f"| `{part}` |" in text
+    for key in written["series"]:
+        assert key in text
+    for key in written["summary"]["delay"]:
+        assert f"`{key}`" in text

@@ -1,0 +1,384 @@
+"""The page of a cluster: what is sent, and what a person sees in the browser."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import chromium
+import httpx
+import pytest
+from clusters import config, gang, nodes
+from serving import serving
+
+from fsmdsl.workspace import load
+from generated.hived import AffinityGroupState
+from runtime import Allocator, Bind, GangSpec, Member, Pod, PodSpec
+from runtime.errors import UserError
+from runtime.view import Film, Frame, Reel
+from runtime.view.film import Leaf, Shown, difference
+from runtime.view.live import Live
+from runtime.view.pages import STATIC
+
+ROOT = Path(__file__).parent.parent.parent
+
+HOSTILE = '<img src=x onerror="document.title=1">'
+
+
+def cluster(racks: int = 2, tenants: tuple[str, ...] = ("research", "prod")) -> Allocator:
+    """Racks of four nodes of eight; each virtual cluster has as many racks as the others."""
+    share = racks // len(tenants)
+    allocator = Allocator.from_config(
+        {
+            "physicalCluster": {
+                "cellTypes": {
+                    "NODE": {"childCellType": "GPU", "childCellNumber": 8, "isNodeLevel": True},
+                    "RACK": {"childCellType": "NODE", "childCellNumber": 4},
+                },
+                "physicalCells": [
+                    {"cellType": "RACK", "cellChildren": [{"cellAddress": f"n{r}-{i}"} for i in range(4)]}
+                    for r in range(racks)
+                ],
+            },
+            "virtualClusters": {x: {"virtualCells": [{"cellType": "RACK", "cellNumber": share}]} for x in tenants},
+        }
+    )
+    for rack in range(racks):
+        for node in range(4):
+            allocator.node_healthy(f"n{rack}-{node}")
+    return allocator
+
+
+def start(allocator: Allocator, name: str, leaf_cells: int = 8, tenant: str = "research", priority: int = 5) -> Pod:
+    gang = GangSpec(name, (Member(pods=1, leaf_cells=leaf_cells),))
+    pod = Pod(uid=name, name=name, spec=PodSpec(tenant, priority=priority, leaf_cells=leaf_cells, gang=gang))
+    answer = allocator.schedule(pod)
+    if isinstance(answer, Bind):
+        allocator.allocate(pod, answer.info)
+    return pod
+
+
+# What is sent
+
+
+def test_the_scene_has_every_leaf_cell_once() -> None:
+    scene = Film(cluster(racks=4)).scene()
+    (chain,) = scene["chains"]
+    places = [n for rack in chain["racks"] for _, first, count in rack["nodes"] for n in range(first, first + count)]
+    assert places == list(range(4 * 4 * 8))
+    assert [len(rack["nodes"]) for rack in chain["racks"]] == [4, 4, 4, 4]
+    assert scene["tenants"] == ["research", "prod"]
+
+
+def test_a_frame_shows_who_has_what() -> None:
+    allocator = cluster()
+    film = Film(allocator)
+    start(allocator, "a")
+    start(allocator, "b", leaf_cells=2, priority=-1)
+    allocator.node_bad("n1-3")
+    frame = film.frame(7.0)
+    assert sum(x.owner == "a" and x.state == "Used" and x.priority == 5 for x in frame.leaves) == 8
+    assert sum(x.owner == "b" and x.priority == -1 for x in frame.leaves) == 2
+    assert frame.healthy.count(False) == 1
+    assert frame.gangs["a"] == Shown("a", "research", 5, "Allocated", 1, "")
+
+
+def applied(shown: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+    """What the page does."""
+    leaves = {**shown["leaves"], **{n: tuple(x) for n, *x in change["leaves"]}}
+    nodes = {**shown["nodes"], **dict(change["nodes"])}
+    gangs = {k: v for k, v in shown["gangs"].items() if k not in change["gone"]}
+    return {"leaves": leaves, "nodes": nodes, "gangs": {**gangs, **{x[0]: tuple(x) for x in change["gangs"]}}}
+
+
+def test_differences_add_up_to_what_there_is() -> None:
+    allocator, choice = cluster(racks=2), random.Random(3)
+    film, before, live = Film(allocator), None, [start(allocator, "first")]
+    shown: dict[str, Any] = {"leaves": {}, "nodes": {}, "gangs": {}}
+    for n in range(60):
+        match choice.randrange(4):
+            case 0 if live:
+                allocator.delete(live.pop(choice.randrange(len(live))))
+            case 1:
+                (allocator.node_bad if n % 2 else allocator.node_healthy)(f"n0-{n % 4}")
+            case _:
+                tenant = choice.choice(["research", "prod"])
+                live.append(start(allocator, f"g{n}", choice.choice([1, 2, 8]), tenant, choice.choice([-1, 3, 9])))
+        frame = film.frame(float(n))
+        shown = applied(shown, json.loads(json.dumps(difference(before, frame))))
+        before = frame
+        assert tuple(Leaf(*shown["leaves"][i]) for i in range(len(frame.leaves))) == frame.leaves
+        assert tuple(shown["nodes"][i] for i in range(len(frame.healthy))) == frame.healthy
+        assert {k: Shown(*v) for k, v in shown["gangs"].items()} == frame.gangs
+
+
+def test_pictures_are_taken_no_more_often_than_said() -> None:
+    taken = []
+
+    def take() -> Frame:
+        taken.append(1)
+        return Frame(0.0, (), (), {})
+
+    reel = Reel(take, every=0.2)
+    for _ in range(50):
+        reel.last()
+    assert len(taken) == 1
+    time.sleep(0.21)
+    reel.last()
+    assert len(taken) == 2
+
+
+def test_the_diagram_is_that_of_the_spec() -> None:
+    loaded = load([ROOT / "specs" / "hived" / "hived.fsm"])
+    assert loaded.model is not None
+    machine = loaded.model.machines["hived.AffinityGroup"]
+    picture = (STATIC / "AffinityGroup.svg").read_text("utf-8")
+    states = {x.name for x in machine.states}
+    assert states == {x.value for x in AffinityGroupState}
+    assert set(re.findall(r'id="state-(\w+)"', picture)) == states
+    assert {int(n) for n in re.findall(r'id="transition-(\d+)"', picture)} == {t.index for t in machine.transitions}
+    told = {x.lstrip("+") for x in re.findall(r">([^<>]+)<", picture)}
+    assert {t.name for t in machine.transitions} <= told
+
+
+# A simulation
+
+
+class Kind(Enum):
+    STARTED = "started"
+
+
+@dataclass(frozen=True)
+class Event:
+    time: float
+    kind: Kind = Kind.STARTED
+    gang: str = ""
+    node: str = ""
+    detail: str = ""
+
+
+@pytest.fixture
+def live() -> Iterator[Live]:
+    found = Live(pace=1e6)
+    yield found
+    found.paced.control(paused=False)
+    found.close()
+
+
+def test_a_simulation_keeps_its_pace(live: Live) -> None:
+    live.paced.control(pace=100.0)
+    live.paced.begin(cluster(), 64)
+    began = time.monotonic()
+    live.paced.advance(30.0)
+    assert 0.25 < time.monotonic() - began < 3.0
+    last = live.paced.reel.last()
+    assert last is not None
+    assert 0.0 < last.time <= 30.0
+
+
+def test_a_simulation_stands_still_until_it_is_told_to_go_on(live: Live) -> None:
+    live.paced.begin(cluster(), 64)
+    live.paced.control(paused=True)
+    simulation = threading.Thread(target=live.paced.advance, args=(60.0,))
+    simulation.start()
+    simulation.join(0.3)
+    assert simulation.is_alive()
+    answer = httpx.post(f"{live.address}control", json={"paused": False, "pace": 1e6})
+    assert answer.json() == {"pace": 1e6, "paused": False, "ended": False}
+    simulation.join(5)
+    assert not simulation.is_alive()
+
+
+@pytest.mark.parametrize("body", ["", "[]", '{"pace": "fast"}', '{"pace": -1}', '{"pace": 1e99}', '{"pace": NaN}', "{"])
+def test_controls_that_make_no_sense_change_nothing(live: Live, body: str) -> None:
+    answer = httpx.post(f"{live.address}control", content=body)
+    assert answer.status_code == 400
+    assert live.paced.pace == 1e6
+
+
+def test_other_sites_are_kept_out(live: Live) -> None:
+    assert httpx.get(live.address, headers={"Host": "evil.example"}).status_code == 400
+    other = httpx.post(f"{live.address}control", json={"paused": True}, headers={"Origin": "http://evil.example"})
+    assert other.status_code == 403
+    assert not live.paced.paused
+    policy = httpx.get(live.address).headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+
+
+def test_a_port_that_is_taken_is_told(live: Live) -> None:
+    port = int(live.address.rsplit(":", 1)[1].rstrip("/"))
+    with pytest.raises(UserError, match=f"port {port} of 127.0.0.1 cannot be used: address already in use"):
+        Live(pace=1.0, port=port)
+
+
+# A service
+
+
+def test_a_service_shows_its_cluster_and_ends_although_somebody_looks(tmp_path: Path) -> None:
+    two = config(nodes("a", "b"), A={"NODE": 2})
+    with serving(tmp_path, two, "ab") as served:
+        cluster_of = served.client.base_url
+        scene = httpx.get(f"{cluster_of}/view/scene").json()
+        assert scene["tenants"] == ["A"]
+        assert not scene["simulation"]
+        served.run(gang("g", "A", 4))
+        with httpx.stream("GET", f"{cluster_of}/view/stream", timeout=20) as stream:
+            line = next(x for x in stream.iter_lines() if x.startswith("data: "))
+            shown = json.loads(line.removeprefix("data: "))
+            assert [x[0] for x in shown["gangs"]] == ["g"]
+            assert sum(x[1] == "Used" for x in shown["leaves"]) == 4
+            began = time.monotonic()
+            assert served.stop() == 0
+            assert time.monotonic() - began < 10, "it does not wait until the page is closed"
+
+
+# In the browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium.browser() as found:
+        yield found
+
+
+class Looked:
+    """A page that shows a small cluster, and the cluster."""
+
+    def __init__(self, live: Live, page: Any, tenants: tuple[str, ...]) -> None:
+        self.live, self.page = live, page
+        self.allocator = cluster(len(tenants), tenants)
+        self.problems: list[str] = []
+        page.on("pageerror", lambda x: self.problems.append(str(x)))
+        page.on("console", lambda x: self.problems.append(x.text) if x.type == "error" else None)
+        live.paced.begin(self.allocator, len(tenants) * 32)
+        self.now = 0.0
+        page.goto(live.address)
+        page.wait_for_selector("body[data-ready]")
+
+    def pass_time(self) -> None:
+        self.now += 3600.0
+        self.live.paced._pictured = float("-inf")
+        self.live.paced.advance(self.now)
+        time.sleep(0.35)
+
+
+@pytest.fixture
+def looked(live: Live, browser: Any) -> Iterator[Looked]:
+    page = browser.new_page(viewport={"width": 1300, "height": 900})
+    yield Looked(live, page, ("research", "prod", HOSTILE))
+    page.close()
+
+
+@chromium.needed
+def test_gangs_and_their_cells_appear_and_go(looked: Looked) -> None:
+    page, allocator = looked.page, looked.allocator
+    pod = start(allocator, "training")
+    looked.live.paced.event(Event(1.0, gang="training"))
+    looked.pass_time()
+    page.wait_for_selector("text=8 of 96 (8 %)")
+    assert page.locator("i.used").count() == 8 + 1, "and one in the key"
+    assert page.locator("#rows tr").inner_text().split() == ["training", "research", "5", "8", "Allocated"]
+    assert page.locator("#remarks li").first.inner_text().split("\n") == ["day 1, 00:00:01", "training started"]
+    page.get_by_role("button", name="training", exact=True).click()
+    assert page.locator(".host i.lit").count() == 8
+    assert page.locator("#diagram .now").get_attribute("id") == "state-Allocated"
+    allocator.delete(pod)
+    looked.pass_time()
+    page.wait_for_selector("text=0 of 96 (0 %)")
+    assert page.locator(".host i.lit").count() == 0
+    assert page.locator("#facts").inner_text() == "It is gone."
+    assert looked.problems == []
+
+
+@chromium.needed
+def test_a_bad_node_is_marked_and_told_to_those_who_do_not_see_it(looked: Looked) -> None:
+    looked.allocator.node_bad("n1-2")
+    looked.pass_time()
+    bad = looked.page.locator(".host.bad")
+    bad.wait_for()
+    assert bad.get_attribute("aria-label") == "n1-2 (bad): 0 of 8 taken"
+
+
+@chromium.needed
+def test_colours_can_be_chosen_and_gangs_found(looked: Looked) -> None:
+    page = looked.page
+    for name, tenant in [("a", "research"), ("b", "prod"), ("c", HOSTILE)]:
+        start(looked.allocator, name, tenant=tenant)
+    looked.pass_time()
+    page.get_by_label("virtual cluster", exact=True).check()
+    assert page.locator("#key").inner_text().split("\n") == ["research", "prod", HOSTILE]
+    assert len({x.get_attribute("style") for x in page.locator(".host i[style]").all()}) == 3
+    page.fill("#find", "prod alloc")
+    assert [x.split()[0] for x in page.locator("#rows tr").all_inner_texts()] == ["b"]
+
+
+@chromium.needed
+def test_names_are_text(looked: Looked) -> None:
+    start(looked.allocator, HOSTILE, tenant=HOSTILE)
+    looked.live.paced.event(Event(1.0, gang=HOSTILE, detail="</li><script>document.title=1</script>"))
+    looked.pass_time()
+    looked.page.locator("#rows button").click()
+    assert looked.page.locator("#chosen-title").inner_text() == HOSTILE
+    assert looked.page.title() == "Cluster"
+    assert looked.problems == []
+
+
+@chromium.needed
+def test_a_simulation_is_paused_from_the_page_by_keyboard(looked: Looked) -> None:
+    looked.page.focus("#pause")
+    looked.page.keyboard.press("Enter")
+    looked.page.wait_for_selector("text=Go on")
+    assert looked.live.paced.paused
+    looked.page.select_option("#pace", "86400")
+    looked.page.wait_for_function("document.getElementById('pace').value === '86400'")
+    assert looked.live.paced.pace == 86400
+
+
+@chromium.needed
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_stands_in_the_way_of_a_screen_reader(looked: Looked, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    looked.page.emulate_media(color_scheme=scheme)
+    start(looked.allocator, "training")
+    looked.pass_time()
+    looked.page.locator("#rows button").click()
+    found = Axe().run(looked.page).response["violations"]
+    assert [(x["impact"], x["id"]) for x in found if x["impact"] in ("serious", "critical")] == []
+
+
+@chromium.needed
+def test_ten_thousand_cells_stay_usable(browser: Any) -> None:
+    allocator = cluster(racks=320)
+    for n in range(300):
+        start(allocator, f"g{n}", tenant="research" if n % 2 else "prod")
+    live = Live(pace=1e6)
+    try:
+        live.paced.begin(allocator, 320 * 32)
+        page = browser.new_page(viewport={"width": 1300, "height": 900})
+        began = time.monotonic()
+        page.goto(live.address)
+        page.wait_for_selector("body[data-ready]")
+        assert page.locator(".host").count() == 1280
+        page.wait_for_selector("#rows tr")
+        assert page.locator("#rows tr").count() == 200
+        page.get_by_label("gang", exact=True).check()
+        assert time.monotonic() - began < 15
+        page.close()
+    finally:
+        live.close()
+
+
+def test_files_are_there_and_fetch_nothing_from_outside() -> None:
+    for path in sorted(Path(STATIC).iterdir()):
+        text = path.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert "http://" not in text, path.name
+        assert "https://" not in text, path.name

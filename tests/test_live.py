@@ -1,0 +1,466 @@
+"""The server of the live page, over HTTP: what it answers, what it refuses, and what it never does."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner
+from serving_live import Served, served
+
+from fsmdsl.cli import cli
+
+pytest.importorskip("starlette", reason="SKIPPED: the live page needs the extra `serve`")
+pytest.importorskip("uvicorn", reason="SKIPPED: the live page needs the extra `serve`")
+
+ROOT = Path(__file__).parent.parent
+
+DOOR = """\
+module door
+
+machine Door {
+    n: 0..9
+    initial state Shut
+    state Open
+    event push from environment
+    open:  Shut -> Open on push do n = n + 1
+    close: Open -> Shut on push
+}
+
+system One { door: Door  invariant few: door.n < 3 }
+"""
+
+BROKEN = DOOR.replace("-> Shut on push", "-> Shot on push")
+
+WIDE = """\
+module wide
+machine M { a: 0..9  b: 0..9  c: 0..9  d: 0..9  e: 0..9  f: 0..9  g: 0..9  h: 0..9
+  initial state S  event set(x: 0..9, y: 0..7) from environment
+  S on set(x, y) when y == 0 do a = x  S on set(x, y) when y == 1 do b = x  S on set(x, y) when y == 2 do c = x
+  S on set(x, y) when y == 3 do d = x  S on set(x, y) when y == 4 do e = x  S on set(x, y) when y == 5 do f = x
+  S on set(x, y) when y == 6 do g = x  S on set(x, y) when y == 7 do h = x }
+system Huge { m: M }
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("home")
+    (found / "specs").mkdir()
+    return found
+
+
+@pytest.fixture(scope="module")
+def started(home: Path) -> Iterator[Served]:
+    """One server for all: it keeps no text."""
+    with served(home, "specs") as found:
+        yield found
+
+
+@pytest.fixture
+def folder(home: Path) -> Path:
+    """Its specs, as they were at first."""
+    for path in (home / "specs").iterdir():
+        path.unlink()
+    (home / "specs" / "door.fsm").write_text(DOOR)
+    (home / "specs" / "wide.fsm").write_text(WIDE)
+    (home / "secret.fsm").write_text("module secret\n")
+    return home
+
+
+@pytest.fixture
+def server(started: Served, folder: Path) -> Served:
+    return started
+
+
+def events(server: Served, **question: Any) -> list[tuple[str, Any]]:
+    """An exploration from its beginning to its end."""
+    told = server.ask("verify", question)
+    assert told.headers["content-type"].startswith("text/event-stream")
+    found = []
+    for event in told.text.strip().split("\n\n"):
+        name, data = event.split("\n")
+        found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+    return found
+
+
+# Who may ask ---------------------------------------------------------------------------------------------------------
+
+
+def test_nobody_else_is_answered(server: Served) -> None:
+    """Another name for this machine, another site's page, a page without the token."""
+    port = server.origin.rpartition(":")[2]
+    assert server.ask("files", host=f"evil.example:{port}").status_code == 421
+    assert server.ask("files", host="127.0.0.1:1").status_code == 421
+    assert server.ask("files", origin="http://evil.example").status_code == 403
+    assert server.ask("files", origin="null").status_code == 403
+    assert server.ask("files", **{"sec-fetch-site": "cross-site"}).status_code == 403
+    assert server.ask("files", **{"x-fsm-token": "guessed"}).status_code == 401
+    assert server.ask("files", **{"x-fsm-token": ""}).status_code == 401
+    assert server.ask("files", host=f"localhost:{port}", origin=f"http://localhost:{port}").status_code == 200
+    page = httpx.get(f"{server.origin}/", headers={"host": f"evil.example:{port}"})
+    assert page.status_code == 421
+    assert httpx.get(f"{server.origin}/api/files").status_code in (401, 405)
+
+
+def test_it_listens_to_this_machine_alone(server: Served) -> None:
+    assert server.origin.startswith("http://127.0.0.1:")
+    port = int(server.origin.rpartition(":")[2])
+    listening = [x.split()[1] for x in Path("/proc/net/tcp").read_text().splitlines() if f":{port:04X} 00000000" in x]
+    assert listening == [f"0100007F:{port:04X}"]
+
+
+def test_every_answer_says_what_the_page_may_load(server: Served) -> None:
+    for path in ("/", "/static/main.js", "/static/nothing.js", "/shared/stepper.js"):
+        told = httpx.get(server.origin + path).headers
+        policy = told["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src 'self';" in policy
+        assert "unsafe-eval" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert told["x-content-type-options"] == "nosniff"
+        assert told["referrer-policy"] == "no-referrer"
+    nonces = {httpx.get(server.origin).text.partition('name="nonce" content="')[2][:20] for _ in range(2)}
+    assert len(nonces) == 2
+
+
+def test_the_page_names_no_other_site(server: Served) -> None:
+    """Not in its files either; the licences of the editor are the one place with addresses."""
+    for folder in ("live", "report"):
+        for path in (ROOT / "fsmdsl" / folder / "static").iterdir():
+            if path.suffix in (".js", ".css", ".html"):
+                text = path.read_text("utf-8").replace("http://www.w3.org/", "")
+                assert "http://" not in text, path
+                assert "https://" not in text, path
+
+
+@pytest.mark.parametrize(
+    "body", ["", "[]", "{", '{"texts": 3, "file": "x"}', '{"texts": {"a": 1}, "file": "x"}', '{"file": 1}']
+)
+def test_bad_questions_are_told_so(server: Served, body: str) -> None:
+    told = httpx.post(f"{server.origin}/api/analysis", content=body, headers={"x-fsm-token": server.token})
+    assert told.status_code == 400
+    assert told.json()["error"]
+
+
+# Files ---------------------------------------------------------------------------------------------------------------
+
+
+def test_only_the_specs_named_are_read_and_written(server: Served, folder: Path) -> None:
+    assert [x["name"] for x in server.ask("files").json()["files"]] == ["specs/door.fsm", "specs/wide.fsm"]
+    for name in ("secret.fsm", "specs/../secret.fsm", "/etc/passwd", "specs", "", "specs/door.fsm\0"):
+        assert server.ask("read", {"name": name}).status_code == 400
+        told = server.ask("write", {"name": name, "text": "x", "base": ""})
+        assert told.status_code == 400, name
+    assert (folder / "secret.fsm").read_text() == "module secret\n"
+
+
+def test_saving_keeps_every_byte_and_the_mode(server: Served, folder: Path) -> None:
+    path = folder / "specs" / "door.fsm"
+    path.write_bytes(DOOR.replace("\n", "\r\n").encode())
+    path.chmod(0o640)
+    found = server.ask("read", {"name": "specs/door.fsm"}).json()
+    text = found["text"].replace("0..9", "0..8")
+    told = server.ask("write", {"name": "specs/door.fsm", "text": text, "base": found["version"]})
+    assert told.status_code == 200
+    assert path.read_bytes() == text.encode()
+    assert b"\r\n" in path.read_bytes()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert sorted(p.name for p in path.parent.iterdir()) == ["door.fsm", "wide.fsm"]
+
+
+def test_a_file_that_somebody_else_has_changed_is_not_overwritten(server: Served, folder: Path) -> None:
+    path = folder / "specs" / "door.fsm"
+    base = server.ask("read", {"name": "specs/door.fsm"}).json()["version"]
+    path.write_text("module door // theirs\n")
+    told = server.ask("write", {"name": "specs/door.fsm", "text": "mine", "base": base})
+    assert told.status_code == 409
+    assert told.json()["now"]["text"] == "module door // theirs\n"
+    assert path.read_text() == "module door // theirs\n"
+    path.unlink()
+    told = server.ask("write", {"name": "specs/door.fsm", "text": "mine", "base": base})
+    assert told.status_code in (400, 409)
+    assert not path.exists()
+
+
+def test_a_link_is_followed_and_stays_one(server: Served, folder: Path) -> None:
+    (folder / "specs" / "linked.fsm").symlink_to("../secret.fsm")
+    base = server.ask("read", {"name": "specs/linked.fsm"}).json()["version"]
+    assert server.ask("write", {"name": "specs/linked.fsm", "text": "module s\n", "base": base}).status_code == 200
+    assert (folder / "specs" / "linked.fsm").is_symlink()
+    assert (folder / "secret.fsm").read_text() == "module s\n"
+
+
+# Text ----------------------------------------------------------------------------------------------------------------
+
+
+def test_findings_follow_what_is_typed_and_nothing_is_written(server: Served, folder: Path) -> None:
+    told = server.ask("analysis", {"file": "specs/door.fsm", "texts": {"specs/door.fsm": BROKEN}}).json()
+    (finding,) = [x for x in told["findings"] if x["severity"] == "error"]
+    assert (finding["file"], finding["line"]) == ("specs/door.fsm", 9)
+    assert BROKEN[finding["from"] : finding["to"]] == "Shot"
+    assert told["outline"] is None
+    told = server.ask("analysis", {"file": "specs/door.fsm"}).json()
+    assert [x["name"] for x in told["outline"]] == ["Door", "One"]
+    assert told["systems"] == ["door.One", "wide.Huge"]
+    assert (folder / "specs" / "door.fsm").read_text() == DOOR
+
+
+def test_places_are_counted_as_browsers_do(server: Served) -> None:
+    text = BROKEN.replace("module door", "/// \U0001f6aa\U0001f6aa\nmodule door")
+    told = server.ask("analysis", {"file": "specs/door.fsm", "texts": {"specs/door.fsm": text}}).json()
+    (finding,) = [x for x in told["findings"] if x["severity"] == "error"]
+    units = text.encode("utf-16-le")[2 * finding["from"] : 2 * finding["to"]]
+    assert units.decode("utf-16-le") == "Shot"
+
+
+def test_an_edit_in_a_large_workspace_is_answered_at_once() -> None:
+    """In processor time: a tenth of a second for specs of several thousand lines."""
+    from fsmdsl.live.documents import Documents
+    from fsmdsl.live.language import Language
+
+    documents = Documents([str(ROOT / "specs")])
+    language = Language(documents)
+    name = next(x for x in documents.names() if x.endswith("hived.fsm"))
+    text = documents.read(name).text
+    language.told({}, name, documented=False)
+    spent = []
+    for n in range(3):
+        text = text.replace("e1: Used", f"x{n}: Used -> Free on free when user != none\n    e1: Used", 1)
+        begun = time.process_time()
+        told = language.told({name: text}, name, documented=False)
+        spent.append(time.process_time() - begun)
+        assert told["outline"] is not None
+    assert min(spent) < 0.1
+
+
+def test_imports_from_elsewhere_are_found(server: Served, folder: Path) -> None:
+    text = "module user\nimport secret\nmachine U { initial state S }\n"
+    (folder / "specs" / "user.fsm").write_text(text)
+    told = server.ask("analysis", {"file": "specs/user.fsm"}).json()
+    assert not [x for x in told["findings"] if x["severity"] == "error"]
+    assert "secret" not in str(server.ask("files").json())
+
+
+def test_a_diagram_is_drawn_once(server: Served) -> None:
+    first = server.ask("diagram", {"machine": "door.Door"}).json()
+    assert 'id="state-Shut"' in first["svg"]
+    assert "<style" not in first["svg"]
+    again = server.ask("diagram", {"machine": "door.Door", "known": first["key"]}).json()
+    assert again == {"machine": "door.Door", "key": first["key"], "same": True}
+    other = DOOR.replace("state Open", "state Opened").replace("Open", "Opened").replace("Openeded", "Opened")
+    changed = server.ask("diagram", {"machine": "door.Door", "known": first["key"], "texts": {"specs/door.fsm": other}})
+    assert 'id="state-Opened"' in changed.json()["svg"]
+    assert server.ask("diagram", {"machine": "door.Nothing"}).status_code == 400
+
+
+def test_without_graphviz_there_is_text(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from stepping import compiled
+
+    from fsmdsl.draw import svg
+    from fsmdsl.live.pictures import diagram
+
+    monkeypatch.setattr(svg, "_command", lambda form: None)
+    told = diagram(
+        compiled(DOOR.replace("push from", "shove from").replace("on push", "on shove")).machines["door.Door"]
+    )
+    assert "Graphviz is not installed" in told["message"]
+    assert "fsmdsl[svg]" in told["help"]
+    assert told["mermaid"].startswith("stateDiagram")
+
+
+# Explorations --------------------------------------------------------------------------------------------------------
+
+
+def test_an_exploration_tells_what_it_finds(server: Served) -> None:
+    *_, (name, found) = events(server, system="door.One")
+    assert name == "result"
+    assert (found["verdict"], found["states"]) == ("violated", 19)
+    (violated,) = [v for v in found["verdicts"] if v["outcome"] == "violated" and v["kind"] == "invariant"]
+    assert len(violated["trace"]["steps"]) == 5
+    assert violated["formula"][0]["text"] == "door.n < 3"
+
+
+def test_it_explores_what_is_typed(server: Served) -> None:
+    typed = {"specs/door.fsm": DOOR.replace("door.n < 3", "door.n < 9")}
+    *_, (_, found) = events(server, system="door.One", texts=typed)
+    assert [len(v["trace"]["steps"]) for v in found["verdicts"] if v["kind"] == "invariant"] == [17]
+    *_, (name, told) = events(server, system="door.One", texts={"specs/door.fsm": BROKEN})
+    assert (name, "has errors" in told["message"]) == ("failed", True)
+
+
+def test_limits_stop_it_and_nothing_is_called_a_success(server: Served) -> None:
+    told = events(server, system="wide.Huge", seconds=2)
+    name, found = told[-1]
+    assert name == "result"
+    assert found["verdict"] == "bounded"
+    assert found["stopped"].startswith("stopped after 2 seconds")
+    progress = [data for event, data in told if event == "progress"]
+    assert progress
+    assert progress[-1]["states"] > progress[0]["states"] > 0
+    assert {"depth", "waiting", "seconds", "memory"} <= progress[0].keys()
+
+
+def test_who_leaves_ends_the_exploration(server: Served) -> None:
+    with httpx.stream(
+        "POST", f"{server.origin}/api/verify", json={"system": "wide.Huge", "seconds": 600},
+        headers={"x-fsm-token": server.token}, timeout=60,
+    ) as told:  # fmt: skip
+        lines = told.iter_lines()  # kept: without it the stream is closed
+        first_progress(lines)
+        assert len(workers(server)) == 1
+    until = time.monotonic() + 15
+    while workers(server) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert workers(server) == []
+
+
+def test_explorations_end_with_the_server(folder: Path) -> None:
+    with (
+        served(folder, "specs") as server,
+        httpx.stream(
+            "POST", f"{server.origin}/api/verify", json={"system": "wide.Huge", "seconds": 600},
+            headers={"x-fsm-token": server.token}, timeout=60,
+        ) as told,
+    ):  # fmt: skip
+        lines = told.iter_lines()  # kept: without it the stream is closed
+        first_progress(lines)
+        (worker,) = workers(server)
+        server.process.kill()
+        server.process.wait(10)
+    until = time.monotonic() + 15
+    while Path(f"/proc/{worker}").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{worker}").exists()
+
+
+def workers(server: Served) -> list[int]:
+    """The processes that explore for a server."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == server.process.pid and b"fsmdsl.live.explorer" in (process / "cmdline").read_bytes():
+                found.append(int(process.name))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
+
+
+def first_progress(lines: Iterator[str]) -> None:
+    """Reads up to the first line that tells of progress; nothing else comes before it."""
+    line = next(lines)
+    assert line == "event: progress", [line, next(lines)]
+
+
+# Runs ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_walked_and_saved_as_a_scenario_that_passes(server: Served, folder: Path) -> None:
+    run = server.ask("start", {"system": "door.One"}).json()
+    assert [x["text"] for x in run["choices"]] == ["door.push"]
+    for n in range(3):
+        run |= server.ask("take", {"id": run["id"], "at": n, "number": 1, "text": "door.push"}).json()
+    assert run["run"]["steps"][2]["changes"] == [[0, "Open"], [1, "2"]]
+    moved = server.ask("move", {"id": run["id"], "at": 1}).json()
+    assert moved["at"] == 1
+    why = server.ask("why", {"id": run["id"], "at": 1, "text": "pusch"}).json()
+    assert why["told"] == ["there is no event, answer or timer `pusch` here; did you mean `push`?"]
+    saved = server.ask("save-run", {"id": run["id"], "at": 3, "name": "thrice"}).json()
+    assert saved["name"] == "specs/thrice.fsm"
+    done = CliRunner().invoke(cli, ["test", str(folder / "specs")])
+    assert done.exit_code == 0, done.output
+    assert "1 scenario" in done.output
+    again = server.ask("save-run", {"id": run["id"], "at": 3, "name": "thrice"})
+    assert (again.status_code, "is there already" in again.json()["error"]) == (400, True)
+    for name in ("../out", "a b", "", "x/y", "<b>"):
+        assert server.ask("save-run", {"id": run["id"], "at": 3, "name": name}).status_code == 400
+
+
+def test_a_run_along_what_was_found_goes_on_by_hand(server: Served) -> None:
+    *_, (_, found) = events(server, system="door.One")
+    trace = next(v["trace"] for v in found["verdicts"] if v["kind"] == "invariant")
+    run = server.ask("start", {"system": "door.One", "trace": trace, "at": 1}).json()
+    assert (run["at"], len(run["run"]["steps"])) == (1, 5)
+    assert run["chart"].startswith("<svg")
+    taken = server.ask("take", {"id": run["id"], "at": 2, "number": 1, "text": "door.push"}).json()
+    assert (taken["at"], len(taken["run"]["steps"])) == (3, 3)
+    stale = server.ask("take", {"id": run["id"], "at": 2, "number": 1, "text": "door.fly"})
+    assert (stale.status_code, "not possible here" in stale.json()["error"]) == (400, True)
+    trace["steps"][0]["step"] = "door.fly"
+    told = server.ask("start", {"system": "door.One", "trace": trace})
+    assert (told.status_code, "the spec has changed since" in told.json()["error"]) == (400, True)
+    assert "not kept" in server.ask("move", {"id": "other", "at": 0}).json()["error"]
+
+
+def test_a_run_stays_with_the_text_that_it_began_with(server: Served) -> None:
+    run = server.ask("start", {"system": "door.One"}).json()
+    assert server.ask("start", {"system": "door.One", "texts": {"specs/door.fsm": BROKEN}}).status_code == 400
+    assert server.ask("take", {"id": run["id"], "at": 0, "number": 1, "text": "door.push"}).status_code == 200
+
+
+# The command ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_interrupt_ends_the_server_quietly(folder: Path) -> None:
+    command = [sys.executable, "-m", "fsmdsl", "serve", "specs", "--port", "0"]
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    assert process.stdout is not None
+    told = b"".join(process.stdout.readline() for _ in range(3)).decode()
+    assert "serving specs at" in told
+    assert httpx.get(told.split()[-1].partition("#")[0], timeout=60).status_code == 200
+    os.kill(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (0, b"")
+
+
+def test_misuse_is_explained(folder: Path, server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    port = server.origin.rpartition(":")[2]
+    done = CliRunner().invoke(cli, ["serve", str(folder / "specs"), "--port", port])
+    assert done.exit_code == 2
+    assert "choose another with `--port`" in done.output
+    done = CliRunner().invoke(cli, ["serve", "no/such/folder"])
+    assert (done.exit_code, "`no/such/folder` does not exist" in done.output) == (2, True)
+    from fsmdsl.cli import serve_command
+
+    monkeypatch.setattr(serve_command, "find_spec", lambda name: None)
+    done = CliRunner().invoke(cli, ["serve", str(folder / "specs")])
+    assert done.exit_code == 2
+    assert "pip install 'fsmdsl[serve]'" in done.output
+
+
+# The editor's bundle -------------------------------------------------------------------------------------------------
+
+EDITOR = ROOT / "editors" / "live"
+
+
+def test_the_lock_names_no_registry() -> None:
+    lock = json.loads((EDITOR / "package-lock.json").read_text())
+    assert not any("resolved" in x for x in lock["packages"].values())
+    assert all("integrity" in x for name, x in lock["packages"].items() if name)
+
+
+def test_the_bundle_is_what_the_lock_builds(tmp_path: Path) -> None:
+    if shutil.which("node") is None or not (EDITOR / "node_modules").is_dir():
+        pytest.skip("SKIPPED: whether codemirror.js is what its lock builds needs node, and `npm ci` in editors/live")
+    lock = json.loads((EDITOR / "package-lock.json").read_text())
+    for name, x in lock["packages"].items():
+        manifest = EDITOR / name / "package.json"
+        if name and manifest.exists():
+            assert json.loads(manifest.read_text())["version"] == x["version"], f"run `npm ci` in {EDITOR}"
+    subprocess.run(["node", "build.mjs", str(tmp_path)], cwd=EDITOR, check=True)
+    for name in ("codemirror.js", "codemirror.LICENSE.txt"):
+        built, kept = tmp_path / name, ROOT / "fsmdsl" / "live" / "static" / name
+        assert built.read_bytes() == kept.read_bytes(), f"`npm run build` in {EDITOR} makes another {name}"
