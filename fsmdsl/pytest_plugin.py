@@ -185,9 +185,14 @@ class SpecItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any) -> Any:
         """The text alone: where in pytest it was raised is of no interest."""
-        if isinstance(excinfo.value, WrongError):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, *args)
+        if not isinstance(excinfo.value, WrongError):
+            return super().repr_failure(excinfo, *args)
+        told = excinfo.getrepr(style="value")
+        if (place := told.reprcrash) is not None:
+            # The summary says this alone; where `CI` is set, pytest would repeat the whole run there.
+            place.path, place.lineno = str(self.path), self.line + 1
+            place.message = str(excinfo.value).strip().partition("\n")[0]
+        return told
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where the claim stands."""

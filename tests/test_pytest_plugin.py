@@ -63,6 +63,20 @@ def test_a_violation_fails_with_its_run_and_nothing_of_pytest(project: Project) 
     assert "pytest_plugin.py" not in out
 
 
+@pytest.mark.parametrize("how", [(), ("-n", "2")])
+def test_the_summary_of_a_ci_names_what_is_violated_and_not_the_whole_run(
+    project: Project, monkeypatch: pytest.MonkeyPatch, how: tuple[str, ...]
+) -> None:
+    """Where `CI` is set, pytest cuts nothing from its summary."""
+    monkeypatch.setenv("CI", "true")
+    code, out = project.process("--fsm-as-documented", *how)
+    assert code == 1
+    summary = out.partition("short test summary info")[2].splitlines()[1:]
+    title = "violated: fault unhandled (the simplest run: 1 crash, 4 steps)"
+    assert summary[0] == f"FAILED specs/lease.fsm::Shared::no step fails - {title}"
+    assert len(summary) == 2 and summary[1].strip("= ").startswith("1 failed, 7 passed")
+
+
 def test_one_claim_can_be_chosen(project: Project) -> None:
     _code, out = project.pytest("specs/lease.fsm::Shared::invariant alone")
     assert "1 passed" in out
