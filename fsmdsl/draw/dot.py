@@ -232,7 +232,7 @@ def _row(label: Label, on: str | None, *, said: bool) -> str:
     strut = _STRUT if len(laid) > 1 else ""
     shown = "".join(f'{_line(line, label, on)}{strut}<BR ALIGN="LEFT"/>' for line in laid)
     tip = _text(label.tooltip.replace("&", "&amp;"))
-    cell = f'<TD ALIGN="LEFT" BALIGN="LEFT" ID="{label.id}" TITLE="{tip}">'
+    cell = f'<TD ALIGN="LEFT" BALIGN="LEFT" ID="{label.id}" TITLE="{tip}" TARGET="_self">'
     return f'<TR>{_GAP}{cell}<FONT COLOR="{on or own}">{shown}</FONT></TD></TR>'
 
 
