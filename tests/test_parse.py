@@ -262,6 +262,18 @@ MISTAKES = {
     "Open -> Shut on push wen n == 1 do ring": ["7:26 `wen` cannot stand here | did you mean `when`?"],
     "Open -> Shut on push when n = 3 do ring": ["7:33 `=` cannot stand here | did you mean `==`?"],
     "Open -> Shut on push do n == 3": ["7:31 `==` cannot stand here | did you mean `=`?"],
+    "Open -> Shut on push when in Open": [
+        "7:31 `in` cannot stand here | did you mean `self in`? The name of a state alone says the same"
+    ],
+    "invariant in Open": [
+        "7:15 `in` cannot stand here | did you mean `self in`? The name of a state alone says the same"
+    ],
+    "invariant all(x in ns: x in Open)": [
+        "7:18 `(` cannot stand here | parentheses stand around the whole: `(all x in xs: …)`"
+    ],
+    "invariant count(x in ns: x in Open) <= 1": [
+        "7:28 `:` cannot stand here | parentheses stand around the whole: `(count x in xs: …)`"
+    ],
     "Open => Shut on push": ["7:10 `=>` cannot stand here | did you mean `->`?"],
     "Open -> Shut on push do { ring, ring }": ["7:35 `,` cannot stand here | did you mean `;`?"],
     "Open -> Shut on bolt..ok": ["7:25 `..` cannot stand here | did you mean `.`?"],

@@ -166,6 +166,19 @@ def _unfinished_message(place: Place, top: Frame, i: int) -> Diagnostic:
     return found if wanted is None else found.help(f"expected {wanted}")
 
 
+def _without_self(place: Place) -> Mistake | None:
+    """`in S` where an expression begins: the machine itself is meant."""
+    here = place.token.start
+    itself = advance(place.table, place.top, Token("self", "self", here, here)) if place.token.kind == "in" else None
+    if itself is None or not place.fits(itself, place.at, 2):
+        return None
+    after = advance(place.table, itself, place.token)
+    if after is None:
+        return None
+    found = place.unexpected(place.at, "did you mean `self in`? The name of a state alone says the same", "self in")
+    return Mistake(found, after, place.at + 1)
+
+
 def _reserved(place: Place) -> Mistake | None:
     """A reserved word where a name fits."""
     if place.token.kind not in words.RESERVED:
@@ -230,8 +243,22 @@ def _skip(place: Place) -> Mistake:
 def _general(place: Place) -> Diagnostic:
     if place.token.kind == ";" and _can_begin(place, place.top, place.at + 1, 1):
         return place.unexpected(place.at, "take it away: only effects are separated, and even they need not be")
+    if (quantifier := _in_parentheses(place)) is not None:
+        return place.unexpected(place.at, f"parentheses stand around the whole: `({quantifier} x in xs: …)`")
     wanted = listing(place.table, place.top)
     return place.unexpected(place.at, None if wanted is None else f"expected {wanted}")
+
+
+def _in_parentheses(place: Place) -> str | None:
+    """The `all`, `some` or `count` whose binder stands in parentheses, as in other languages: `count(x in xs: …)`."""
+    kinds = [token.kind for token in place.tokens[: place.at + 3]]
+    opening = place.at
+    if place.token.kind == ":":  # `count` may be the name of a function until the colon comes
+        opening = max((i for i in range(place.at) if kinds[i] == "("), default=0)
+    before = place.tokens[opening - 1].text if opening else ""
+    if kinds[opening : opening + 3] != ["(", "NAME", "in"] or before not in ("all", "some", "count"):
+        return None
+    return before
 
 
 def _skipped(place: Place, found: Diagnostic) -> Mistake:
@@ -327,5 +354,5 @@ def _open_brace(place: Place, top: Frame) -> Span | None:
 
 
 WAYS: tuple[Callable[[Place], Mistake | None], ...] = (
-    _too_deep, _ended, _misspelt, _confused, _unfinished, _reserved, _superfluous, _skip,
+    _too_deep, _ended, _misspelt, _confused, _unfinished, _without_self, _reserved, _superfluous, _skip,
 )  # fmt: skip
