@@ -132,6 +132,41 @@ def test_which_of_two_alike_was_renamed_is_not_guessed() -> None:
     assert dict(part.states) == {}
 
 
+@pytest.mark.parametrize("folder", sorted(p.name for p in (ROOT / "specs").iterdir()))
+def test_a_machine_that_is_renamed_is_no_other_machine(folder: str, tmp_path: Path) -> None:
+    """Each machine of the documents in turn: all that refers to it follows, and nothing is different but its name."""
+    paths = sorted((ROOT / "specs" / folder).glob("*.fsm"))
+    old = load(paths).model
+    assert old is not None
+    for machine in old.machines.values():
+        for path in paths:
+            (tmp_path / path.name).write_text(re.sub(rf"\b{machine.name}\b", "Other", path.read_text("utf-8")))
+        new = load(sorted(tmp_path.glob("*.fsm"))).model
+        assert new is not None, machine.name
+        found = compare(old, new, SHORT)
+        names = [change for part in found.parts for change in part.changes if change.what == "machine"]
+        assert [(x.kind, x.was, x.now) for x in names] == [("renamed", machine.qualified, f"{machine.module}.Other")]
+        others = [change for part in found.parts for change in part.changes if change.what not in ("machine", "state")]
+        assert others == [], machine.name  # a state may have the same name
+        assert {b.outcome for b in found.behaviours} <= {"same"}
+        assert found.turns == ()
+
+
+def test_a_machine_that_is_renamed_and_changed() -> None:
+    found = difference(re.sub(r"\bCell\b", "Slot", edited(DROPPED, "")))
+    assert said(found)[0] == "machine `hived.Cell` is called `hived.Slot` now"
+    assert [x.partition(" | ")[0] for x in said(found)[1:]] == [
+        "changed transition `back: BeingPreempted -> Allocated on given_back(cell)`"
+    ]
+    assert [b.name for b in found.behaviours if b.outcome == "different"]
+
+
+def test_another_machine_in_the_place_of_one_is_another_machine() -> None:
+    new = "machine B { n: 0..3  initial state P  state Q  event go from environment  P -> Q on go when n < 2 }"
+    found = difference(new, "machine A { initial state X  state Y  event e from environment  X -> Y on e }")
+    assert [(part.kind, part.name) for part in found.parts] == [("removed", "spec.A"), ("added", "spec.B")]
+
+
 def test_a_transition_that_is_added() -> None:
     row = "    e1: Used      -> Free       on free         do { release; user = none }\n"
     found = difference(

@@ -9,6 +9,7 @@ from fsmdsl import model as m
 from fsmdsl.compare.behaviour import Behaviour, Bounds, Run, alone, behaviour
 from fsmdsl.compare.changes import Change, Compared, Match
 from fsmdsl.compare.machines import compared
+from fsmdsl.compare.names import renamed, under
 from fsmdsl.compare.said import Names, essence
 from fsmdsl.compare.verdicts import Turn, played, turns
 from fsmdsl.explore import Limits
@@ -37,7 +38,9 @@ def compare(
     """Compare two models: their texts, with `run` their behaviour, with `verify` their verdicts. What means the same in
     both is not looked at twice."""
     limits = bounds or Bounds()
-    parts = compared(old, new)
+    names_now = renamed(old, new)
+    old = under(old, names_now)
+    parts = compared(old, new, {now: was for was, now in names_now.items()})
     names = {x.name: x.states for x in parts if x.owner == "machine"}
     behaviours = tuple(_behaviours(old, new, names, limits)) if run else ()
     return Difference(parts, behaviours, tuple(_turns(old, new, Limits(seconds=limits.seconds))) if verify else ())

@@ -58,6 +58,8 @@ class Compared:
     """Of a machine: the new names of states that have another."""
     rows: tuple[Match, ...] = ()
     """Of a machine: every transition."""
+    was: str | None = None
+    """Of a machine that is called otherwise now: its name before, qualified. `old` is called as `new` is."""
 
     @property
     def kind(self) -> Kind | None:

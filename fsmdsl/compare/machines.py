@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl.compare import parts, rows, states
 from fsmdsl.compare.changes import Change, Compared
+from fsmdsl.compare.names import both
 from fsmdsl.compare.said import Names
 
 
-def compared(old: m.Model, new: m.Model) -> tuple[Compared, ...]:
-    """Everything that has changed, or come or gone: machines first, then modules, then systems."""
-    machines = tuple(_machines(old, new))
+def compared(old: m.Model, new: m.Model, called: Names) -> tuple[Compared, ...]:
+    """Everything that has changed, or come or gone: machines first, then modules, then systems.
+
+    `called`: the names that machines had before, by those that they have in both models now.
+    """
+    machines = tuple(replace(x, was=called.get(x.name)) for x in _machines(old, new))
     names = {a: b for x in machines for a, b in x.states.items()}
+    names.update(both({was: now for now, was in called.items()}))
     others = (*_modules(old, new, names), *_systems(old, new, names))
     return tuple(x for x in (*_renamed_in(machines, names), *others) if x.kind is not None)
 
@@ -43,7 +49,9 @@ def _renamed_in(machines: tuple[Compared, ...], names: Names) -> Iterator[Compar
             *rows.changes(matched),
             *parts.changes(parts.of_machine(before), parts.of_machine(after), known),
         )
-        yield Compared("machine", x.name, found, before, after, x.states, matched)
+        if x.was is not None:
+            found = (Change("renamed", "machine", x.name, x.was, x.name, (), before.span, after.span), *found)
+        yield replace(x, changes=found, rows=matched)
 
 
 def _modules(old: m.Model, new: m.Model, names: Names) -> Iterator[Compared]:

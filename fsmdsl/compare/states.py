@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from fsmdsl import model as m
+from fsmdsl.compare.alike import Signature, pairs
 from fsmdsl.compare.changes import Change
 from fsmdsl.compare.said import Names, trigger
-
-ALIKE = 0.5
-"""How much of what is said of two states has to be the same for them to be one state: of 1."""
-
-Signature = frozenset[tuple[str, ...]]
 
 
 def renamed(old: m.Machine, new: m.Machine) -> Names:
@@ -27,17 +22,11 @@ def renamed(old: m.Machine, new: m.Machine) -> Names:
 def _certain(old: m.Machine, new: m.Machine, names: Names) -> Iterator[tuple[str, str]]:
     gone = [s.name for s in old.states if s.name not in new.state_named and s.name not in names]
     come = [s.name for s in new.states if s.name not in old.state_named and s.name not in names.values()]
-    before = {name: _signature(old, name, {s.name for s in old.states} - set(gone), names) for name in gone}
-    after = {name: _signature(new, name, {s.name for s in new.states} - set(come), {}) for name in come}
-    likeness = [(_alike(before[a], after[b]), a, b) for a in gone for b in come]
-    best: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for score, a, b in likeness:
-        for end in (("old", a), ("new", b)):
-            best[end] = sorted([*best[end], score])[1:]
-    for score, a, b in likeness:
-        second = max(best["old", a][0], best["new", b][0])
-        if score >= ALIKE and score > second:
-            yield a, b
+    stay = {s.name for s in old.states} - set(gone), {s.name for s in new.states} - set(come)
+    yield from pairs(
+        [(name, _signature(old, name, stay[0], names)) for name in gone],
+        [(name, _signature(new, name, stay[1], {})) for name in come],
+    )
 
 
 def _signature(machine: m.Machine, name: str, known: set[str], names: Mapping[str, str]) -> Signature:
@@ -56,13 +45,6 @@ def _signature(machine: m.Machine, name: str, known: set[str], names: Mapping[st
         if t.target == name:
             said.add(("to", t.label or "", trigger(t), "*" if t.wild else shown(t.source)))
     return frozenset(said)
-
-
-def _alike(a: Signature, b: Signature) -> float:
-    """How much is the same; nothing where no transition is."""
-    if not any(x[0] in ("from", "to") for x in a & b):
-        return 0.0
-    return len(a & b) / len(a | b)
 
 
 _WORDS = ("initial", "final", "persistent", "volatile", "transient", "error")

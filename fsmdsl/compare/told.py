@@ -71,7 +71,7 @@ def sentence(change: Change) -> list[str]:
     named = f"{change.what} `{change.name}`" if change.name else change.what
     match change.kind:
         case "renamed":
-            return [f"state `{change.was}` is called `{change.now}` now", *change.details]
+            return [f"{change.what} `{change.was}` is called `{change.now}` now", *change.details]
         case "added" | "removed":
             text = change.now or change.was
             said = text in ("", change.name, f"{change.what} {change.name}") or len(text) > LONG
