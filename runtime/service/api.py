@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
@@ -19,7 +20,7 @@ from urllib.parse import quote
 import httpx2
 from lightkube.config.client_adapter import Client, ConnectionParams
 from lightkube.config.kubeconfig import KubeConfig, SingleConfig
-from lightkube.config.models import User
+from lightkube.config.models import NameValue, User
 from lightkube.core.exceptions import ConfigError
 
 from runtime.errors import UserError
@@ -32,6 +33,8 @@ WATCH = 60
 a word is missed for no longer than this."""
 PATIENCE = 10.0
 """Seconds for any other request, and for what is late on a watch."""
+CREDENTIALS = "client.authentication.k8s.io/"
+"""Versions of plugins for credentials begin so."""
 
 
 class Kind(Enum):
@@ -175,11 +178,29 @@ def connect(kubeconfig: Path | None, server: str = "") -> Api:
             config = config._replace(user=User())
         if server:
             config.cluster.server = server
+        _tell_plugin(config.user)
         return Api(Client(config, ConnectionParams(timeout=httpx2.Timeout(PATIENCE))))
     except KeyError as error:
         raise UserError(f"the cluster cannot be reached: the kubeconfig has no {error}") from error
     except Exception as error:
         raise UserError(f"the cluster cannot be reached: {error}") from error
+
+
+def _tell_plugin(user: User | None) -> None:
+    """Of plugins for credentials lightkube knows the versions before v1; the answers are the same. Which version it is to
+    answer in, a plugin is told by its environment.
+
+    Source: Kubernetes, "client-go credential plugins". Raises `ConfigError` where there is no such program.
+    """
+    if user is None or user.exec is None or not user.exec.apiVersion.startswith(CREDENTIALS):
+        return
+    if shutil.which(user.exec.command) is None:
+        hint = f" ({user.exec.installHint})" if user.exec.installHint else ""
+        raise ConfigError(f"there is no program {user.exec.command}, which should say who asks{hint}")
+    meant = {"apiVersion": user.exec.apiVersion, "kind": "ExecCredential", "spec": {"interactive": False}}
+    user.exec.env = [*(user.exec.env or ()), NameValue("KUBERNETES_EXEC_INFO", json.dumps(meant))]
+    if user.exec.apiVersion == f"{CREDENTIALS}v1":
+        user.exec.apiVersion = f"{CREDENTIALS}v1beta1"
 
 
 def _single(kubeconfig: Path | None, server: str) -> SingleConfig:

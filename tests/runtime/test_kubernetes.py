@@ -453,3 +453,42 @@ def test_without_the_extra_it_is_named(tmp_path: Path) -> None:
     (absent / "__init__.py").write_text("raise ModuleNotFoundError('no', name='lightkube')")
     message = refused(tmp_path, "--kubernetes", PYTHONPATH=str(absent.parent))
     assert "lightkube is not installed: --kubernetes needs the extra `kubernetes`" in message
+
+
+PLUGIN = """\
+import json, os, sys
+told = json.loads(os.environ["KUBERNETES_EXEC_INFO"])
+assert told["kind"] == "ExecCredential" and told["spec"] == {"interactive": False}
+calls = open(sys.argv[1], "a+")
+calls.write(told["apiVersion"] + " " + os.environ["OF_ITS_OWN"] + "\\n")
+calls.seek(0)
+token = "out-of-date" if sys.argv[2] == "old" and len(calls.readlines()) == 1 else sys.argv[3]
+print(json.dumps({**told, "status": {"token": token}}))
+"""
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+def test_a_plugin_says_who_asks_and_says_it_anew_when_its_token_is_refused(tmp_path: Path, version: str) -> None:
+    running = Running(ApiServer())
+    (tmp_path / "plugin.py").write_text(PLUGIN)
+    calls = tmp_path / "calls"
+    plugin = {
+        "apiVersion": f"client.authentication.k8s.io/{version}",
+        "command": sys.executable,
+        "args": [str(tmp_path / "plugin.py"), str(calls), "old", kube.TOKEN],
+        "env": [{"name": "OF_ITS_OWN", "value": "kept"}],
+    }
+    client = connect(kubeconfig(tmp_path, running.port, exec=plugin))
+    with pytest.raises(ApiError, match="401"):
+        client.list(Kind.PODS)
+    for _ in range(2):
+        assert client.list(Kind.PODS)[0] == []
+    assert calls.read_text().splitlines() == [f"client.authentication.k8s.io/{version} kept"] * 2
+    client.close()
+    running.stop()
+
+
+def test_a_plugin_that_is_missing_is_named(tmp_path: Path) -> None:
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "no-such-plugin", "installHint": "get it"}
+    message = refused(tmp_path, "--kubernetes", "--kubeconfig", kubeconfig(tmp_path, 1, exec=plugin))
+    assert "there is no program no-such-plugin, which should say who asks (get it)" in message
