@@ -187,7 +187,7 @@ def connect(kubeconfig: Path | None, server: str = "") -> Api:
 
 
 def _tell_plugin(user: User | None) -> None:
-    """Of plugins for credentials lightkube knows the versions before v1; the answers are the same. Which version it is to
+    """Of plugins for credentials lightkube knows the versions before v1; the answers are the same. Which one it is to
     answer in, a plugin is told by its environment.
 
     Source: Kubernetes, "client-go credential plugins". Raises `ConfigError` where there is no such program.
