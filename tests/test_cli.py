@@ -207,6 +207,28 @@ def test_scenarios_that_are_left_out_are_told(folder: Path) -> None:
     assert fsm("test", cwd=folder).stdout == "no scenario to play\n"
 
 
+def test_systems_that_are_left_out_are_told(folder: Path) -> None:
+    amended = '    amends "doors break" { event force from environment  Open -> Shut on force }\n    event push, pull'
+    text = DOOR.replace("    event push, pull", amended)
+    text += "system Forced { door: Door environment { door.force door.push door.pull } }\n"
+    (folder / "specs" / "door.fsm").write_text(text)
+    assert "Forced" in fsm("verify", cwd=folder).stdout
+    done = fsm("verify", "--as-documented", cwd=folder)
+    told = "left out  door.Forced: it speaks of what only amendments declare, for there is no event of Door `force`"
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, told)
+    assert len(done.stdout.splitlines()) == 2  # the other system is explored
+    (left,) = data("verify", "--as-documented", cwd=folder)["systems_left_out"]
+    assert (left["module"], left["name"], left["why"]) == ("door", "Forced", "there is no event of Door `force`")
+    asked = fsm("verify", "--as-documented", "--system", "Forced", cwd=folder)
+    assert asked.returncode == 2
+    assert "as documented there is no system `Forced`, for there is no event of Door `force`" in asked.stderr
+    assert data("verify", cwd=folder)["systems_left_out"] == []
+    # What only it uses is no mistake of the document.
+    text = text.replace("machine Door", "let ajar(d: Door) = d in Open\nmachine Door")
+    (folder / "specs" / "door.fsm").write_text(text.replace("door.force ", "door.force when ajar(door) "))
+    assert fsm("check", "--as-documented", cwd=folder).returncode == 0
+
+
 def test_verify_warns_of_what_is_not_put_to_the_test(folder: Path) -> None:
     (folder / "specs" / "door.fsm").write_text(
         DOOR.replace("reachable shut:", "invariant idle: door not in {Open, Shut} => ")

@@ -14,9 +14,10 @@ from click.testing import CliRunner
 
 from fsmdsl import model as m
 from fsmdsl.cli import cli
-from fsmdsl.explore import play
+from fsmdsl.explore import explore, play
 from fsmdsl.parse import parse
 from fsmdsl.report.data import listing
+from fsmdsl.report.exploration import never_followed
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
 from fsmdsl.step import CrashStep, FaultError, Step, Universe, World, describe, enabled, fire, holds, initial, stuck
@@ -24,6 +25,9 @@ from fsmdsl.step import CrashStep, FaultError, Step, Universe, World, describe, 
 SPEC = Path(__file__).parent.parent / "specs" / "hived" / "hived.fsm"
 TEXT = re.sub(" +", " ", SPEC.read_text("utf-8"))
 """Without its columns, so that the variants below do not depend on them."""
+
+UNMENTIONED = re.sub(" +", " ", (SPEC.parent / "unmentioned.fsm").read_text("utf-8"))
+"""What the document does not mention: another file, which imports the spec."""
 
 GROUP_STATES = ("Pending", "Preempting", "Allocated", "BeingPreempted", "Deleted")
 CELL_STATES = ("Free", "Used", "Reserving", "Reserved")
@@ -293,6 +297,152 @@ def _bad_changes(seen: Seen) -> set[str]:
             if isinstance(step, CrashStep) and new[user] != old[user]:
                 bad.add("s14")
     return bad
+
+
+# What the document does not mention -----------------------------------------------------------------------------------
+
+
+def unmentioned(text: str = TEXT, more: str = UNMENTIONED, *, as_documented: bool = False) -> m.Model:
+    """Both files, or variants of them."""
+    parsed = [parse(Source("hived.fsm", text)), parse(Source("unmentioned.fsm", more))]
+    resolved = resolve([x.module for x in parsed], as_documented=as_documented)
+    assert (*(d for x in parsed for d in x.diagnostics), *resolved.diagnostics) == ()
+    assert resolved.model is not None
+    return resolved.model
+
+
+def wrong(of: m.Model, name: str) -> set[str]:
+    """What does not hold of a system."""
+    return {v.shown for v in explore(of, of.systems[f"hived.unmentioned.{name}"]).verdicts if v.outcome != "holds"}
+
+
+@pytest.mark.parametrize(("name", "states", "transitions"), [("LazyPreemption", 232, 984), ("CallingOff", 497, 2896)])
+def test_what_the_document_does_not_mention_is_sound(name: str, states: int, transitions: int) -> None:
+    seen = explored(unmentioned(), f"unmentioned.{name}")
+    assert (seen.violated, seen.first) == (frozenset(), ())
+    assert (len(seen.worlds), len(seen.steps)) == (states, transitions)
+    assert wrong(unmentioned(), name) == set()
+
+
+def test_every_row_is_followed_in_some_system() -> None:
+    of = unmentioned()
+    assert set.intersection(*({*never_followed(explore(of, x), of)} for x in of.systems.values())) == set()
+
+
+def test_as_documented_there_are_no_such_systems() -> None:
+    of = unmentioned(as_documented=True)
+    assert [x.name for x in of.systems.values()] == ["PreemptionSmall", "Takeover", "Settling"]
+    assert [x.name for module in of.modules for x in module.systems_left_out] == ["LazyPreemption", "CallingOff"]
+
+
+RESTORED = "again: Pending, Allocated on reinstate when demoted do { demoted = false; for c in cells { c.revalued } }"
+CALLED_OFF = "off: Preempting -> Pending on call_off do { for c in cells { c.cancel }; cells = {} }"
+
+UNMENTIONED_BITES = [
+    (
+        "LazyPreemption",
+        "a demoted group is as strong as before",
+        ("if demoted then -1 else priority", "priority"),
+        {"reachable claimed", "reachable runs_on"},
+    ),
+    (
+        "LazyPreemption",
+        "the guarantee comes back though others have it",
+        ("g.reinstate when room(g)", "g.reinstate"),
+        {"invariant safe", "invariant served"},
+    ),
+    (
+        "LazyPreemption",
+        "the guarantee never comes back",
+        (RESTORED, "ignore reinstate in *"),
+        {"property restored"},
+    ),
+    (
+        "LazyPreemption",
+        "a stronger group takes what another virtual cluster is promised",
+        ("(counts(c) => ours(g, c))", "true"),
+        {"invariant tenants"},
+    ),
+    (
+        "LazyPreemption",
+        "a victim is demoted, cells and all",
+        ("lazy: Pending, Allocated on demote", "lazy: Pending, Allocated, BeingPreempted on demote"),
+        {"fault unhandled"},
+    ),
+    (
+        "LazyPreemption",
+        "a restart gives all guarantees back, and leaves it at that",
+        ("some g in groups: g.reinstate when room(g)", "some g in groups: g.reinstate when room(g) crash"),
+        {"invariant safe", "invariant served"},
+    ),
+    (
+        "CallingOff",
+        "no preemption is called off",
+        (CALLED_OFF, "ignore call_off in *"),
+        {"property ended", "property settled"},
+    ),
+    (
+        "CallingOff",
+        "what is called off keeps the cells that nobody uses",
+        (CALLED_OFF, CALLED_OFF.replace("{ c.cancel }", "{ if c in Reserving { c.cancel } }")),
+        {
+            "fault unhandled",
+            "invariant Cell: s3",
+            "invariant books",
+            "invariant s11",
+            "invariant s8",
+            "property freed",
+            "property settled",
+        },
+    ),
+    (
+        "CallingOff",
+        "a victim is not told that it is none any more",
+        ("when all c in cells - {cell}: c in Used", "when false"),
+        {"invariant AffinityGroup: s9"},
+    ),
+]
+
+
+def varied(old: str, new: str) -> m.Model:
+    """Both files, one of them changed in one place."""
+    assert TEXT.count(old) + UNMENTIONED.count(old) == 1, old
+    return unmentioned(TEXT.replace(old, new), UNMENTIONED.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "change", "expected"), UNMENTIONED_BITES, ids=[x[1] for x in UNMENTIONED_BITES]
+)
+def test_a_mistake_in_what_is_not_mentioned_is_found(
+    name: str, what: str, change: tuple[str, str], expected: set[str]
+) -> None:
+    assert wrong(varied(*change), name) == expected, what
+
+
+RECOVERY = "recover { for g in groups { if g in Allocated and spent(g) > promised(g) { g.demote } } }"
+
+
+@pytest.mark.parametrize(("recovery", "holds"), [(RECOVERY, True), ("", False)], ids=["demoted anew", "left at that"])
+def test_demotions_do_not_outlive_a_restart_and_have_to_be_found_anew(recovery: str, *, holds: bool) -> None:
+    """H18: they are not written down. Until the scheduler has demoted again, there may be more guarantees than room."""
+    old = "some g in groups: g.reinstate when room(g)\n }"
+    of = varied(old, f"{old[:-1]} crash }} {recovery} property again: recovers on cells, user, demoted")
+    (verdict,) = [v for v in explore(of, of.systems["hived.unmentioned.LazyPreemption"]).verdicts if v.name == "again"]
+    assert (verdict.outcome == "holds") is holds
+
+
+NOT_PROMISED = [
+    ("l5", "eventually always (c.reserver == g => next (c.reserver in {none, g}))", "all c in cells, g in groups"),
+    ("l3", "g in BeingPreempted ~> g in {Allocated, Deleted} under fair call_off", "all g in groups"),
+]
+
+
+@pytest.mark.parametrize(("name", "formula", "of_each"), NOT_PROMISED, ids=["takeovers end", "victims are relieved"])
+def test_what_cannot_be_promised_where_preemptions_are_called_off(name: str, formula: str, of_each: str) -> None:
+    """Without restarts, too."""
+    old = " some g in groups: g.reinstate\n crash\n }"
+    of = varied(old, f"{old.replace('crash', '')} property {name}: {of_each}: {formula}")
+    assert wrong(of, "CallingOff") == {f"property {name}"}
 
 
 # A checker that never complains proves nothing ------------------------------------------------------------------------

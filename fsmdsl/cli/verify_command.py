@@ -120,6 +120,8 @@ def command(
     if by_hand:
         rest = f"{' '.join(specs(paths))}{' --as-documented' * as_documented}"
         _walk(done[0], model, rest, own=bool(settings))
+    for name, left in () if names else _left_out(model):
+        out.say(f"{paint('left out', 'warning')}  {name}: it speaks of what only amendments declare, for {left.why}")
     if not done:
         out.say("no system to explore: a `system` says how many instances of the machines there are")
     told = {} if replay is None else {"replays": replays}
@@ -183,11 +185,19 @@ def settings_of(given: tuple[str, ...]) -> dict[str, s.Expr]:
         misuse(f"--set: {error}")
 
 
+def _left_out(model: m.Model) -> list[tuple[str, m.LeftOut]]:
+    """By qualified name, the systems that are not there as documented."""
+    return [(f"{x.name}.{y.name}", y) for x in model.modules for y in x.systems_left_out]
+
+
 def _chosen(model: m.Model, names: tuple[str, ...]) -> list[m.System]:
     if not names:
         return list(model.systems.values())
     known = {name: x for x in model.systems.values() for name in (x.name, x.qualified)}
+    gone = {name: x for qualified, x in _left_out(model) for name in (x.name, qualified)}
     for name in names:
+        if name in gone and name not in known:
+            misuse(f"as documented there is no system `{name}`, for {gone[name].why}")
         if name not in known:
             advice = (
                 did_you_mean(name, known) or f"there are {', '.join(f'`{x.name}`' for x in model.systems.values())}"

@@ -42,7 +42,7 @@ class Opaque:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A scenario that, as documented, cannot be read: it speaks of what only an amendment declares."""
+    """A scenario or system that, as documented, cannot be read: it speaks of what only an amendment declares."""
 
     name: str
     title: str
@@ -69,6 +69,8 @@ class Module:
     import_spans: tuple[Span, ...] = field(compare=False, default=())
     """Where each of `imports` stands."""
     left_out: tuple[LeftOut, ...] = ()
+    """Scenarios."""
+    systems_left_out: tuple[LeftOut, ...] = ()
 
 
 @dataclass(frozen=True)

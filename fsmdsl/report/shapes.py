@@ -168,9 +168,11 @@ class Exploration(TypedDict):
 
 
 class Verify(Diagnostics):
-    """What `fsm verify` finds: the explorations, and the violations at their places."""
+    """What `fsm verify` finds: the explorations, and the violations at their places. `systems_left_out`: as documented,
+    those that need what only amendments declare."""
 
     systems: list[Exploration]
+    systems_left_out: list[LeftOut]
 
 
 # Scenarios -----------------------------------------------------------------------------------------------------------
@@ -188,7 +190,7 @@ class Scenario(TypedDict):
 
 
 class LeftOut(TypedDict):
-    """A scenario that speaks of what only amendments declare."""
+    """A scenario or system that speaks of what only amendments declare. A system's title is its name."""
 
     name: str
     module: str

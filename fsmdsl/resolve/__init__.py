@@ -62,7 +62,8 @@ def _modules(names: list[ModuleNames], known: Remembering) -> tuple[m.Module, ..
         for decl in n.syntax.members:
             if isinstance(decl, s.SystemDecl):
                 made = known.made(decl, partial(system, n, decl))
-                systems.setdefault(made.qualified, made)
+                if made is not None:
+                    systems.setdefault(made.qualified, made)
     return tuple(_module(n, machines[n.name], systems, known) for n in names)
 
 
@@ -91,6 +92,7 @@ def _module(
         n.syntax.span,
         tuple(next(x.path.span for x in n.syntax.imports if str(x.path) == name) for name in n.imports),
         tuple(n.left_out),
+        tuple(n.systems_left_out),
     )
 
 

@@ -54,9 +54,9 @@ def scenario(module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.Sys
         scope = Scope(module, system=names)
     steps = tuple(x for x in (_step(scope, x) for x in decl.steps) if x is not None)
     title = decl.title.text if decl.title is not None else decl.name.text
-    if module.program.as_documented and len(module.program.found) > found_before:
-        module.left_out.append(m.LeftOut(decl.name.text, title, module.program.found[found_before].message, decl.span))
-        del module.program.found[found_before:]
+    missing = module.program.amended_since(found_before)
+    if missing is not None:
+        module.left_out.append(m.LeftOut(decl.name.text, title, missing, decl.span))
         return None
     return m.Scenario(decl.name.text, title, module.name, around, steps, decl.doc, decl.span)
 

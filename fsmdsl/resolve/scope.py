@@ -67,6 +67,15 @@ class Program:
         """Keep what a name stands for."""
         self.uses.append(Use(span, Meaning(kind, owner, name), declares))
 
+    def amended_since(self, before: int) -> str | None:
+        """As documented, the first of what is missing since so much was found: only amendments declare it. What was
+        found since then is forgotten."""
+        if not self.as_documented or len(self.found) == before:
+            return None
+        first = self.found[before].message
+        del self.found[before:]
+        return first
+
 
 @dataclass
 class ModuleNames:
@@ -80,6 +89,7 @@ class ModuleNames:
     machines: dict[str, MachineNames] = field(default_factory=dict)
     channels: dict[str, s.ChannelDecl] = field(default_factory=dict)
     left_out: list[m.LeftOut] = field(default_factory=list)
+    systems_left_out: list[m.LeftOut] = field(default_factory=list)
     lets: dict[str, s.LetDecl] = field(default_factory=dict)
     imports: dict[str, ModuleNames] = field(default_factory=dict)
     """By dotted path."""

@@ -23,8 +23,18 @@ MOST_INSTANCES = 10_000
 """No search gets through more, and a slip of the finger should not fill the memory."""
 
 
-def system(module: ModuleNames, decl: s.SystemDecl) -> m.System:
-    """A system, once all machines are known."""
+def system(module: ModuleNames, decl: s.SystemDecl) -> m.System | None:
+    """A system, once all machines are known. As documented, none where it needs what only an amendment declares."""
+    found_before = len(module.program.found)
+    made_of = _system(module, decl)
+    missing = module.program.amended_since(found_before)
+    if missing is None:
+        return made_of
+    module.systems_left_out.append(m.LeftOut(decl.name.text, decl.name.text, missing, decl.span))
+    return None
+
+
+def _system(module: ModuleNames, decl: s.SystemDecl) -> m.System:
     instances = [x for x in decl.members if isinstance(x, s.InstanceDecl)]
     names = named(module, f"{module.name}.{decl.name.text}", instances)
     for let in (x for x in decl.members if isinstance(x, s.LetDecl)):

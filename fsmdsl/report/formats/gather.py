@@ -56,7 +56,11 @@ def from_verify(
     known = {id(v): f for (_, v), f in zip(violated, told, strict=True)}
     suites = tuple(_system(x, known) for x in done)
     findings = (*told, *(Finding(d) for d in found[len(violated) :]))
-    content: shapes.Verify = {"systems": [explored(x, model) for x in done], **diagnostics(found)}
+    content: shapes.Verify = {
+        "systems": [explored(x, model) for x in done],
+        "systems_left_out": [_left_out(home, y) for home in model.modules for y in home.systems_left_out],
+        **diagnostics(found),
+    }
     return Results("verify", _verify_told(suites), suites, findings, {**content, **extra})
 
 
@@ -96,15 +100,18 @@ def from_test(model: m.Model, done: Sequence[Played], told: str) -> Results:
     """A case for each scenario, by module."""
     findings = {x.scenario.qualified: _failure(x, x.failure) for x in done if x.failure is not None}
     suites = [_module(x, done, findings) for x in model.modules if x.scenarios or x.left_out]
-    left = ((home, y) for home in model.modules for y in home.left_out)
     content: shapes.Test = {
         "passed": len(done) - len(findings),
         "failed": len(findings),
         "scenarios": [played(x) for x in done],
-        "left_out": [{"name": y.name, "module": home.name, "title": y.title, "why": y.why} for home, y in left],
+        "left_out": [_left_out(home, y) for home in model.modules for y in home.left_out],
         **diagnostics([f.diagnostic for f in findings.values()]),
     }
     return Results("test", told, tuple(suites), tuple(findings.values()), content)
+
+
+def _left_out(home: m.Module, x: m.LeftOut) -> shapes.LeftOut:
+    return {"name": x.name, "module": home.name, "title": x.title, "why": x.why}
 
 
 def _module(x: m.Module, done: Sequence[Played], failed: dict[str, Finding]) -> Suite:
