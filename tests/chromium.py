@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Locator, LocatorAssertions
 
 PROGRAM = next((x for x in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if x), None)
 
@@ -23,6 +23,18 @@ MISSING = (
 
 needed = pytest.mark.skipif(PROGRAM is None or find_spec("playwright") is None, reason=MISSING)
 """For tests that open pages: where no browser is installed they are skipped, and say so."""
+
+PATIENCE = 60_000
+"""Milliseconds that anything may take which a person would wait for: a busy machine must not fail a test."""
+
+
+def expect(there: Locator) -> LocatorAssertions:
+    """What a person would see, sooner or later."""
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=PATIENCE)
+    return expect(there)
+
 
 QUIET = (
     "--no-sandbox",

@@ -297,7 +297,7 @@ def test_ten_thousand_transitions_take_about_a_second_and_twice_as_many_about_tw
     """With room for a slow or busy machine."""
     half, whole = model_of(large(5_000)), model_of(large(10_000))
     seconds = timed(half), timed(whole)
-    assert seconds[1] < 6
+    assert seconds[1] < 20
     assert seconds[1] < 3.5 * seconds[0]
 
 
@@ -322,7 +322,7 @@ def test_what_is_too_hard_is_given_up_in_time(kind: Hard) -> None:
     model = model_of(f"machine Hard {{\n{numbers}\n    initial state A\n    state B\n{many[kind]}\n}}")
     begun = process_time()
     found = check(model)
-    assert process_time() - begun < 6
+    assert process_time() - begun < 20, "a second or two on a machine of today"
     assert _reported(found, "FSM207") or kind == "sums"
 
 

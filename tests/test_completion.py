@@ -18,7 +18,7 @@ from test_cli import DOOR, fsm
 from fsmdsl.cli import COMMANDS
 
 BASH = shutil.which("bash")
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds for an answer."""
 
 

@@ -8,8 +8,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -108,9 +110,9 @@ def test_nobody_else_is_answered(server: Served) -> None:
     assert server.ask("files", **{"x-fsm-token": "guessed"}).status_code == 401
     assert server.ask("files", **{"x-fsm-token": ""}).status_code == 401
     assert server.ask("files", host=f"localhost:{port}", origin=f"http://localhost:{port}").status_code == 200
-    page = httpx.get(f"{server.origin}/", headers={"host": f"evil.example:{port}"})
+    page = httpx.get(f"{server.origin}/", headers={"host": f"evil.example:{port}"}, timeout=60)
     assert page.status_code == 421
-    assert httpx.get(f"{server.origin}/api/files").status_code in (401, 405)
+    assert httpx.get(f"{server.origin}/api/files", timeout=60).status_code in (401, 405)
 
 
 def test_it_listens_to_this_machine_alone(server: Served) -> None:
@@ -122,7 +124,7 @@ def test_it_listens_to_this_machine_alone(server: Served) -> None:
 
 def test_every_answer_says_what_the_page_may_load(server: Served) -> None:
     for path in ("/", "/static/main.js", "/static/nothing.js", "/shared/stepper.js"):
-        told = httpx.get(server.origin + path).headers
+        told = httpx.get(server.origin + path, timeout=60).headers
         policy = told["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "script-src 'self';" in policy
@@ -130,7 +132,7 @@ def test_every_answer_says_what_the_page_may_load(server: Served) -> None:
         assert "frame-ancestors 'none'" in policy
         assert told["x-content-type-options"] == "nosniff"
         assert told["referrer-policy"] == "no-referrer"
-    nonces = {httpx.get(server.origin).text.partition('name="nonce" content="')[2][:20] for _ in range(2)}
+    nonces = {httpx.get(server.origin, timeout=60).text.partition('name="nonce" content="')[2][:20] for _ in range(2)}
     assert len(nonces) == 2
 
 
@@ -148,7 +150,8 @@ def test_the_page_names_no_other_site(server: Served) -> None:
     "body", ["", "[]", "{", '{"texts": 3, "file": "x"}', '{"texts": {"a": 1}, "file": "x"}', '{"file": 1}']
 )
 def test_bad_questions_are_told_so(server: Served, body: str) -> None:
-    told = httpx.post(f"{server.origin}/api/analysis", content=body, headers={"x-fsm-token": server.token})
+    sent = {"x-fsm-token": server.token}
+    told = httpx.post(f"{server.origin}/api/analysis", content=body, headers=sent, timeout=60)
     assert told.status_code == 400
     assert told.json()["error"]
 
@@ -201,6 +204,63 @@ def test_a_link_is_followed_and_stays_one(server: Served, folder: Path) -> None:
     assert (folder / "secret.fsm").read_text() == "module s\n"
 
 
+def test_an_old_list_of_files_never_replaces_a_newer_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that looked before a file was made, and is slow to tell."""
+    from fsmdsl.live import documents as module
+
+    documents = module.Documents([str(folder / "specs")])
+    really, looked, may_tell = module._inside, threading.Event(), threading.Event()
+
+    def slowly(path: Path) -> list[Path]:
+        found = really(path)
+        looked.set()
+        may_tell.wait(60)
+        return found
+
+    monkeypatch.setattr(module, "_inside", slowly)
+    early = threading.Thread(target=documents.names)
+    early.start()
+    assert looked.wait(60)
+    monkeypatch.setattr(module, "_inside", really)
+    (folder / "specs" / "made.fsm").write_text("module made\n")
+    late = threading.Thread(target=documents.names, kwargs={"anew": True})
+    late.start()
+    late.join(0.3)  # it need not be told before the early one
+    may_tell.set()
+    early.join(60)
+    late.join(60)
+    assert str(folder / "specs" / "made.fsm") in documents.names()
+
+
+def test_of_two_pages_that_save_at_once_one_is_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fsmdsl.live import documents as module
+
+    name = str(folder / "specs" / "door.fsm")
+    documents = module.Documents([str(folder / "specs")])
+    base = documents.read(name).version
+    really, asked = module._replace, []
+    both = threading.Barrier(2)
+
+    def together(path: Path, data: bytes) -> None:
+        with suppress(threading.BrokenBarrierError):
+            both.wait(0.3)  # the other writes at the same time, if it may
+        really(path, data)
+
+    def save(text: str) -> None:
+        try:
+            documents.write(name, text, base)
+        except module.ConflictError as error:
+            asked.append(error.now)
+
+    monkeypatch.setattr(module, "_replace", together)
+    pages = [threading.Thread(target=save, args=(text,)) for text in ("one", "two")]
+    for page in pages:
+        page.start()
+    for page in pages:
+        page.join(60)
+    assert [x.text for x in asked if x is not None] == [Path(name).read_text()]
+
+
 # Text ----------------------------------------------------------------------------------------------------------------
 
 
@@ -225,7 +285,8 @@ def test_places_are_counted_as_browsers_do(server: Served) -> None:
 
 
 def test_an_edit_in_a_large_workspace_is_answered_at_once() -> None:
-    """In processor time: a tenth of a second for specs of several thousand lines."""
+    """In processor time: a tenth of a second for specs of several thousand lines; on a slow machine, a small part of
+    what the first question takes."""
     from fsmdsl.live.documents import Documents
     from fsmdsl.live.language import Language
 
@@ -233,15 +294,16 @@ def test_an_edit_in_a_large_workspace_is_answered_at_once() -> None:
     language = Language(documents)
     name = next(x for x in documents.names() if x.endswith("hived.fsm"))
     text = documents.read(name).text
+    begun = time.process_time()
     language.told({}, name, documented=False)
-    spent = []
+    first, spent = time.process_time() - begun, []
     for n in range(3):
         text = text.replace("e1: Used", f"x{n}: Used -> Free on free when user != none\n    e1: Used", 1)
         begun = time.process_time()
         told = language.told({name: text}, name, documented=False)
         spent.append(time.process_time() - begun)
         assert told["outline"] is not None
-    assert min(spent) < 0.1
+    assert min(spent) < max(0.1, first / 4)
 
 
 def test_imports_from_elsewhere_are_found(server: Served, folder: Path) -> None:
@@ -277,6 +339,21 @@ def test_without_graphviz_there_is_text(folder: Path, monkeypatch: pytest.Monkey
     assert "Graphviz is not installed" in told["message"]
     assert "fsmdsl[svg]" in told["help"]
     assert told["mermaid"].startswith("stateDiagram")
+
+
+def test_a_failure_to_draw_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that is too busy to draw in time may draw the next time."""
+    from stepping import compiled
+
+    from fsmdsl.draw import svg
+    from fsmdsl.live.pictures import diagram
+
+    machine = compiled(DOOR.replace("module door", "module busy")).machines["busy.Door"]
+    with monkeypatch.context() as busy:
+        busy.setattr(svg, "PATIENCE", 0.0)
+        told = diagram(machine)
+    assert "did not finish" in told["message"]
+    assert 'id="state-Shut"' in diagram(machine, told["key"])["svg"]
 
 
 # Explorations --------------------------------------------------------------------------------------------------------
@@ -319,7 +396,7 @@ def test_who_leaves_ends_the_exploration(server: Served) -> None:
         lines = told.iter_lines()  # kept: without it the stream is closed
         first_progress(lines)
         assert len(workers(server)) == 1
-    until = time.monotonic() + 15
+    until = time.monotonic() + 60
     while workers(server) and time.monotonic() < until:
         time.sleep(0.05)
     assert workers(server) == []
@@ -338,7 +415,7 @@ def test_explorations_end_with_the_server(folder: Path) -> None:
         (worker,) = workers(server)
         server.process.kill()
         server.process.wait(10)
-    until = time.monotonic() + 15
+    until = time.monotonic() + 60
     while Path(f"/proc/{worker}").exists() and time.monotonic() < until:
         time.sleep(0.05)
     assert not Path(f"/proc/{worker}").exists()
@@ -422,7 +499,7 @@ def test_an_interrupt_ends_the_server_quietly(folder: Path) -> None:
     assert "serving specs at" in told
     assert httpx.get(told.split()[-1].partition("#")[0], timeout=60).status_code == 200
     os.kill(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, b"")
 
 

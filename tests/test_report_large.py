@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 pytestmark = chromium.needed
 
-PATIENCE = 6000
+PATIENCE = 20_000
 """Milliseconds until a page answers, on a machine that does other things too; alone it is one second."""
 
 

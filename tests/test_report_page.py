@@ -86,7 +86,7 @@ def browser() -> Iterator[Browser]:
 def page(browser: Browser, documented: Path) -> Iterator[Page]:
     """The page on its overview; it must not ask for anything, nor say anything on the console."""
     context = browser.new_context(viewport={"width": 1300, "height": 850})
-    context.set_default_timeout(8000)
+    context.set_default_timeout(chromium.PATIENCE)
     opened = context.new_page()
     asked: list[str] = []
     said: list[str] = []

@@ -417,7 +417,7 @@ def test_at_a_terminal_tab_completes_and_ctrl_d_ends(folder: Path) -> None:
     told = read_until(master, b"> ")
     assert b"state 1, after shop.push" in told
     os.write(master, b"\x04")
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=60) == 0
     os.close(master)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from threading import RLock
 from time import monotonic
 
 from fsmdsl.workspace import STUDIES
@@ -38,19 +39,25 @@ class Document:
 
 
 class Documents:
-    """Files by the name under which the person knows them: the path as given, and what is below it."""
+    """Files by the name under which the person knows them: the path as given, and what is below it.
+
+    Questions are answered in several threads. They look through the folders one after the other, so that an old list
+    never replaces a newer one; and they write one after the other, so that of two pages the second learns of the first.
+    """
 
     def __init__(self, paths: Sequence[str]) -> None:
         self.paths = [Path(p) for p in paths]
         self._listed: tuple[str, ...] = ()
         self._looked = -LOOK_AGAIN
+        self._lock = RLock()
 
     def names(self, *, anew: bool = False) -> tuple[str, ...]:
         """All `.fsm` files, in the order in which `fsm check` reads them; `anew`: as it is at this moment."""
-        if anew or monotonic() - self._looked > LOOK_AGAIN:
-            found = (str(f) for p in self.paths for f in (_inside(p) if p.is_dir() else [p]))
-            self._listed, self._looked = tuple(dict.fromkeys(found)), monotonic()
-        return self._listed
+        with self._lock:
+            if anew or monotonic() - self._looked > LOOK_AGAIN:
+                found = (str(f) for p in self.paths for f in (_inside(p) if p.is_dir() else [p]))
+                self._listed, self._looked = tuple(dict.fromkeys(found)), monotonic()
+            return self._listed
 
     def read(self, name: str) -> Document:
         """A file as it is now. Raises `RefusedError`."""
@@ -70,17 +77,18 @@ class Documents:
     def write(self, name: str, text: str, base: str) -> Document:
         """Replace a file whose version is `base`. Raises `ConflictError` where it is another by now."""
         self._known(name)
-        try:
-            now: Document | None = _read(name)
-        except RefusedError:
-            now = None
-        if now is None or now.version != base:
-            raise ConflictError(now)
         data = text.encode("utf-8")
-        try:
-            _replace(Path(name).resolve(), data)
-        except OSError as error:
-            raise RefusedError(f"cannot write `{name}`: {(error.strerror or 'unknown error').lower()}") from error
+        with self._lock:
+            try:
+                now: Document | None = _read(name)
+            except RefusedError:
+                now = None
+            if now is None or now.version != base:
+                raise ConflictError(now)
+            try:
+                _replace(Path(name).resolve(), data)
+            except OSError as error:
+                raise RefusedError(f"cannot write `{name}`: {(error.strerror or 'unknown error').lower()}") from error
         return Document(name, text, _version(data))
 
     def create(self, folder: Path, stem: str, text: str) -> Document:
@@ -96,9 +104,10 @@ class Documents:
         except (OSError, ValueError) as error:
             reason = (getattr(error, "strerror", None) or "not a file name").lower()
             raise RefusedError(f"cannot write `{path}`: {reason}") from error
-        if path not in self.paths and not any(p.is_dir() and path.is_relative_to(p) for p in self.paths):
-            self.paths.append(path)
-        self.names(anew=True)
+        with self._lock:
+            if path not in self.paths and not any(p.is_dir() and path.is_relative_to(p) for p in self.paths):
+                self.paths.append(path)
+            self.names(anew=True)
         return Document(str(path), text, _version(text.encode("utf-8")))
 
     def _known(self, name: str) -> None:

@@ -28,7 +28,7 @@ class Language:
         self._documents = documents
         self._desk = Desk()
         self._lock = Lock()
-        self._laid: set[str] = set()
+        self._laid: tuple[str, ...] = ()
 
     def told(self, typed: Typed, file: str, *, documented: bool) -> Data:
         """What is wrong in all files, what a file declares (null where it has errors), and which systems there are.
@@ -70,18 +70,19 @@ class Language:
     def _lay(self, typed: Typed) -> dict[str, str]:
         """All files, as a page sees them."""
         texts = {d.name: typed.get(d.name, d.text) for d in self._documents.every()}
-        for name in self._laid - texts.keys():
-            self._desk.close(name)
+        for name in self._laid:
+            if name not in texts:
+                self._desk.close(name)
         for name, text in texts.items():
             self._desk.open(name, text)
-        self._laid = set(texts)
+        self._laid = tuple(texts)
         return texts
 
     def _analyses(self) -> list[Analysis]:
-        """One for each set of files that belong together."""
+        """One for each set of files that belong together, of those just laid: meanwhile there may be others."""
         found: dict[int, Analysis] = {}
         seen: set[str] = set()
-        for name in self._documents.names():
+        for name in self._laid:
             if name not in seen:
                 analysis = self._desk.analysis(name)
                 seen.update(analysis.documents)

@@ -25,7 +25,8 @@ MANY = 250
 def diagram(machine: m.Machine, known: str | None = None, *, with_legend: bool = True) -> Data:
     """A machine as SVG, or as Mermaid text and the reason why there is no picture.
 
-    `known`: the key of the picture that the page has; if it would be the same, only that is said.
+    `known`: the key of the picture that the page has; if it would be the same, only that is said. Mermaid text has no
+    key: the next time, there may be a picture.
     """
     graph = graph_of(machine)
     crowded = len(graph.edges) > MANY
@@ -33,9 +34,10 @@ def diagram(machine: m.Machine, known: str | None = None, *, with_legend: bool =
     key = sha256(f"{graph.name}\n{text}".encode()).hexdigest()[:32]
     if key == known:
         return {"key": key, "same": True}
-    drawn = _drawn(text, graph.name)
-    if isinstance(drawn, Diagnostic):
-        return {"key": key, "message": drawn.message, "help": drawn.advice, "mermaid": _as_text(machine)}
+    try:
+        drawn = _drawn(text, graph.name)
+    except _NotDrawnError as error:
+        return {"key": None, "message": error.why.message, "help": error.why.advice, "mermaid": _as_text(machine)}
     note = f"{len(graph.edges):,} arrows, too many for labels: click one to see its row" if crowded else ""
     return {"key": key, "svg": bare(drawn), "note": note}
 
@@ -58,7 +60,17 @@ def _as_text(machine: m.Machine) -> str:
     return mermaid(graph)
 
 
+class _NotDrawnError(Exception):
+    """There is no picture now. Raised, so that it is not kept: a machine that was too busy may have time again."""
+
+    def __init__(self, why: Diagnostic) -> None:
+        super().__init__(why.message)
+        self.why = why
+
+
 @lru_cache(maxsize=64)
-def _drawn(text: str, name: str) -> str | Diagnostic:
+def _drawn(text: str, name: str) -> str:
     made = rendered(text, "svg")
-    return made if isinstance(made, Diagnostic) else restyled(made.decode("utf-8"), f"State machine {name}")
+    if isinstance(made, Diagnostic):
+        raise _NotDrawnError(made)
+    return restyled(made.decode("utf-8"), f"State machine {name}")

@@ -77,11 +77,8 @@ class Runs:
         return _shown(name, session)
 
     def move(self, name: str, at: int) -> Data:
-        """Stand at another place of the run: what is so there. Raises `GoneError`."""
-        run = self._run(name)
-        session = run.session.moved(at)
-        self._keep(name, replace(run, session=session))
-        return here(session)
+        """What is so at a place of the run, which stays as it is. Raises `GoneError`."""
+        return here(self._run(name).session.moved(at))
 
     def why(self, name: str, at: int, text: str) -> list[str]:
         """Why something is not possible at a place of the run. Raises `GoneError`."""
@@ -94,9 +91,11 @@ class Runs:
         return as_scenario(run.session.moved(at).trace, scenario), run.file
 
     def _run(self, name: str) -> Run:
-        if name not in self._kept:
-            raise GoneError("this run is not kept any more; start it again")
-        return self._kept[name]
+        try:
+            self._kept.move_to_end(name)
+            return self._kept[name]
+        except KeyError as error:
+            raise GoneError("this run is not kept any more; start it again") from error
 
     def _keep(self, name: str, run: Run) -> None:
         self._kept[name] = run

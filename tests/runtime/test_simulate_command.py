@@ -172,12 +172,12 @@ def test_it_can_be_watched() -> None:
     with subprocess.Popen(watched, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         address = process.stderr.readline().removeprefix("watch it at ").strip()
-        with urlopen(address, timeout=20) as page:
+        with urlopen(address, timeout=60) as page:
             assert b"<title>" in page.read()
         told = [process.stderr.readline() for _ in range(2)]
         assert "placements" in told[0]
         assert told[1] == f"{address} stays until you press Ctrl-C\n"
         process.send_signal(signal.SIGINT)
-        printed, _ = process.communicate(timeout=30)
+        printed, _ = process.communicate(timeout=60)
         assert process.returncode == 0
         assert printed.startswith("120 gangs")

@@ -61,13 +61,17 @@ export async function listen(name, question, signal, told) {
 
 /**
  * Keeps one kind of question in step with typing: asks after a pause, and again when something has changed meanwhile; an
- * answer that has been overtaken is not told.
+ * answer that has been overtaken is not told, from the moment on when the next question is due.
  */
 export function latest(pause, question, told, failed) {
   let timer = null;
   let running = null;
-  async function go() {
+  function stop() {
+    clearTimeout(timer);
     running?.abort();
+    running = null;
+  }
+  async function go() {
     const mine = (running = new AbortController());
     try {
       const answer = await question(mine.signal);
@@ -78,12 +82,14 @@ export function latest(pause, question, told, failed) {
   }
   return {
     soon() {
-      clearTimeout(timer);
+      stop();
       timer = setTimeout(go, pause);
     },
     now() {
-      clearTimeout(timer);
+      stop();
       return go();
     },
+    /** No answer is wanted any more. */
+    stop,
   };
 }

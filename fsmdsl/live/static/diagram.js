@@ -3,11 +3,14 @@ import { mountPanZoom } from "../shared/panzoom.js";
 import { ask, latest } from "./api.js";
 import { coded, h, picture, safe } from "./dom.js";
 
-/** `makeDiagram(element, { question, go, simulate })`: `question()` is what to ask with, `go(from, to)` shows a place. */
-export function makeDiagram(element, { question, go, simulate }) {
+/**
+ * `makeDiagram(element, { question, go, simulate, missed })`: `question()` is what to ask with, `go(from, to)` shows a
+ * place, `missed()` is called when there was no answer.
+ */
+export function makeDiagram(element, { question, go, simulate, missed }) {
   const choice = h("select", { "aria-label": "Machine", onchange: () => select(choice.value, true) });
   const told = h("span", { class: "quiet", role: "status" });
-  const start = h("button", { type: "button", onclick: () => simulate(machine) }, "Simulate this machine");
+  const start = h("button", { type: "button", disabled: true, onclick: () => simulate(machine) }, "Simulate this machine");
   const figure = h("figure", { class: "drawing" });
   element.append(h("div", { class: "bar" }, choice, told, h("span", { class: "grow" }), start), figure);
 
@@ -19,14 +22,16 @@ export function makeDiagram(element, { question, go, simulate }) {
   const drawing = latest(60, (signal) => {
     if (machine === null) return undefined;
     told.textContent = shown.machine === machine ? told.textContent : "drawing …";
-    const known = shown.machine === machine ? shown.key : null;
+    const known = shown.machine === machine && shown.image ? shown.key : null;
     return ask("diagram", { ...question(), machine, known }, signal);
   }, show, (error) => {
-    told.textContent = shown.image ? "the last good diagram" : error.message;
+    told.textContent = shown.image && shown.machine === machine ? "the last good diagram" : error.message;
+    missed();
   });
 
   function show(answer) {
-    if (!answer.same) {
+    const stays = answer.same || (!answer.svg && !shown.image && shown.machine === answer.machine && figure.querySelector("pre")?.textContent === answer.mermaid);
+    if (!stays) {
       Object.assign(shown, { machine: answer.machine, key: answer.key, image: answer.svg ? picture(answer.svg) : null, note: answer.note ?? "" });
       figure.replaceChildren();
       if (shown.image) {

@@ -3,7 +3,14 @@ import { coded, h } from "./dom.js";
 
 const dialog = document.getElementById("dialog");
 
+let before = Promise.resolve();
+
+/** When those asked before have been answered. */
 function shown(title, ...inside) {
+  return (before = before.then(() => answered(title, ...inside)));
+}
+
+function answered(title, ...inside) {
   return new Promise((resolve) => {
     dialog.replaceChildren(h("h2", { id: "dialog-title" }, title), ...inside);
     dialog.onclose = () => resolve(dialog.returnValue || null);

@@ -13,10 +13,10 @@ import { rendered } from "./markdown.js";
 const nonce = document.querySelector("meta[name=nonce]").content;
 
 /**
- * `makeEditor(parent, { changed, moved, save, complete, hover })` → an editor that shows one of several texts, each with its
+ * `makeEditor(parent, { changed, moved, complete, hover })` → an editor that shows one of several texts, each with its
  * own history. `complete(at)` and `hover(at)` ask the server.
  */
-export function makeEditor(parent, { changed, moved, save, complete, hover }) {
+export function makeEditor(parent, { changed, moved, complete, hover }) {
   const extensions = [
     EditorView.cspNonce.of(nonce),
     EditorState.lineSeparator.of("\n"),
@@ -26,7 +26,6 @@ export function makeEditor(parent, { changed, moved, save, complete, hover }) {
     autocompletion({ override: [completing(complete)], icons: false }),
     explaining(hover),
     keymap.of([
-      { key: "Mod-s", preventDefault: true, run: () => (save(), true) },
       ...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap,
       indentWithTab,
     ]),

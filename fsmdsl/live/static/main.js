@@ -14,14 +14,23 @@ const $ = (id) => document.getElementById(id);
 const LOOK_AGAIN = 3000; // milliseconds between two looks at the disk
 
 let outline = [];
+let outlined = null; // the file that it is of
 let found = [];
 let listed = [];
+let around = null; // the system that the cursor stands in
+let disk = null; // all files with their versions, when last looked at
+let looking = null; // the look that is under way
 
 const question = () => ({ texts: texts.typed(), documented: $("documented").checked });
 
-function tell(message) {
-  $("banner").textContent = message;
-  $("banner").hidden = !message;
+const said = {};
+
+/** What the banner says, by what it is about; an empty message takes back the last one about that. */
+function tell(about, message) {
+  said[about] = message;
+  const all = [...new Set(Object.values(said).filter(Boolean))].join(" ");
+  if ($("banner").textContent !== all) $("banner").textContent = all;
+  $("banner").hidden = !all;
 }
 
 const editor = makeEditor($("editor"), {
@@ -32,31 +41,36 @@ const editor = makeEditor($("editor"), {
     run.changed();
   },
   moved: () => moved(),
-  save: () => texts.save(),
   complete: (at) => ask("complete", { ...question(), file: texts.current, at }),
   hover: (at) => ask("hover", { ...question(), file: texts.current, at }),
 });
-const texts = makeTexts(editor, { told: tell, changed: () => (titles(), analysis.now()) });
+const texts = makeTexts(editor, { told: (message) => tell("text", message), changed: () => (titles(), analysis.now()) });
 const files = makeFiles($("files"), open);
 const checks = makeChecks($("checks"), async (x) => {
   await open(x.file);
-  editor.goto(x.from, x.from);
+  if (texts.current === x.file) editor.goto(x.from, x.from);
 });
 const select = makeTabs(document.querySelector("[role=tablist]"));
 const run = makeRun($("run"), {
+  file: () => texts.current,
   question,
-  saved: () => refresh(),
+  saved: async () => {
+    await looking;
+    refresh();
+  },
   prompted,
 });
 const diagram = makeDiagram($("diagram"), {
   question,
-  go: (from, to) => editor.goto(from, to),
+  go: (from, to) => outlined === texts.current && editor.goto(from, to),
   simulate: (machine) => {
     select("run");
     run.open({ machine });
   },
+  missed,
 });
 const verify = makeVerify($("verify"), {
+  file: () => texts.current,
   question,
   walk: (system, verdict, asked) => {
     select("run");
@@ -67,10 +81,17 @@ const verify = makeVerify($("verify"), {
 const analysis = latest(120, (signal) => {
   if (!texts.current) return undefined;
   return ask("analysis", { ...question(), file: texts.current }, signal);
-}, analysed, (error) => checks.stale(error.message));
+}, analysed, (error) => {
+  checks.stale(error.message);
+  missed();
+});
+
+/** A question has had no answer: the next look at the disk asks again. */
+function missed() {
+  disk = null;
+}
 
 function analysed(answer) {
-  tell("");
   found = answer.findings;
   editor.mark(found.filter((x) => x.file === texts.current));
   checks.show(found);
@@ -79,7 +100,7 @@ function analysed(answer) {
     diagram.stale();
     return;
   }
-  outline = answer.outline;
+  [outline, outlined] = [answer.outline, texts.current];
   const declared = (kind) => outline.filter((x) => x.kind === kind).map((x) => x.qualified);
   const own = declared("system");
   const others = answer.systems.filter((x) => !own.includes(x));
@@ -95,10 +116,12 @@ function marks(name) {
 }
 
 function moved() {
+  if (outlined !== texts.current) return;
   const at = editor.cursor();
   diagram.moved(at);
   const system = outline.find((x) => x.kind === "system" && x.from <= at && at <= x.to);
-  if (system) verify.prefer(system.qualified);
+  if (system && system.qualified !== around) verify.prefer(system.qualified);
+  around = system?.qualified ?? null;
 }
 
 function titles() {
@@ -113,15 +136,21 @@ function titles() {
 async function open(name) {
   try {
     await texts.show(name);
-    files.show(listed, name);
+    tell("open", "");
+    files.show(listed, texts.current);
     files.mark(marks);
   } catch (error) {
-    tell(error.message);
+    tell("open", error.message);
   }
 }
 
-/** What files there are, and whether somebody else has written to them. */
-async function refresh() {
+/** What files there are, and whether somebody else has written to them; one look at a time. */
+function refresh() {
+  return (looking ??= look().finally(() => (looking = null)));
+}
+
+async function look() {
+  const before = texts.versions();
   try {
     const answer = await ask("files");
     const names = answer.files.map((x) => x.name);
@@ -129,12 +158,18 @@ async function refresh() {
       listed = names;
       files.show(listed, texts.current);
       files.mark(marks);
-      if (texts.current) analysis.soon();
     }
-    await texts.compare(answer.files);
+    // Also of a file that is not open: others may import it.
+    const now = JSON.stringify(answer.files);
+    if (now !== disk && texts.current) analysis.soon();
+    disk = now;
+    tell("disk", names.length ? "" : "There is no `.fsm` file here.");
+    await texts.compare(answer.files, before);
   } catch (error) {
-    tell(error.message);
+    missed();
+    tell("disk", error.message);
   }
+  if (listed.length && texts.wanted === null) await open(listed[0]);
 }
 
 makeDivider($("divider"), document.querySelector("main"));
@@ -144,10 +179,8 @@ $("documented").addEventListener("change", () => analysis.now());
 addEventListener("keydown", (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key === "s") {
     event.preventDefault();
-    texts.save();
+    if (!$("dialog").open) texts.save();
   }
 });
 await refresh();
-if (listed.length) await open(listed[0]);
-else if (!$("banner").textContent) tell("There is no `.fsm` file here.");
 setInterval(() => document.hidden || refresh(), LOOK_AGAIN);

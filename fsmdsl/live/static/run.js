@@ -6,10 +6,10 @@ import { coded, counted, h, picture } from "./dom.js";
 const KINDS = { answer: "answer", timer: "timer", delivery: "message", loss: "message", repetition: "message", crash: "crash", recovery: "recovery" };
 const SHOWN = 200;
 
-/** `makeRun(element, { question, saved, prompted })`: `saved(name)` is told of new files, `prompted` asks for a word. */
-export function makeRun(element, { question, saved, prompted }) {
+/** `makeRun(element, { file, question, saved, prompted })`: `saved(name)` is told of new files, `prompted` asks for a word. */
+export function makeRun(element, { file: shownNow, question, saved, prompted }) {
   const subject = h("select", { "aria-label": "What to walk through" });
-  const begin = h("button", { type: "submit", class: "primary" }, "Simulate");
+  const begin = h("button", { type: "submit", class: "primary", disabled: true }, "Simulate");
   const form = h("form", { class: "bar" }, subject, begin);
   const undo = h("button", { type: "button", title: "Undo the last step", onclick: () => go(at - 1) }, "Undo");
   const redo = h("button", { type: "button", title: "Take it again", onclick: () => go(at + 1) }, "Redo");
@@ -26,14 +26,20 @@ export function makeRun(element, { question, saved, prompted }) {
     const [kind, name] = subject.value.split(" ");
     open(kind === "machine" ? { machine: name } : { system: name });
   });
+  subject.addEventListener("change", () => (shown = shownNow()));
 
   let shown = null; // the file whose systems are offered first
   let run = null; // what the server keeps: { id, run, system, … }
+  let opening = null; // the run that was asked for last
+  let taking = null; // the run in which a step is being taken
   let at = 0;
   let stepper = null;
   let diagrams = {};
 
-  const here = latest(30, (signal) => ask("move", { id: run.id, at }, signal), (x) => next.show(x, at), fail);
+  const here = latest(30, (signal) => ask("move", { id: run.id, at }, signal), (answer) => {
+    Object.assign(run, answer);
+    next.show(run);
+  }, fail);
 
   function fail(error) {
     told.textContent = error.message;
@@ -41,9 +47,12 @@ export function makeRun(element, { question, saved, prompted }) {
 
   /** A new run; `known` is a verdict whose run is walked along. */
   async function open(what, known = null, asked = question()) {
-    told.textContent = "";
+    const mine = (opening = {});
+    told.textContent = "starting …";
     try {
       const answer = await ask("start", { texts: asked.texts, documented: asked.documented, ...what, trace: known?.trace ?? null, at: known ? Math.min(1, known.trace.steps.length) : 0 });
+      if (opening !== mine) return;
+      told.textContent = "";
       if (known) Object.assign(answer.run, { title: known.shown, outcome: known.outcome, why: known.explanation, formula: known.formula });
       answer.documented = asked.documented;
       tools.hidden = false;
@@ -55,14 +64,14 @@ export function makeRun(element, { question, saved, prompted }) {
       if (answer.impossible) told.textContent = `It cannot begin as declared: ${answer.impossible}`;
       element.querySelector(known ? ".stepper" : ".next button")?.focus({ preventScroll: true });
     } catch (error) {
-      tools.hidden = false;
-      fail(error);
+      if (opening === mine) fail(error);
     }
   }
 
-  /** The diagrams come when they are drawn; the run does not wait for them. */
+  /** The diagrams come when they are drawn; the run does not wait for them. They wait while a button is held down. */
   async function draw(asked, { id, machines }) {
     const drawn = await Promise.all(machines.map((machine) => drawing(asked, machine)));
+    while (stage.matches(":active")) await new Promise(requestAnimationFrame);
     if (run.id !== id) return;
     diagrams = Object.fromEntries(drawn.filter(Boolean));
     const inside = stage.contains(document.activeElement) && !next.element.contains(document.activeElement);
@@ -82,40 +91,48 @@ export function makeRun(element, { question, saved, prompted }) {
   /** Shows the run anew: what is in `answer` is new, the rest is as it was. */
   function show(answer, place) {
     run = { ...run, ...answer };
-    at = -1;
+    let placed = false;
     const focused = next.focused();
     stepper?.destroy();
     const sequence = run.chart ? picture(run.chart) : null;
-    stepper = mountStepper(stage, run.run, { diagrams, sequence, links: false, onStep });
+    stepper = mountStepper(stage, run.run, { diagrams, sequence, links: false, onStep: (n) => placed && onStep(n) });
     stage.querySelector(".stepper-main").prepend(next.element);
     stepper.go(place);
-    if (at === -1) onStep(stepper.step);
+    placed = true;
+    onStep(stepper.step);
     if (focused >= 0) next.focus(focused);
     if (!run.chart && run.run.steps.length) told.textContent = "A run as long as this has no sequence diagram.";
   }
 
   function onStep(n) {
-    if (n === at) return;
     at = n;
     undo.disabled = at === 0;
     redo.disabled = at === run.run.steps.length;
     keep.disabled = false;
-    if (run.at === at && run.choices) next.show(run, at);
-    else here.soon();
+    if (run.at !== at) return here.soon();
+    here.stop();
+    next.show(run);
   }
 
   const go = (n) => stepper?.go(n);
 
+  /** One step at a time: what is shown is the run that the server keeps. */
   async function take(choice) {
+    const { id } = run;
+    if (taking === id) return;
+    taking = id;
     told.textContent = "";
     try {
-      const answer = await ask("take", { id: run.id, at, number: choice.number, text: choice.text });
+      const answer = await ask("take", { id, at, number: choice.number, text: choice.text });
+      if (run.id !== id) return;
       show(answer, answer.at);
       next.focus();
       const last = answer.run.steps.at(-1);
       if (last.fault) told.textContent = "This step fails: everything is as it was before.";
     } catch (error) {
-      fail(error);
+      if (run.id === id) fail(error);
+    } finally {
+      if (taking === id) taking = null;
     }
   }
 
@@ -150,6 +167,8 @@ export function makeRun(element, { question, saved, prompted }) {
       const before = file === shown ? subject.value : null;
       shown = file;
       const options = (kind, list) => list.map((x) => h("option", { value: `${kind} ${x}` }, x));
+      const all = [...systems.map((x) => `system ${x}`), ...machines.map((x) => `machine ${x}`)];
+      if (all.join("\n") === [...subject.options].map((x) => x.value).join("\n")) return;
       subject.replaceChildren(
         ...(systems.length ? [h("optgroup", { label: "Systems" }, options("system", systems))] : []),
         ...(machines.length ? [h("optgroup", { label: "A machine by itself" }, options("machine", machines))] : []),
@@ -175,7 +194,9 @@ function makeNext(take, explain) {
   why.addEventListener("submit", async (event) => {
     event.preventDefault();
     event.stopPropagation();
+    const asked = found;
     const told = await explain(why.elements[0].value).catch((error) => [error.message]);
+    if (asked !== found) return;
     because.replaceChildren(...told.map((x) => h("li", {}, coded(x))));
   });
   element.addEventListener("keydown", (event) => {
@@ -211,6 +232,7 @@ function makeNext(take, explain) {
   return {
     element,
     show(x) {
+      if (found === x.choices) return;
       found = x.choices;
       problem.hidden = x.problem === null;
       problem.textContent = x.problem ?? "";

@@ -6,17 +6,27 @@ import { choose } from "./dialog.js";
 export function makeTexts(editor, { told, changed }) {
   const open = new Map(); // name → { state, version, saved }
   let current = null;
+  let wanted = null; // the file that was asked for last, whose text may still be on its way
+  let saving = false;
+  const due = new Set(); // what is to be saved
 
   const entry = (name) => open.get(name);
   const textOf = (name) => (name === current ? editor.text() : entry(name).state.doc.toString());
   const isChanged = (name) => open.has(name) && textOf(name) !== entry(name).saved;
 
+  /** Shows a file, unless another is asked for before its text comes. */
   async function show(name) {
-    if (name === current) return;
+    wanted = name;
     if (!open.has(name)) {
-      const { text, version } = await ask("read", { name });
-      open.set(name, { state: editor.begin(text), version, saved: text });
+      try {
+        const { text, version } = await ask("read", { name });
+        if (!open.has(name)) open.set(name, { state: editor.begin(text), version, saved: text });
+      } catch (error) {
+        if (wanted === name) wanted = current;
+        throw error;
+      }
     }
+    if (wanted !== name || name === current) return;
     if (current) entry(current).state = editor.view.state;
     current = name;
     editor.show(entry(name).state);
@@ -27,32 +37,50 @@ export function makeTexts(editor, { told, changed }) {
   function take(now) {
     const mine = entry(now.name);
     Object.assign(mine, { version: now.version, saved: now.text });
+    told("");
     if (now.name === current) editor.replace(now.text);
     else mine.state = mine.state.update({ changes: { from: 0, to: mine.state.doc.length, insert: now.text } }).state;
     changed();
   }
 
+  /** One write at a time: of two at once, the second would take the first for somebody else's. */
   async function save() {
-    if (!current || !isChanged(current)) return;
-    const mine = entry(current);
-    const [name, text] = [current, editor.text()];
+    if (current && isChanged(current)) due.add(current);
+    if (saving) return;
+    saving = true;
+    try {
+      for (const name of due) {
+        due.delete(name);
+        if (!isChanged(name)) continue;
+        await write(name);
+        changed();
+      }
+    } finally {
+      saving = false;
+    }
+  }
+
+  async function write(name) {
+    const mine = entry(name);
+    const text = textOf(name);
     try {
       const { version } = await ask("write", { name, text, base: mine.version });
       Object.assign(mine, { version, saved: text });
       told("");
     } catch (error) {
-      if (error.status === 409) await settle(name, text, error.now);
-      else told(error.message);
+      if (error.status !== 409) told(error.message);
+      else if (error.now?.text === text) Object.assign(mine, { version: error.now.version, saved: text }); // it is there already
+      else await settle(name, error.now);
     }
-    changed();
   }
 
   /** Somebody else has written to the file meanwhile. Both texts are kept: the other one is an undo away. */
-  async function settle(name, text, now) {
+  async function settle(name, now) {
     if (now === null) {
       told(`${name} is gone from the disk, or cannot be read; the text here is not saved.`);
       return;
     }
+    due.delete(name); // however often it was asked for till now
     const answer = await choose({
       title: "The file has changed on disk",
       text: `Somebody has written to \`${name}\` since it was opened here. Nothing is lost whichever you take: Undo brings the other text back.`,
@@ -60,21 +88,31 @@ export function makeTexts(editor, { told, changed }) {
     });
     if (answer === "theirs") take(now);
     if (answer !== "mine") return;
-    const mine = entry(name);
+    const text = textOf(name);
     if (name === current) {
       editor.replace(now.text);
       editor.replace(text);
     }
-    Object.assign(mine, { version: now.version, saved: now.text });
-    await save();
+    Object.assign(entry(name), { version: now.version, saved: now.text });
+    due.add(name);
   }
 
-  /** What has changed on disk: taken over where nothing was typed, else told. */
-  async function compare(files) {
-    const behind = files.filter((x) => open.has(x.name) && entry(x.name).version !== x.version);
-    for (const { name } of behind) {
-      if (isChanged(name)) told(`${name} has changed on disk; saving will ask what to do.`);
-      else take(await ask("read", { name }));
+  const versions = () => new Map([...open].map(([name, x]) => [name, x.version]));
+
+  /**
+   * What has changed on disk: taken over where nothing was typed, else told. `before`: the versions when it was asked what
+   * there is. What was opened or saved here since, the next look tells.
+   */
+  async function compare(files, before) {
+    const same = (name) => !saving && open.has(name) && before.get(name) === entry(name).version;
+    for (const { name, version } of files) {
+      if (!same(name) || version === entry(name).version) continue;
+      if (isChanged(name)) {
+        told(`${name} has changed on disk; saving will ask what to do.`);
+        continue;
+      }
+      const now = await ask("read", { name });
+      if (same(name) && now.version !== entry(name).version && !isChanged(name)) take(now);
     }
   }
 
@@ -83,9 +121,12 @@ export function makeTexts(editor, { told, changed }) {
   });
 
   return {
-    show, save, compare, isChanged,
+    show, save, compare, isChanged, versions,
     get current() {
       return current;
+    },
+    get wanted() {
+      return wanted;
     },
     /** What was typed and is not on disk. */
     typed: () => Object.fromEntries([...open.keys()].filter(isChanged).map((name) => [name, textOf(name)])),

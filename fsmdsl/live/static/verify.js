@@ -4,11 +4,11 @@ import { coded, counted, h } from "./dom.js";
 
 const WORDS = { holds: "holds", violated: "violated", unknown: "unknown", "not checked": "not-checked" };
 
-/** `makeVerify(element, { question, walk })`: `walk(system, verdict, question)` steps through a run. */
-export function makeVerify(element, { question, walk }) {
+/** `makeVerify(element, { file, question, walk })`: `file()` is shown, `walk(system, verdict, question)` steps through a run. */
+export function makeVerify(element, { file: shownNow, question, walk }) {
   const system = h("select", { "aria-label": "System" });
   const seconds = h("input", { type: "number", min: "1", max: "3600", value: "60", "aria-label": "Seconds at most" });
-  const start = h("button", { type: "submit", class: "primary" }, "Verify");
+  const start = h("button", { type: "submit", class: "primary", disabled: true }, "Verify");
   const stop = h("button", { type: "button", disabled: true, onclick: () => running?.abort() }, "Cancel");
   const told = h("p", { class: "progress", role: "status" });
   const result = h("div", { class: "result" });
@@ -23,7 +23,7 @@ export function makeVerify(element, { question, walk }) {
   let running = null;
   let picked = null;
   let shown = null;
-  system.addEventListener("change", () => (picked = system.value));
+  system.addEventListener("change", () => ([shown, picked] = [shownNow(), system.value]));
 
   async function run() {
     if (!system.value || running) return;
@@ -47,7 +47,7 @@ export function makeVerify(element, { question, walk }) {
       told.textContent = error.name === "AbortError" ? "cancelled: nothing is decided" : error.message;
     } finally {
       running = null;
-      start.disabled = false;
+      start.disabled = !system.options.length;
       stop.disabled = true;
       element.removeAttribute("aria-busy");
     }
@@ -88,7 +88,7 @@ export function makeVerify(element, { question, walk }) {
     systems(file, own, others) {
       if (file !== shown) [shown, picked] = [file, own[0] ?? null];
       const listed = [...own, ...others];
-      system.replaceChildren(...listed.map((x) => h("option", { value: x }, x)));
+      if (listed.join() !== [...system.options].map((x) => x.value).join()) system.replaceChildren(...listed.map((x) => h("option", { value: x }, x)));
       if (listed.includes(picked)) system.value = picked;
       start.disabled = running !== null || !listed.length;
     },
