@@ -47,6 +47,22 @@ def main() -> None:
     metavar="SECONDS",
     help="A place that was given, or reserved, and is not asked for again for so long, is given back.",
 )
+@click.option(
+    "--lives",
+    is_flag=True,
+    help="Follow the life of each gang through the machines of all layers, at /v1/inspect/lives/.",
+)
+@click.option(
+    "--termination-delay",
+    type=click.FloatRange(min=0, min_open=True),
+    default=14_400.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --lives: for how long a gang may have fewer running pods than it must, before all have to be deleted.",
+)
+@click.option(
+    "--terminate", is_flag=True, help="With --lives: delete them then; otherwise, it is only said that somebody has to."
+)
 def serve(**options: Any) -> None:
     """Serves the scheduler-extender interface."""
     try:

@@ -1,6 +1,6 @@
 """Random systems, explored in every way there is, and compared: by the definition of the language, packed in plain
-Python, and packed in machine code with one, two and three workers, from the beginning or from somewhere on; and, by
-their verdicts, with symmetric sets reduced.
+Python, and packed in machine code, compiled well or in a hurry, with one, two and three workers, from the beginning or
+from somewhere on; and, by their verdicts, with symmetric sets reduced.
 
     python tests/campaign.py packed --seeds 0:5000
     python tests/campaign.py specs --seeds 0:2000 --compiled 4
@@ -220,6 +220,8 @@ def _compiled(
     for workers in (1, 2, 3):
         means = Means(compiled=True, workers=workers, symmetry=False)
         yield from _differing(f"{workers} workers", wanted, packed(model, system, limits, means))
+    means = Means(compiled="hastily", workers=random.choice([1, 2, 3]), once=True, symmetry=False)
+    yield from _differing("compiled in a hurry", wanted, packed(model, system, limits, means))
     late, means = random.randint(1, 50), Means(compiled=False, workers=random.choice([1, 2, 3]), symmetry=False)
     yield from _differing(f"late, at {late}", wanted, packed(model, system, limits, means, late))
 

@@ -223,17 +223,17 @@ def test_a_newer_request_replaces_the_one_before() -> None:
     desk = Desk()
     endless = DOOR.replace("0..9", "0..900000").replace("do opened = by.opened", "do opened = opened + 1")
     desk.open("x.fsm", endless.replace("[2]", "[6]"))
-    explorer.explore(desk.analysis("x.fsm"), states=None, seconds=3600)
+    explorer.explore(desk.documents("x.fsm"), states=None, seconds=3600)
     assert answers.get(timeout=60).systems == {}  # taken up
     desk.open("x.fsm", DOOR)
-    number = explorer.explore(desk.analysis("x.fsm"))
+    number = explorer.explore(desk.documents("x.fsm"))
     while not (found := answers.get(timeout=60)).done:
         assert found.request in (number - 1, number)
     assert (found.request, found.systems["x.One"].verdict) == (number, "holds")
     assert explorer._process is not None
     explorer._process.kill()
     explorer._process.wait()
-    number = explorer.explore(desk.analysis("x.fsm"), ("x.One",))
+    number = explorer.explore(desk.documents("x.fsm"), ("x.One",))
     while not (found := answers.get(timeout=60)).done:
         pass
     assert found.systems["x.One"].data["verdict"] == "holds"

@@ -8,6 +8,7 @@ import sys
 from array import array
 from collections.abc import Callable, Iterator
 from itertools import combinations
+from math import inf
 from pathlib import Path
 from random import Random
 
@@ -38,6 +39,7 @@ from fsmdsl.step.world import Message, Pending
 
 PLAIN = Means(compiled=False, symmetry=False)
 COMPILED = Means(compiled=True, workers=1, symmetry=False)
+HASTY = Means(compiled="hastily", workers=1, once=True, symmetry=False)
 
 needs_compiler = pytest.mark.skipif(native.missing() is not None, reason="needs the extra `fast`")
 
@@ -103,11 +105,12 @@ PEERS = [
 def test_hived_lite_has_the_states_that_others_count(
     size: tuple[int, int, int], states: int, transitions: int, depth: int | None
 ) -> None:
-    x = explored(hived_lite(*size), Means(compiled=None if states < 1000 else True, symmetry=False))
-    assert (x.states, x.transitions, x.complete, x.note) == (states, transitions, True, None)
-    assert depth is None or x.depth == depth
-    assert sum(x.levels) == states
-    assert x.violations == ()
+    for means in (Means(compiled=None if states < 1000 else True, symmetry=False), HASTY):
+        x = explored(hived_lite(*size), means)
+        assert (x.states, x.transitions, x.complete, x.note) == (states, transitions, True, None)
+        assert depth is None or x.depth == depth
+        assert sum(x.levels) == states
+        assert x.violations == ()
 
 
 @pytest.mark.parametrize(("needs", "cells", "literal", "repaired"), REFERENCE)
@@ -524,8 +527,50 @@ def test_a_limit_stops_at_the_same_place(workers: int, states: int) -> None:
     wanted = found(by_definition(model, system, limits))
     assert wanted["states"] == states
     assert (wanted["stopped"] is None) is (states == 812)
-    for means in (PLAIN, Means(compiled=True, workers=workers, symmetry=False)):
+    for how in (False, True, "hastily"):
+        means = Means(compiled=how, workers=workers, symmetry=False)
         assert differences(wanted, found(packed(model, system, limits, means))) == []
+
+
+@needs_compiler
+@pytest.mark.parametrize("once", [True, False])
+def test_what_outgrows_python_is_compiled_in_a_hurry(
+    once: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """At once where it was before; and nothing is kept of what is looked at only once."""
+    monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
+    monkeypatch.setattr(packed_search, "LOADING", 0)
+    monkeypatch.setattr(packed_search, "IN_A_HURRY", (0, 0))
+    monkeypatch.setattr(packed_search, "IN_USE", (inf, inf))
+    native._of_everyone.cache_clear()
+    wanted = found(found_by(PLAIN))
+    search = found_by(Means(workers=1, once=once, symmetry=False))
+    assert isinstance(search.engine, Compiled)
+    assert differences(wanted, found(search)) == []
+    assert search._compilation is None
+    assert {x.name[64:] for x in tmp_path.iterdir()} == (set() if once else {".hasty.obj"})
+    monkeypatch.setattr(packed_search, "IN_A_HURRY", (inf, inf))
+    search = found_by(Means(workers=1, symmetry=False))
+    assert isinstance(search.engine, Plain if once else Compiled)
+
+
+@needs_compiler
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_is_compiled_well_takes_over(workers: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """And stays in the cache in the place of what was compiled in a hurry."""
+    done = native.Compilation.done
+    monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
+    monkeypatch.setattr(packed_search, "LOADING", 0)
+    monkeypatch.setattr(packed_search, "IN_A_HURRY", (0, 0))
+    monkeypatch.setattr(packed_search, "IN_USE", (0, 0))
+    monkeypatch.setattr(native.Compilation, "done", lambda self: done(self, wait=True))
+    native._of_everyone.cache_clear()
+    wanted = found(found_by(PLAIN))
+    with narrow(64, 6):
+        search = found_by(Means(workers=workers, symmetry=False))
+    assert search._well
+    assert differences(wanted, found(search)) == []
+    assert [x.name[64:] for x in tmp_path.iterdir()] == [".obj", ".obj"]
 
 
 def test_memory_is_zero_and_is_given_back() -> None:
@@ -664,6 +709,17 @@ def test_a_compiler_that_dies(compiler: str, why: str, monkeypatch: pytest.Monke
 
 
 @needs_compiler
+def test_code_that_cannot_be_made_in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(lowered: object, *, kept: bool) -> dict[str, native.Function]:
+        raise RuntimeError("no such instruction")
+
+    monkeypatch.setattr(packed_search, "hastily", broken)
+    search = packed(compiled(SMALL), only_system(compiled(SMALL)), Limits(), HASTY)
+    assert isinstance(search.engine, Plain)
+    assert (search.states, search.note) == (37, "compiled code cannot be used: no such instruction")
+
+
+@needs_compiler
 def test_code_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(path: Path, wanted: object) -> dict[str, native.Function]:
         raise RuntimeError(f"{path.suffix} is not for this machine")
@@ -702,7 +758,7 @@ def raised() -> None:
 
 
 @pytest.mark.parametrize("how", [pressed, raised])
-@pytest.mark.parametrize("means", [PLAIN, pytest.param(COMPILED, marks=needs_compiler)])
+@pytest.mark.parametrize("means", [PLAIN, *(pytest.param(x, marks=needs_compiler) for x in (COMPILED, HASTY))])
 @pytest.mark.usefixtures("talkative")
 def test_an_interruption_keeps_what_was_found(means: Means, how: Callable[[], None]) -> None:
     before = signal.getsignal(signal.SIGINT)
@@ -739,7 +795,7 @@ def test_an_interruption_in_the_middle_of_a_state() -> None:
     assert list(graph.offsets[: graph.expanded + 1]) == list(whole.graph().offsets[: graph.expanded + 1])  # type: ignore[index]
 
 
-@pytest.mark.parametrize("means", [PLAIN, pytest.param(COMPILED, marks=needs_compiler)])
+@pytest.mark.parametrize("means", [PLAIN, *(pytest.param(x, marks=needs_compiler) for x in (COMPILED, HASTY))])
 def test_memory_that_is_used_up_stops_the_search(means: Means) -> None:
     x = explored(LARGE, means, Limits(memory=4_000_000))
     assert x.stopped is not None

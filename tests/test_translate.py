@@ -1,16 +1,14 @@
-"""Functions of whole numbers do the same in machine code as in Python."""
+"""Functions of whole numbers do the same in machine code as in Python, whether compiled well or in a hurry."""
 
 from __future__ import annotations
 
 import ctypes
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsmdsl.explore.packed.native import _load
+from fsmdsl.explore.packed.native import _loaded
 from fsmdsl.explore.packed.translate import translated
 
 pytest.importorskip("llvmlite")
@@ -28,14 +26,14 @@ def both(text: str, kinds: str, *given: int | list[int], numbers: dict[str, int]
     function = namespace["f"]
     assert callable(function)
     expected = int(function(*lists))
-    native = [(KINDS[k] * len(x))(*x) if isinstance(x, list) else x for k, x in zip(kinds, given, strict=True)]
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "f.obj")
-        path.write_bytes(compiled(translated([text], numbers or {}, {"f": kinds})))
-        loaded = _load(path, {"f": kinds})["f"]
-        found = loaded(*(ctypes.addressof(x) if isinstance(x, ctypes.Array) else x for x in native))
-    assert found == expected
-    assert [list(x) for x in native if isinstance(x, ctypes.Array)] == [x for x in lists if isinstance(x, list)]
+    for hurry in (True, False):
+        code = compiled(translated([text], numbers or {}, {"f": kinds}), hurry=hurry)
+        native = [(KINDS[k] * len(x))(*x) if isinstance(x, list) else x for k, x in zip(kinds, given, strict=True)]
+        found = _loaded(code, {"f": kinds})["f"](
+            *(ctypes.addressof(x) if isinstance(x, ctypes.Array) else x for x in native)
+        )
+        assert found == expected
+        assert [list(x) for x in native if isinstance(x, ctypes.Array)] == [x for x in lists if isinstance(x, list)]
     return expected
 
 
@@ -97,6 +95,49 @@ def f(a, b, n):
 """
     both(text, "qqi", [1, 2, 3, 4], [10, 20, 30, 40], 4)
     both(text, "qqi", [1, 2, 3], [10, 20, 30], 3)
+
+
+def test_what_is_one_instruction() -> None:
+    text = """
+def f(a, b, x):
+    for i in range(4):
+        b[i] = a[i]
+    for j in range(3):
+        a[j] = a[j]
+    return ones(x) * 1000000 + lowest(x) * 10000 + i * 100 + j * 10 + ones(lowest(b[2]))
+
+def ones(x):
+    n = 0
+    while x:
+        x &= x - 1
+        n += 1
+    return n
+
+def lowest(x):
+    return ones((x & -x) - 1)
+"""
+    for x in (1, 40, 1 << 61, (1 << 62) - 1, 0x2A << 20):
+        both(text, "qqi", [5, 6, 1 << 7, -8, 9], [0] * 5, x)
+    assert both(text, "qqi", [5, 6, 1 << 7, -8, 9], [0] * 5, 0b101000) == 2_030_323
+
+
+def test_what_is_not_quite_a_copy() -> None:
+    """Other bounds, other places, numbers of another size, the same array."""
+    text = """
+def f(a, b, c, n):
+    for i in range(n):
+        b[i] = a[i]
+    for i in range(1, 3):
+        b[i] = a[i] + 1
+    for i in range(3):
+        c[i] = a[i]
+    for i in range(3):
+        a[i + 1] = a[i]
+    for i in range(0):
+        b[i] = c[i]
+    return i
+"""
+    assert both(text, "qqui", [5, 6, 7, 8], [0] * 4, [1] * 4, 4) == 2
 
 
 def test_small_numbers_have_no_sign_and_wrap_around() -> None:

@@ -4,6 +4,9 @@ A file of 2,000 lines is made of copies of the specs in `specs/grove`; `fsm lsp`
 an editor does. For each kind of edit: the time from sending it until the diagnostics that it changes have come, and the
 processor time that the server has spent on it, which other work on the machine does not lengthen. The same edits are
 also read from scratch, as `fsm check` would, in this process: that is the peer.
+
+Verdicts are timed in such a file with three more systems, of 10^3, 10^4 and 10^5 states: copies of the reference model,
+each with machines of its own, of which an edit touches a transition.
 """
 
 from __future__ import annotations
@@ -14,15 +17,17 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
-from time import perf_counter, process_time
+from time import perf_counter, process_time, sleep
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from editor import Editor  # noqa: E402
+from editor import WISHES, Editor  # noqa: E402
+from hived_lite import hived_lite  # noqa: E402
 
 from fsmdsl.checks import check  # noqa: E402
 from fsmdsl.editing import Desk  # noqa: E402
@@ -32,7 +37,9 @@ from fsmdsl.source import Source  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "editing.json"
 LINES = 2_000
-TIMES = 8
+TIMES = 5
+PAUSE = 4.0
+"""Seconds from one edit to the next where verdicts are timed by size: what follows the verdict has ended by then."""
 
 DECLARED = re.compile(r"(?m)^(?:machine|system|enum|let|opaque|channel|scenario) (\w+)")
 
@@ -40,15 +47,18 @@ DECLARED = re.compile(r"(?m)^(?:machine|system|enum|let|opaque|channel|scenario)
 def text_of(lines: int) -> str:
     """Copies of a spec, each with names of its own, until there are so many lines."""
     spec = (ROOT / "specs" / "grove" / "grove.fsm").read_text("utf-8")
-    names = sorted(set(DECLARED.findall(spec)), key=len, reverse=True)
-    named = re.compile(rf"\b({'|'.join(names)})\b")
-    body = re.sub(r"(?m)^(module|import|source) .*$", "", spec)
     text, copy = "module made\n", 0
     while text.count("\n") < lines:
-        suffix = f"_{copy}"
-        text += named.sub(lambda found: found[1] + suffix, body)  # noqa: B023  # used at once
+        text += renamed(spec, f"_{copy}")
         copy += 1
     return text
+
+
+def renamed(spec: str, suffix: str) -> str:
+    """What a spec declares, under other names."""
+    names = sorted(set(DECLARED.findall(spec)), key=len, reverse=True)
+    named = re.compile(rf"\b({'|'.join(names)})\b")
+    return named.sub(lambda found: found[1] + suffix, re.sub(r"(?m)^(module|import|source) .*$", "", spec))
 
 
 EDITS: dict[str, tuple[str, str, str]] = {
@@ -58,6 +68,15 @@ EDITS: dict[str, tuple[str, str, str]] = {
     "a state that nothing leads to": ("            state Binding ", "    state Lost   state Binding ", "FSM201"),
 }
 """Kinds of edits: what is replaced in the middle of the file, by what, and the rule that is broken then."""
+
+SIZES = {"10^3": (3, 4, 2), "10^4": (3, 6, 2), "10^5": (3, 8, 2)}
+"""Groups, cells, and cells for each group: 812, 11,918 and 96,216 states."""
+
+TOUCHED = {
+    "holds": ("c in {Free, Reserved}\n", "c in {Free, Reserved} and 0 < N\n"),
+    "violated": ("on pod_deleted  do user = none", "on pod_deleted  when 0 < N"),
+}
+"""What is replaced in a transition, by what (`N` is another number each time), and the verdict then."""
 
 
 def main() -> None:
@@ -105,6 +124,8 @@ def measured(folder: Path, text: str) -> dict[str, Any]:
     e.end()
     assert e.log == "", e.log
     results["verdicts"] = verdicts(folder, uri, text)
+    sized = text + "".join(renamed(hived_lite(*size), f"_of_{n}") for n, size in enumerate(SIZES.values()))
+    results["verdicts by size"] = verdicts_by_size(folder, uri, sized)
     return results
 
 
@@ -160,6 +181,62 @@ def verdicts(folder: Path, uri: str, text: str) -> dict[str, Any]:
     e.end()
     assert e.log == "", e.log
     return {"systems of the file": systems, "an invariant that an edit breaks": told(spans)}
+
+
+def verdicts_by_size(folder: Path, uri: str, text: str) -> dict[str, Any]:
+    """Until the verdict is there after an edit of a transition: that all holds, or what is violated, marked."""
+    workspace: Any = WISHES["workspace"]
+    workspace["codeLens"] = {"refreshSupport": True}
+    e = Editor([sys.executable, "-m", "fsmdsl", "lsp"], folder / "log3.txt")
+    e.begin([folder])
+    e.open(uri, text)
+    told_of(e, len(re.findall(r"(?m)^system ", text)), uri)
+    results: dict[str, Any] = {"lines": text.count("\n")}
+    for n, size in enumerate(SIZES):
+        for verdict, (old, new) in TOUCHED.items():
+            place = text.index(old, text.index(f"machine Cell_of_{n} "))
+            spans = []
+            for number in range(1, TIMES + 1):
+                sleep(PAUSE)
+                e.ask("textDocument/codeLens", e.whole(uri))
+                edited = text[:place] + new.replace("N", str(number)) + text[place + len(old) :]
+                spans.append(judged(e, uri, edited, verdict))
+                change(e, uri, text)
+                e.settled(uri, has("FSM301", False))
+            results[f"{size} states, {verdict}"] = told(spans)
+    e.end()
+    return results
+
+
+def told_of(e: Editor, systems: int, uri: str) -> None:
+    """Wait for the verdicts on so many systems."""
+    found = 0
+    while found < systems:
+        lenses = e.ask("textDocument/codeLens", e.whole(uri))
+        found = sum(bool(re.match("(holds|violated|bounded): ", x["command"]["title"])) for x in lenses)
+
+
+def judged(e: Editor, uri: str, text: str, verdict: str) -> tuple[float, float]:
+    """As `timed`, with the processor time of the process that explores, too."""
+    e.messages.clear()
+    spent, begun = sum(map(processor, family(e.process.pid))), perf_counter()
+    change(e, uri, text)
+    if verdict == "violated":
+        e.settled(uri, has("FSM301", True))
+    else:
+        # The first that there is to ask about again is the verdict.
+        e.until(lambda: any(x["method"] == "workspace/codeLens/refresh" for x in e.messages))
+    return perf_counter() - begun, sum(map(processor, family(e.process.pid))) - spent
+
+
+def family(pid: int) -> list[int]:
+    """A process and those that it has started."""
+    found = [pid]
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(path.read_text("ascii").rpartition(")")[2].split()[1]) == pid:
+                found.append(int(path.parent.name))
+    return found
 
 
 def from_scratch(text: str, texts: tuple[str, str]) -> dict[str, float]:

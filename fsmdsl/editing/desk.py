@@ -87,8 +87,7 @@ class Desk:
 
     def analysis(self, path: str) -> Analysis:
         """A file and all that belong together with it, as they stand. The same object as long as nothing changes."""
-        together = self._together(path)
-        documents = {p: d for p in sorted(together) if (d := self.document(p)) is not None}
+        documents = self.documents(path)
         key = frozenset(documents)
         memory, last = self._memories.get(key, (Memory(), None))
         if last is not None and _same(last.documents, documents):
@@ -96,6 +95,10 @@ class Desk:
         found = analyse(documents, memory, self._earlier(last, documents))
         self._memories[key] = memory, found
         return found
+
+    def documents(self, path: str) -> Mapping[str, Document]:
+        """A file and all that belong together with it, by path."""
+        return {p: d for p in sorted(self._together(path)) if (d := self.document(p)) is not None}
 
     def _earlier(self, last: Analysis | None, documents: Mapping[str, Document]) -> m.Model | None:
         if last is not None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from threading import Condition, Thread
 
-from fsmdsl.editing.analysis import Analysis
+from fsmdsl.editing.document import Document
 from fsmdsl.editing.findings import Findings, Request
 
 PATIENCE = 5.0
@@ -38,7 +38,7 @@ class Explorer:
 
     def explore(
         self,
-        analysis: Analysis,
+        documents: Mapping[str, Document],
         systems: tuple[str, ...] | None = None,
         *,
         states: int | None = None,
@@ -46,7 +46,7 @@ class Explorer:
         counted: float = 0.0,
     ) -> int:
         """Explore systems (by qualified name; None: all) of files as they stand. The number of the request."""
-        texts = {path: d.source.text for path, d in analysis.documents.items()}
+        texts = {path: d.source.text for path, d in documents.items()}
         with self._changed:
             self._number += 1
             self._wanted = Request(self._number, tuple(texts), texts, systems, states, seconds, counted)

@@ -1,8 +1,8 @@
 """The process that explores what is being edited: `python -m fsmdsl.editing.worker`, requests in, findings out.
 
 It keeps the texts and what was found; a system is explored again only when its own text or that of one of its machines
-was read again. A newer request ends the work on the one before it, between two systems or when a search reports
-progress.
+was read again. A newer request ends the work on the one before it, whatever that is at. First comes what an edit may
+have broken, for all systems; then how to show it simply, and how often transitions are followed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import gc
 import os
 import pickle
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import is_
 from queue import SimpleQueue
@@ -34,8 +34,8 @@ from fsmdsl.resolve import Memory
 from fsmdsl.source import Source
 from fsmdsl.step import EventStep, Followed, Sent, Universe, enabled, fire, initial
 
-SIMPLER = Budget(5_000, 0.5)
-"""How far to look for a simpler run than the shortest."""
+SIMPLER = 5_000, 0.5
+"""How far to look for a simpler run than the shortest: worlds, seconds."""
 
 
 class SupersededError(Exception):
@@ -94,42 +94,51 @@ class Worker:
         self._kept = {name: k for name, k in self._kept.items() if name in model.systems}
         chosen = [x for x in model.systems.values() if request.systems is None or x.qualified in request.systems]
         limits = Limits(request.states, request.seconds)
-        chosen.sort(key=lambda x: self._expected(x, model, limits))
-        found: dict[str, _Kept] = {}
+        found = {x.qualified: kept for x in chosen if (kept := self._still(x, model, limits)) is not None}
+        touched = [x for x in chosen if x.qualified not in found]
+        touched.sort(key=self._seconds)
+        for system in touched:
+            found[system.qualified] = self._explored(model, system, limits)
+            self._send(self._findings(request, model, found, done=False))
         for system in chosen:
-            for kept in self._explored(model, system, limits):
-                found[system.qualified] = self._kept[system.qualified] = kept
+            if not found[system.qualified].simple:
+                found[system.qualified] = self._simpler(model, found[system.qualified])
                 self._send(self._findings(request, model, found, done=False))
         if request.counted:
             self._count(model, found, request.counted)
         self._send(self._findings(request, model, found, done=True))
 
-    def _expected(self, system: m.System, model: m.Model, limits: Limits) -> tuple[bool, float]:
-        """What takes least time first: what is known, then as it was the last time."""
+    def _still(self, system: m.System, model: m.Model, limits: Limits) -> _Kept | None:
+        """What is known of a system, if nothing was touched that it is made of."""
         kept = self._kept.get(system.qualified)
-        again = kept is None or kept.limits != limits or not kept.slice.same(slice_of(model, system))
-        return again, 0.0 if kept is None else kept.exploration.seconds
+        same = kept is not None and kept.limits == limits and kept.slice.same(slice_of(model, system))
+        return kept if same else None
 
-    def _explored(self, model: m.Model, system: m.System, limits: Limits) -> Iterator[_Kept]:
-        """What is found, and where something is violated, the same once more with the simplest runs."""
-        parts = slice_of(model, system)
+    def _seconds(self, system: m.System) -> float:
+        """How long it took the last time."""
         kept = self._kept.get(system.qualified)
-        if kept is None or kept.limits != limits or not kept.slice.same(parts):
-            self._still_wanted()
-            x = explore(model, system, limits, self._progress, Means(workers=1))
-            kept = _Kept(parts, limits, x, _told(model, x), simple=not x.violations)
-        yield kept
-        if not kept.simple:
-            self._still_wanted()
-            x = simplest(kept.exploration, model, SIMPLER)
-            yield _Kept(parts, limits, x, _told(model, x), simple=True)
+        return 0.0 if kept is None else kept.exploration.seconds
+
+    def _explored(self, model: m.Model, system: m.System, limits: Limits) -> _Kept:
+        """What is found."""
+        self._still_wanted()
+        x = explore(model, system, limits, self._progress, Means(workers=1, once=True))
+        kept = _Kept(slice_of(model, system), limits, x, _told(model, x), simple=not x.violations)
+        self._kept[system.qualified] = kept
+        return kept
+
+    def _simpler(self, model: m.Model, kept: _Kept) -> _Kept:
+        """The same once more, with the simplest runs to what is violated."""
+        x = simplest(kept.exploration, model, Budget(*SIMPLER, self._still_wanted))
+        made = replace(kept, exploration=x, told=_told(model, x), simple=True)
+        self._kept[x.system.qualified] = made
+        return made
 
     def _count(self, model: m.Model, found: dict[str, _Kept], seconds: float) -> None:
         """Count how often each transition is followed, in those systems for which that is quickly done."""
         for name, kept in found.items():
             if None in kept.told.followed.values() and kept.exploration.complete:
-                self._still_wanted()
-                counts = _counted(Universe(model, kept.exploration.system), seconds)
+                counts = _counted(Universe(model, kept.exploration.system), seconds, self._still_wanted)
                 if counts is not None:
                     followed = {key: counts.get(key, 0) for key in kept.told.followed}
                     told = replace(kept.told, followed=followed)
@@ -189,13 +198,14 @@ def _followed(model: m.Model, x: Exploration) -> dict[tuple[str, int], int | Non
     return {key: 0 if key in never else None for key in keys} if x.complete else {}
 
 
-def _counted(universe: Universe, seconds: float) -> dict[tuple[str, int], int] | None:
+def _counted(universe: Universe, seconds: float, watch: Callable[[], None]) -> dict[tuple[str, int], int] | None:
     """In how many steps of all states each transition is followed; None where finding out takes too long."""
     begun, instances = perf_counter(), universe.system.instances
     first = initial(universe)
     seen, waiting = {first}, [first]
     counts: dict[tuple[str, int], int] = {}
     while waiting:
+        watch()
         world = waiting.pop()
         for step in enabled(universe, world):
             result = fire(universe, world, step)

@@ -42,6 +42,8 @@ class Budget:
 
     worlds: int = 20_000
     seconds: float = 2.0
+    watch: Callable[[], None] = lambda: None
+    """Called now and then; what it raises ends the search."""
 
 
 class Cost(NamedTuple):
@@ -156,6 +158,7 @@ class _Search:
         begun = perf_counter()
         try:
             while self.waiting and self.open:
+                self.budget.watch()
                 if len(self.worlds) > self.budget.worlds or perf_counter() - begun > self.budget.seconds:
                     return False
                 spent, _, node = heappop(self.waiting)

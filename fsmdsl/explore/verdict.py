@@ -31,8 +31,11 @@ class Means:
 
     workers: int | None = None
     """Threads of a compiled search; else as many as there are processors."""
-    compiled: bool | None = None
-    """Machine code from the beginning, or never; else when plain Python has been outgrown."""
+    compiled: Literal["hastily"] | bool | None = None
+    """Machine code from the beginning (compiled hastily, or well: True), or never (False); else, when plain Python has
+    been outgrown, what was compiled hastily, and in time what was compiled well."""
+    once: bool = False
+    """The system will soon be another: nothing is kept, and only what takes long is compiled well."""
     symmetry: bool = True
     """Count worlds once that differ only in which instance of a symmetric set is which."""
 

@@ -11,6 +11,7 @@ from lsprotocol import types as t
 from pygls.lsp.server import LanguageServer
 
 from fsmdsl import model as m
+from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.editing import Analysis, Desk, Document
 from fsmdsl.editing.document import placed
@@ -73,6 +74,8 @@ class State:
         self._commands = Explorer(self._from_commands)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: dict[int, Command] = {}
+        self._refreshed = 0
+        """The last request of which the lenses have shown something."""
 
     # Texts -----------------------------------------------------------------------------------------------------------
 
@@ -156,10 +159,11 @@ class State:
         done: set[str] = set()
         for path in sorted(due):
             if path not in done and self.desk.document(path) is not None:
+                number = self._explore(path)  # which takes time of another processor
                 analysis = self.desk.analysis(path)
                 done |= analysis.documents.keys()
                 self.publish(analysis)
-                self._explore(analysis)
+                self._explored = None if number is None else (number, analysis)
 
     def publish(self, analysis: Analysis) -> None:
         """Tell the client what is wrong in files, where that has changed since it was told."""
@@ -202,12 +206,16 @@ class State:
 
     # Exploring -------------------------------------------------------------------------------------------------------
 
-    def _explore(self, analysis: Analysis) -> None:
-        if self.settings.explore and analysis.model is not None and analysis.model.systems:
-            number = self._explorer.explore(
-                analysis, states=QUICK_STATES, seconds=QUICK_SECONDS, counted=COUNTING_SECONDS
-            )
-            self._explored = number, analysis
+    def _explore(self, path: str) -> int | None:
+        """Have the systems explored of all that belong together with a file, where there are any and they can be read.
+        The number of the request."""
+        documents = self.desk.documents(path)
+        members = (x for d in documents.values() for x in d.module.members)
+        if not self.settings.explore or any(d.broken for d in documents.values()):
+            return None
+        if not any(isinstance(x, s.SystemDecl) for x in members):
+            return None
+        return self._explorer.explore(documents, states=QUICK_STATES, seconds=QUICK_SECONDS, counted=COUNTING_SECONDS)
 
     def _from_explorer(self, findings: Findings) -> None:
         if self._loop is not None and not self._loop.is_closed():
@@ -228,7 +236,8 @@ class State:
         systems = findings.systems if findings.done else {**before.systems, **findings.systems}
         self._known[frozenset(analysis.documents)] = Known(systems, analysis.model.machines, marks)
         self.publish(analysis)
-        if findings.done:
+        if findings.done or self._refreshed != findings.request or systems != before.systems:
+            self._refreshed = findings.request
             self._refresh_lenses()
 
     def _refresh_lenses(self) -> None:
@@ -242,7 +251,7 @@ class State:
         for other in self._waiting.values():
             other.cancel()
         future: Command = self._loop.create_future()
-        number = self._commands.explore(analysis, (system,))
+        number = self._commands.explore(analysis.documents, (system,))
         self._waiting = {number: future}
         return await future
 

@@ -129,6 +129,8 @@ class GangActions:
         life = pod_gang.life
         sizes = life.registry.sizes
         placed = [slot for slot in life.slots if slot.held]
+        if not placed:
+            return
         nodes = {slot.node for slot in placed}
         largest = max(sizes.get(node, 1) for node in nodes)
         life.score = -(-sum(len(slot.leaf_cells) for slot in placed) // largest) / len(nodes)

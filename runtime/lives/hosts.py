@@ -51,10 +51,10 @@ class Host:
             registry.allocator.node_bad(self.name)
 
 
-def make(registry: Registry, name: str) -> Host:
+def make(registry: Registry, name: str, *, cordoned: bool = False) -> Host:
     """A node that nothing has been heard of before."""
     system = System(registry.timers)
-    shim = HostShim(system, registry.actions.host)
+    shim = HostShim(system, registry.actions.host, schedulable=not cordoned)
     node = HostNode(system, registry.actions.node, partition=registry.queues.partition.machine)
     host = shim.host = node.host = Host(name, registry, system, shim, node)
     return host

@@ -19,12 +19,17 @@ COMPLETES = (ApplicationState.ACCEPTED, ApplicationState.STARTING, ApplicationSt
 
 
 def ask(slot: Slot) -> None:
+    """A pod is made for a place of the gang."""
+    fill(slot, Pod(f"{slot.name}.{slot.generation + 1}", slot.name, slot.spec))
+
+
+def fill(slot: Slot, pod: Pod) -> None:
     """A pod for a place of the gang: it is there, and wants to be placed."""
     life = slot.life
     slot.generation += 1
-    slot.pod = Pod(f"{slot.name}.{slot.generation}", slot.name, slot.spec)
+    slot.pod = pod
     slot.failures, slot.started, slot.claims = 0, None, False
-    life.registry.pods[slot.pod.uid] = slot
+    life.registry.pods[pod.uid] = slot
     task = slot.task = PodTask(life.yunikorn, life.registry.actions.task, app=life.shim)
     task.slot = slot
     life.tried = -1
@@ -99,7 +104,7 @@ def settle(life: Life) -> None:
             fault(slot, dead=slot.part is None or slot.part.files is None)
         else:
             break
-    _rest(life)
+    rest(life)
 
 
 def _follow(slot: Slot, source: State, target: State) -> None:
@@ -204,7 +209,7 @@ def release_allocation(task: PodTask) -> None:
 # The end
 
 
-def _rest(life: Life) -> None:
+def rest(life: Life) -> None:
     """Nothing is asked for, and nothing held: the application is about to complete, or has failed."""
     if life.over and life.work.state is not SliceState.GONE:
         life.work.delete()

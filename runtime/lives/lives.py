@@ -16,12 +16,12 @@ from runtime.lives import hosts, records, status
 from runtime.lives.actions import actions
 from runtime.lives.bringing import answer, at_work, awaited, died, outstanding
 from runtime.lives.keys import MADE, host_key, queue_key
-from runtime.lives.leaving import end, fail, fault, finish, go_on, lose
+from runtime.lives.leaving import end, fail, fault, finish, go_on, lose, settle
 from runtime.lives.life import Life, Slot
 from runtime.lives.orders import Act, Order
 from runtime.lives.placing import Outcome, attempt, in_order
 from runtime.lives.queues import Queues
-from runtime.lives.registry import Allocating, Registry
+from runtime.lives.registry import Allocating, Registry, sizes
 from runtime.lives.steps import Steps
 from runtime.lives.submission import ApplicationSpec, Settings
 from runtime.lives.timers import Timers
@@ -53,7 +53,7 @@ class Lives:
     def __init__(self, allocator: Allocating, settings: Settings | None = None, now: float = 0.0) -> None:
         timers, bound = Timers(now), actions()
         queues = Queues(list(allocator.configuration.tenants), bound.queue, timers)
-        self.registry = Registry(allocator, settings or Settings(), timers, bound, queues, _sizes(allocator))
+        self.registry = Registry(allocator, settings or Settings(), timers, bound, queues, sizes(allocator), settle)
         self._steps = Steps(self.registry)
         if isinstance(allocator, DurableAllocator):
             self._restore(allocator)
@@ -306,11 +306,7 @@ class Lives:
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where a machine is not as it always must be."""
-        self.registry.queues.system.check_invariants()
-        for host in self.registry.hosts.values():
-            host.system.check_invariants()
-        for life in self.registry.lives.values():
-            life.check_invariants()
+        self.registry.check_invariants()
 
     @property
     def broken(self) -> bool:
@@ -336,11 +332,6 @@ class Lives:
         self.registry.note(queue_key(name))
         self.registry.freed += 1
         return queue
-
-
-def _sizes(allocator: Allocating) -> dict[str, int]:
-    nodes = allocator.cluster.nodes.items()
-    return {name: sum(1 for cell in cells for _ in cell.devices()) for name, cells in nodes}
 
 
 def _order(what: str, event: Any) -> None:

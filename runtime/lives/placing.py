@@ -72,11 +72,11 @@ def _guaranteed(life: Life, slots: list[Slot], outcome: Outcome) -> str:
             break
         seats.append((slot, answer.info))
     for slot, info in seats:
-        _hold(slot, info)
+        hold(slot, info)
     for slot, _ in seats:
         slot.place.place()
     life.gang.permit()
-    _start(life, seats, outcome)
+    outcome.bound |= start(life, seats)
     return ""
 
 
@@ -85,10 +85,10 @@ def _single(slot: Slot, outcome: Outcome) -> str:
     answer = _answer(slot, outcome)
     if isinstance(answer, str):
         return answer
-    _hold(slot, answer.info)
+    hold(slot, answer.info)
     slot.place.place()
     slot.place.permit()
-    _start(slot.life, [(slot, answer.info)], outcome)
+    outcome.bound |= start(slot.life, [(slot, answer.info)])
     return ""
 
 
@@ -102,7 +102,7 @@ def _seats(slots: list[Slot], info: BindInfo) -> list[tuple[Slot, BindInfo]]:
     return seats
 
 
-def _hold(slot: Slot, info: BindInfo) -> None:
+def hold(slot: Slot, info: BindInfo) -> None:
     """The allocator holds leaf cells for a pod from now on."""
     life, registry = slot.life, slot.life.registry
     assert slot.pod is not None, "it was asked for"
@@ -113,15 +113,15 @@ def _hold(slot: Slot, info: BindInfo) -> None:
     registry.queues.get(life.spec.queue).used += len(info.leaf_cells)
 
 
-def _start(life: Life, seats: list[tuple[Slot, BindInfo]], outcome: Outcome) -> None:
-    """The nodes are told of what was decided."""
+def start(life: Life, seats: list[tuple[Slot, BindInfo]]) -> dict[str, str]:
+    """The nodes are told of what was decided; answers the node of each pod, by uid."""
     if life.work.state is SliceState.REGISTER:
         life.work.set_state(SetState.START)
-    for slot, info in seats:
+    for slot, _ in seats:
         assert slot.task is not None, "it was asked for"
-        outcome.bound[slot.uid] = info.node
         life.core.run()
         slot.task.task_allocated()
+    return {slot.uid: info.node for slot, info in seats}
 
 
 # What the allocator says

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -81,6 +81,8 @@ class Registry:
     queues: Queues
     sizes: dict[str, int]
     """By node that is configured: how many leaf cells it has."""
+    settle: Callable[[Life], None]
+    """Does what the latest moves of a gang call for."""
     hosts: dict[str, Host] = field(default_factory=dict)
     lives: dict[str, Life] = field(default_factory=dict)
     past: dict[str, Life] = field(default_factory=dict)
@@ -103,7 +105,21 @@ class Registry:
         if self.journaled:
             self.changed.update(keys)
 
+    def check_invariants(self) -> None:
+        """Raises `InvariantBroken` where a machine is not as it always must be."""
+        self.queues.system.check_invariants()
+        for host in self.hosts.values():
+            host.system.check_invariants()
+        for life in self.lives.values():
+            life.check_invariants()
+
     def order(self, slot: Slot, act: Act) -> None:
         """The agent of its node is to do something with a pod."""
         if not self.settings.prompt:
             self.orders.append(Order(act, slot.uid, slot.node, slot.leaf_cells))
+
+
+def sizes(allocator: Allocating) -> dict[str, int]:
+    """By node that is configured: how many leaf cells it has."""
+    nodes = allocator.cluster.nodes.items()
+    return {name: sum(1 for cell in cells for _ in cell.devices()) for name, cells in nodes}

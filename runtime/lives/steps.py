@@ -8,7 +8,6 @@ from types import TracebackType
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.lives.keys import life_key
-from runtime.lives.leaving import settle
 from runtime.lives.life import Life
 from runtime.lives.registry import Registry
 
@@ -81,7 +80,7 @@ class Steps:
         while registry.dirty:
             life, _ = registry.dirty.popitem()
             if life.slots:
-                settle(life)
+                registry.settle(life)
                 _count(life)
                 registry.dirty.pop(life, None)
             registry.note(life_key(life.name))

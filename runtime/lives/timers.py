@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
+
+LEAST = 1000
+"""Alarms that may be set before any are swept."""
 
 
 class Alarm:
@@ -23,12 +26,13 @@ class Alarm:
 class Timers:
     """Alarms by their time; of one time, in the order in which they were set. Setting one costs O(log n)."""
 
-    __slots__ = ("_heap", "_made", "_now")
+    __slots__ = ("_heap", "_made", "_most", "_now")
 
     def __init__(self, now: float) -> None:
         self._now = now
         self._heap: list[tuple[float, int, Alarm]] = []
         self._made = 0
+        self._most = LEAST
 
     def time(self) -> float:
         """Now."""
@@ -52,7 +56,15 @@ class Timers:
         alarm = Alarm(self._now + delay, callback)
         self._made += 1
         heappush(self._heap, (alarm.at, self._made, alarm))
+        if len(self._heap) > self._most:
+            self._sweep()
         return alarm
+
+    def _sweep(self) -> None:
+        """Lets go of alarms that were cancelled: most are, long before their time."""
+        self._heap = [entry for entry in self._heap if entry[2].call is not None]
+        heapify(self._heap)
+        self._most = max(LEAST, 2 * len(self._heap))
 
     @property
     def next(self) -> float | None:

@@ -115,6 +115,11 @@ class Api:
         }
         self._ask("POST", f"{_path(pod.namespace, pod.name)}/binding", json=binding)
 
+    def delete(self, pod: PodObject) -> None:
+        """Has a pod deleted, in its own time, unless another one has taken its name. Raises `ApiError`."""
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": pod.uid}}
+        self._ask("DELETE", _path(pod.namespace, pod.name), json=options)
+
     def _ask(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         with _told():
             response = self._client.request(method, path, **more)

@@ -135,6 +135,7 @@ class Engine:
                     for change in self._source.poll():
                         self._scheduler.observe(change)
                     self._scheduler.expire()
+                    self._scheduler.tear_down()
                     for request in batch:
                         request.run(self._scheduler)
                     decided = time.perf_counter()

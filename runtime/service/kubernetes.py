@@ -142,6 +142,14 @@ class KubernetesSource:
                 where = f"; it is bound to {now.node}" if now.node else ""
                 raise UserError(f"pod {pod.key} cannot be bound to {node}: {error}{where}") from error
 
+    def delete(self, pod: PodObject) -> None:
+        """Has a pod deleted. One that is gone, or whose name another one has, means nothing."""
+        try:
+            self._api.delete(pod)
+        except ApiError as error:
+            if error.code not in (404, 409):
+                raise
+
 
 class Watch:
     """Follows nodes, or pods."""

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, disable_cre
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from runtime.service.follower import Follower
 from runtime.service.locks import Locks
 from runtime.service.scheduler import Scheduler
 from runtime.service.source import Source
@@ -76,6 +77,7 @@ class Inventory(Collector):
             with self._locks.nodes.read():
                 nodes = Count("healthy" if node.healthy else "bad" for node in tracker.nodes.values())
             given_back = dict(self._scheduler.given_back)
+            lives = list(_lives(self._scheduler.lives))
         yield free
         yield _family("scheduler_gangs", "Gangs by state", "state", gangs)
         yield _family("scheduler_pods", "Pods by phase", "phase", pods)
@@ -92,6 +94,44 @@ class Inventory(Collector):
         silence = GaugeMetricFamily("scheduler_cluster_silent_seconds", "Time since the cluster was last heard of")
         silence.add_metric([], self._source.silence())
         yield silence
+        yield from lives
+
+
+def _lives(follower: Follower) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
+    """The lives of gangs, where they are followed."""
+    yield _count("scheduler_lives_faults", "Faults in following the lives of gangs", follower.faults)
+    following = follower.following
+    if following is None:
+        return
+    lives = following.registry.lives.values()
+    tasks = Count(slot.task.state.display for life in lives for slot in life.slots if slot.task is not None)
+    yield _family("scheduler_lives", "Gangs by the phase of their life", "phase", Count(
+        life.gang.state.display for life in lives
+    ))  # fmt: skip
+    yield _family("scheduler_lives_pods", "Pods by the state of their task", "state", tasks)
+    gauges = {
+        "running": ("Gangs all of whose members run", sum(life.running for life in lives)),
+        "breached": ("Members below their minimum now", following.below()),
+        "to_delete": ("Pods of gangs that were below their minimum for too long", len(following.to_delete())),
+    }
+    for name, (text, value) in gauges.items():
+        gauge = GaugeMetricFamily(f"scheduler_lives_{name}", text)
+        gauge.add_metric([], value)
+        yield gauge
+    yield _count("scheduler_lives_breaches", "How often a member fell below its minimum", following.breaches)
+    yield _count("scheduler_lives_torn_down", "Gangs below their minimum for too long", following.torn_down)
+    unhandled = CounterMetricFamily(
+        "scheduler_lives_unhandled", "Events that a machine did not take", labels=["machine", "event"]
+    )
+    for labels, count in sorted(following.refusals.counts.items()):
+        unhandled.add_metric(labels, count)
+    yield unhandled
+
+
+def _count(name: str, text: str, value: int) -> CounterMetricFamily:
+    family = CounterMetricFamily(name, text)
+    family.add_metric([], value)
+    return family
 
 
 def _family(name: str, help_text: str, label: str, counts: Count[str]) -> GaugeMetricFamily:

@@ -20,6 +20,8 @@ class NodeObject:
     name: str
     healthy: bool
     """Schedulable, and ready."""
+    cordoned: bool = False
+    """Somebody wants nothing more to be placed there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,10 @@ class PodObject:
     """Where it is bound; empty where it is not."""
     bind_info: str
     completed: bool
+    phase: str = ""
+    """As its node says: Pending, Running, Succeeded or Failed; empty where nobody has said."""
+    leaving: bool = False
+    """Somebody has asked for it to be deleted."""
 
     @property
     def key(self) -> str:
@@ -67,7 +73,8 @@ def read_node(document: object) -> NodeObject:
         raise UserError("a node has no metadata.name")
     conditions = [x for x in _list(_table(document, "status"), "conditions") if isinstance(x, Mapping)]
     ready = any(x.get("type") == "Ready" and x.get("status") == "True" for x in conditions)
-    return NodeObject(name, ready and _table(document, "spec").get("unschedulable") is not True)
+    cordoned = _table(document, "spec").get("unschedulable") is True
+    return NodeObject(name, ready and not cordoned, cordoned)
 
 
 def read_pod(document: object) -> PodObject:
@@ -75,6 +82,7 @@ def read_pod(document: object) -> PodObject:
     metadata, spec = _table(document, "metadata"), _table(document, "spec")
     annotations = _table(metadata, "annotations")
     uid, name = _text(metadata, "uid"), _text(metadata, "name")
+    phase = _text(_table(document, "status"), "phase")
     if not uid or not name:
         raise UserError("a pod has no metadata.uid, or no metadata.name")
     return PodObject(
@@ -85,7 +93,9 @@ def read_pod(document: object) -> PodObject:
         _text(annotations, SPEC),
         _text(spec, "nodeName"),
         _text(annotations, BIND_INFO),
-        _text(_table(document, "status"), "phase") in ("Succeeded", "Failed"),
+        phase in ("Succeeded", "Failed"),
+        phase,
+        bool(_text(metadata, "deletionTimestamp")),
     )
 
 

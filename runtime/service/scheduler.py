@@ -9,7 +9,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from generated.hived import AffinityGroupState
@@ -17,6 +16,7 @@ from runtime.answers import Bind, Phase, Preempt, Wait
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.pods import BindInfo, Pod
+from runtime.service.follower import Follower, Options
 from runtime.service.leases import LEASE, Leases
 from runtime.service.locks import Locks
 from runtime.service.messages import (
@@ -28,10 +28,13 @@ from runtime.service.messages import (
     preempt_answer,
 )
 from runtime.service.objects import NodeObject, PodObject
-from runtime.service.source import Change
+from runtime.service.source import Change, latest
 from runtime.service.tracker import PodPhase, Tracked, Tracker
 
 log = logging.getLogger(__name__)
+
+AGAIN = 30.0
+"""Seconds after which a pod is deleted again that should be gone: the cluster may have been away."""
 
 
 class Scheduler:
@@ -45,9 +48,13 @@ class Scheduler:
         look: Callable[[Tracked], object],
         lease: float = LEASE,
         now: Callable[[], float] = time.monotonic,
+        following: Options = Options(),  # noqa: B008 - it is frozen
+        delete: Callable[[Tracked], object] | None = None,
     ) -> None:
         self.allocator = allocator
         self.tracker = Tracker()
+        self.lives = Follower(allocator, self.tracker, following)
+        """Hears of all that happens, and is never asked."""
         self.given_back: Counter[str] = Counter({"place": 0, "reservation": 0})
         """How often somebody was not asked for in time, by what it had."""
         self._locks = locks
@@ -55,6 +62,10 @@ class Scheduler:
         """Binds a pod without being asked to, and later."""
         self._look = look
         """Finds out what has become of a pod, and tells `settle`, later."""
+        self._delete = delete
+        """Has a pod deleted, later; none where nobody may."""
+        self._deleted = Leases(AGAIN)
+        """By uid: pods that we have had deleted, and that are still there."""
         self._places = Leases(lease)
         """By uid: pods that are binding."""
         self._reservations = Leases(lease)
@@ -74,6 +85,9 @@ class Scheduler:
                     self._pod(change.thing, gone=change.gone or change.thing.completed)
         except UserError as error:
             log.warning("%s", error)
+        finally:
+            if isinstance(change.thing, PodObject):
+                self.lives.pod(change.thing.uid)
 
     def _node(self, node: NodeObject, *, gone: bool) -> None:
         with self._locks.nodes.write():
@@ -83,6 +97,7 @@ class Scheduler:
                 self.tracker.nodes[node.name] = node
         report = self.allocator.node_healthy if node.healthy and not gone else self.allocator.node_bad
         report(node.name)
+        self.lives.node(node, gone=gone)
 
     def _pod(self, seen: PodObject, *, gone: bool) -> None:
         tracked = self.tracker.pod(seen.uid)
@@ -91,7 +106,7 @@ class Scheduler:
             self._remove(namesake)
         if gone:
             if tracked is not None:
-                self._remove(tracked)
+                self._remove(tracked, "" if tracked.leaving or seen.leaving else seen.phase)
             return
         if tracked is None:
             if not seen.ours:
@@ -101,6 +116,8 @@ class Scheduler:
             tracked.seen = seen
         elif seen.spec != tracked.seen.spec:
             log.warning("pod %s asks for something else than before; what it asked for first counts", seen.key)
+        tracked.running |= seen.phase == "Running"
+        tracked.leaving |= seen.leaving
         if seen.node:
             self._bound(tracked, seen)
         elif tracked.phase is PodPhase.WAITING and tracked.pod is not None:
@@ -116,12 +133,13 @@ class Scheduler:
             self.tracker.add(tracked)
         return tracked
 
-    def _remove(self, tracked: Tracked) -> None:
+    def _remove(self, tracked: Tracked, phase: str = "") -> None:
         self._places.drop(tracked.seen.uid)
         with self._locks.applications.write():
             self.tracker.remove(tracked)
         if tracked.pod is not None:
             self.allocator.delete(tracked.pod)
+            self.lives.gone(tracked.pod.uid, phase)
 
     def _bound(self, tracked: Tracked, seen: PodObject) -> None:
         """Somebody has bound it: where it is now counts, whatever we had in mind."""
@@ -163,6 +181,7 @@ class Scheduler:
                 self._remove(tracked)
         for seen in sorted(pods.values(), key=lambda seen: _order(seen, asked[seen.uid])):
             self.observe(Change(seen, gone=False))
+        self.lives.begin()
 
     def _asked(self, seen: PodObject) -> Pod | None:
         """What a pod asks for, if that can be known; of those that were journaled, it is."""
@@ -217,13 +236,28 @@ class Scheduler:
             if gang is not None and gang.state is AffinityGroupState.PREEMPTING:
                 self._give_back("reservation", name, gang.pods)
 
+    def tear_down(self) -> None:
+        """Gangs that have been below their minimum for too long: their pods have to be deleted, by us if we may."""
+        self.lives.tick()
+        doomed, self.lives.to_delete = self.lives.to_delete, []
+        if doomed:
+            how = "they are deleted" if self._delete is not None else "somebody has to delete them"
+            log.warning("too few pods of their gang have run for too long, %s: %s", how, ", ".join(sorted(doomed)))
+        if self._delete is None:
+            return
+        for uid in [*doomed, *self._deleted.over(self._now())]:
+            tracked = self.tracker.pod(uid)
+            if tracked is not None:
+                self._deleted.renew(uid, self._now())
+                self._delete(tracked)
+
     def settle(self, uid: str, now: PodObject | None) -> None:
         """What the cluster says of a pod that has a place, and was not asked for in time."""
         tracked = self.tracker.pod(uid)
         if tracked is None or tracked.phase is not PodPhase.BINDING or uid in self._places:
             return
         if now is None or now.completed:
-            self._remove(tracked)
+            self._remove(tracked, now.phase if now is not None else "")
         elif now.node:
             self.observe(Change(now, gone=False))
         elif tracked.pod is not None:
@@ -251,6 +285,7 @@ class Scheduler:
                     self.allocator.submit(pod)
                 except UserError as error:
                     log.warning("%s", error)
+            self.lives.pod(pod.uid)
 
     def _heard_of(self, pod: Pod) -> None:
         """It was asked for: its gang keeps what it has reserved."""
@@ -262,6 +297,12 @@ class Scheduler:
 
     def filter(self, request: FilterRequest) -> dict[str, Any]:
         """Where a pod goes. With a place, the pod is allocated from now on."""
+        try:
+            return self._filter(request)
+        finally:
+            self.lives.pod(request.pod.uid)
+
+    def _filter(self, request: FilterRequest) -> dict[str, Any]:
         tracked, pod = self._known(request.pod)
         if tracked.phase is PodPhase.BINDING:
             return self._again(tracked, request.nodes)
@@ -294,6 +335,12 @@ class Scheduler:
 
     def preempt(self, request: PreemptRequest) -> dict[str, Any]:
         """Who has to go. What can be placed without is left to the next filtering."""
+        try:
+            return self._preempt(request)
+        finally:
+            self.lives.pod(request.pod.uid)
+
+    def _preempt(self, request: PreemptRequest) -> dict[str, Any]:
         tracked, pod = self._known(request.pod)
         if tracked.phase is PodPhase.BINDING:
             raise UserError(f"pod {tracked.seen.key} has its place, and is being bound")
@@ -340,30 +387,6 @@ class Scheduler:
         self._move(tracked, PodPhase.WAITING)
         if self._settings.waiting_block_milliseconds:
             time.sleep(self._settings.waiting_block_milliseconds / 1000)
-
-
-def latest(changes: Iterable[Change]) -> tuple[dict[str, NodeObject], dict[str, PodObject]]:
-    """What there is in the end: nodes by name, pods by uid. Of pods of one name, the last one."""
-    nodes: dict[str, NodeObject] = {}
-    pods: dict[str, PodObject] = {}
-    uids: dict[str, str] = {}
-    for change in changes:
-        match change.thing:
-            case NodeObject(name=name):
-                nodes.pop(name, None)
-                if not change.gone:
-                    nodes[name] = change.thing
-            case PodObject(uid=uid, key=key):
-                before = pods.pop(uid, None)
-                if uids.get(key, uid) != uid:
-                    pods.pop(uids[key], None)
-                if not change.gone and not change.thing.completed:
-                    pods[uid], uids[key] = _first(before, change.thing), uid
-    return nodes, pods
-
-
-def _first(before: PodObject | None, now: PodObject) -> PodObject:
-    return now if before is None else replace(now, spec=before.spec or now.spec, ours=before.ours or now.ours)
 
 
 def _order(seen: PodObject, pod: Pod | None) -> tuple[bool, int, str]:

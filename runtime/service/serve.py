@@ -17,6 +17,7 @@ from runtime.config import Configuration, read_configuration
 from runtime.config.model import Settings
 from runtime.errors import UserError
 from runtime.journal import Journal, JournalError
+from runtime.service.follower import Options as Following
 from runtime.service.objects import NodeObject
 from runtime.service.service import Service
 from runtime.service.source import Change, FileSource, MemorySource, Source
@@ -45,15 +46,24 @@ class Options:
     """Seconds to finish what is under way, when it is told to stop."""
     lease: float
     """Seconds after which a place, or a reservation, that nobody asks for is given back."""
+    lives: bool
+    """Whether the lives of gangs are followed."""
+    termination_delay: float
+    """Seconds for which a gang may have too few running pods."""
+    terminate: bool
+    """Whether its pods are then deleted."""
 
 
 def serve(options: Options) -> int:
     """Until it is told to stop (SIGTERM, SIGINT); answers the status of the process. Raises `UserError`."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    if options.terminate and not options.lives:
+        raise UserError("who follows no lives knows of no gang to tear down: --terminate needs --lives")
     configuration = read_configuration(options.config)
     listener = _listen(options.address or configuration.settings.web_server)
     source = _source(options, configuration)
-    service = Service(configuration, lambda: Journal(options.journal), source, options.lease)
+    following = Following(options.lives, options.termination_delay, options.terminate)
+    service = Service(configuration, lambda: Journal(options.journal), source, options.lease, following=following)
     web = Web(service, options.largest)
     server = uvicorn.Server(
         uvicorn.Config(

@@ -18,6 +18,7 @@ from runtime.config import Configuration
 from runtime.durable import DurableAllocator, collector_paused
 from runtime.journal import Journal
 from runtime.service.engine import Engine, NotServingError
+from runtime.service.follower import Options
 from runtime.service.leases import LEASE
 from runtime.service.life import Life
 from runtime.service.locks import Locks
@@ -40,6 +41,7 @@ class Service:
         source: Source,
         lease: float = LEASE,
         now: Callable[[], float] = time.monotonic,
+        following: Options = Options(),  # noqa: B008 - it is frozen
     ) -> None:
         self.source = source
         self.locks = Locks()
@@ -51,6 +53,7 @@ class Service:
         self._journal = journal
         self._lease = lease
         self._now = now
+        self._following = following
         self._scheduler: Scheduler | None = None
         self._engine: Engine | None = None
         self._binders = ThreadPoolExecutor(4, "bind")
@@ -72,7 +75,16 @@ class Service:
             log.error("%s", opened.damage)
         if opened.takeover is not None:
             log.warning("the configuration has changed; %s", opened.takeover)
-        self._scheduler = Scheduler(allocator, self.locks, self._bind_later, self._look_later, self._lease, self._now)
+        self._scheduler = Scheduler(
+            allocator,
+            self.locks,
+            self._bind_later,
+            self._look_later,
+            self._lease,
+            self._now,
+            self._following,
+            self._delete_later if self._following.terminate else None,
+        )
 
     def _recover(self) -> None:
         scheduler = self.scheduler
@@ -145,6 +157,15 @@ class Service:
             self.bind(tracked)
         except Exception as error:
             log.warning("pod %s could not be bound: %s", tracked.seen.key, error)
+
+    def _delete_later(self, tracked: Tracked) -> None:
+        self._binders.submit(self._delete_quietly, tracked.seen)
+
+    def _delete_quietly(self, seen: PodObject) -> None:
+        try:
+            self.source.delete(seen)
+        except Exception as error:
+            log.warning("pod %s could not be deleted: %s", seen.key, error)
 
     def _look_later(self, tracked: Tracked) -> None:
         self._binders.submit(self._look, tracked.seen)

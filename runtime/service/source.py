@@ -6,7 +6,7 @@ import json
 import logging
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Protocol
@@ -37,6 +37,9 @@ class Source(Protocol):
 
     def bind(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
         """Binds a pod; binding it again to the same node means nothing. May be called from any thread."""
+
+    def delete(self, pod: PodObject) -> None:
+        """Has a pod deleted; one that is gone means nothing. May be called from any thread."""
 
     def look(self, pod: PodObject) -> PodObject | None:
         """The pod as the cluster has it now; none where it is gone. May be called from any thread."""
@@ -75,6 +78,30 @@ def read_change(line: str | bytes) -> Change | None:
             return None
 
 
+def latest(changes: Iterable[Change]) -> tuple[dict[str, NodeObject], dict[str, PodObject]]:
+    """What there is in the end: nodes by name, pods by uid. Of pods of one name, the last one."""
+    nodes: dict[str, NodeObject] = {}
+    pods: dict[str, PodObject] = {}
+    uids: dict[str, str] = {}
+    for change in changes:
+        match change.thing:
+            case NodeObject(name=name):
+                nodes.pop(name, None)
+                if not change.gone:
+                    nodes[name] = change.thing
+            case PodObject(uid=uid, key=key):
+                before = pods.pop(uid, None)
+                if uids.get(key, uid) != uid:
+                    pods.pop(uids[key], None)
+                if not change.gone and not change.thing.completed:
+                    pods[uid], uids[key] = _first(before, change.thing), uid
+    return nodes, pods
+
+
+def _first(before: PodObject | None, now: PodObject) -> PodObject:
+    return now if before is None else replace(now, spec=before.spec or now.spec, ours=before.ours or now.ours)
+
+
 def bound_event(pod: PodObject, node: str, annotations: Mapping[str, str]) -> bytes:
     """The watch event that tells of a binding, on a line."""
     metadata = {"uid": pod.uid, "namespace": pod.namespace, "name": pod.name}
@@ -84,6 +111,12 @@ def bound_event(pod: PodObject, node: str, annotations: Mapping[str, str]) -> by
         "spec": {"nodeName": node, "containers": [{"resources": {"limits": {ENABLE: 1}}}]},
     }
     return json.dumps({"type": "MODIFIED", "object": thing}).encode() + b"\n"
+
+
+def deleted_event(pod: PodObject) -> bytes:
+    """The watch event that tells of a deletion, on a line."""
+    metadata = {"uid": pod.uid, "namespace": pod.namespace, "name": pod.name}
+    return json.dumps({"type": "DELETED", "object": {"kind": "Pod", "metadata": metadata}}).encode() + b"\n"
 
 
 class Pods:
@@ -144,6 +177,10 @@ class MemorySource:
             self.bindings.append((pod.key, node))
             self._changes.append(change)
 
+    def delete(self, pod: PodObject) -> None:
+        """Happens at once."""
+        self.tell([Change(pod, gone=True)])
+
     def look(self, pod: PodObject) -> PodObject | None:
         """As it was last told of."""
         with self._lock:
@@ -189,9 +226,16 @@ class FileSource:
     def bind(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
         """Adds the binding to the file."""
         self._pods.refuse(pod)
+        self._add(bound_event(pod, node, annotations))
+
+    def delete(self, pod: PodObject) -> None:
+        """Adds that to the file."""
+        self._add(deleted_event(pod))
+
+    def _add(self, line: bytes) -> None:
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
         try:
-            os.write(file, bound_event(pod, node, annotations))
+            os.write(file, line)
         finally:
             os.close(file)
 

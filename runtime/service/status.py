@@ -8,9 +8,12 @@ from runtime.answers import GangStatus
 from runtime.cells import FREE, Cluster, Device, PhysicalCell, VirtualCell
 from runtime.cells.virtual import VirtualCluster
 from runtime.durable import DurableAllocator
+from runtime.errors import UserError
 from runtime.inspect import top_cells
+from runtime.lives.following import Following
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner, reserver
+from runtime.service.follower import Follower
 
 
 def gang(status: GangStatus) -> dict[str, Any]:
@@ -34,6 +37,22 @@ def gang(status: GangStatus) -> dict[str, Any]:
             else None,
         },
     }
+
+
+def following(follower: Follower) -> Following:
+    """The lives of gangs, where they are followed; raises `UserError` where they are not."""
+    if follower.following is None:
+        raise UserError(
+            f"the lives of gangs are not followed any more, after {follower.faults} faults; see the log"
+            if follower.faults
+            else "the lives of gangs are not followed: the service was started without --lives"
+        )
+    return follower.following
+
+
+def lives(follower: Follower) -> dict[str, Any]:
+    """The lives of all gangs."""
+    return {**following(follower).overview(), "faults": follower.faults}
 
 
 def physical_cluster(cluster: Cluster) -> list[dict[str, Any]]:

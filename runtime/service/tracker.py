@@ -32,6 +32,10 @@ class Tracked:
     phase: PodPhase = PodPhase.WAITING
     info: BindInfo | None = None
     """Its place, from when it is binding."""
+    running: bool = False
+    """Its node has said so."""
+    leaving: bool = False
+    """Somebody has asked for it to be deleted."""
     attempts: int = 0
     """How often its place was asked for after it had been given."""
 

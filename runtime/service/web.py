@@ -62,6 +62,8 @@ class Web:
             "/v1/extender/bind": self.bind,
             "/v1/inspect/affinitygroups/": self.looking(self.groups),
             "/v1/inspect/affinitygroups/{name:path}": self.looking(self.group),
+            "/v1/inspect/lives/": self.looking(self.lives),
+            "/v1/inspect/lives/{name:path}": self.looking(self.life),
             "/v1/inspect/clusterstatus": self.looking(self.cluster),
             "/v1/inspect/clusterstatus/physicalcluster": self.looking(self.physical),
             "/v1/inspect/clusterstatus/virtualclusters/": self.looking(self.tenants),
@@ -176,6 +178,14 @@ class Web:
         if gang is None:
             raise UserError(f"there is no affinity group {name}")
         return status.gang(gang)
+
+    def lives(self, _: Request) -> Any:
+        """The lives of all gangs."""
+        return status.lives(self.service.scheduler.lives)
+
+    def life(self, request: Request) -> Any:
+        """That of one: all machines along it."""
+        return status.following(self.service.scheduler.lives).status(request.path_params["name"])
 
     def cluster(self, _: Request) -> Any:
         """All cells."""

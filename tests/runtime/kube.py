@@ -106,7 +106,8 @@ class ApiServer:
     def app(self) -> Starlette:
         routes = [
             Route("/api/v1/{kind}", self.all_of),
-            Route("/api/v1/namespaces/{namespace}/pods/{name}", self.pod),
+            Route("/api/v1/namespaces/{namespace}/pods/{name}", self.pod, methods=["GET"]),
+            Route("/api/v1/namespaces/{namespace}/pods/{name}", self.delete_pod, methods=["DELETE"]),
             Route("/api/v1/namespaces/{namespace}/pods/{name}/binding", self.bind, methods=["POST"]),
         ]
         return Starlette(routes=routes)
@@ -185,6 +186,20 @@ class ApiServer:
             return refused
         found = self.things["pods"].get("{namespace}/{name}".format(**request.path_params))
         return JSONResponse(found) if found else _status(404, "pods not found")
+
+    async def delete_pod(self, request: Request) -> Response:
+        """It goes at once, if it is the one that is meant."""
+        refused = self._refused(request)
+        if refused is not None:
+            return refused
+        meant = (await request.json())["preconditions"]["uid"]
+        found = self.things["pods"].get("{namespace}/{name}".format(**request.path_params))
+        if found is None:
+            return _status(404, "pods not found")
+        if found["metadata"]["uid"] != meant:
+            return _status(409, "the UID in the precondition does not match the UID in record")
+        self.delete(found)
+        return JSONResponse({"kind": "Status", "status": "Success"})
 
     async def bind(self, request: Request) -> Response:
         """As the API server does: the annotations of the binding are added to the pod, which is bound once."""

@@ -182,9 +182,9 @@ def consistent(cluster: Cluster) -> None:
     assert bound.keys() == allocated
 
 
-def loaded(folder: Path, clients: int, seconds: float) -> Load:
+def loaded(folder: Path, clients: int, seconds: float, *options: str) -> Load:
     """A server under load; what must hold of it is checked afterwards."""
-    with serving(folder, CONFIGURATION, NODES) as cluster:
+    with serving(folder, CONFIGURATION, NODES, *options) as cluster:
         load = asyncio.run(run(cluster, clients, seconds))
         consistent(cluster)
         before = cluster.get("clusterstatus")
@@ -197,9 +197,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--lives", action="store_true", help="the lives of gangs are followed")
     arguments = parser.parse_args()
+    options = ["--lives"] if arguments.lives else []
     with tempfile.TemporaryDirectory() as folder:
-        load = loaded(Path(folder), arguments.clients, arguments.seconds)
+        load = loaded(Path(folder), arguments.clients, arguments.seconds, *options)
     cuts = quantiles(load.seconds, n=100)
     rate = len(load.seconds) / arguments.seconds
     print(

@@ -65,7 +65,7 @@ def node(name: str, *, ready: bool = True, unschedulable: bool = False) -> dict[
     }
 
 
-def until(condition: Callable[[], object], seconds: float = 20) -> None:
+def until(condition: Callable[[], object], seconds: float = 60) -> None:
     """Waits for what happens in its own time."""
     ends = time.monotonic() + seconds
     while not condition():
@@ -89,7 +89,7 @@ class Cluster:
         self.configure(configuration)
         self.events.touch()
         self.process: subprocess.Popen[str] | None = None
-        self.client = httpx.Client(timeout=20)
+        self.client = httpx.Client(timeout=60)
 
     def configure(self, configuration: dict[str, Any]) -> None:
         """From the next start on."""
@@ -116,7 +116,7 @@ class Cluster:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line.startswith("listening on "), (line, self.log())
-        self.client = httpx.Client(base_url=line.split()[-1], timeout=20)
+        self.client = httpx.Client(base_url=line.split()[-1], timeout=60)
         while self.client.get("/readyz").status_code != 200:
             assert self.process.poll() is None, self.log()
 
@@ -128,7 +128,7 @@ class Cluster:
         assert self.process is not None
         self.client.close()
         self.process.send_signal(number)
-        status = self.process.wait(30)
+        status = self.process.wait(60)
         assert self.process.stdout is not None
         self.process.stdout.close()
         self.process = None

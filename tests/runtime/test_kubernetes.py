@@ -287,7 +287,7 @@ def test_told_to_stop_while_it_waits_for_the_server_it_stops(tmp_path: Path) -> 
     assert process.stdout is not None
     assert process.stdout.readline().startswith("listening")
     process.send_signal(signal.SIGTERM)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
 
 
@@ -390,7 +390,7 @@ def refused(folder: Path, *arguments: object, **environment: str) -> str:
     ]
     command += ["--address", "127.0.0.1:0", *map(str, arguments)]
     variables = {**os.environ, "HOME": str(folder), **environment}
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, env=variables)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, env=variables)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     return str(done.stderr)

@@ -15,6 +15,7 @@ from runtime.config.model import Settings
 from runtime.config.read import KEYS
 from runtime.durable import DurableAllocator
 from runtime.journal import Journal
+from runtime.service.follower import Options
 from runtime.service.locks import Locks
 from runtime.service.metrics import Metrics
 from runtime.service.objects import read_pod
@@ -47,6 +48,8 @@ def test_the_role_allows_what_is_asked() -> None:
         *((kind, verb) for kind in ("nodes", "pods") for verb in ("get", "list", "watch")),
         ("pods/binding", "create"),
     }
+    (more,) = yaml.safe_load(BLOCKS["role-terminate"])
+    assert more == {"apiGroups": [""], "resources": ["pods"], "verbs": ["delete"]}
 
 
 def test_the_kube_scheduler_is_sent_to_paths_that_there_are(tmp_path: Path) -> None:
@@ -70,7 +73,9 @@ def test_options_and_settings_are_those_there_are() -> None:
     told = set(re.findall(r"`(--[a-z-]+)", MANUAL)) | {"--config", "--journal"}
     assert known.keys() - {"--help"} <= told
     defaults = dict(re.findall(r"^\| `(--[a-z-]+)[^|]*`[^|]*\| (\d+) \|", MANUAL, re.MULTILINE))
-    assert defaults == {name: f"{known[name]:g}" for name in ("--lease", "--connections", "--grace")}
+    assert defaults == {
+        name: f"{known[name]:g}" for name in ("--lease", "--connections", "--grace", "--termination-delay")
+    }
     settings = {k: v.strip() for k, v in re.findall(r"^\| `([a-zA-Z]+)` \|([^|]*)\|", MANUAL, re.MULTILINE)}
     assert set(KEYS) - {"physicalCluster", "virtualClusters"} <= settings.keys()
     assert settings["forcePodBindThreshold"] == str(Settings().force_bind_threshold)
@@ -81,7 +86,9 @@ def test_metrics_are_those_there_are(tmp_path: Path) -> None:
     configuration = healthy(yaml.safe_load(BLOCKS["configuration"])).configuration
     allocator = DurableAllocator(configuration, Journal(tmp_path / "journal"))
     metrics, locks = Metrics(), Locks()
-    metrics.observe(Scheduler(allocator, locks, lambda _: None, lambda _: None), MemorySource(), locks)
+    scheduler = Scheduler(allocator, locks, lambda _: None, lambda _: None, following=Options(on=True))
+    scheduler.recover([], lists_all=False)
+    metrics.observe(scheduler, MemorySource(), locks)
     families = set(re.findall(r"^# TYPE (\w+)", metrics.text().decode(), re.MULTILINE))
     allocator.close()
     assert set(re.findall(r"`(scheduler_\w+)", MANUAL)) == families

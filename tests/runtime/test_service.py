@@ -243,7 +243,7 @@ def test_told_to_stop_in_the_middle_of_work_it_answers_what_it_has_taken(tmp_pat
         url, answered = cluster.client.base_url, dict[str, str]()
 
         def work(mine: list[Pod]) -> None:
-            with httpx.Client(base_url=url, timeout=20) as client, suppress(httpx.TransportError):
+            with httpx.Client(base_url=url, timeout=60) as client, suppress(httpx.TransportError):
                 for pod in mine:
                     body = {"Pod": written(pod), "NodeNames": cluster.nodes}
                     answer = client.post("/v1/extender/filter", json=body)

@@ -251,7 +251,7 @@ def test_events_that_cannot_be_meant_are_noted_and_passed_over(tmp_path: Path) -
 def refused(*arguments: object) -> str:
     """What the command says before it ends."""
     command = [sys.executable, "-m", "runtime", "serve", *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     return done.stderr

@@ -92,6 +92,10 @@ class Compiled:
         answered = range(b.answered, b.first)
         return [b.fired, b.dead, *answered, *first, *range(b.faults, b.faults + b.codes), *seen]
 
+    def use(self, functions: dict[str, Function]) -> None:
+        """Go on with other code, compiled from the same text."""
+        self._f = functions
+
     # The table
 
     def _make_room(self, coming: int) -> None:

@@ -9,13 +9,13 @@ from fsmdsl.explore.liveness import Plan
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.errors import FullError, UnavailableError
 from fsmdsl.explore.packed.exchange import Alone
-from fsmdsl.explore.packed.memory import Memory
+from fsmdsl.explore.packed.memory import Memory, processors
 from fsmdsl.explore.packed.native import Compilation, Function, missing
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.refilled import Refilled, answered
 from fsmdsl.explore.packed.saved import Saved
 from fsmdsl.explore.packed.saving import Model, Saver
-from fsmdsl.explore.packed.search import BYTES_OF_TABLE, PackedSearch, processors
+from fsmdsl.explore.packed.search import BYTES_OF_TABLE, PackedSearch
 from fsmdsl.explore.packed.share import Whole, append, listed
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.verdict import Keeping, Limits, Means, Progress

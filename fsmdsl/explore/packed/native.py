@@ -1,7 +1,7 @@
-"""Machine code for a system: from a cache, or compiled meanwhile by another process.
+"""Machine code for a system: compiled in a hurry, at once; or well, from a cache or meanwhile by other processes.
 
 The cache lies in `$FSMDSL_CACHE`, else in `$XDG_CACHE_HOME/fsmdsl` or `~/.cache/fsmdsl`; an object's name is the hash
-of all that it was made from, the processor included.
+of all that it was made from, the processor included. What was compiled in a hurry is there until it is compiled well.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fsmdsl.explore.packed.lower import Lowered
 
@@ -139,7 +140,7 @@ def _machine() -> tuple[str, ...]:
     import llvmlite
 
     here = Path(__file__).parent
-    made_by = ((here / name).read_text(encoding="utf-8") for name in ("translate.py", "compile.py"))
+    made_by = ((here / name).read_text(encoding="utf-8") for name in ("translate.py", "function.py", "compile.py"))
     return (llvmlite.__version__, *_processor(), *made_by)
 
 
@@ -201,12 +202,54 @@ class Compilation:
             self._own.cleanup()
 
 
-def cached(lowered: Lowered) -> bool:
-    """Has the system been compiled before?"""
+def cached(lowered: Lowered) -> Literal["well", "hastily"] | None:
+    """How the system was compiled before, if it was."""
     try:
-        return missing() is None and all(sound(job.target(folder())) for job in jobs(lowered))
+        targets = [] if missing() else [job.target(folder()) for job in jobs(lowered)]
     except (ImportError, OSError):
-        return False
+        return None
+    if not targets:
+        return None
+    if all(map(sound, targets)):
+        return "well"
+    return "hastily" if sound(_in_a_hurry(targets[0])) else None
+
+
+def hastily(lowered: Lowered, *, kept: bool) -> dict[str, Function]:
+    """The functions, compiled in a hurry, here and now: in some hundredths of a second, less where a similar system was
+    compiled before. `kept`: in the cache, too. Raises `ImportError`, `OSError`, `RuntimeError`, `TypeError`."""
+    system, everyone = jobs(lowered)
+    return {**_of_everyone(*everyone.numbers.values(), kept=kept), **_hastily(system, kept=kept)}
+
+
+@cache
+def _of_everyone(words: int, stride: int, *, kept: bool) -> dict[str, Function]:
+    return _hastily(Job((_kernels()[1],), {"WORDS": words, "STRIDE": stride}, OF_ALL), kept=kept)
+
+
+def _hastily(job: Job, *, kept: bool) -> dict[str, Function]:
+    from fsmdsl.explore.packed import compile as compiler
+    from fsmdsl.explore.packed.translate import translated
+
+    well = job.target(folder())
+    for path in (well, _in_a_hurry(well)):
+        if sound(path):
+            return _load(path, job.wanted)
+    code = compiler.compiled(translated(job.texts, job.numbers, job.wanted), hurry=True)
+    if kept and _usable(folder()):
+        with suppress(OSError):  # it is there, and only the next time takes longer
+            compiler.keep(code, str(_in_a_hurry(well)))
+    return _loaded(code, job.wanted)
+
+
+def _in_a_hurry(target: Path) -> Path:
+    """Where the object lies that was compiled in a hurry."""
+    return target.with_suffix(".hasty.obj")
+
+
+def at_hand() -> bool:
+    """Is the compiler loaded?"""
+    return "llvmlite.binding" in sys.modules
 
 
 class _Compiler:
@@ -230,6 +273,7 @@ class _Compiler:
     def failed(self) -> str | None:
         """Why there is no object, if there is none."""
         if self.process.returncode == 0 and sound(self.target):
+            _in_a_hurry(self.target).unlink(missing_ok=True)
             self._tidy()
             return None
         told = self._told.read_text("utf-8", "replace").strip().splitlines()
@@ -253,12 +297,16 @@ _CTYPES: Mapping[str, Any] = {"i": ctypes.c_int64, "q": ctypes.c_void_p, "u": ct
 
 
 def _load(path: Path, wanted: Mapping[str, str]) -> dict[str, Function]:
+    return _loaded(path.read_bytes(), wanted)
+
+
+def _loaded(code: bytes, wanted: Mapping[str, str]) -> dict[str, Function]:
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(llvm))
-    engine.add_object_file(llvm.ObjectFileRef.from_data(path.read_bytes()))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     found: dict[str, Function] = {}
     for name, kinds in wanted.items():

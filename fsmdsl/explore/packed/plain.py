@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 from fsmdsl.explore.liveness import Graph
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered, groups
+from fsmdsl.explore.packed.translate import KEPT, functions_of
 
 CAP = 1 << 12
 """Room for the successors of one state; more is made where it does not do."""
@@ -147,7 +150,8 @@ class Plain:
 def functions(lowered: Lowered) -> dict[str, Callable[..., Any]]:
     """The functions of a module, as Python. What Python does faster in its own way is done so."""
     namespace: dict[str, Any] = {"__name__": "system"}
-    exec(compile(lowered.text, "system", "exec"), namespace)
+    for text in functions_of(lowered.text):
+        exec(_code(text), namespace)
     copied = lowered.layout.copied
 
     def copy(s: list[int], t: list[int]) -> None:
@@ -172,6 +176,12 @@ def functions(lowered: Lowered) -> dict[str, Callable[..., Any]]:
         highest=lambda x: 1 << x.bit_length() - 1 if x > 0 else 0,
     )
     return namespace
+
+
+@lru_cache(KEPT)
+def _code(text: str) -> CodeType:
+    """Of a function; most are as they were before a spec was changed."""
+    return compile(text, "system", "exec")
 
 
 def row(lowered: Lowered) -> list[int]:

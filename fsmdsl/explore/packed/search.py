@@ -1,9 +1,12 @@
-"""A search on packed states: first in plain Python, then, when it has outgrown that, in machine code."""
+"""A search on packed states: first in plain Python, then in machine code, compiled in a hurry, then compiled well.
+
+Each takes over when the one before has taken as long as it takes to make the next.
+"""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
 from time import perf_counter, sleep
 
 from fsmdsl.explore.liveness import Graph, Plan
@@ -12,8 +15,8 @@ from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.engine import Engine
 from fsmdsl.explore.packed.interrupt import interruptions
 from fsmdsl.explore.packed.lower import Doubt, Lowered, lower
-from fsmdsl.explore.packed.memory import available
-from fsmdsl.explore.packed.native import Compilation, cached, missing
+from fsmdsl.explore.packed.memory import available, processors
+from fsmdsl.explore.packed.native import Compilation, Function, at_hand, cached, hastily, missing
 from fsmdsl.explore.packed.plain import Plain, row
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.refired import Refired
@@ -25,8 +28,14 @@ from fsmdsl.step import FaultError, Universe, World, enabled, fire, stuck
 from fsmdsl.step.evaluate import Frame, truth
 from fsmdsl.step.world import Followed
 
-OUTGROWN = 0.1
-"""Seconds after which a plain search looks for compiled code, or has it made."""
+LOADING = 0.05
+"""Seconds that it takes to load the compiler."""
+
+IN_A_HURRY = 2.5e-6, 1e-6
+"""Seconds that it takes to compile a character of a system's text in a hurry; and where one much like it was before."""
+
+IN_USE = 0.06, 1.0
+"""Seconds that code compiled in a hurry is used until it is compiled well; and those if it is for this once."""
 
 BYTES_OF_PLAIN = 400
 """What a state takes in plain Python, about."""
@@ -38,7 +47,7 @@ GLANCE = 0.005
 """Seconds between two looks at whether a compiler is done."""
 
 REPORT_EVERY = 0.1
-"""Seconds between two reports of progress."""
+"""Seconds between two reports of progress; a tenth of that where the system may be another by now."""
 
 
 class PackedSearch:
@@ -77,11 +86,17 @@ class PackedSearch:
         self._memory = limits.memory or available() * 3 // 4
         self.begun = self._told = perf_counter()
         self._spare: list[int] = []
+        self._entries: dict[int, Entry] = {}
+        """Steps of runs that were told, by the states that they lead to."""
         layout = self.lowered.layout
         self._plain = Plain(self.lowered, layout.pack(layout.encode(universe.start)))
         self._canonical = self._plain.functions.get("canonical")
         self.engine: Engine = self._plain
         self._compilation: Compilation | None = None
+        self._hastened = inf
+        """Since when code is used that was compiled in a hurry."""
+        self._well = False
+        """Is code used that was compiled well?"""
 
     # Going through
 
@@ -104,14 +119,20 @@ class PackedSearch:
             self._finish()
 
     def _go_through(self) -> None:
-        if self._means.compiled or (self._means.compiled is None and cached(self.lowered)):
+        known = cached(self.lowered) if self._means.compiled is None else None
+        if self._means.compiled is True or known == "well":
             self._compile(wait=True)
+        elif known == "hastily":
+            self._hasten()
         while self.stopped is None:
-            if isinstance(self.engine, Plain) and self._ready():
+            if self._ready():
                 self._change_over()
+            elif self._outgrown():
+                self._hasten()
             if self.engine.run(self._pause, self._most()) or self.doubt is not None:
                 return
-            if self.stopped is None and not self._ready():
+            too_many = self.states > (self._most() or inf)
+            if self.stopped is None and (too_many or not (self._ready() or self._outgrown())):
                 self.stopped = self._limit()
 
     def _interrupt(self) -> None:
@@ -136,21 +157,18 @@ class PackedSearch:
         now = perf_counter()
         if self._out_of_time(now):
             return True
-        if self._progress is not None and now - self._told > REPORT_EVERY:
+        if self._progress is not None and now - self._told > REPORT_EVERY * (0.1 if self._means.once else 1):
             self._told = now
             try:
                 self._progress(self._state_of_things(now))
             except KeyboardInterrupt:
                 self._interrupt()
                 return True
-        if not isinstance(self.engine, Plain):
-            return False
-        if self._plain.frontier.count * BYTES_OF_PLAIN > self._memory:
-            return True
-        if self._means.compiled is None and now - self.begun > OUTGROWN:
-            self._compile(wait=processors() == 1)
-            return self._ready()
-        return False
+        if isinstance(self.engine, Plain):
+            return self._outgrown() or self._plain.frontier.count * BYTES_OF_PLAIN > self._memory
+        if self._means.compiled is None and now - self._hastened > IN_USE[self._means.once]:
+            self._compile(wait=False)
+        return self._ready()
 
     def _out_of_time(self, now: float) -> bool:
         """Has someone had enough?"""
@@ -184,9 +202,17 @@ class PackedSearch:
             if self._out_of_time(perf_counter()):
                 return
 
+    def _outgrown(self) -> bool:
+        """Has plain Python taken long enough for machine code to be made?"""
+        if self.note is not None or not isinstance(self.engine, Plain):
+            return False
+        patience = (0 if at_hand() else LOADING) + IN_A_HURRY[self._means.once] * len(self.lowered.text)
+        means = self._means.compiled
+        return means == "hastily" or (means is None and perf_counter() - self.begun > patience)
+
     def _ready(self) -> bool:
-        """Is there machine code to change over to?"""
-        if self._compilation is None or not isinstance(self.engine, Plain) or not self._compilation.done():
+        """Is there code compiled well to change over to?"""
+        if self._compilation is None or self._well or not self._compilation.done():
             return False
         if self._compilation.failed is not None:
             self._no_code(f"compiling failed: {self._compilation.failed}")
@@ -201,14 +227,27 @@ class PackedSearch:
 
     def _change_over(self) -> None:
         assert self._compilation is not None
+        self._use(self._compilation.functions)
+        self._well = True
+
+    def _hasten(self) -> None:
+        """Go on in machine code that is made here and now."""
+        self.note = missing()
+        if self.note is None:
+            self._use(lambda: hastily(self.lowered, kept=not self._means.once))
+            self._hastened = perf_counter()
+
+    def _use(self, made: Callable[[], dict[str, Function]]) -> None:
         room = self._memory // (8 * self.lowered.layout.words + BYTES_OF_TABLE)
         if room <= 2 * self.states:
             self._no_code("no memory for a compiled search")
             return
         try:
-            functions, workers = self._compilation.functions(), self._means.workers or processors()
-            self.engine = Compiled(self._plain, functions, workers, room)
-        except (OSError, RuntimeError, MemoryError) as error:
+            if isinstance(self.engine, Compiled):
+                self.engine.use(made())
+            else:
+                self.engine = Compiled(self._plain, made(), self._means.workers or processors(), room)
+        except (ImportError, OSError, RuntimeError, TypeError, MemoryError) as error:
             self._no_code(f"compiled code cannot be used: {error}")
 
     # What was found
@@ -338,9 +377,10 @@ class PackedSearch:
             path.append(self.engine.origin(path[-1]))
         world, entries = self.universe.start, []
         for number in reversed(path[:-1]):
-            entry = self._entry(world, self.engine.state(number))
-            entries.append(entry)
-            world = entry.world
+            if number not in self._entries:
+                self._entries[number] = self._entry(world, self.engine.state(number))
+            entries.append(self._entries[number])
+            world = entries[-1].world
         if finding.step is not None:
             result = fire(self.universe, world, finding.step)
             entries.append(Entry(finding.step, result.cascade, result.world, result.fault))
@@ -353,10 +393,3 @@ class PackedSearch:
             if result.fault is None and self._words(result.world) == words:
                 return Entry(step, result.cascade, result.world)
         raise ValueError("no step of the definition leads to a state that was found")
-
-
-def processors() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
