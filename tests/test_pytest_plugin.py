@@ -74,7 +74,8 @@ def test_the_summary_of_a_ci_names_what_is_violated_and_not_the_whole_run(
     summary = out.partition("short test summary info")[2].splitlines()[1:]
     title = "violated: fault unhandled (the simplest run: 1 crash, 4 steps)"
     assert summary[0] == f"FAILED specs/lease.fsm::Shared::no step fails - {title}"
-    assert len(summary) == 2 and summary[1].strip("= ").startswith("1 failed, 7 passed")
+    assert len(summary) == 2
+    assert summary[1].strip("= ").startswith("1 failed, 7 passed")
 
 
 def test_one_claim_can_be_chosen(project: Project) -> None:
