@@ -24,7 +24,7 @@ from fsmdsl.editing.analysis import analyse
 from fsmdsl.editing.document import Document, placed, read_document
 from fsmdsl.editing.findings import Explored, Findings, Mark, Request, Unheard
 from fsmdsl.explore import Exploration, Limits, Means, Progress, Trace, diagnostics, explore
-from fsmdsl.explore.best import Budget
+from fsmdsl.explore.best import Effort
 from fsmdsl.explore.retell import simplest
 from fsmdsl.explore.story import story
 from fsmdsl.report.exploration import details, exploration, summary
@@ -129,7 +129,7 @@ class Worker:
 
     def _simpler(self, model: m.Model, kept: _Kept) -> _Kept:
         """The same once more, with the simplest runs to what is violated."""
-        x = simplest(kept.exploration, model, Budget(*SIMPLER, self._still_wanted))
+        x = simplest(kept.exploration, model, Effort(*SIMPLER, self._still_wanted))
         made = replace(kept, exploration=x, told=_told(model, x), simple=True)
         self._kept[x.system.qualified] = made
         return made

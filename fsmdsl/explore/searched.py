@@ -51,6 +51,10 @@ class Searched(Protocol):
     """What could have been done better, and why it was not."""
     reduced: tuple[str, ...]
     """Symmetric sets: states that differ only in which of their instances is which are one."""
+    unshown: str | None
+    """Why some steps that fail are not among the faults: a limit came while they were looked at."""
+    abandoned: bool
+    """Did a limit come in the middle of something? Then there is no graph, and nothing explored."""
     undecided: str | None
     """Why properties of runs cannot be decided here, if they cannot."""
     transitions: int
