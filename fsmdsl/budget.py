@@ -29,8 +29,8 @@ GRACE = 0.5
 """Seconds for work that stops by itself."""
 
 LULL = 5.0
-"""Seconds from one `LimitError` to the next. Who catches one cleans up undisturbed; one that was lost, in a destructor or
-a callback that lets no error out, comes again."""
+"""Seconds from one `LimitError` to the next. Who catches one cleans up undisturbed; one that was lost, in a destructor
+or a callback that lets no error out, comes again."""
 
 SLACK = 64 << 20
 """Bytes by which patient work may pass the limit of memory while it comes to its end."""

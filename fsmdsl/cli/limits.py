@@ -23,6 +23,10 @@ BOUNDED = 3
 """The exit code when nothing is wrong in what was seen, and a limit came before the end."""
 
 
+MINUTES = 300.0
+"""The limit of commands that are done in seconds unless something is wrong."""
+
+
 def limit_options(
     seconds: float | None = None, each: str = "all of it", shared: Callable[[], bool] = lambda: False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:

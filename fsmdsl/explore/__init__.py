@@ -33,8 +33,25 @@ from fsmdsl.explore.verdict import (
 from fsmdsl.step import Universe
 
 __all__ = [
-    "RULES", "Coverage", "Entry", "Exploration", "Keeping", "Limits", "Means", "Outcome", "Played", "Progress", "Trace",
-    "Verdict", "VerdictKind", "data", "diagnostics", "explore", "lines", "play",
+    "RULES",
+    "Coverage",
+    "Entry",
+    "Exploration",
+    "Keeping",
+    "Limits",
+    "Means",
+    "Outcome",
+    "Played",
+    "Progress",
+    "Trace",
+    "Verdict",
+    "VerdictKind",
+    "budget_of",
+    "data",
+    "diagnostics",
+    "explore",
+    "lines",
+    "play",
 ]  # fmt: skip
 
 RULES = (*_EXPLORATION_RULES, *_SCENARIO_RULES)

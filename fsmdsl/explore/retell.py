@@ -30,11 +30,11 @@ def simplest(x: Exploration, model: m.Model, effort: Effort | None = None) -> Ex
     return replace(x, verdicts=tuple(verdicts))
 
 
-def simplest_in_time(x: Exploration, model: m.Model, budget: Budget) -> Exploration:
+def simplest_in_time(x: Exploration, model: m.Model, budget: Budget, effort: Effort | None = None) -> Exploration:
     """`simplest`, inside a budget; where that ends first, the shortest runs, and the verdicts say so."""
     with suppress(LimitError):
         if not budget.raised:
-            return simplest(x, model)
+            return simplest(x, model, effort)
     return shortest(x, f"; {budget.reached} before a simpler one was looked for")
 
 
