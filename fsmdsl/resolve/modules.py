@@ -74,14 +74,15 @@ _KINDS: dict[type[s.ModuleMember], Kind] = {
 
 
 def _enum(module: ModuleNames, x: s.EnumDecl) -> m.EnumType:
-    names = [n.name.text for n in x.members]
+    names: set[str] = set()
     for n in x.members:
         module.program.note(n.name.span, "member", f"{module.name}.{x.name.text}", n.name.text, declares=True)
-        if names.index(n.name.text) != x.members.index(n):
+        if n.name.text in names:
             module.program.found.append(rules.TWICE.at(n.name.span, f"`{n.name.text}` is a member already"))
+        names.add(n.name.text)
     if not names:
         module.program.found.append(rules.RANGE.at(x.span, f"`{x.name.text}` has no members"))
-    return m.EnumType(f"{module.name}.{x.name.text}", tuple(dict.fromkeys(names)), x.ordered)
+    return m.EnumType(f"{module.name}.{x.name.text}", tuple(dict.fromkeys(n.name.text for n in x.members)), x.ordered)
 
 
 _IMPORTED: tuple[Kind, ...] = ("machine", "enum", "opaque", "channel", "let")
