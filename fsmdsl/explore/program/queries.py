@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import assert_never
 
 from fsmdsl.explore.program.nodes import (
@@ -35,6 +35,7 @@ from fsmdsl.explore.program.nodes import (
     Update,
     Var,
     While,
+    binary,
 )
 
 # Walking -------------------------------------------------------------------------------------------------------------
@@ -157,37 +158,95 @@ def loops(block: Block) -> bool:
 
 # Putting in ----------------------------------------------------------------------------------------------------------
 
+Rule = Callable[[Expr], Expr]
+"""What stands for an expression whose parts are in place already."""
+
 
 def replaced(x: Expr, values: Callable[[Var], Expr]) -> Expr:
-    """An expression with something else for its variables; arrays keep their names."""
+    """An expression with something else for its variables; arrays keep their names. What is known then is computed."""
+    return rewritten(x, lambda y: values(y) if isinstance(y, Var) else y)
+
+
+def bound(f: Function, constants: Mapping[str, int], names: Mapping[str, str] | None = None) -> Function:
+    """A function with numbers put in for variables, and functions, itself too, called by other names."""
+    known, called = {name: Int(n) for name, n in constants.items()}, names or {}
+
+    def rule(x: Expr) -> Expr:
+        match x:
+            case Var(name):
+                return known.get(name, x)
+            case Call(name, arguments):
+                return Call(called.get(name, name), arguments)
+            case _:
+                return x
+
+    return Function(called.get(f.name, f.name), f.parameters, _block(f.body, rule), f.doc)
+
+
+def rewritten(x: Expr, rule: Rule) -> Expr:
+    """An expression, rewritten from the innermost parts on; arrays keep their names."""
+    return rule(_parts(x, lambda y: rewritten(y, rule)))
+
+
+def _parts(x: Expr, new: Rule) -> Expr:
+    """An expression with other parts."""
     match x:
-        case Int() | Bool():
+        case Int() | Bool() | Var():
             return x
-        case Var():
-            return values(x)
         case Element(array, index):
-            return Element(array, replaced(index, values))
+            return Element(array, new(index))
         case Binary(operator, left, right):
-            return Binary(operator, replaced(left, values), replaced(right, values))
+            return binary(operator, new(left), new(right))
         case Negative(operand):
-            return -replaced(operand, values)
+            return -new(operand)
         case Inverted(operand):
-            return Inverted(replaced(operand, values))
+            return Inverted(new(operand))
         case Not(operand):
-            return Not(replaced(operand, values))
+            return Not(new(operand))
         case Compare(first, others):
-            return Compare(replaced(first, values), tuple((c, replaced(y, values)) for c, y in others))
+            return Compare(new(first), tuple((c, new(y)) for c, y in others))
         case All(operands):
-            return All(_each(operands, values))
+            return All(tuple(map(new, operands)))
         case Any(operands):
-            return Any(_each(operands, values))
+            return Any(tuple(map(new, operands)))
         case Call(name, arguments):
-            return Call(name, _each(arguments, values))
+            return Call(name, tuple(map(new, arguments)))
         case Choice(condition, yes, no):
-            return Choice(replaced(condition, values), replaced(yes, values), replaced(no, values))
+            return Choice(new(condition), new(yes), new(no))
         case _:
             assert_never(x)
 
 
-def _each(operands: Iterable[Expr], values: Callable[[Var], Expr]) -> tuple[Expr, ...]:
-    return tuple(replaced(x, values) for x in operands)
+def _block(block: Block, rule: Rule) -> Block:
+    return tuple(_statement(x, lambda y: rewritten(y, rule), lambda inner: _block(inner, rule)) for x in block)
+
+
+def _statement(x: Statement, new: Rule, inner: Callable[[Block], Block]) -> Statement:
+    """A statement with other expressions; what is set keeps its name."""
+    match x:
+        case Assign(target, value):
+            return Assign(_target(target, new), new(value))
+        case Update(target, operator, value):
+            return Update(_target(target, new), operator, new(value))
+        case Together(targets, values):
+            return Together(targets, tuple(map(new, values)))
+        case Do(value):
+            return Do(new(value))
+        case If(condition, then, otherwise):
+            return If(new(condition), inner(then), inner(otherwise))
+        case While(condition, body):
+            return While(new(condition), inner(body))
+        case Count(variable, first, end, body):
+            return Count(variable, new(first), new(end), inner(body))
+        case Through(variable, values, body):
+            return Through(variable, tuple(map(new, values)), inner(body))
+        case Return(value):
+            return Return(new(value))
+        case Break() | Continue() | Comment():
+            return x
+        case _:
+            assert_never(x)
+
+
+def _target(x: Var | Element, new: Rule) -> Var | Element:
+    return x if isinstance(x, Var) else Element(x.array, new(x.index))
