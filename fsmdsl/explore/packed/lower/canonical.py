@@ -41,7 +41,7 @@ from fsmdsl.explore.program.nodes import (
 from fsmdsl.explore.program.queries import replaced, subexpressions
 from fsmdsl.explore.symmetry import SymmetricSet
 
-LONGEST_KEYS = 750
+LONGEST_KEYS = 1140
 """Keys that take more nodes, for all members together, are computed in a loop."""
 
 A, B, FOUND, PLACE = (Var(name) for name in ("a", "b", "found", "i"))
@@ -95,8 +95,8 @@ def _library(x: SymmetricSet, p: _Places) -> dict[str, Function]:
     """What is written by hand, for a set: `sort`; `tied` and `keeps` for those of whom arrangements are tried."""
     names = {name: f"{name}_{x.first}" for name in ("less", "sort", "tied", "keeps")}
     constants = {"COUNT": x.count, "ORDER": p.order, "NEW": p.new}
-    found = of_library("library_members.py", constants, names)
-    return dict(zip(("sort", "tied", "keeps"), found, strict=True))
+    functions = of_library("library_members.py", constants, names)
+    return dict(zip(("sort", "tied", "keeps"), functions, strict=True))
 
 
 # Keys ----------------------------------------------------------------------------------------------------------------

@@ -85,15 +85,15 @@ def failing(scope: Scope, e: m.Quantified, over: Expr) -> Iterator[list[str]]:
     """Inside, a body without value is a doubt where it could be another member's that is looked at first. The list is
     no longer empty once the body can be without value: then it must be looked at for all of them."""
     sets = members_in(scope.context, e.over.type)
-    found: list[str] = []
+    failures: list[str] = []
     if not sets:
-        yield found
+        yield failures
         return
     b, before = scope.builder, scope.fail
     several = b.name()
 
     def fail(kind: str) -> None:
-        found.append(kind)
+        failures.append(kind)
         why = f"whether `{words(e)}` has a value depends on their order ({e.span})"
         with b.when(several):
             b.put([doubt(scope.context, scope.row, [x.name for x in sets], why)])
@@ -101,9 +101,9 @@ def failing(scope: Scope, e: m.Quantified, over: Expr) -> Iterator[list[str]]:
 
     with b.aside() as body:
         scope.fail = fail
-        yield found
+        yield failures
         scope.fail = before
-    if found:
+    if failures:
         b.set(several, _several(scope, e.over, over, sets))
     b.put(body)
 
