@@ -143,14 +143,15 @@ class Builder:
         return new
 
     def inner(self) -> Builder:
-        """For a part of the function that becomes one of its own: a builder whose variables are not those known here."""
+        """For a part of the function that becomes one of its own: a builder with variables of its own."""
         other = Builder(self._prefix)
         other._named = self._named
         return other
 
     def knows(self, name: str) -> bool:
         """Is this a variable that was made here?"""
-        return name.startswith(self._prefix) and 0 < int(name[len(self._prefix) :]) <= self._named
+        number = name.removeprefix(self._prefix)
+        return name != number and number.isdigit() and 0 < int(number) <= self._named
 
 
 def function(name: str, parameters: Sequence[Parameter], body: Sequence[Statement], doc: str = "") -> Function:

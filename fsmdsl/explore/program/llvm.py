@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple, assert_never
 
+from fsmdsl.explore.program import python
 from fsmdsl.explore.program.nodes import (
     All,
     Any,
@@ -84,6 +85,11 @@ class Listing:
     function: Function = field(compare=False)
 
 
+def listing(function: Function) -> Listing:
+    """A function with its text."""
+    return Listing(python.function(function), function)
+
+
 def module(listings: Iterable[Listing], constants: Mapping[str, int], wanted: Sequence[str]) -> str:
     """A module with the functions wanted and those that they call; `constants` are the variables that stand for numbers
     known by now. Raises KeyError where a function or a constant is missing."""
@@ -148,9 +154,10 @@ class Printer:
         self.calls: dict[str, None] = {}
         """Functions, in the order in which they are called first."""
         self.types = {p.name: p.type for p in function.parameters}
-        stored = sorted(assigned(function.body) - set(self.types))
-        self.numbers = [*(p.name for p in function.parameters if p.type == "number"), *stored]
-        """Variables that are numbers; each has a place of its own."""
+        changing = assigned(function.body)
+        kept = (p.name for p in function.parameters if p.type == "number" or p.name in changing)
+        self.variables = {x: _type(self.types.get(x, "number")) for x in (*kept, *sorted(changing - set(self.types)))}
+        """Those with a place of their own, and what it holds: numbers, and arrays that are exchanged."""
         self.lines: list[str] = []
         self.places: list[str] = []
         self.here = "entry"
@@ -161,10 +168,10 @@ class Printer:
     def text(self) -> str:
         """The function."""
         parameters = ", ".join(f"{_type(of)} %{x}.given" for x, of in self.types.items())
-        self.places = [f"  %{x}.kept = alloca i64" for x in self.numbers]
-        for x in self.numbers:
+        self.places = [f"  %{x}.kept = alloca {of}" for x, of in self.variables.items()]
+        for x, of in self.variables.items():
             if x in self.types:
-                self.emit(f"store i64 %{x}.given, ptr %{x}.kept")
+                self.emit(f"store {of} %{x}.given, ptr %{x}.kept")
         self.block(self.function.body)
         self.emit("ret i64 0")
         head = f"define internal i64 @{symbol(self.function.name)}({parameters}) nounwind {{"
@@ -209,8 +216,8 @@ class Printer:
             case Update(target, operator, value):
                 self.store(target, self.number(Binary(operator, target, value)))
             case Together(targets, values):
-                for target, number in zip(targets, [self.number(y) for y in values], strict=True):
-                    self.store(target, number)
+                for target, given in zip(targets, [self.argument(y) for y in values], strict=True):
+                    self.emit(f"store {given}, ptr %{target.name}.kept")
             case Do(value):
                 self.value(value)
             case If(condition, then, otherwise):
@@ -373,7 +380,8 @@ class Printer:
     def argument(self, x: Expr) -> str:
         """A value with its type; arrays too."""
         if isinstance(x, Var) and self.types.get(x.name, "number") != "number":
-            return f"ptr %{x.name}.given"
+            kept = x.name in self.variables
+            return f"ptr {self.result(f'load ptr, ptr %{x.name}.kept') if kept else f'%{x.name}.given'}"
         return f"i64 {self.number(x)}"
 
     def computed(self, operator: Operator, left: str, right: str) -> str:

@@ -9,7 +9,8 @@ Expressions combine with the operators of Python; `==` compares nodes, so compar
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any as Anything
+from typing import Literal, TypeAlias, assert_never
 
 Type = Literal["number", "words", "halves", "signed halves"]
 """Of a parameter: a number, or an array of numbers with 64 bits, 32 bits without sign, 32 bits with a sign."""
@@ -20,79 +21,83 @@ Operator = Literal["+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>"]
 Comparison = Literal["==", "!=", "<", "<=", ">", ">="]
 
 
+Node: TypeAlias = Anything
+"""An expression, for the type checker: `Combined` is a base of each, and none of them by itself."""
+
+
 class Combined:
     """Operators that make nodes."""
 
     __slots__ = ()
 
-    def __add__(self: Expr, other: Operand) -> Expr:
+    def __add__(self: Node, other: Operand) -> Expr:
         return binary("+", self, number(other))
 
-    def __radd__(self: Expr, other: int) -> Expr:
+    def __radd__(self: Node, other: int) -> Expr:
         return binary("+", Int(other), self)
 
-    def __sub__(self: Expr, other: Operand) -> Expr:
+    def __sub__(self: Node, other: Operand) -> Expr:
         return binary("-", self, number(other))
 
-    def __rsub__(self: Expr, other: int) -> Expr:
+    def __rsub__(self: Node, other: int) -> Expr:
         return binary("-", Int(other), self)
 
-    def __mul__(self: Expr, other: Operand) -> Expr:
+    def __mul__(self: Node, other: Operand) -> Expr:
         return binary("*", self, number(other))
 
-    def __rmul__(self: Expr, other: int) -> Expr:
+    def __rmul__(self: Node, other: int) -> Expr:
         return binary("*", Int(other), self)
 
-    def __floordiv__(self: Expr, other: Operand) -> Expr:
+    def __floordiv__(self: Node, other: Operand) -> Expr:
         return Binary("//", self, number(other))
 
-    def __mod__(self: Expr, other: Operand) -> Expr:
+    def __mod__(self: Node, other: Operand) -> Expr:
         return Binary("%", self, number(other))
 
-    def __and__(self: Expr, other: Operand) -> Expr:
+    def __and__(self: Node, other: Operand) -> Expr:
         return binary("&", self, number(other))
 
-    def __or__(self: Expr, other: Operand) -> Expr:
+    def __or__(self: Node, other: Operand) -> Expr:
         return binary("|", self, number(other))
 
-    def __xor__(self: Expr, other: Operand) -> Expr:
+    def __xor__(self: Node, other: Operand) -> Expr:
         return Binary("^", self, number(other))
 
-    def __lshift__(self: Expr, other: Operand) -> Expr:
+    def __lshift__(self: Node, other: Operand) -> Expr:
         return binary("<<", self, number(other))
 
-    def __rlshift__(self: Expr, other: int) -> Expr:
+    def __rlshift__(self: Node, other: int) -> Expr:
         return binary("<<", Int(other), self)
 
-    def __rshift__(self: Expr, other: Operand) -> Expr:
+    def __rshift__(self: Node, other: Operand) -> Expr:
         return binary(">>", self, number(other))
 
-    def __rrshift__(self: Expr, other: int) -> Expr:
+    def __rrshift__(self: Node, other: int) -> Expr:
         return Binary(">>", Int(other), self)
 
-    def __neg__(self: Expr) -> Expr:
+    def __neg__(self: Node) -> Expr:
         return Int(-self.value) if isinstance(self, Int) else Negative(self)
 
-    def __invert__(self: Expr) -> Expr:
+    def __invert__(self: Node) -> Expr:
         return Inverted(self)
 
-    def __lt__(self: Expr, other: Operand) -> Expr:
+    def __lt__(self: Node, other: Operand) -> Expr:
         return Compare(self, (("<", number(other)),))
 
-    def __le__(self: Expr, other: Operand) -> Expr:
+    def __le__(self: Node, other: Operand) -> Expr:
         return Compare(self, (("<=", number(other)),))
 
-    def __gt__(self: Expr, other: Operand) -> Expr:
+    def __gt__(self: Node, other: Operand) -> Expr:
         return Compare(self, ((">", number(other)),))
 
-    def __ge__(self: Expr, other: Operand) -> Expr:
+    def __ge__(self: Node, other: Operand) -> Expr:
         return Compare(self, ((">=", number(other)),))
 
-    def equals(self: Expr, other: Operand) -> Expr:
+    def equals(self: Node, other: Operand) -> Expr:
         """Is it the same number?"""
         return Compare(self, (("==", number(other)),))
 
-    def differs(self: Expr, other: Operand) -> Expr:
+    def differs(self: Node, other: Operand) -> Expr:
         """Is it another number?"""
         return Compare(self, (("!=", number(other)),))
 
@@ -337,10 +342,22 @@ def number(x: Operand) -> Expr:
 
 
 def binary(operator: Operator, left: Expr, right: Expr) -> Expr:
-    """Two numbers combined, computed at once where both are known."""
-    if isinstance(left, Int) and isinstance(right, Int):
+    """Two numbers combined, computed at once where both are known and the result means something."""
+    if isinstance(left, Int) and isinstance(right, Int) and _means_something(operator, right.value):
         return Int(combined(operator, left.value, right.value))
     return Binary(operator, left, right)
+
+
+def _means_something(operator: Operator, right: int) -> bool:
+    match operator:
+        case "<<" | ">>":
+            return 0 <= right < 64
+        case "//" | "%":
+            return right != 0
+        case "+" | "-" | "*" | "&" | "|" | "^":
+            return True
+        case _:
+            assert_never(operator)
 
 
 def combined(operator: Operator, a: int, b: int) -> int:
@@ -366,6 +383,8 @@ def combined(operator: Operator, a: int, b: int) -> int:
             return a << b
         case ">>":
             return a >> b
+        case _:
+            assert_never(operator)
 
 
 def all_of(operands: list[Expr]) -> Expr:
