@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsmdsl.explore.packed.native import _loaded
-from fsmdsl.explore.program import llvm, nodes, python, queries
+from fsmdsl.explore.program import llvm, nodes, python
 from fsmdsl.explore.program.source import functions_of
 
 pytest.importorskip("llvmlite")
 
-KINDS = {"words": ctypes.c_int64, "halves": ctypes.c_uint32, "signed halves": ctypes.c_int32}
+KINDS = {"words": ctypes.c_int64, "halves": ctypes.c_uint32, "ints": ctypes.c_int32}
 
 
 def both(text: str, *given: int | list[int], numbers: dict[str, int] | None = None) -> int:
@@ -40,7 +40,7 @@ def both(text: str, *given: int | list[int], numbers: dict[str, int] | None = No
 
 def as_python(text: str, given: tuple[int | list[int], ...], numbers: dict[str, int]) -> tuple[int, list[list[int]]]:
     """What Python makes of it."""
-    namespace: dict[str, object] = dict(numbers) | dict.fromkeys(("Words", "Halves", "SignedHalves"), list)
+    namespace: dict[str, object] = dict(numbers) | dict.fromkeys(("Words", "Halves", "Ints"), list)
     exec(text, namespace)
     lists = [list(x) if isinstance(x, list) else x for x in given]
     function = namespace["f"]
@@ -169,7 +169,7 @@ def f(a: Halves):
 
 def test_halves_with_a_sign() -> None:
     text = """
-def f(a: SignedHalves, b: Halves):
+def f(a: Ints, b: Halves):
     a[0] = a[1] - 5
     return a[0] * 10 + (a[2] < b[0])
 """

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fsmdsl.explore.program.source import SignedHalves, Words
+    from fsmdsl.explore.program.source import Ints, Words
 
 # The state graph -----------------------------------------------------------------------------------------------------
 
@@ -29,9 +29,7 @@ def gather(offsets: Words, marks: Words, enabled: Words, states: int) -> int:
     return 0
 
 
-def levels(
-    offsets: Words, targets: SignedHalves, parents: SignedHalves, order: SignedHalves, starts: SignedHalves
-) -> int:
+def levels(offsets: Words, targets: Ints, parents: Ints, order: Ints, starts: Ints) -> int:
     """Breadth first from state 0: the `order`, each state's parent (-1: none; -2 when handed in: not seen), where in
     the order each depth begins and the last one ends. Returns the number of depths."""
     parents[0] = -1
@@ -71,10 +69,10 @@ def spread(column: Words, bit: int, place: int, letters: Words, states: int) -> 
 
 
 def search(
-    offsets: Words, targets: SignedHalves, letters: Words, expanded: int,
-    order: SignedHalves, starts: SignedHalves, depths: int,
-    first: SignedHalves, must: Words, value: Words, goal: SignedHalves, size: int, start: int, truth: int,
-    number: SignedHalves, nodes: Words, parents: SignedHalves, found: SignedHalves,
+    offsets: Words, targets: Ints, letters: Words, expanded: int,
+    order: Ints, starts: Ints, depths: int,
+    first: Ints, must: Words, value: Words, goal: Ints, size: int, start: int, truth: int,
+    number: Ints, nodes: Words, parents: Ints, found: Ints,
 ) -> int:  # fmt: skip
     """All nodes that can be reached, breadth first: `nodes` in that order, the `number` of each (-1 when handed in),
     its parent (a node's number; -1 for the first; -2 - s: state s while the automaton waited). Returns how many.
@@ -126,7 +124,7 @@ def search(
     return count
 
 
-def crop(nodes: Words, count: int, size: int, useful: SignedHalves, local: SignedHalves, kept: SignedHalves) -> int:
+def crop(nodes: Words, count: int, size: int, useful: Ints, local: Ints, kept: Ints) -> int:
     """Number anew, in the same order, the nodes in which the automaton is in a useful state. Returns how many."""
     node = left = 0
     while node < count:
@@ -141,8 +139,8 @@ def crop(nodes: Words, count: int, size: int, useful: SignedHalves, local: Signe
 
 def degrees(
     offsets: Words, letters: Words, expanded: int, enabled: Words, used: int,
-    first: SignedHalves, must: Words, value: Words, goal: SignedHalves, size: int, block: SignedHalves,
-    nodes: Words, kept: SignedHalves, total: int, product_offsets: Words, product_enabled: Words,
+    first: Ints, must: Words, value: Words, goal: Ints, size: int, block: Ints,
+    nodes: Words, kept: Ints, total: int, product_offsets: Words, product_enabled: Words,
 ) -> int:  # fmt: skip
     """Where the edges of each node kept begin, and what is enabled in it. Returns the number of edges."""
     node = edges = 0
@@ -164,9 +162,9 @@ def degrees(
 
 
 def connect(
-    offsets: Words, targets: SignedHalves, marks: Words, letters: Words, expanded: int, used: int,
-    first: SignedHalves, must: Words, value: Words, goal: SignedHalves, accept: Words, size: int, block: SignedHalves,
-    number: SignedHalves, nodes: Words, local: SignedHalves, kept: SignedHalves, total: int, product_targets: SignedHalves, product_marks: Words,
+    offsets: Words, targets: Ints, marks: Words, letters: Words, expanded: int, used: int,
+    first: Ints, must: Words, value: Words, goal: Ints, accept: Words, size: int, block: Ints,
+    number: Ints, nodes: Words, local: Ints, kept: Ints, total: int, product_targets: Ints, product_marks: Words,
 ) -> int:  # fmt: skip
     """The edges between nodes kept, where the automaton does not leave its block: what each fulfils and accepts."""
     node = at = 0
@@ -194,8 +192,8 @@ def connect(
 
 
 def components(
-    offsets: Words, targets: SignedHalves, alive: SignedHalves, listed: SignedHalves, size: int,
-    component: SignedHalves, low: SignedHalves, index: SignedHalves, stack: SignedHalves, trail: SignedHalves, edge: Words,
+    offsets: Words, targets: Ints, alive: Ints, listed: Ints, size: int,
+    component: Ints, low: Ints, index: Ints, stack: Ints, trail: Ints, edge: Words,
 ) -> int:  # fmt: skip
     """The strongly connected components of the nodes listed, which are those alive: `component` of each, numbered from
     0. Returns how many. Tarjan's algorithm, with a stack of its own (SIAM Journal on Computing 1, 1972)."""
@@ -242,8 +240,8 @@ def components(
 
 
 def weigh(
-    offsets: Words, targets: SignedHalves, marks: Words, enabled: Words, alive: SignedHalves, listed: SignedHalves, size: int, component: SignedHalves,
-    count: int, inner: SignedHalves, done: Words, all_along: Words, anywhere: Words, entry: SignedHalves,
+    offsets: Words, targets: Ints, marks: Words, enabled: Words, alive: Ints, listed: Ints, size: int, component: Ints,
+    count: int, inner: Ints, done: Words, all_along: Words, anywhere: Words, entry: Ints,
 ) -> int:  # fmt: skip
     """For each component: has it an edge inside (`inner`), what its edges fulfil, what is enabled all along and
     anywhere, and its first node."""
@@ -272,7 +270,7 @@ def weigh(
 
 def judge(
     count: int, needed: int, weak: int, strong: int,
-    inner: SignedHalves, done: Words, all_along: Words, anywhere: Words, entry: SignedHalves, missing: Words,
+    inner: Ints, done: Words, all_along: Words, anywhere: Words, entry: Ints, missing: Words,
 ) -> int:  # fmt: skip
     """The component with the smallest first node that a fair accepted run can fill; -1 if there is none.
 
@@ -291,9 +289,7 @@ def judge(
     return best
 
 
-def cut(
-    enabled: Words, alive: SignedHalves, listed: SignedHalves, size: int, component: SignedHalves, missing: Words
-) -> int:
+def cut(enabled: Words, alive: Ints, listed: Ints, size: int, component: Ints, missing: Words) -> int:
     """Keep of each component the nodes in which nothing that is missing is enabled. Returns how many are left."""
     at = left = 0
     while at < size:
@@ -308,9 +304,7 @@ def cut(
     return left
 
 
-def enclose(
-    listed: SignedHalves, size: int, component: SignedHalves, chosen: int, member: SignedHalves, nodes: int
-) -> int:
+def enclose(listed: Ints, size: int, component: Ints, chosen: int, member: Ints, nodes: int) -> int:
     """Note which nodes are in a component."""
     at = 0
     while at < nodes:
@@ -325,9 +319,9 @@ def enclose(
 
 
 def approach(
-    offsets: Words, targets: SignedHalves, marks: Words, enabled: Words, member: SignedHalves,
+    offsets: Words, targets: Ints, marks: Words, enabled: Words, member: Ints,
     start: int, aim: int, wanted: int, unwanted: int,
-    source: SignedHalves, came: Words, queue: SignedHalves, seen: SignedHalves, turn: int, nodes: int,
+    source: Ints, came: Words, queue: Ints, seen: Ints, turn: int, nodes: int,
 ) -> int:  # fmt: skip
     """The last edge of a shortest way inside a component that ends with an edge that fulfils some of `wanted`, or in a
     node where not all of `unwanted` is enabled, or in `aim`. At least one edge long; -1: there is none.

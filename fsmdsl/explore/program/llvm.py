@@ -52,7 +52,7 @@ from fsmdsl.explore.program.queries import assigned, constants_of
 KEPT = 4096
 """So many functions are kept printed."""
 
-ELEMENTS: Mapping[Type, str] = {"words": "i64", "halves": "i32", "signed halves": "i32"}
+ELEMENTS: Mapping[Type, str] = {"words": "i64", "halves": "i32", "ints": "i32"}
 
 BINARY: Mapping[Operator, str] = {
     "+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "ashr",
@@ -351,7 +351,7 @@ class Printer:
                 found = self.result(f"load {element}, ptr {at}")
                 if element == "i64":
                     return Number(found)
-                extended = "sext" if self.types[x.array.name] == "signed halves" else "zext"
+                extended = "sext" if self.types[x.array.name] == "ints" else "zext"
                 return Number(self.result(f"{extended} i32 {found} to i64"))
             case Binary(operator, left, right):
                 return Number(self.computed(operator, self.number(left), self.number(right)))

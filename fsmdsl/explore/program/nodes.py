@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any as Anything
 from typing import Literal, TypeAlias, assert_never
 
-Type = Literal["number", "words", "halves", "signed halves"]
+Type = Literal["number", "words", "halves", "ints"]
 """Of a parameter: a number, or an array of numbers with 64 bits, 32 bits without sign, 32 bits with a sign."""
 
 Operator = Literal["+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>"]

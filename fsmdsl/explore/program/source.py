@@ -1,7 +1,7 @@
 """Functions written by hand, in the part of Python that a program can say, as a program.
 
 `def f(row: Words, n: int) -> int:` with assignments, `if`, `while`, `for` over a range or a tuple, `return`, and calls
-of one another and of `min` and `max`. The annotations are the parameters' types; see `Words`, `Halves`, `SignedHalves`.
+of one another and of `min` and `max`. The annotations are the parameters' types; see `Words`, `Halves`, `Ints`.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ Words: TypeAlias = Anything
 """An array of numbers with 64 bits."""
 Halves: TypeAlias = Anything
 """An array of numbers with 32 bits, without sign."""
-SignedHalves: TypeAlias = Anything
+Ints: TypeAlias = Anything
 """An array of numbers with 32 bits, with a sign."""
 
-TYPES: Mapping[str, Type] = {"int": "number", "Words": "words", "Halves": "halves", "SignedHalves": "signed halves"}
+TYPES: Mapping[str, Type] = {"int": "number", "Words": "words", "Halves": "halves", "Ints": "ints"}
 
 OPERATORS: Mapping[type[ast.operator], Operator] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
@@ -177,4 +177,4 @@ def expression(x: ast.expr) -> Expr:
             raise TypeError(f"not an expression of whole numbers: {ast.unparse(x)}")
 
 
-__all__ = ["Halves", "SignedHalves", "Words", "expression", "functions_in", "functions_of"]
+__all__ = ["Halves", "Ints", "Words", "expression", "functions_in", "functions_of"]
