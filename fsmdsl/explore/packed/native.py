@@ -10,49 +10,40 @@ import ctypes
 import json
 import os
 import platform
-import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from fsmdsl.explore.packed.lower import Lowered
+from fsmdsl.explore.program import llvm
+from fsmdsl.explore.program.llvm import Listing
+from fsmdsl.explore.program.nodes import Type
+from fsmdsl.explore.program.source import functions_in
 
 Function = Callable[..., int]
 
-OF_SYSTEM = {"expand_block": "qiiquqiqq", "note_block": "qiiqq", "hold_block": "qiiqqi"}
-"""Types of the arguments: i a number, q an array of 64-bit numbers, u one of 32-bit numbers without sign."""
+OF_SYSTEM = ("expand_block", "note_block", "hold_block")
+"""Kernels that know a system's functions."""
 
-OF_ALL = {
-    "insert_block": "quqiquuiii",
-    "claim_block": "qquqiiiquiiiqq",
-    "drop_repeated": "quqiqi",
-    "share_block": "qiiiiuq",
-    "keep_block": "quiiqquuii",
-    "fill_table": "qiuiiii",
-    "find_block": "qqiquiiiqi",
-    "hash_block": "qiq",
-    "link_block": "quiqqi",
-}
+OF_ALL = (
+    "insert_block", "claim_block", "drop_repeated", "share_block", "keep_block", "fill_table", "find_block",
+    "hash_block", "link_block",
+)  # fmt: skip
+"""Kernels that all systems of so many words share."""
 
-OF_RANKS = {
-    "address_block": "qquiuiqiiqqq",
-    "admit_block": "qiqiiuiiqq",
-    "sort_keys": "qqiqqq",
-    "share_keys": "qiiiq",
-    "number_keys": "qiiq",
-    "arrange_block": "qqiqiiquuuqiq",
-    "choose_block": "quuiiiiiqi",
-    "take_keys": "qiq",
-    "place_block": "qqiquui",
-}
+OF_RANKS = (
+    "address_block", "admit_block", "sort_keys", "share_keys", "number_keys", "arrange_block", "choose_block",
+    "take_keys", "place_block",
+)  # fmt: skip
+"""Kernels of a search over several ranks."""
 
 MISSING = "compiled search needs the extra `fast`: pip install 'fsmdsl[fast]'"
 
@@ -66,14 +57,23 @@ def missing() -> str | None:
 class Job:
     """What is compiled into one object."""
 
-    texts: tuple[str, ...]
-    numbers: Mapping[str, int]
-    wanted: Mapping[str, str]
+    listings: tuple[Listing, ...]
+    constants: Mapping[str, int]
+    wanted: tuple[str, ...]
 
     def target(self, within: Path) -> Path:
         """Where the object lies in a cache."""
-        made_from = [list(self.texts), dict(self.numbers), dict(self.wanted), *_machine()]
+        made_from = [[x.text for x in self.listings], dict(self.constants), self.wanted, *_machine()]
         return within / f"{sha256(json.dumps(made_from).encode()).hexdigest()}.obj"
+
+    def program(self) -> str:
+        """All of it in LLVM's language. Raises KeyError where a function is missing."""
+        return llvm.module(self.listings, self.constants, self.wanted)
+
+    def signatures(self) -> dict[str, tuple[Type, ...]]:
+        """The types of the parameters of each function wanted."""
+        known = {x.function.name: x.function for x in self.listings}
+        return {name: tuple(p.type for p in known[name].parameters) for name in self.wanted}
 
 
 def jobs(lowered: Lowered, ranks: bool = False) -> tuple[Job, ...]:
@@ -84,25 +84,17 @@ def jobs(lowered: Lowered, ranks: bool = False) -> tuple[Job, ...]:
         "CURRENT": board.current, "FIRED": board.fired, "LED": board.led, "DEAD": board.dead, "FAULTS": board.faults,
         "NEXT": lowered.size,
     }  # fmt: skip
-    system, everyone = _kernels()
-    made = [Job((lowered.text, system), {**words, **places}, OF_SYSTEM), Job((everyone,), words, OF_ALL)]
+    kernels = _listings("kernels.py")
+    made = [Job((*lowered.listings, *kernels), {**words, **places}, OF_SYSTEM), Job(kernels, words, OF_ALL)]
     if ranks:
-        made.append(Job((everyone, _parts("ranked.py")[-1]), words, OF_RANKS))
+        made.append(Job((*kernels, *_listings("ranked.py")), words, OF_RANKS))
     return tuple(made)
 
 
 @cache
-def _kernels() -> tuple[str, str]:
-    """The text of `kernels`, without types: the part that knows a system's functions, and the part that does not."""
-    _, both, system, everyone = _parts("kernels.py")
-    return both + system, both + everyone
-
-
-def _parts(name: str) -> list[str]:
-    """The parts of a text of functions, without types."""
-    text = (Path(__file__).parent / name).read_text(encoding="utf-8")
-    plain = re.sub(r": (?:Array|int)\b|\s*-> int", "", text)
-    return re.split(r"^# of .*-+$", plain, flags=re.MULTILINE)
+def _listings(name: str) -> tuple[Listing, ...]:
+    """The functions of a file of kernels."""
+    return tuple(llvm.listing(f) for f in functions_in(Path(__file__).parent / name))
 
 
 def folder() -> Path:
@@ -140,7 +132,7 @@ def _machine() -> tuple[str, ...]:
     import llvmlite
 
     here = Path(__file__).parent
-    made_by = ((here / name).read_text(encoding="utf-8") for name in ("translate.py", "function.py", "compile.py"))
+    made_by = (path.read_text(encoding="utf-8") for path in (Path(llvm.__file__), here / "compile.py"))
     return (llvmlite.__version__, *_processor(), *made_by)
 
 
@@ -191,7 +183,7 @@ class Compilation:
         """The functions, by name. The objects must be there."""
         found: dict[str, Function] = {}
         for job in self._jobs:
-            found |= _load(job.target(self._folder), job.wanted)
+            found |= _load(job.target(self._folder), job.signatures())
         return found
 
     def stop(self) -> None:
@@ -219,27 +211,26 @@ def hastily(lowered: Lowered, *, kept: bool) -> dict[str, Function]:
     """The functions, compiled in a hurry, here and now: in some hundredths of a second, less where a similar system was
     compiled before. `kept`: in the cache, too. Raises `ImportError`, `OSError`, `RuntimeError`, `TypeError`."""
     system, everyone = jobs(lowered)
-    return {**_of_everyone(*everyone.numbers.values(), kept=kept), **_hastily(system, kept=kept)}
+    return {**_of_everyone(*everyone.constants.values(), kept=kept), **_hastily(system, kept=kept)}
 
 
 @cache
 def _of_everyone(words: int, stride: int, *, kept: bool) -> dict[str, Function]:
-    return _hastily(Job((_kernels()[1],), {"WORDS": words, "STRIDE": stride}, OF_ALL), kept=kept)
+    return _hastily(Job(_listings("kernels.py"), {"WORDS": words, "STRIDE": stride}, OF_ALL), kept=kept)
 
 
 def _hastily(job: Job, *, kept: bool) -> dict[str, Function]:
     from fsmdsl.explore.packed import compile as compiler
-    from fsmdsl.explore.packed.translate import translated
 
     well = job.target(folder())
     for path in (well, _in_a_hurry(well)):
         if sound(path):
-            return _load(path, job.wanted)
-    code = compiler.compiled(translated(job.texts, job.numbers, job.wanted), hurry=True)
+            return _load(path, job.signatures())
+    code = compiler.compiled(job.program(), hurry=True)
     if kept and _usable(folder()):
         with suppress(OSError):  # it is there, and only the next time takes longer
             compiler.keep(code, str(_in_a_hurry(well)))
-    return _loaded(code, job.wanted)
+    return _loaded(code, job.signatures())
 
 
 def _in_a_hurry(target: Path) -> Path:
@@ -256,10 +247,8 @@ class _Compiler:
     """A process that makes one object."""
 
     def __init__(self, job: Job, cache: Path) -> None:
-        from fsmdsl.explore.packed.translate import translated
-
         self.target = job.target(cache)
-        text = json.dumps({"text": translated(job.texts, job.numbers, job.wanted), "target": str(self.target)})
+        text = json.dumps({"text": job.program(), "target": str(self.target)})
         self._asked, self._told = (self.target.with_suffix(f".{os.getpid()}.{x}") for x in ("job", "told"))
         self._asked.write_text(text, "utf-8")
         with open(self._asked, "rb") as asked, open(self._told, "wb") as told:
@@ -293,29 +282,30 @@ class _Compiler:
 
 # Loading -------------------------------------------------------------------------------------------------------------
 
-_CTYPES: Mapping[str, Any] = {"i": ctypes.c_int64, "q": ctypes.c_void_p, "u": ctypes.c_void_p}
+Signatures: TypeAlias = Mapping[str, Sequence[Type]]
 
 
-def _load(path: Path, wanted: Mapping[str, str]) -> dict[str, Function]:
+def _load(path: Path, wanted: Signatures) -> dict[str, Function]:
     return _loaded(path.read_bytes(), wanted)
 
 
-def _loaded(code: bytes, wanted: Mapping[str, str]) -> dict[str, Function]:
-    import llvmlite.binding as llvm
+def _loaded(code: bytes, wanted: Signatures) -> dict[str, Function]:
+    import llvmlite.binding as binding
 
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(llvm))
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _target_machine(binding))
+    engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
     found: dict[str, Function] = {}
-    for name, kinds in wanted.items():
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *(_CTYPES[x] for x in kinds))
+    for name, types in wanted.items():
+        given = (ctypes.c_int64 if x == "number" else ctypes.c_void_p for x in types)
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *given)
         function = prototype(engine.get_function_address(name))
         function.engine = engine  # type: ignore[attr-defined]
         found[name] = function
     return found
 
 
-def _target_machine(llvm: Any) -> Any:
-    return llvm.Target.from_default_triple().create_target_machine()
+def _target_machine(binding: Any) -> Any:
+    return binding.Target.from_default_triple().create_target_machine()
