@@ -24,6 +24,7 @@ from test_faithful_hived import model as hived_model
 from test_random_specs import some_value
 
 from fsmdsl.explore import Exploration, Limits, Means, Progress, explore
+from fsmdsl.explore.packed import cache as objects_cache
 from fsmdsl.explore.packed import native
 from fsmdsl.explore.packed import search as packed_search
 from fsmdsl.explore.packed.compiled import Compiled
@@ -689,7 +690,40 @@ def test_a_damaged_object_is_made_anew(
     search = compiled_anyway()
     assert isinstance(search.engine, Compiled)
     assert [len(x.read_bytes()) for x in objects] == [len(x) for x in before]
-    assert all(native.sound(x) for x in objects)
+    assert all(objects_cache.read(x.name) for x in objects)
+
+
+@needs_compiler
+def test_the_object_of_another_system_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whole, but under a name that is not its own."""
+    monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
+    right = found(compiled_anyway())
+    mine = set(tmp_path.iterdir())
+    large = compiled(hived_lite(3, 4, 2))
+    packed(large, only_system(large), Limits(500), COMPILED)
+    others = set(tmp_path.iterdir()) - mine
+    assert len(mine) == 2
+    assert others
+    for x in mine:
+        for other in others:
+            x.write_bytes(other.read_bytes())
+            assert differences(right, found(compiled_anyway())) == []
+
+
+@needs_compiler
+@pytest.mark.skipif(sys.platform == "win32", reason="needs modes")
+def test_a_cache_that_others_can_write_to_is_not_used_and_a_note_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
+    tmp_path.chmod(0o777)
+    try:
+        x = explored(SMALL, COMPILED, Limits())
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        tmp_path.chmod(0o700)
+    assert x.complete
+    assert f"compiled code is not cached: others may write to it (mode 0777): `{tmp_path}`" in str(x.note)
 
 
 @needs_compiler
@@ -721,13 +755,13 @@ def test_code_that_cannot_be_made_in_a_hurry(monkeypatch: pytest.MonkeyPatch) ->
 
 @needs_compiler
 def test_code_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(path: Path, wanted: object) -> dict[str, native.Function]:
-        raise RuntimeError(f"{path.suffix} is not for this machine")
+    def broken(code: bytes, wanted: object) -> dict[str, native.Function]:
+        raise RuntimeError("this is not for this machine")
 
-    monkeypatch.setattr(native, "_load", broken)
+    monkeypatch.setattr(native, "_loaded", broken)
     search = compiled_anyway()
     assert isinstance(search.engine, Plain)
-    assert search.note == "compiled code cannot be used: .obj is not for this machine"
+    assert search.note == "compiled code cannot be used: this is not for this machine"
 
 
 # Enough --------------------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ COMMANDS = {
     "explain": "Explain a rule by its code.",
     "list": "List machines, states and transitions.",
     "init": "Start a folder of specs.",
+    "cache": "Show or clear the cache of compiled code.",
     "completion": "Make a shell complete commands and names.",
 }
 """Every subcommand and its line in `fsm --help`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 
 def distrust(path: Path) -> str | None:
@@ -28,17 +29,25 @@ def distrusted(found: os.stat_result) -> str | None:
     return None
 
 
-def read_private(path: Path, limit: int) -> bytes:
-    """A regular file that this user alone can have written. Raises `OSError`; `ValueError`, with the reason, where
-    somebody else could have written it, or where it is longer than `limit`."""
+def open_private(path: Path) -> BinaryIO:
+    """Open a regular file that this user alone can have written. Raises `OSError`; `ValueError`, with the reason, where
+    somebody else could have written it."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-    with open(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:
-        found = os.fstat(file.fileno())
-        why = distrusted(found)
-        if why is None and not stat.S_ISREG(found.st_mode):
-            why = "it is not a regular file"
-        if why is None and found.st_size > limit:
-            why = f"it is larger than {limit:,} bytes"
-        if why is not None:
-            raise ValueError(why)
-        return file.read(limit)
+    number = os.open(path, flags | getattr(os, "O_BINARY", 0))
+    found = os.fstat(number)
+    why = distrusted(found)
+    if why is None and not stat.S_ISREG(found.st_mode):
+        why = "it is not a regular file"
+    if why is not None:
+        os.close(number)
+        raise ValueError(why)
+    return os.fdopen(number, "rb")
+
+
+def read_private(path: Path, limit: int) -> bytes:
+    """The content of such a file. Raises `OSError`, and `ValueError`, also where it is longer than `limit`."""
+    with open_private(path) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise ValueError(f"it is larger than {limit:,} bytes")
+    return data

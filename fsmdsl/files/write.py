@@ -44,13 +44,13 @@ def write(path: Path, content: str | bytes | Iterable[memoryview], *, follow: bo
     return True
 
 
-def create(path: Path, content: str | bytes) -> None:
+def create(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
     """Write a file that is not there yet. Raises `FileExistsError` if it is, a link to nothing included; `OSError`."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     if os.path.lexists(path):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = _beside(path, [data], None, 0o666)
+    beside = _beside(path, [data], None, mode)
     try:
         try:
             os.link(beside, path)

@@ -1,21 +1,19 @@
 """Machine code for a system: compiled in a hurry, at once; or well, from a cache or meanwhile by other processes.
 
-The cache lies in `$FSMDSL_CACHE`, else in `$XDG_CACHE_HOME/fsmdsl` or `~/.cache/fsmdsl`; an object's name is the hash
-of all that it was made from, the processor included. What was compiled in a hurry is there until it is compiled well.
+An object's name in the cache is the hash of all that it was made from, the processor included. What was compiled in a
+hurry is there until it is compiled well.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
-import os
 import platform
 import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -23,6 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
+from fsmdsl.explore.packed import cache as objects
 from fsmdsl.explore.packed.lower import Lowered
 
 Function = Callable[..., int]
@@ -70,10 +69,10 @@ class Job:
     numbers: Mapping[str, int]
     wanted: Mapping[str, str]
 
-    def target(self, within: Path) -> Path:
-        """Where the object lies in a cache."""
+    def name(self, *, hasty: bool = False) -> str:
+        """What the object is called in the cache."""
         made_from = [list(self.texts), dict(self.numbers), dict(self.wanted), *_machine()]
-        return within / f"{sha256(json.dumps(made_from).encode()).hexdigest()}.obj"
+        return f"{sha256(json.dumps(made_from).encode()).hexdigest()}{'.hasty' * hasty}.obj"
 
 
 def jobs(lowered: Lowered, ranks: bool = False) -> tuple[Job, ...]:
@@ -105,35 +104,6 @@ def _parts(name: str) -> list[str]:
     return re.split(r"^# of .*-+$", plain, flags=re.MULTILINE)
 
 
-def folder() -> Path:
-    """The cache's folder."""
-    if given := os.environ.get("FSMDSL_CACHE"):
-        return Path(given)
-    try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fsmdsl"
-    except RuntimeError:  # nobody's home
-        return Path(tempfile.gettempdir()) / f"fsmdsl-{os.getpid()}"
-
-
-def _usable(cache: Path) -> bool:
-    """Can objects be put into a folder? It is made if need be."""
-    try:
-        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=cache):
-            return True
-    except OSError:
-        return False
-
-
-def sound(path: Path) -> bool:
-    """Is there an object, as it was written?"""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return False
-    return sha256(data[:-32]).digest() == data[-32:]
-
-
 @cache
 def _machine() -> tuple[str, ...]:
     """What compiled code depends on beside its text."""
@@ -159,60 +129,64 @@ def _processor() -> tuple[str, ...]:
 
 
 class Compilation:
-    """Objects under way. They are made by other processes, one each, while this one goes on; in a folder of their own
-    where the cache cannot be used."""
+    """Objects under way. They are made by other processes, one each, while this one goes on."""
 
     def __init__(self, lowered: Lowered, ranks: bool = False) -> None:
         self.failed: str | None = None
         self._running: list[_Compiler] = []
-        self._own: tempfile.TemporaryDirectory[str] | None = None
+        self._code: dict[str, bytes] = {}
+        """What is done, by name."""
         try:
             self._jobs = jobs(lowered, ranks)
-            if not _usable(folder()):
-                self._own = tempfile.TemporaryDirectory()
-            self._folder = folder() if self._own is None else Path(self._own.name)
             for job in self._jobs:
-                if not sound(job.target(self._folder)):
-                    self._running.append(_Compiler(job, self._folder))
+                code = objects.read(job.name())
+                if code is None:
+                    self._running.append(_Compiler(job))
+                else:
+                    self._code[job.name()] = code
         except (ImportError, OSError, TypeError) as error:
             self.failed = f"{type(error).__name__}: {error}"
 
     def done(self, wait: bool = False) -> bool:
         """Are all objects there, or has one failed?"""
-        for compiler in self._running:
+        for compiler in list(self._running):
             if wait:
                 compiler.process.wait()
             if compiler.process.poll() is None:
                 return False
-            self.failed = self.failed or compiler.failed()
+            self._running.remove(compiler)
+            code, problem = compiler.result()
+            if code is None:
+                self.failed = self.failed or problem
+            else:
+                self._code[compiler.job.name()] = code
         return True
 
     def functions(self) -> dict[str, Function]:
         """The functions, by name. The objects must be there."""
         found: dict[str, Function] = {}
         for job in self._jobs:
-            found |= _load(job.target(self._folder), job.wanted)
+            found |= _loaded(self._code[job.name()], job.wanted)
         return found
 
     def stop(self) -> None:
         """Nobody waits for it any more."""
         for compiler in self._running:
             compiler.stop()
-        if self._own is not None:
-            self._own.cleanup()
+        self._running.clear()
 
 
 def cached(lowered: Lowered) -> Literal["well", "hastily"] | None:
     """How the system was compiled before, if it was."""
     try:
-        targets = [] if missing() else [job.target(folder()) for job in jobs(lowered)]
+        made = () if missing() else jobs(lowered)
     except (ImportError, OSError):
         return None
-    if not targets:
+    if not made:
         return None
-    if all(map(sound, targets)):
+    if all(objects.read(job.name()) is not None for job in made):
         return "well"
-    return "hastily" if sound(_in_a_hurry(targets[0])) else None
+    return "hastily" if objects.read(made[0].name(hasty=True)) is not None else None
 
 
 def hastily(lowered: Lowered, *, kept: bool) -> dict[str, Function]:
@@ -231,20 +205,14 @@ def _hastily(job: Job, *, kept: bool) -> dict[str, Function]:
     from fsmdsl.explore.packed import compile as compiler
     from fsmdsl.explore.packed.translate import translated
 
-    well = job.target(folder())
-    for path in (well, _in_a_hurry(well)):
-        if sound(path):
-            return _load(path, job.wanted)
+    for name in (job.name(), job.name(hasty=True)):
+        known = objects.read(name)
+        if known is not None:
+            return _loaded(known, job.wanted)
     code = compiler.compiled(translated(job.texts, job.numbers, job.wanted), hurry=True)
-    if kept and _usable(folder()):
-        with suppress(OSError):  # it is there, and only the next time takes longer
-            compiler.keep(code, str(_in_a_hurry(well)))
+    if kept:
+        objects.store(job.name(hasty=True), code)
     return _loaded(code, job.wanted)
-
-
-def _in_a_hurry(target: Path) -> Path:
-    """Where the object lies that was compiled in a hurry."""
-    return target.with_suffix(".hasty.obj")
 
 
 def at_hand() -> bool:
@@ -253,51 +221,41 @@ def at_hand() -> bool:
 
 
 class _Compiler:
-    """A process that makes one object."""
+    """A process that makes one object, in a temporary folder of its own."""
 
-    def __init__(self, job: Job, cache: Path) -> None:
+    def __init__(self, job: Job) -> None:
         from fsmdsl.explore.packed.translate import translated
 
-        self.target = job.target(cache)
-        text = json.dumps({"text": translated(job.texts, job.numbers, job.wanted), "target": str(self.target)})
-        self._asked, self._told = (self.target.with_suffix(f".{os.getpid()}.{x}") for x in ("job", "told"))
-        self._asked.write_text(text, "utf-8")
-        with open(self._asked, "rb") as asked, open(self._told, "wb") as told:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", str(Path(__file__).parent / "compile.py")],
-                stdin=asked,
-                stdout=subprocess.DEVNULL,
-                stderr=told,
-            )
+        self.job = job
+        self._folder = tempfile.TemporaryDirectory(prefix="fsm-")
+        text, self._made, self._errors = (Path(self._folder.name, x) for x in ("text", "object", "errors"))
+        text.write_text(translated(job.texts, job.numbers, job.wanted), "utf-8")
+        with open(text, "rb") as given, open(self._made, "wb") as made, open(self._errors, "wb") as errors:
+            command = [sys.executable, "-P", str(Path(__file__).parent / "compile.py")]
+            self.process = subprocess.Popen(command, stdin=given, stdout=made, stderr=errors)
 
-    def failed(self) -> str | None:
-        """Why there is no object, if there is none."""
-        if self.process.returncode == 0 and sound(self.target):
-            _in_a_hurry(self.target).unlink(missing_ok=True)
-            self._tidy()
-            return None
-        told = self._told.read_text("utf-8", "replace").strip().splitlines()
-        return told[-1] if told else f"the compiler ended with exit code {self.process.returncode}"
+    def result(self) -> tuple[bytes | None, str]:
+        """The object, which goes to the cache; or why there is none. Once, when the process has ended."""
+        code = self._made.read_bytes() if self.process.returncode == 0 else b""
+        told = self._errors.read_text("utf-8", "replace").strip().splitlines()
+        self._folder.cleanup()
+        if not code:
+            return None, told[-1] if told else f"the compiler ended with exit code {self.process.returncode}"
+        objects.store(self.job.name(), code)
+        objects.remove(self.job.name(hasty=True))
+        return code, ""
 
     def stop(self) -> None:
         """Nobody waits for it any more."""
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        self._tidy()
-
-    def _tidy(self) -> None:
-        for path in (self._asked, self._told):
-            path.unlink(missing_ok=True)
+        self._folder.cleanup()
 
 
 # Loading -------------------------------------------------------------------------------------------------------------
 
 _CTYPES: Mapping[str, Any] = {"i": ctypes.c_int64, "q": ctypes.c_void_p, "u": ctypes.c_void_p}
-
-
-def _load(path: Path, wanted: Mapping[str, str]) -> dict[str, Function]:
-    return _loaded(path.read_bytes(), wanted)
 
 
 def _loaded(code: bytes, wanted: Mapping[str, str]) -> dict[str, Function]:

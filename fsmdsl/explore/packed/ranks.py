@@ -14,6 +14,7 @@ from fsmdsl.explore.packed.distributed import Distributed
 from fsmdsl.explore.packed.errors import FullError, UnavailableError
 from fsmdsl.explore.packed.exchange import Exchange, agreed
 from fsmdsl.explore.packed.interrupt import interruptions
+from fsmdsl.explore.packed.kept import MISSING_STATES
 from fsmdsl.explore.packed.lower import groups
 from fsmdsl.explore.packed.memory import available
 from fsmdsl.explore.packed.native import Compilation, Function, missing
@@ -98,6 +99,8 @@ class RanksSearch(PackedSearch):
             self._unavailable(problem)
         if saved is None:
             return Distributed(self.lowered, functions, exchange, share, self._plain.frontier, self._plain.board)
+        total = exchange.all_reduce([share.count], "sum")[0]
+        self._unavailable(None if total == saved.frontier.count else MISSING_STATES)
         self._saver.resumed_with(share.count)
         return Distributed(self.lowered, functions, exchange, share, saved.frontier, saved.board)
 
