@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsmdsl.explore.packed.native import _loaded
 from fsmdsl.explore.program import llvm, nodes, python
+from fsmdsl.explore.program.native import loaded
 from fsmdsl.explore.program.source import functions_of
 
 pytest.importorskip("llvmlite")
@@ -20,7 +20,7 @@ KINDS = {"words": ctypes.c_int64, "halves": ctypes.c_uint32, "ints": ctypes.c_in
 
 def both(text: str, *given: int | list[int], numbers: dict[str, int] | None = None) -> int:
     """What `f` returns, as it stands, printed and compiled, which must agree, also on what they leave in the arrays."""
-    from fsmdsl.explore.packed.compile import compiled
+    from fsmdsl.explore.program.compile import compiled
 
     functions = functions_of(text)
     expected, left = as_python(text, given, numbers or {})
@@ -30,7 +30,7 @@ def both(text: str, *given: int | list[int], numbers: dict[str, int] | None = No
     for hurry in (True, False):
         code = compiled(llvm.module(map(llvm.listing, functions), numbers or {}, ["f"]), hurry=hurry)
         native = [(KINDS[t] * len(x))(*x) if isinstance(x, list) else x for t, x in zip(types, given, strict=True)]
-        result = _loaded(code, {"f": types})["f"](
+        result = loaded(code, {"f": types})["f"](
             *(ctypes.addressof(x) if isinstance(x, ctypes.Array) else x for x in native)
         )
         assert result == expected

@@ -12,6 +12,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fsmdsl.explore.program.source import Ints, Words
 
+# Arrays --------------------------------------------------------------------------------------------------------------
+
+
+def narrow(wide: Words, made: Ints, count: int) -> int:
+    """Numbers with 64 bits as numbers with 32, which is enough for them."""
+    at = 0
+    while at < count:
+        made[at] = wide[at]
+        at += 1
+    return 0
+
+
 # The state graph -----------------------------------------------------------------------------------------------------
 
 
