@@ -19,11 +19,11 @@ from fsmdsl.cli.common import (
     paths_argument,
     refuse,
     say,
-    write,
 )
 from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
 from fsmdsl.cli.printing import printing, printing_options
 from fsmdsl.cli.test_command import played as play_all
+from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.draw.svg import rendered_together
 from fsmdsl.explore import Exploration, Limits, diagnostics, explore
 from fsmdsl.explore.retell import simplest_in_time
@@ -32,7 +32,9 @@ from fsmdsl.report.assemble import assemble
 from fsmdsl.report.census import Census, census
 from fsmdsl.report.formats.gather import from_report
 from fsmdsl.report.frames import frame
-from fsmdsl.report.page import page
+from fsmdsl.report.page import is_page, page
+
+NAME = "index.html"
 
 
 @click.command("report")
@@ -44,6 +46,7 @@ from fsmdsl.report.page import page
 @click.option("--title", default="State machines", show_default=True, help="The heading of the page.")
 @click.option("--max-states", type=click.IntRange(1), help="A limit for each system.")
 @limit_options(MINUTES, "each system; reading and checking count for the first")
+@force_option
 @printing_options
 def command(
     paths: tuple[str, ...],
@@ -52,6 +55,7 @@ def command(
     title: str,
     max_states: int | None,
     budget: Budget,
+    force: bool,
     form: str | None,
     outputs: tuple[Path, ...],
 ) -> None:
@@ -80,8 +84,8 @@ def command(
     report, undrawn = assemble(title, model, found, counted, played, rendered_together, version())
     for problem in undrawn:
         say(frame(problem, paint), err=True)
-    path = out / "index.html"
-    write(path, page(report))
+    path = out / NAME
+    write_folder(out, "report", {NAME: page(report)}, ours=earlier(is_page), force=force)
     totals = report.totals
     counts = ", ".join(f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in totals.items())
     told.say(f"{path}: {counts}")

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 
 from fsmdsl.budget import Budget
 from fsmdsl.explore.liveness import Plan
+from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.search import PackedSearch
+from fsmdsl.explore.program.cache import refusal
 from fsmdsl.explore.symmetry import Reduction, reducible
 from fsmdsl.explore.verdict import Limits, Means, Progress
 from fsmdsl.step import Universe
@@ -31,7 +33,8 @@ def search(
         packed = make(universe, limits, means, progress, plan, reduction, budget)
         packed.run()
         if packed.doubt is None:
-            notes = [*reduction.notes(), *([packed.note] if packed.note else [])]
+            uncached = None if isinstance(packed.engine, Plain) else refusal()
+            notes = [*reduction.notes(), *(x for x in (packed.note, uncached) if x)]
             packed.note = "; ".join(notes) or None
             return packed
         doubted |= dict.fromkeys(packed.doubt.sets, packed.doubt.why)
