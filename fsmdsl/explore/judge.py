@@ -27,7 +27,7 @@ def judge(search: Searched) -> tuple[Verdict, ...]:
     Where a limit comes first, what was found is told without a run, and properties are unknown."""
     found: list[Verdict] = []
     try:
-        for v in _verdicts(search, _Shown(search)):
+        for v in _verdicts(search, _Shown(search, search.budget.reached if search.budget.raised else None)):
             found.append(v)  # noqa: PERF402 - what comes before the limit stays
     except LimitError as error:
         rest = list(_verdicts(search, _Shown(search, str(error))))

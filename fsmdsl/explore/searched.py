@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from fsmdsl import model as m
+from fsmdsl.budget import Budget
 from fsmdsl.explore.explain import explain
 from fsmdsl.explore.liveness import Graph, Plan
 from fsmdsl.explore.recovery.explored import Explored
@@ -42,6 +43,7 @@ class Searched(Protocol):
     """States found breadth first, so that what was found first is nearest."""
 
     universe: Universe
+    budget: Budget
     questions: list[Question]
     plan: Plan | None
     """What temporal properties ask of states and steps."""
