@@ -43,6 +43,8 @@ class Context:
     obligations: Sequence[Obligation] = ()
     """What fairness asks; each has a bit of a step's mark."""
     reduction: Reduction = field(default_factory=Reduction)
+    sends: int = 0
+    """How many statements were built that can come to other instances: calls of handlers, and loops that have some."""
     hard: set[m.Expr] = field(default_factory=set)
     """Conditions that can be without a value, or need a loop."""
     written_out: int = 0

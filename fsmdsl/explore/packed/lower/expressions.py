@@ -230,7 +230,7 @@ def _easily(scope: Scope, e: m.Expr) -> tuple[list[Statement], Expr] | None:
     trial = replace(scope, fail=failing.append, known=frozenset())
     with scope.builder.aside() as statements:
         condition = value(trial, e)
-    if failing or queries.loops(tuple(statements)):
+    if failing or queries.loops(statements):
         hard.add(e)
         return None
     return statements, condition

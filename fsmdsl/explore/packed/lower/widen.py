@@ -193,11 +193,13 @@ def _joined(a: m.Type, b: m.Type) -> m.Type:
 
 def _changed(e: E, **parts: object) -> E:
     """A node with other parts; the same one if they are not other."""
-    if all(getattr(e, name) == part for name, part in parts.items()):
-        return e
-    changed: Any = e
-    result: E = replace(changed, **parts)
-    return result
+    for name, part in parts.items():
+        before = getattr(e, name)
+        if before is not part and before != part:
+            changed: Any = e
+            result: E = replace(changed, **parts)
+            return result
+    return e
 
 
 # Effects -------------------------------------------------------------------------------------------------------------
