@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import assert_never
 
+from fsmdsl.explore.program.arithmetic import Operator
 from fsmdsl.explore.program.nodes import (
     ZERO,
     All,
@@ -32,7 +33,6 @@ from fsmdsl.explore.program.nodes import (
     Inverted,
     Negative,
     Not,
-    Operator,
     Return,
     Statement,
     Through,
@@ -97,8 +97,8 @@ def _statement(lines: list[str], x: Statement, indent: str) -> None:
             bounds = expression(end) if first == ZERO else f"{expression(first)}, {expression(end)}"
             _headed(lines, f"{indent}for {variable.name} in range({bounds}):", body, indent)
         case Through(variable, listed, body):
-            values = "".join(f"{expression(v)}, " for v in listed)
-            _headed(lines, f"{indent}for {variable.name} in ({values}):", body, indent)
+            several = "".join(f"{expression(v)}, " for v in listed)
+            _headed(lines, f"{indent}for {variable.name} in ({several}):", body, indent)
         case Return(value):
             lines.append(f"{indent}return {expression(value)}")
         case Break():
