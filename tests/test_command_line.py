@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from fsmdsl.cli import cli
-from fsmdsl.explore.packed import cache
+from fsmdsl.explore.program import cache
 
 ROOT = Path(__file__).parent.parent
 FSM = [sys.executable, "-m", "fsmdsl"]

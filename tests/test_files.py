@@ -139,7 +139,7 @@ PLAIN_WRITERS = {
     "fsmdsl/cli/__init__.py": "standard output is given up by pointing it to the null device",
     "fsmdsl/parse/tabulate.py": "the parser's table, when the grammar of this repository is changed",
     "fsmdsl/cli/versions.py": "what git has of a revision, in a temporary folder",
-    "fsmdsl/explore/packed/native.py": "a job of the compiler, in a temporary folder",
+    "fsmdsl/explore/program/native.py": "a job of the compiler, in a temporary folder",
 }
 """Modules that write files in another way than by `files.write`, and why they may."""
 

@@ -37,7 +37,7 @@ from fsmdsl.explore.packed import saved as saved_search
 from fsmdsl.explore.packed.errors import SavedError, UnavailableError
 from fsmdsl.explore.packed.exchange import Alone, Exchange, agreed
 from fsmdsl.explore.packed.memory import Memory
-from fsmdsl.explore.packed.native import missing
+from fsmdsl.explore.program.native import missing
 from fsmdsl.workspace import load
 
 ROOT = Path(__file__).parent.parent

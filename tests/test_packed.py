@@ -24,7 +24,6 @@ from test_faithful_hived import model as hived_model
 from test_random_specs import some_value
 
 from fsmdsl.explore import Exploration, Limits, Means, Progress, explore
-from fsmdsl.explore.packed import cache as objects_cache
 from fsmdsl.explore.packed import native
 from fsmdsl.explore.packed import search as packed_search
 from fsmdsl.explore.packed.compiled import Compiled
@@ -34,6 +33,8 @@ from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.plain import row as plain_row
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.packed.shapes import UnpackableError
+from fsmdsl.explore.program import cache as objects_cache
+from fsmdsl.explore.program import native as program_native
 from fsmdsl.step import Universe, World
 from fsmdsl.step.cascade import put
 from fsmdsl.step.world import Message, Pending
@@ -42,7 +43,7 @@ PLAIN = Means(compiled=False, symmetry=False)
 COMPILED = Means(compiled=True, workers=1, symmetry=False)
 HASTY = Means(compiled="hastily", workers=1, once=True, symmetry=False)
 
-needs_compiler = pytest.mark.skipif(native.missing() is not None, reason="needs the extra `fast`")
+needs_compiler = pytest.mark.skipif(program_native.missing() is not None, reason="needs the extra `fast`")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -660,10 +661,10 @@ def compiled_anyway() -> PackedSearch:
 
 
 def test_without_the_extra_a_note_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "find_spec", lambda _: None)
+    monkeypatch.setattr(program_native, "find_spec", lambda _: None)
     search = compiled_anyway()
     assert isinstance(search.engine, Plain)
-    assert search.note == native.MISSING
+    assert search.note == program_native.MISSING
 
 
 @needs_compiler
@@ -733,7 +734,7 @@ def test_a_cache_that_others_can_write_to_is_not_used_and_a_note_says_so(
 )
 def test_a_compiler_that_dies(compiler: str, why: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
-    monkeypatch.setattr(native.sys, "executable", compiler)
+    monkeypatch.setattr(program_native.sys, "executable", compiler)
     search = compiled_anyway()
     assert isinstance(search.engine, Plain)
     assert search.note is not None
@@ -758,7 +759,7 @@ def test_code_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(code: bytes, wanted: object) -> dict[str, native.Function]:
         raise RuntimeError("this is not for this machine")
 
-    monkeypatch.setattr(native, "_loaded", broken)
+    monkeypatch.setattr(native, "loaded", broken)
     search = compiled_anyway()
     assert isinstance(search.engine, Plain)
     assert search.note == "compiled code cannot be used: this is not for this machine"
@@ -844,7 +845,7 @@ def test_time_that_is_used_up_stops_a_compiler(monkeypatch: pytest.MonkeyPatch, 
     sleeper = tmp_path / "sleeper"
     sleeper.write_text("#!/bin/sh\nexec sleep 60\n")
     sleeper.chmod(0o700)
-    monkeypatch.setattr(native.sys, "executable", str(sleeper))
+    monkeypatch.setattr(program_native.sys, "executable", str(sleeper))
     x = explored(SMALL, COMPILED, Limits(seconds=0.2))
     assert x.stopped == "stopped after 0.2 seconds"
     assert x.seconds < 5

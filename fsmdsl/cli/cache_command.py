@@ -7,7 +7,7 @@ from time import time
 import click
 
 from fsmdsl.cli.common import format_option, misuse, say, say_json
-from fsmdsl.explore.packed import cache
+from fsmdsl.explore.program import cache
 
 DAY = 24 * 3600.0
 

@@ -17,11 +17,12 @@ from fsmdsl.explore.packed.interrupt import interruptions
 from fsmdsl.explore.packed.kept import MISSING_STATES
 from fsmdsl.explore.packed.lower import groups
 from fsmdsl.explore.packed.memory import available
-from fsmdsl.explore.packed.native import Compilation, Function, missing
+from fsmdsl.explore.packed.native import Compilation, Function
 from fsmdsl.explore.packed.refilled import Refilled
 from fsmdsl.explore.packed.saving import Model, Saver
 from fsmdsl.explore.packed.search import BYTES_OF_TABLE, REPORT_EVERY, PackedSearch
 from fsmdsl.explore.packed.share import BYTES, Share, append, laid_out
+from fsmdsl.explore.program.native import missing
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.verdict import Keeping, Limits, Means, Progress
 from fsmdsl.step import Universe

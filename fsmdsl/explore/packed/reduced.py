@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from fsmdsl.explore.liveness import Plan
-from fsmdsl.explore.packed.cache import refusal
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.search import PackedSearch
+from fsmdsl.explore.program.cache import refusal
 from fsmdsl.explore.symmetry import Reduction, reducible
 from fsmdsl.explore.verdict import Limits, Means, Progress
 from fsmdsl.step import Universe
