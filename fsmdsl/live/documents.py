@@ -77,7 +77,7 @@ class Documents:
     def write(self, name: str, text: str, base: str) -> Document:
         """Replace a file whose version is `base`. Raises `ConflictError` where it is another by now."""
         self._known(name)
-        data = text.encode("utf-8")
+        data = _encoded(name, text)
         with self._lock:
             try:
                 now: Document | None = _read(name)
@@ -128,6 +128,13 @@ def _read(name: str) -> Document:
         raise RefusedError(f"`{name}` is not UTF-8 text: byte {error.start} cannot be read") from error
     except OSError as error:
         raise RefusedError(f"cannot read `{name}`: {(error.strerror or 'unknown error').lower()}") from error
+
+
+def _encoded(name: str, text: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise RefusedError(f"cannot write `{name}`: character {error.start} is half of one") from error
 
 
 def _version(data: bytes) -> str:
