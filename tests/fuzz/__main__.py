@@ -15,7 +15,7 @@ import click
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "runtime"), str(TESTS.parent)]
 
-from fuzz.target import Search, resident  # noqa: E402
+from fuzz.target import Search  # noqa: E402
 from fuzz.targets import TARGETS, target  # noqa: E402
 
 MEMORY = 8 << 30
@@ -64,7 +64,7 @@ def _search(name: str, minutes: float, out: Path) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     search = Search(target(name), out, monotonic() + 60 * minutes)
     search.run()
-    print(f"{name}: {search.inputs} inputs, {len(search.failures)} failures, {resident() >> 20} MiB", flush=True)
+    print(search, flush=True)
     sys.exit(int(bool(search.failures)))
 
 

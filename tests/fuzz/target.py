@@ -33,6 +33,9 @@ GROWTH = 512 * 2**20
 
 WARM = 1000
 
+OFTEN = 60.0
+"""Seconds between two lines of progress."""
+
 
 class HangError(Exception):
     """An input took too long."""
@@ -76,15 +79,21 @@ class Search:
                 self._attempt(seeded)
             except Exception:
                 self._keep(f"the seed {name}")
-        chance, warm = Random(), 0
+        chance, warm, told = Random(), 0, monotonic()
         while monotonic() < self.end:
             self._round(chance.getrandbits(64))
+            if monotonic() - told > OFTEN:
+                told = monotonic()
+                print(self, flush=True)
             if self.inputs < WARM:
                 warm = resident()
             elif warm and resident() - warm > GROWTH:
                 self._last, self._failed = None, GrowthError(f"{(resident() - warm) >> 20} MiB more than at first")
                 self._keep("memory")
                 return
+
+    def __str__(self) -> str:
+        return f"{self.target.name}: {self.inputs} inputs, {len(self.failures)} failures, {resident() >> 20} MiB"
 
     def _round(self, number: int) -> None:
         @seed(number)
