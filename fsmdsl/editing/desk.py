@@ -13,7 +13,6 @@ from fsmdsl.resolve import Memory
 from fsmdsl.source import Source
 from fsmdsl.workspace import STUDIES, home_of
 
-
 MEMORIES = 64
 """So many sets of files that belonged together are remembered, and more where there are more files."""
 

@@ -68,7 +68,7 @@ class Live:
 
 
 def application(paths: list[str], token: str, port: int) -> Starlette:
-    """The whole server; `Guard` stands before every route."""
+    """The whole server; `Guard` stands before every route. `state.end()` ends what would keep it from ending."""
     live = Live(paths)
     questions: dict[str, Answer] = {
         "files": _files, "read": _read, "write": _write, "analysis": _analysis, "diagram": _diagram,
@@ -80,7 +80,9 @@ def application(paths: list[str], token: str, port: int) -> Starlette:
     routes.append(Route("/api/verify", _verifying(live), methods=["POST"]))
     routes.append(Mount("/shared", StaticFiles(packages=[("fsmdsl.report", "static")])))
     routes.append(Mount("/static", StaticFiles(packages=[("fsmdsl.live", "static")])))
-    return Starlette(routes=routes, middleware=[Middleware(Guard, token=token, port=port)])
+    app = Starlette(routes=routes, middleware=[Middleware(Guard, token=token, port=port)])
+    app.state.end = live.explorations.end
+    return app
 
 
 async def _page(request: Request) -> Response:

@@ -5,7 +5,8 @@ What is read of it holds places within it, so nothing changes when it moves as a
 Parts begin at lines that begin with a word that opens declarations. Each is read as if it stood behind a complete
 declaration. If there is no mistake in it, it depends on its own text and the word after it alone; else also on the rest
 of the file, through which `recovery` may have looked for a place to go on. What is read in parts is what `parse` reads,
-to the letter. A file is one part where that could not be promised: with comments as in C, odd spaces, lines that end in `\\r` alone, too many errors.
+to the letter. A file is one part where that could not be promised: with comments as in C, odd spaces, lines that end in
+`\\r` alone, too many errors.
 """
 
 from __future__ import annotations

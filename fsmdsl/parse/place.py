@@ -44,7 +44,8 @@ def accepted(source: Source) -> Accepted | None:
 
 def _is_quiet(text: str, comment: int, unended: int) -> bool:
     """Whether a text ends inside a comment, or inside quotes that are not closed."""
-    return comment == len(text) or (unended == len(text) and text[line_around(text, len(text))[0] :].count('"') % 2 == 1)
+    line = text[line_around(text, len(text))[0] :]
+    return comment == len(text) or (unended == len(text) and line.count('"') % 2 == 1)
 
 
 def _stack(table: Table, source: Source, tokens: list[Token], end: Token) -> Frame:
