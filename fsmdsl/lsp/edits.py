@@ -102,10 +102,10 @@ def on_format_range(state: State, params: t.DocumentRangeFormattingParams) -> li
 
 
 def _formatted(state: State, uri: str, only: t.Range | None) -> list[t.TextEdit] | None:
+    _sure(state, path_of(uri))
     document = state.document(uri)
     if document is None or document.broken:
         return None
-    _sure(state, document.path)
     before = document.source.text
     after = format_source(parse(Source(document.path, before)))
     return [x for x in _differences(state.lines(document.path), before, after) if only is None or _touches(x, only)]

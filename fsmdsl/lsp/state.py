@@ -100,6 +100,9 @@ class State:
         if not self.texts.close(uri):
             return
         path = path_of(uri)
+        for other in self.texts.names(path):  # the same file, under another name
+            self._take(other, self.texts[other])
+            return
         self._uris.pop(path, None)
         self.desk.close(path)
         if self.desk.document(path) is None:
@@ -119,13 +122,10 @@ class State:
 
     def doubt(self, path: str) -> str | None:
         """Why a text may not be what the author sees; None where it is, or is not open."""
-        uri = self._uris.get(path)
-        text, document = None if uri is None else self.texts.get(uri), self.desk.document(path)
-        if text is None:
-            return None
-        if document is None or document.source.text != text.text:
+        names = self.texts.names(path)
+        if len(names) > 1:
             return "it is open under two names"
-        return text.doubt
+        return self.texts[names[0]].doubt if names else None
 
     def look_again(self, paths: Iterable[str]) -> None:
         """Files were written, made or deleted."""

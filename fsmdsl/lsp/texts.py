@@ -18,7 +18,7 @@ from typing import Any
 
 from lsprotocol import types as t
 
-from fsmdsl.lsp.positions import Encoding, Lines, units
+from fsmdsl.lsp.positions import Encoding, Lines, path_of, units
 
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 """Two halves of one character, which came apart."""
@@ -49,9 +49,13 @@ class Texts:
         self.encoding: Encoding = t.PositionEncodingKind.Utf16
         self._open: dict[str, Text] = {}
 
-    def get(self, uri: str) -> Text | None:
+    def __getitem__(self, uri: str) -> Text:
         """A text that is open."""
-        return self._open.get(uri)
+        return self._open[uri]
+
+    def names(self, path: str) -> list[str]:
+        """What a file is called that is open; more than one where the editor knows it by several names."""
+        return [uri for uri in self._open if path_of(uri) == path]
 
     def open(self, uri: str, text: str, version: int | None) -> Text:
         """The editor opens a text, or begins with it anew."""

@@ -8,6 +8,7 @@ import json
 import logging
 from array import array
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import strategies as st
@@ -87,7 +88,7 @@ class Units:
             for at in (x["range"]["start"], x["range"]["end"]):
                 start, end = lines[at["line"]]
                 assert start + at["character"] <= end, (at, "is beyond its line")
-        for one, other in zip(edits, edits[1:], strict=False):
+        for one, other in pairwise(edits):
             assert self.offset(one["range"]["end"]) <= self.offset(other["range"]["start"])
         for x in reversed(edits):
             copy.replace(x["range"], x["newText"])
@@ -184,8 +185,7 @@ class Client:
     def compare(self) -> None:
         """The texts are the same, and nothing is kept of those that were closed."""
         for uri, mine in self.texts.items():
-            theirs = self.state.texts.get(uri)
-            assert theirs is not None
+            theirs = self.state.texts[uri]
             assert theirs.text == mine.text
             assert theirs.doubt is None, theirs
         state = self.state
