@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import json
 import logging
@@ -43,6 +44,7 @@ def _check(asked: list[dict[str, str]]) -> None:
         asyncio.run(_serve(folder, asked))
     finally:
         logging.getLogger().removeHandler(handler)
+        gc.unfreeze()  # a service freezes once what it will keep
         shutil.rmtree(folder)
     text = told.getvalue()
     assert "Traceback" not in text, text
