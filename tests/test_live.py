@@ -197,11 +197,11 @@ def test_a_file_that_somebody_else_has_changed_is_not_overwritten(server: Served
 
 
 def test_a_link_is_followed_and_stays_one(server: Served, folder: Path) -> None:
-    (folder / "specs" / "linked.fsm").symlink_to("../secret.fsm")
+    (folder / "specs" / "linked.fsm").symlink_to("wide.fsm")
     base = server.ask("read", {"name": "specs/linked.fsm"}).json()["version"]
     assert server.ask("write", {"name": "specs/linked.fsm", "text": "module s\n", "base": base}).status_code == 200
     assert (folder / "specs" / "linked.fsm").is_symlink()
-    assert (folder / "secret.fsm").read_text() == "module s\n"
+    assert (folder / "specs" / "wide.fsm").read_text() == "module s\n"
 
 
 def test_an_old_list_of_files_never_replaces_a_newer_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from fsmdsl.parse import Parsed, parse
 from fsmdsl.resolve import resolve
 from fsmdsl.resolve.modules import module_name
 from fsmdsl.source import Source
-from fsmdsl.workspace import home_of
+from fsmdsl.workspace import home_of, root_of
 
 Texts = tuple[tuple[str, str], ...]
 """Every file by name, with the text that is meant: typed, or as it is on disk."""
@@ -39,7 +39,7 @@ def texts_of(documents: Documents, typed: Mapping[str, str]) -> Texts:
 
 def _text(path: Path) -> str | None:
     try:
-        return read_text(path)
+        return read_text(path, root_of(path))
     except UnreadableError:
         return None
 
