@@ -23,12 +23,14 @@ MANY = 4
 def explain(frame: Frame, e: m.Expr, bindings: Bindings = ()) -> list[str]:
     """One line for each part of a false formula that makes it false; for an `or`, one for each of its parts.
 
-    Of a `=>`, also why its left side holds. `bindings` tell what is known before.
+    Of a `=>`, also why its left side holds. `bindings` tell what is known before. Of a formula without a value, the part
+    that has none.
     """
     try:
-        return list(dict.fromkeys(_why(frame, e, False, bindings)))
+        truth(frame, e)
     except FaultError as error:
         return [f"it has no value here: {error.fault.message}"]
+    return list(dict.fromkeys(_why(frame, e, False, bindings)))
 
 
 def _why(frame: Frame, e: m.Expr, value: bool, bindings: Bindings) -> Iterator[str]:
@@ -146,8 +148,8 @@ def _because(frame: Frame, e: m.Expr) -> str:
 
 
 def _values(frame: Frame, e: m.Expr) -> Iterator[str]:
-    """Of each part that can be computed outside of the quantifiers in the formula."""
-    known = free(e) <= frame.locals.keys()
+    """Of each part that can be computed outside of the quantifiers in the formula, and has a value here."""
+    known = free(e) <= frame.locals.keys() and _has_value(frame, e)
     match e:
         case m.Not():
             yield from _values(frame, e.operand)
@@ -164,6 +166,15 @@ def _values(frame: Frame, e: m.Expr) -> Iterator[str]:
         case _:
             for x in children(e):
                 yield from _values(frame, x)
+
+
+def _has_value(frame: Frame, e: m.Expr) -> bool:
+    """A part that was passed over, as a branch not taken, may have none."""
+    try:
+        evaluate(frame, e)
+    except FaultError:
+        return False
+    return True
 
 
 def free(e: m.Expr) -> set[str]:

@@ -2,7 +2,8 @@
 
 Quantifiers over what is the same in every state (instances, ranges, parameters) are written out; over any other set
 or list, `all c in g.cells: p` is written out as `c in g.cells => p` for all values that c could have. Parts that are
-not temporal become atoms. An atom has no value where its evaluation fails, and neither it nor its negation is true.
+not temporal become atoms. An atom whose evaluation fails in a state is false there, so that of a formula and its
+negation exactly one is true of a run.
 """
 
 from __future__ import annotations
@@ -124,10 +125,10 @@ class Ground:
             return self.formula(x, bound, positive is as_it_is)
 
         match e:
-            case m.Not():
-                return of(e.operand, False)
             case _ if not temporal(e):
                 return self._literal(e, bound, positive)
+            case m.Not():
+                return of(e.operand, False)
             case m.Logic():
                 return _joined((of(x) for x in e.operands), (e.operator == "and") is positive)
             case m.Binary(operator="=>"):
@@ -172,9 +173,9 @@ class Ground:
     # Atoms
 
     def _literal(self, e: m.Expr, bound: Bound, positive: bool) -> Formula:
-        """A condition on one state. Where it may have no value, its negation is an atom of its own."""
-        if not positive and may_fail(self.universe, e):
-            return self._literal(m.Not(e, span=e.span), bound, True)
+        """A condition on one state. `not p` is an atom of its own where `p` may have no value: both are false then."""
+        if isinstance(e, m.Not) and not may_fail(self.universe, e.operand):
+            return self._literal(e.operand, bound, not positive)
         used = {x.name for x in expressions(e) if isinstance(x, m.Local)}
         atom = Atom(e, tuple((name, x) for name, x in sorted(bound.items()) if name in used))
         if constant(self.universe, e):
