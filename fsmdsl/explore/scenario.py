@@ -133,22 +133,14 @@ class _Player:
 
     def _take(self, step: m.ScenarioStep) -> None:
         match step:
-            case m.Do():
-                self._do(step)
-            case m.Elapse():
-                self._fire(self._timer(step))
-            case m.Transmit():
-                self._fire(self._transmission(step))
-            case m.Restart(kind="crash"):
-                self._fire(CrashStep())
-            case m.Restart():
-                self._fire(RecoverStep())
+            case m.Fails():
+                self._fails(step)
             case m.Expect():
                 self._expect(step)
             case m.Via():
                 self._via(step)
             case _:
-                assert_never(step)
+                self._fire(self._taken(step))
 
     def _frame(self) -> Frame:
         return Frame(self.universe, self.trace.end)
@@ -175,19 +167,33 @@ class _Player:
 
     # Steps
 
-    def _do(self, step: m.Do) -> None:
+    def _taken(self, step: m.Taken) -> Step:
+        match step:
+            case m.Do():
+                return self._event(step)
+            case m.Elapse():
+                return self._timer(step)
+            case m.Transmit():
+                return self._transmission(step)
+            case m.Restart(kind="crash"):
+                return CrashStep()
+            case m.Restart():
+                return RecoverStep()
+            case _:
+                assert_never(step)
+
+    def _event(self, step: m.Do) -> Step:
         instance = reference(self._frame(), step.target)
         action, dot, outcome = step.event.partition(".")
         if dot:
-            taken: Step = OutcomeStep(instance, action, outcome)
-        else:
-            taken = EventStep(instance, step.event, tuple(evaluate(self._frame(), a) for a in step.arguments))
-        if not step.fails:
-            self._fire(taken)
-            return
+            return OutcomeStep(instance, action, outcome)
+        return EventStep(instance, step.event, tuple(evaluate(self._frame(), a) for a in step.arguments))
+
+    def _fails(self, step: m.Fails) -> None:
+        before, taken = self.trace.end, self._taken(step.step)
         fault = self._try(taken).fault
         if fault is None:
-            raise _Failure(f"{describe(self.universe, taken)} should fail, and does not")
+            raise _Failure(f"{describe(self.universe, taken, before)} should fail, and does not")
         if step.fault not in (None, fault.kind):
             told = fault_told(self.universe, fault)
             raise _Failure(f"this should fail with {step.fault}, and fails with {fault.kind}", told)
