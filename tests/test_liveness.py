@@ -395,6 +395,15 @@ def test_weak_fairness_needs_what_is_possible_all_along_strong_what_is_again_and
     assert explored(DOOR % "fair push and strong fair Door.leave").outcomes() == {"p": "holds"}
 
 
+def test_a_comma_parts_names_and_promises() -> None:
+    x = explored(DOOR % "fair push, strong fair leave, out and fair leave")
+    assert x.outcomes() == {"p": "holds"}
+    (p,) = x.universe.system.properties
+    promised = [("weak", ("push",)), ("strong", ("leave", "out")), ("weak", ("leave",))]
+    assert [(f.strength, f.names) for f in p.under] == promised
+    assert [f.span.text for f in p.under] == ["fair push", "strong fair leave, out", "fair leave"]
+
+
 @pytest.mark.parametrize("name", ["leave", "out", "Door.leave", "Door.out", "test.Door.leave"])
 def test_fairness_goes_by_event_or_label_with_or_without_the_machine(name: str) -> None:
     x = explored(DOOR % f"strong fair {name}")

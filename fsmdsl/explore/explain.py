@@ -23,8 +23,8 @@ MANY = 4
 def explain(frame: Frame, e: m.Expr, bindings: Bindings = ()) -> list[str]:
     """One line for each part of a false formula that makes it false; for an `or`, one for each of its parts.
 
-    Of a `=>`, also why its left side holds. `bindings` tell what is known before. Of a formula without a value, the part
-    that has none.
+    Of a `=>`, also why its left side holds. `bindings` tell what is known before. Of a formula without a value, the
+    part that has none.
     """
     try:
         truth(frame, e)
