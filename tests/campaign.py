@@ -38,8 +38,9 @@ from fsmdsl.explore.searched import Searched
 from fsmdsl.explore.verdict import Limits, Means
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
+from fsmdsl.simulation.closed import closed
 from fsmdsl.source import Source
-from fsmdsl.step import Universe, closed
+from fsmdsl.step import Universe
 
 STATES = 1000
 """A system with more is explored so far and no further."""

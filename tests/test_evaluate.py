@@ -8,8 +8,8 @@ import pytest
 from stepping import compiled, only_system
 
 from fsmdsl import model as m
+from fsmdsl.describe import duration, fault_message, shown
 from fsmdsl.step import FaultError, Universe, holds, initial, value
-from fsmdsl.step.describe import duration, shown
 from fsmdsl.step.evaluate import (
     MOST,
     TooManyValuesError,
@@ -173,12 +173,16 @@ system S {
 """
 
 
+def universe_of(text: str) -> Universe:
+    """`WORLD`, with an expression as the `let` that is called `it`."""
+    model = compiled(WORLD % f"let it = {text}")
+    return Universe(model, only_system(model))
+
+
 def worth(text: str) -> object:
     """The value of an expression in `WORLD`; a condition too, so that it can stand in a `let`."""
-    model = compiled(WORLD % f"let it = {text}")
-    system = only_system(model)
-    u = Universe(model, system)
-    let = next(x for x in system.lets if x.name == "it")
+    u = universe_of(text)
+    let = next(x for x in u.system.lets if x.name == "it")
     return value(u, initial(u), let.value)
 
 
@@ -269,7 +273,7 @@ def test_what_has_no_value_is_a_fault(text: str, message: str) -> None:
     with pytest.raises(FaultError) as raised:
         worth(text)
     assert raised.value.fault.kind == "none"
-    assert message in raised.value.fault.message
+    assert message in fault_message(universe_of(text), raised.value.fault)
     assert raised.value.fault.span.text in text
 
 

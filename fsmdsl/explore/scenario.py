@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.describe import describe, fault_message
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.explore.explain import explain
 from fsmdsl.explore.refused import fault_told
@@ -24,7 +25,6 @@ from fsmdsl.step import (
     Step,
     TimerStep,
     Universe,
-    describe,
     fire,
     initial,
 )
@@ -94,7 +94,9 @@ def play(model: m.Model, scenario: m.Scenario) -> Played:
     universe = Universe(model, scenario.system)
     player = _Player(universe)
     if universe.fault is not None:
-        return Played(scenario, player.trace, None, FAILS.at(universe.fault.span, universe.fault.message))
+        return Played(
+            scenario, player.trace, None, FAILS.at(universe.fault.span, fault_message(universe, universe.fault))
+        )
     for step in scenario.steps:
         failure = player.attempt(step)
         if failure is not None:
@@ -126,7 +128,7 @@ class _Player:
         except _Failure as failure:
             return failure
         except FaultError as error:
-            return _Failure(error.fault.message)
+            return _Failure(fault_message(self.universe, error.fault))
         except TooManyValuesError as error:
             return _Failure(f"this would have to choose among {error}")
         return None

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.describe import describe, shown
 from fsmdsl.explore import Entry, Trace
 from fsmdsl.parse.words import RESERVED
-from fsmdsl.step import ChannelStep, CrashStep, EventStep, OutcomeStep, RecoverStep, TimerStep, World, describe
-from fsmdsl.step.describe import shown
+from fsmdsl.step import ChannelStep, CrashStep, EventStep, OutcomeStep, RecoverStep, TimerStep, World
 from fsmdsl.step.roster import Roster
 
 LINE = 100

@@ -9,8 +9,9 @@ from typing import TypeVar
 from fsmdsl import model as m
 from fsmdsl.diagnostics import did_you_mean
 from fsmdsl.parse.words import RESERVED
+from fsmdsl.simulation.closed import closed
 from fsmdsl.simulation.session import Session
-from fsmdsl.step import Universe, closed
+from fsmdsl.step import Universe
 
 X = TypeVar("X", m.System, m.Machine)
 

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.describe import fault_message, shown, words
 from fsmdsl.explore.liveness import formula as f
 from fsmdsl.explore.liveness.fairness import Duties
 from fsmdsl.explore.liveness.formula import Formula, Literal
 from fsmdsl.explore.liveness.plan import Atom, Claim, Plan, Premise, Question, UncheckedError
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, value
-from fsmdsl.step.describe import shown
-from fsmdsl.step.evaluate import cardinality, domain, elements, words
+from fsmdsl.step.evaluate import cardinality, domain, elements
 from fsmdsl.walk import expressions
 
 MOST_CLAIMS = 4096
@@ -82,15 +82,15 @@ class Ground:
                     yield from self.claims(e.body, {**bound, e.variable: v}, (*told, named))
             case m.Temporal(operator="always"):
                 for c in self.claims(e.operands[0], bound, told):
-                    premises = (Premise(x.shown, f.eventually(x.formula)) for x in c.premises)
+                    premises = (Premise(x.of, f.eventually(x.formula)) for x in c.premises)
                     yield Claim(c.bindings, c.bound, f.always(c.formula), tuple(premises))
             case m.Binary(operator="=>"):
-                premise = Premise(words(e.left), self.formula(e.left, bound, True))
+                premise = Premise(e.left, self.formula(e.left, bound, True))
                 for c in self.claims(e.right, bound, told):
                     either = f.disjunction([self.formula(e.left, bound, False), c.formula])
                     yield Claim(c.bindings, c.bound, either, (premise, *c.premises))
             case m.Temporal(operator="~>"):
-                premise = Premise(words(e.operands[0]), f.eventually(self.formula(e.operands[0], bound, True)))
+                premise = Premise(e.operands[0], f.eventually(self.formula(e.operands[0], bound, True)))
                 yield Claim(told, values, self.formula(e, bound, True), (premise,))
             case _:
                 yield Claim(told, values, self.formula(e, bound, True), ())
@@ -101,7 +101,7 @@ class Ground:
             try:
                 return tuple(elements(e.over.type, value(self.universe, self.universe.start, e.over, locals=bound)))
             except FaultError as error:
-                raise UncheckedError(error.fault.message) from error
+                raise UncheckedError(fault_message(self.universe, error.fault)) from error
         if cardinality(element(e.over), self.universe) > MOST_VALUES:
             raise UncheckedError(f"`{words(e.over)}` changes, and more than {MOST_VALUES} values could be in it")
         return domain(element(e.over), self.universe)

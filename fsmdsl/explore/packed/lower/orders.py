@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from fsmdsl import model as m
+from fsmdsl.describe import words
 from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower.context import Context, Scope
 from fsmdsl.explore.packed.lower.convert import decoded, element_of
@@ -21,7 +22,6 @@ from fsmdsl.explore.packed.lower.sites import CUT, IGNORED
 from fsmdsl.explore.packed.lower.writer import Writer
 from fsmdsl.explore.packed.shapes import Shape
 from fsmdsl.explore.symmetry import SymmetricSet, independent
-from fsmdsl.step.evaluate import words
 
 DEEP = 3
 """There is room for so many loops inside one another, each over as many members as there are or `WIDE`."""
