@@ -21,6 +21,7 @@ from fsmdsl.step.evaluate import (
     outside,
     rank,
 )
+from fsmdsl.step.world import Misfit, Value
 
 LEVEL = m.EnumType("t.Level", ("low", "mid", "high"), True)
 DIGIT = m.RangeType(0, 2)
@@ -102,18 +103,18 @@ def test_values_begin_with(t: m.Type, value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("t", "value", "kind", "text"),
+    ("t", "value", "misfit"),
     [
-        (DIGIT, 3, "range", "3, outside 0..2"),
-        (m.OptionalType(DIGIT), -1, "range", "-1, outside 0..2"),
-        (m.SetType(DIGIT), frozenset({1, 7}), "range", "7, outside 0..2"),
-        (m.ListType(DIGIT, 2), (0, 1, 2), "overflow", "longer than 2"),
-        (m.ListType(DIGIT, 2), (0, 5), "range", "5, outside 0..2"),
-        (m.RefType("t.Cell"), None, "none", "none"),
+        (DIGIT, 3, Misfit("range", 3, 0, 2)),
+        (m.OptionalType(DIGIT), -1, Misfit("range", -1, 0, 2)),
+        (m.SetType(DIGIT), frozenset({1, 7}), Misfit("range", 7, 0, 2)),
+        (m.ListType(DIGIT, 2), (0, 1, 2), Misfit("overflow", (0, 1, 2), high=2)),
+        (m.ListType(DIGIT, 2), (0, 5), Misfit("range", 5, 0, 2)),
+        (m.RefType("t.Cell"), None, Misfit("none", None)),
     ],
 )
-def test_what_does_not_fit_is_said(t: m.Type, value: object, kind: str, text: str) -> None:
-    assert outside(t, value) == (kind, text)  # type: ignore[arg-type]
+def test_what_does_not_fit_is_said(t: m.Type, value: Value, misfit: Misfit) -> None:
+    assert outside(t, value) == misfit
 
 
 def test_sets_are_visited_in_order_and_lists_as_they_stand() -> None:

@@ -490,7 +490,8 @@ def test_violations_are_diagnostics_at_their_place() -> None:
     d = found["invariant-violated"]
     assert d.span.text == "invariant low: counters[0].n < 1"
     assert d.message == "`low` does not hold in every state of `S`"
-    assert d.notes == ("`counters[0].n < 1` is false: counters[0].n is 1", "run: c0.up")
+    assert d.notes == ("`counters[0].n < 1` is false: counters[0].n is 1",)
+    assert (d.run, d.remarks) == ("run: c0.up", (*d.notes, "run: c0.up"))
 
 
 def test_a_limit_is_a_note() -> None:
