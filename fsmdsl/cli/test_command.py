@@ -10,7 +10,7 @@ import click
 
 from fsmdsl import model as m
 from fsmdsl.budget import Budget, LimitError
-from fsmdsl.cli.common import FINDINGS, documented_option, model_or_exit, paint, paths_argument
+from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, only_asked, paint, paths_argument
 from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.explore import Played, lines, play
@@ -38,8 +38,9 @@ def command(
     """
     out = printing(form, outputs)
     with within(budget, paths, out):
-        model = model_or_exit(paths, out, as_documented=as_documented)
-    done, open_ = played(model, list(model.scenarios.values()), budget)
+        loaded = loaded_or_exit(paths, out, as_documented=as_documented)
+    model = only_asked(loaded)
+    done, open_ = played(model, [x for x in model.scenarios.values() if x.module in loaded.asked], budget)
     failed = sum(not x.passed for x in done)
     for x in done:
         _tell(out, x, verbose)
