@@ -11,8 +11,8 @@ import pytest
 from fsmdsl.editing import Desk, Highlight, completions, diagnostics, explanation, offset_at, tokens
 from fsmdsl.editing.explorer import Explorer
 from fsmdsl.editing.findings import Findings
+from fsmdsl.editing.position_map import Shift
 from fsmdsl.editing.rename import RefusedError, rename
-from fsmdsl.editing.standing import Shift
 from fsmdsl.lsp.positions import Lines
 from fsmdsl.source import Source
 
