@@ -122,8 +122,7 @@ class SystemCollector(pytest.Collector):
 
         asked = {q.key: q for q in questions(Universe(self.model, self.system)) if q.kind != "premise"}
         for q in asked.values():
-            machine = None if q.instance is None else q.key[0]
-            run = self._asking(q.kind, q.name, machine)
+            run = self._asking(q.kind, q.name, q.key.machine or None)
             yield SpecItem.of(self, f"{q.kind} {q.name}", _line(q.asked.span), run)
         line = _line(self.system.span)
         yield SpecItem.of(self, "no step fails", line, self._asking("fault"))

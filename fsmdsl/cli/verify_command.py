@@ -12,8 +12,9 @@ from fsmdsl import syntax as s
 from fsmdsl.cli.common import (
     FINDINGS,
     documented_option,
+    loaded_or_exit,
     misuse,
-    model_or_exit,
+    only_asked,
     paint,
     paths_argument,
 )
@@ -29,7 +30,8 @@ from fsmdsl.explore.retell import shortest, simplest
 from fsmdsl.report.exploration import details, summary, verdict
 from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.frames import frame
-from fsmdsl.settings import setting
+from fsmdsl.settings import given_settings
+from fsmdsl.workspace import Loaded
 
 BOUNDED = 3
 """The exit code when nothing is violated in what was explored, and a limit came before the end."""
@@ -98,8 +100,9 @@ def command(
     checked.
     """
     out = printing(form, outputs)
-    model = model_or_exit(paths, out, as_documented=as_documented, settings=settings_of(settings))
-    chosen = _one(_chosen(model, names), out) if by_hand else _chosen(model, names)
+    loaded = loaded_or_exit(paths, out, as_documented=as_documented, settings=settings_of(settings))
+    model, systems = only_asked(loaded), _chosen(loaded, names)
+    chosen = _one(systems, out) if by_hand else systems
     limits = Limits(max_states, max_seconds, None if max_memory is None else int(max_memory * 10**9))
     means = Means(workers=workers, symmetry=not no_symmetry)
     keeping = None if save is None and resume is None else Keeping(save, resume, save_every)
@@ -117,7 +120,7 @@ def command(
     for d in () if by_hand else (d for d in found if d.severity is Severity.WARNING):
         out.say(f"\n{frame(d, paint)}".rstrip("\n"))
     if charts is not None and is_first():
-        _draw(done, charts, force)
+        _draw(done, charts, force, prune=not names)
     replays = [] if replay is None or not is_first() else _write_replays(done, model, replay, out, force)
     if by_hand:
         rest = f"{' '.join(specs(paths))}{' --as-documented' * as_documented}"
@@ -125,14 +128,14 @@ def command(
     for name, left in () if names else _left_out(model):
         out.say(f"{paint('left out', 'warning')}  {name}: it speaks of what only amendments declare, for {left.why}")
     if not done:
-        out.say("no system to explore: a `system` says how many instances of the machines there are")
+        out.say(_no_system(model))
     told = {} if replay is None else {"replays": replays}
     if is_first():
         out.finish(lambda: from_verify(done, model, found, told))
     sys.exit(agreed_code(_exit_code(done)))
 
 
-def _draw(done: list[Exploration], folder: Path, force: bool) -> None:
+def _draw(done: list[Exploration], folder: Path, force: bool, *, prune: bool) -> None:
     """A sequence diagram for every run that shows something."""
     from fsmdsl.draw.sequence_svg import as_svg
     from fsmdsl.draw.svg import is_drawing
@@ -144,7 +147,7 @@ def _draw(done: list[Exploration], folder: Path, force: bool) -> None:
         for n, v in enumerate(v for v in x.verdicts if v.trace is not None and v.trace.entries):
             name = f"{x.system.qualified}-{n + 1}-{anchor(v.kind, v.name)}.svg"
             files[name] = as_svg(violation(f"{x.system.qualified}: {v.shown}", v))
-    write_folder(folder, "verify --charts", files, ours=earlier(is_drawing), force=force)
+    write_folder(folder, "verify --charts", files, ours=earlier(is_drawing), force=force, prune=prune)
 
 
 def _write_replays(done: list[Exploration], model: m.Model, folder: Path, out: Printing, force: bool) -> list[str]:
@@ -186,7 +189,7 @@ def _exit_code(done: list[Exploration]) -> int:
 def settings_of(given: tuple[str, ...]) -> dict[str, s.Expr]:
     """The values of `--set`."""
     try:
-        return dict(setting(text) for text in given)
+        return given_settings(given)
     except ValueError as error:
         misuse(f"--set: {error}")
 
@@ -196,9 +199,18 @@ def _left_out(model: m.Model) -> list[tuple[str, m.LeftOut]]:
     return [(f"{x.name}.{y.name}", y) for x in model.modules for y in x.systems_left_out]
 
 
-def _chosen(model: m.Model, names: tuple[str, ...]) -> list[m.System]:
+def _no_system(model: m.Model) -> str:
+    if model.systems:
+        imported = " or ".join(f"`--system {x}`" for x in model.systems)
+        return f"no system to explore here; {imported} explores one of an imported module"
+    return "no system to explore: a `system` says how many instances of the machines there are"
+
+
+def _chosen(loaded: Loaded, names: tuple[str, ...]) -> list[m.System]:
+    """The systems named, of imported modules too; else those of the files that were given."""
+    model = only_asked(loaded)
     if not names:
-        return list(model.systems.values())
+        return [x for x in model.systems.values() if x.module in loaded.asked]
     known = {name: x for x in model.systems.values() for name in (x.name, x.qualified)}
     gone = {name: x for qualified, x in _left_out(model) for name in (x.name, qualified)}
     for name in names:

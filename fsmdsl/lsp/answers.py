@@ -68,8 +68,7 @@ def on_hover(state: State, params: t.HoverParams) -> t.Hover | None:
 
 def _marked(mark: Mark) -> str:
     """A violation and its run."""
-    notes = [x for x in mark.notes if not (mark.story and x.startswith("run: "))]
-    said = fenced("\n".join([mark.message, *notes]), "text")
+    said = fenced("\n".join([mark.message, *(mark.notes if mark.story else mark.remarks)]), "text")
     return f"**{mark.code}**\n\n{said}" + (f"\n\n{fenced(chr(10).join(mark.story), 'text')}" if mark.story else "")
 
 
