@@ -155,8 +155,9 @@ def test_bad_files_are_findings(folder: Path, content: bytes) -> None:
     assert "Traceback" not in done.stdout + done.stderr
 
 
-def test_missing_paths_are_findings(folder: Path) -> None:
-    done = fsm("check", "nowhere.fsm", cwd=folder)
+def test_what_cannot_be_read_is_a_finding(folder: Path) -> None:
+    (folder / "specs" / "folder.fsm").mkdir()
+    done = fsm("check", cwd=folder)
     assert done.returncode == 1
     assert "error[FSM510]" in done.stdout
     (folder / "empty").mkdir()

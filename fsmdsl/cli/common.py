@@ -85,7 +85,7 @@ def chosen(paths: Sequence[str]) -> list[str]:
 
 
 def existing(paths: Sequence[str]) -> list[str]:
-    """Likewise; a path that does not exist ends the command with 2."""
+    """`chosen`, all of which exist; otherwise the command ends with 2."""
     found = chosen(paths)
     for path in found:
         try:

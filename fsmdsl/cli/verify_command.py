@@ -120,7 +120,7 @@ def command(
     for d in () if by_hand else (d for d in found if d.severity is Severity.WARNING):
         out.say(f"\n{frame(d, paint)}".rstrip("\n"))
     if charts is not None and is_first():
-        _draw(done, charts, force)
+        _draw(done, charts, force, prune=not names)
     replays = [] if replay is None or not is_first() else _write_replays(done, model, replay, out, force)
     if by_hand:
         rest = f"{' '.join(specs(paths))}{' --as-documented' * as_documented}"
@@ -135,7 +135,7 @@ def command(
     sys.exit(agreed_code(_exit_code(done)))
 
 
-def _draw(done: list[Exploration], folder: Path, force: bool) -> None:
+def _draw(done: list[Exploration], folder: Path, force: bool, *, prune: bool) -> None:
     """A sequence diagram for every run that shows something."""
     from fsmdsl.draw.sequence_svg import as_svg
     from fsmdsl.draw.svg import is_drawing
@@ -147,7 +147,7 @@ def _draw(done: list[Exploration], folder: Path, force: bool) -> None:
         for n, v in enumerate(v for v in x.verdicts if v.trace is not None and v.trace.entries):
             name = f"{x.system.qualified}-{n + 1}-{anchor(v.kind, v.name)}.svg"
             files[name] = as_svg(violation(f"{x.system.qualified}: {v.shown}", v))
-    write_folder(folder, "verify --charts", files, ours=earlier(is_drawing), force=force)
+    write_folder(folder, "verify --charts", files, ours=earlier(is_drawing), force=force, prune=prune)
 
 
 def _write_replays(done: list[Exploration], model: m.Model, folder: Path, out: Printing, force: bool) -> list[str]:

@@ -75,6 +75,8 @@ def _marked(mark: Mark) -> str:
 def on_completion(state: State, params: t.CompletionParams) -> t.CompletionList:
     """What could be written at the cursor."""
     analysis, path, offset = at(state, params)
+    if state.doubt(path) is not None:
+        return t.CompletionList(False, [])
     known = state.lines(path)
     document = analysis.documents.get(path)
     sign = None if params.context is None else params.context.trigger_character

@@ -197,7 +197,7 @@ def read_any(folder: Path) -> Saved:
         raise SavedError(f"no search is saved in `{folder}`: there is no `{MANIFEST}`") from None
     except OSError as error:
         raise SavedError(f"cannot read `{path}`: {reason(error)}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise SavedError(f"`{path}` is damaged: it is not a manifest") from None
 
 

@@ -190,6 +190,7 @@ def _send(scope: Scope, e: m.Send) -> None:
         _check_free(scope, machine, receiver, first)
     given = _fitting(scope, values, e.arguments, event.parameters)
     code = b.name()
+    context.sends += 1
     b.set(code, call(context.handler(machine, e.event), T, receiver, *given))
     with b.when(any_of([code < 0, code > 1])):
         b.leave(Choice(code > 0, code, first - code))

@@ -169,6 +169,7 @@ def in_every_order(scope: Scope, e: m.ForEach, over: Expr, perform: Perform) -> 
     loop = _Loop(scope, e, number, tuple(map(Var, shared)))
     context.loops[number] = [loop.function("turn", [x], turn), *_turns(loop)]
     code = b.name()
+    context.sends += 1
     b.set(code, loop.call("loop", over))
     with b.when(code.differs(0)):
         b.leave(code)
