@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -196,30 +197,35 @@ def _reachable_part(x: Sample, part: Graph) -> Lasso | None:
     return x.decided(graph=part) if len(found) == part.states else None
 
 
-def test_compiled_kernels_do_the_same() -> None:
-    compiled_engine = engine._compiled()
-    if compiled_engine is None:
-        pytest.skip("Numba is not installed")
+@pytest.mark.parametrize("hurry", [True, False])
+def test_compiled_kernels_do_the_same(hurry: bool) -> None:
+    pytest.importorskip("llvmlite")
+    compiled_engine = engine._compiled(hurry)
+    assert compiled_engine is not None
     for seed in range(50_000, 51_000):
         x = Sample(seed, most_states=9)
         assert x.decided(compiled_engine) == x.decided(engine.Plain()), seed
 
 
-def test_a_graph_may_come_in_any_kind_of_sequence() -> None:
-    numpy = pytest.importorskip("numpy")
+@pytest.mark.parametrize("kind", ["q", "view"])
+def test_a_graph_may_come_in_any_kind_of_sequence(kind: str) -> None:
+    pytest.importorskip("llvmlite")
     x = Sample(7)
-    arrays = [numpy.array(v) for v in (x.graph.offsets, x.graph.targets, x.graph.marks, *x.graph.atoms)]
-    assert x.decided(graph=Graph(arrays[0], arrays[1], arrays[2], (arrays[3],))) == x.decided()
+    arrays = [array("q", v) for v in (x.graph.offsets, x.graph.targets, x.graph.marks, *x.graph.atoms)]
+    given = [memoryview(v) for v in arrays] if kind == "view" else arrays
+    for using in (engine._compiled(True), None):
+        assert x.decided(using, graph=Graph(given[0], given[1], given[2], (given[3],))) == x.decided()
 
 
-def test_without_numba_large_graphs_are_decided_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "LARGE", 0)
-    monkeypatch.setattr(engine, "_compiled", lambda: None)
+def test_without_a_compiler_large_graphs_are_decided_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "missing", lambda: "it is not installed")
+    engine._compiled.cache_clear()
     assert isinstance(engine.engine(10**6), engine.Plain)
+    engine._compiled.cache_clear()
 
 
-def test_numba_takes_over_where_it_is_worth_it() -> None:
-    pytest.importorskip("numba")
+def test_machine_code_takes_over_where_it_is_worth_it() -> None:
+    pytest.importorskip("llvmlite")
     assert isinstance(engine.engine(engine.LARGE - 1), engine.Plain)
     assert isinstance(engine.engine(engine.LARGE), engine.Compiled)
 

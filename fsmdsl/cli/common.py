@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from fsmdsl import model as m
+from fsmdsl.cli import MISUSE
 from fsmdsl.diagnostics import Diagnostic, Severity, ordered
 from fsmdsl.report.data import document
 from fsmdsl.report.frames import frames, tally
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 FINDINGS = 1
-MISUSE = 2
+_FOLLOW_LINKS = "fsmdsl.follow_links"
 
 _COLOURS: dict[str, dict[str, Any]] = {
     "error": {"fg": "red", "bold": True},
@@ -41,8 +43,25 @@ def paint(text: str, role: str) -> str:
 
 
 def paths_argument(command: F) -> F:
-    """`PATHS…`, the current folder's specs when none is given."""
-    return click.argument("paths", nargs=-1, type=click.Path())(command)
+    """`PATHS…`, the current folder's specs when none is given; and `--follow-links`."""
+    return links_option(click.argument("paths", nargs=-1, type=click.Path())(command))
+
+
+def links_option(command: F) -> F:
+    """`--follow-links`, for `follows_links`."""
+    return click.option(
+        "--follow-links",
+        is_flag=True,
+        expose_value=False,
+        callback=lambda ctx, _, value: ctx.meta.update({_FOLLOW_LINKS: value}),
+        help="Also read through links that lead out of the folder that was named.",
+    )(command)
+
+
+def follows_links() -> bool:
+    """Was `--follow-links` given?"""
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and bool(ctx.meta.get(_FOLLOW_LINKS))
 
 
 def format_option(command: F) -> F:
@@ -63,6 +82,20 @@ def chosen(paths: Sequence[str]) -> list[str]:
     if paths:
         return list(paths)
     return ["specs"] if Path("specs").is_dir() else ["."]
+
+
+def existing(paths: Sequence[str]) -> list[str]:
+    """Likewise; a path that does not exist ends the command with 2."""
+    found = chosen(paths)
+    for path in found:
+        try:
+            if path != "-":
+                os.stat(path)
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            misuse(f"there is no file or folder `{path}`")
+        except OSError:  # it is there, and reading it says what is wrong
+            continue
+    return found
 
 
 def say(text: str = "", *, err: bool = False) -> None:
@@ -90,7 +123,7 @@ def checked(
     paths: Sequence[str], *, as_documented: bool = False, settings: dict[str, Any] | None = None
 ) -> tuple[Loaded, list[Diagnostic]]:
     """The specs, and everything that `fsm check` finds in them."""
-    loaded = load(chosen(paths), as_documented=as_documented, settings=settings)
+    loaded = load(existing(paths), as_documented=as_documented, settings=settings, follow_links=follows_links())
     if loaded.unanswered:
         names = " and ".join(f"`{n}`" for n in sorted(loaded.unanswered))
         misuse(f"no system has a set of instances or a parameter {names}")
@@ -138,16 +171,3 @@ def only_asked(loaded: Loaded) -> m.Model:
     named = [x for x in loaded.model.modules if x.name in loaded.asked]
     others = [x for x in loaded.model.modules if x.name not in loaded.asked]
     return m.Model((*named, *others))
-
-
-def write(path: Path, content: str | bytes) -> bool:
-    """Write a file and its folders if that changes anything; True if it did."""
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    try:
-        if path.is_file() and path.read_bytes() == data:
-            return False
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    except OSError as error:
-        misuse(f"cannot write `{path}`: {(error.strerror or 'unknown error').lower()}")
-    return True

@@ -6,12 +6,11 @@ import socket
 import sys
 from contextlib import suppress
 from importlib.util import find_spec
-from pathlib import Path
 from secrets import token_urlsafe
 
 import click
 
-from fsmdsl.cli.common import chosen, misuse, paths_argument, say
+from fsmdsl.cli.common import existing, misuse, paths_argument, say
 
 LOOPBACK = "127.0.0.1"
 
@@ -30,10 +29,7 @@ def command(paths: tuple[str, ...], port: int, open_it: bool) -> None:
     missing = [x for x in ("starlette", "uvicorn") if find_spec(x) is None]
     if missing:
         misuse(f"the page needs {' and '.join(f'`{x}`' for x in missing)}; run `pip install 'fsmdsl[serve]'`")
-    named = chosen(paths)
-    for path in named:
-        if not Path(path).exists():
-            misuse(f"`{path}` does not exist")
+    named = existing(paths)
     listening = _bound(port)
     port = listening.getsockname()[1]
     token = token_urlsafe(18)

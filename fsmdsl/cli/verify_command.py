@@ -16,13 +16,13 @@ from fsmdsl.cli.common import (
     model_or_exit,
     paint,
     paths_argument,
-    write,
 )
 from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.completing import system_names
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.cli.progress import clear, progress
 from fsmdsl.cli.ranks import agreed_code, is_first, several, together
+from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Severity, did_you_mean
 from fsmdsl.explore import Exploration, Keeping, Limits, Means, diagnostics, explore
 from fsmdsl.explore.retell import shortest, simplest
@@ -67,6 +67,7 @@ BOUNDED = 3
     "--save-every", type=click.FloatRange(0), default=60.0, show_default=True, metavar="SECONDS", help="How often."
 )
 @click.option("--resume", type=click.Path(path_type=Path), help="A folder in which a search was kept: go on with it.")
+@force_option
 @printing_options
 @together
 def command(
@@ -87,6 +88,7 @@ def command(
     save: Path | None,
     save_every: float,
     resume: Path | None,
+    force: bool,
     form: str | None,
     outputs: tuple[Path, ...],
 ) -> None:
@@ -106,8 +108,6 @@ def command(
         x = explore(model, system, limits, progress(system.qualified) if out.speaks else None, means, keeping)
         x = shortest(x) if as_shortest or not is_first() else simplest(x, model)
         done.append(x)
-        if charts is not None and is_first():
-            _draw(x, charts)
         if out.speaks:
             clear()
         out.say(summary(x, paint))
@@ -116,7 +116,9 @@ def command(
     found = diagnostics(*done, others=[y for y in model.systems.values() if y not in chosen])
     for d in () if by_hand else (d for d in found if d.severity is Severity.WARNING):
         out.say(f"\n{frame(d, paint)}".rstrip("\n"))
-    replays = [] if replay is None or not is_first() else _write_replays(done, model, replay, out)
+    if charts is not None and is_first():
+        _draw(done, charts, force)
+    replays = [] if replay is None or not is_first() else _write_replays(done, model, replay, out, force)
     if by_hand:
         rest = f"{' '.join(specs(paths))}{' --as-documented' * as_documented}"
         _walk(done[0], model, rest, own=bool(settings))
@@ -130,22 +132,26 @@ def command(
     sys.exit(agreed_code(_exit_code(done)))
 
 
-def _draw(x: Exploration, folder: Path) -> None:
+def _draw(done: list[Exploration], folder: Path, force: bool) -> None:
     """A sequence diagram for every run that shows something."""
     from fsmdsl.draw.sequence_svg import as_svg
+    from fsmdsl.draw.svg import is_drawing
     from fsmdsl.report.chart import violation
     from fsmdsl.report.page import anchor
 
-    for n, v in enumerate(v for v in x.verdicts if v.trace is not None and v.trace.entries):
-        title = f"{x.system.qualified}: {v.shown}"
-        write(folder / f"{x.system.qualified}-{n + 1}-{anchor(v.kind, v.name)}.svg", as_svg(violation(title, v)))
+    files: dict[str, str] = {}
+    for x in done:
+        for n, v in enumerate(v for v in x.verdicts if v.trace is not None and v.trace.entries):
+            name = f"{x.system.qualified}-{n + 1}-{anchor(v.kind, v.name)}.svg"
+            files[name] = as_svg(violation(f"{x.system.qualified}: {v.shown}", v))
+    write_folder(folder, "verify --charts", files, ours=earlier(is_drawing), force=force)
 
 
-def _write_replays(done: list[Exploration], model: m.Model, folder: Path, out: Printing) -> list[str]:
+def _write_replays(done: list[Exploration], model: m.Model, folder: Path, out: Printing, force: bool) -> list[str]:
     """The tests written."""
     from fsmdsl.cli.replays import write_replays
 
-    tests = [str(path) for path in write_replays(done, model, folder)]
+    tests = [str(path) for path in write_replays(done, model, folder, force=force)]
     count = f"{len(tests)} test{'s' * (len(tests) != 1)}"
     out.say(f"{count} in {folder}; `pytest {folder}` replays them" if tests else "no violation has a run to replay")
     return tests

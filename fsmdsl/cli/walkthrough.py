@@ -12,6 +12,8 @@ from fsmdsl.explore import Trace, lines
 from fsmdsl.explore.refused import fault_told
 from fsmdsl.explore.story import tree
 from fsmdsl.explore.trace import world_lines
+from fsmdsl.files import reason
+from fsmdsl.files.write import create
 from fsmdsl.report.as_scenario import as_scenario
 from fsmdsl.simulation import Choice, Session, asked, called, matching, offered, why_not
 from fsmdsl.step import describe
@@ -244,13 +246,12 @@ class _Walk:
             return
         script = as_scenario(self.session.trace, Path(name).name.removesuffix(".fsm"), own=self.own)
         try:
-            with path.open("x", encoding="utf-8") as written:
-                written.write(script.text)
+            create(path, script.text)
         except FileExistsError:
             say(f"`{path}` is there already; choose another name")
             return
         except (OSError, ValueError) as error:
-            say(f"cannot write `{path}`: {(getattr(error, 'strerror', None) or 'not a file name').lower()}")
+            say(f"cannot write `{path}`: {reason(error)}")
             return
         if script.cut is not None:
             say(f"it ends early: {script.cut}")

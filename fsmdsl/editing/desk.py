@@ -9,6 +9,7 @@ from pathlib import Path
 from fsmdsl import model as m
 from fsmdsl.editing.analysis import Analysis, analyse
 from fsmdsl.editing.document import Document, read_document
+from fsmdsl.files.read import UnreadableError, read_text
 from fsmdsl.resolve import Memory
 from fsmdsl.source import Source
 from fsmdsl.workspace import STUDIES, home_of
@@ -157,6 +158,6 @@ def _specs(folder: Path) -> Iterator[Path]:
 
 def _from_disk(path: str) -> Document | None:
     try:
-        return read_document(Source(path, Path(path).read_bytes().decode("utf-8")))
-    except (OSError, ValueError):
+        return read_document(Source(path, read_text(Path(path))))
+    except UnreadableError:
         return None

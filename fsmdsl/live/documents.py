@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from threading import RLock
 from time import monotonic
 
+from fsmdsl.files import reason
+from fsmdsl.files import write as disk
+from fsmdsl.files.read import UnreadableError, decoded, read_bytes
 from fsmdsl.workspace import STUDIES
 
 LOOK_AGAIN = 2.0
@@ -86,9 +87,9 @@ class Documents:
             if now is None or now.version != base:
                 raise ConflictError(now)
             try:
-                _replace(Path(name).resolve(), data)
+                disk.write(Path(name), data, follow=True)
             except OSError as error:
-                raise RefusedError(f"cannot write `{name}`: {(error.strerror or 'unknown error').lower()}") from error
+                raise RefusedError(f"cannot write `{name}`: {reason(error)}") from error
         return Document(name, text, _version(data))
 
     def create(self, folder: Path, stem: str, text: str) -> Document:
@@ -97,13 +98,11 @@ class Documents:
         if str(path) not in {str(Path(n).parent / path.name) for n in self.names()}:
             raise RefusedError(f"`{path}` is not beside the specs")
         try:
-            with path.open("x", encoding="utf-8", newline="") as file:
-                file.write(text)
+            disk.create(path, text)
         except FileExistsError as error:
             raise RefusedError(f"`{path}` is there already; choose another name") from error
         except (OSError, ValueError) as error:
-            reason = (getattr(error, "strerror", None) or "not a file name").lower()
-            raise RefusedError(f"cannot write `{path}`: {reason}") from error
+            raise RefusedError(f"cannot write `{path}`: {reason(error)}") from error
         with self._lock:
             if path not in self.paths and not any(p.is_dir() and path.is_relative_to(p) for p in self.paths):
                 self.paths.append(path)
@@ -122,28 +121,11 @@ def _inside(folder: Path) -> list[Path]:
 
 def _read(name: str) -> Document:
     try:
-        data = Path(name).read_bytes()
-        return Document(name, data.decode("utf-8"), _version(data))
-    except UnicodeDecodeError as error:
-        raise RefusedError(f"`{name}` is not UTF-8 text: byte {error.start} cannot be read") from error
-    except OSError as error:
-        raise RefusedError(f"cannot read `{name}`: {(error.strerror or 'unknown error').lower()}") from error
+        data = read_bytes(Path(name))
+        return Document(name, decoded(data), _version(data))
+    except UnreadableError as error:
+        raise RefusedError(f"`{name}`: {error}") from error
 
 
 def _version(data: bytes) -> str:
     return sha256(data).hexdigest()[:32]
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Whole or not at all, also if the power fails."""
-    mode = path.stat().st_mode & 0o7777
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-            os.chmod(file.name, mode)
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise

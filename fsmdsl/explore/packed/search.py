@@ -16,9 +16,10 @@ from fsmdsl.explore.packed.engine import Engine
 from fsmdsl.explore.packed.interrupt import interruptions
 from fsmdsl.explore.packed.lower import Doubt, Lowered, lower
 from fsmdsl.explore.packed.memory import available, processors
-from fsmdsl.explore.packed.native import Compilation, Function, at_hand, cached, hastily, missing
+from fsmdsl.explore.packed.native import Compilation, Function, cached, hastily
 from fsmdsl.explore.packed.plain import Plain, row
 from fsmdsl.explore.packed.shapes import UnpackableError
+from fsmdsl.explore.program.native import at_hand, missing
 from fsmdsl.explore.refired import Refired
 from fsmdsl.explore.searched import Finding, Question, explained, fault_key, questions
 from fsmdsl.explore.symmetry import Reduction
