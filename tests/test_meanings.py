@@ -100,7 +100,8 @@ def choices() -> Iterator[tuple[str, str, str]]:
         rule = f"    priority {priority}\n" if priority else ""
         yield (
             f"machine M{n} {{\n    a: bool\n    b: bool\n    c: bool\n    initial state S\n    state T\n"
-            f"    event go\n    x: S -> T on go when a\n    y: S -> T on go when b\n    z: S -> T on go{third}\n{rule}}}\n",
+            f"    event go\n    x: S -> T on go when a\n    y: S -> T on go when b\n    z: S -> T on go{third}\n"
+            f"{rule}}}\n",
             priority,
             third,
         )
@@ -308,6 +309,23 @@ machine M {{
     instance = Generated(tmp_path, machine).M()
     instance.go()
     assert tuple(instance.all_) == after
+
+
+@pytest.mark.xfail(strict=True, reason="the class looks at the item first; `step` and the packed search at the length")
+def test_a_full_list_is_too_long_whatever_is_added(tmp_path: Path) -> None:
+    machine = """module lists
+machine M {
+    all_: list<1..3>[1] = [1]
+    n: 0..3
+    initial state S
+    event go from environment
+    S on go do add n to all_
+}
+"""
+    wanted = explored_alike(f"{machine}system S {{\n    m: M\n}}\n")
+    assert [f[2].kind for f in wanted["faults"].values()] == ["overflow"]  # type: ignore[attr-defined]
+    with pytest.raises(Exception, match="long"):
+        Generated(tmp_path, machine).M().go()
 
 
 # Types ---------------------------------------------------------------------------------------------------------------

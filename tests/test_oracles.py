@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_specs import spec
 from stepping import compiled
@@ -73,9 +73,14 @@ def comparison(left: Both, operator: str, right: Both) -> Both:
     return Both(f"{left} {operator} {right}", COMPARED[operator](left.term, right.term))
 
 
+def joined(left: Both, operator: str, right: Both) -> Both:
+    return Both(f"({left}) {operator} ({right})", JOINED[operator](left.term, right.term))
+
+
 NAMES = st.sampled_from([Both(x, term) for x, term in INTS.items()])
 NUMBERS = st.one_of(
-    NAMES, st.sampled_from([-50, -1, 0, 1, 2, 39, 40, 41, 500, 999, 1000, 1001]).map(lambda x: Both(str(x), z3.IntVal(x)))
+    NAMES,
+    st.sampled_from([-50, -1, 0, 1, 2, 39, 40, 41, 500, 999, 1000, 1001]).map(lambda x: Both(str(x), z3.IntVal(x))),
 )
 SUMS = st.one_of(
     NUMBERS,
@@ -89,9 +94,7 @@ OPERATORS = st.sampled_from(list(COMPARED))
 ATOMS = st.one_of(
     st.builds(comparison, NAMES, OPERATORS, NUMBERS),
     st.builds(comparison, SUMS, OPERATORS, SUMS),
-    st.builds(
-        lambda x, n: Both(f"level {x} {LEVELS[n]}", COMPARED[x](LEVEL, n)), OPERATORS, st.sampled_from(range(3))
-    ),
+    st.builds(lambda x, n: Both(f"level {x} {LEVELS[n]}", COMPARED[x](LEVEL, n)), OPERATORS, st.sampled_from(range(3))),
     st.just(Both("lit", LIT)),
     st.builds(
         lambda a, b, c: Both(f"{a} in {{{b}, {c}}}", z3.Or(a.term == b.term, a.term == c.term)), NAMES, NUMBERS, NUMBERS
@@ -102,7 +105,10 @@ GUARDS = st.recursive(
     lambda inner: st.one_of(
         inner.map(lambda a: Both(f"not ({a})", z3.Not(a.term))),
         st.builds(
-            lambda a, x, b: Both(f"({a}) {x} ({b})", JOINED[x](a.term, b.term)), inner, st.sampled_from([*JOINED]), inner
+            lambda a, x, b: Both(f"({a}) {x} ({b})", JOINED[x](a.term, b.term)),
+            inner,
+            st.sampled_from([*JOINED]),
+            inner,
         ),
     ),
     max_leaves=4,
@@ -110,7 +116,10 @@ GUARDS = st.recursive(
 
 
 TIGHT = st.builds(
-    comparison, st.just(Both("n", INTS["n"])), OPERATORS, st.sampled_from([500, 501, 502]).map(lambda x: Both(str(x), x))
+    comparison,
+    st.just(Both("n", INTS["n"])),
+    OPERATORS,
+    st.sampled_from([500, 501, 502]).map(lambda x: Both(str(x), x)),
 )
 """Bounds that are the same, or one apart: one value is left between them, or none."""
 
@@ -123,7 +132,6 @@ def satisfiable(*terms: Any) -> bool:
     return bool(found == z3.sat)
 
 
-@settings(max_examples=60, deadline=None)
 @given(TIGHT, TIGHT, TIGHT)
 def test_bounds_that_are_close_are_decided_as_z3_does(one: Both, two: Both, three: Both) -> None:
     model = compiled(MACHINE.format(Both(f"{one} and {two}", None), three))
@@ -133,7 +141,6 @@ def test_bounds_that_are_close_are_decided_as_z3_does(one: Both, two: Both, thre
     assert "FSM207" not in codes
 
 
-@settings(max_examples=80, deadline=None)
 @given(GUARDS, GUARDS)
 def test_guards_over_large_domains_are_decided_as_z3_does(one: Both, two: Both) -> None:
     """Nothing that is possible is called impossible; what is called certain is so; few are given up."""
