@@ -23,10 +23,10 @@ from fsmdsl import explore as explore_module
 from fsmdsl.budget import Budget, LimitError
 from fsmdsl.cli import cli
 from fsmdsl.explore import Limits, Means, Verdict, explore
-from fsmdsl.explore import best as best_module
+from fsmdsl.explore import simplest_run as best_module
 from fsmdsl.explore.packed.crew import Crew
 from fsmdsl.explore.packed.search import PackedSearch
-from fsmdsl.explore.retell import simplest_in_time
+from fsmdsl.explore.replay import simplest_in_time
 from fsmdsl.parse import parse
 from fsmdsl.parse.table import load as load_table
 from fsmdsl.resolve import resolve

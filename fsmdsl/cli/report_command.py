@@ -26,7 +26,7 @@ from fsmdsl.cli.test_command import played as play_all
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.draw.svg import rendered_together
 from fsmdsl.explore import Exploration, Limits, diagnostics, explore
-from fsmdsl.explore.retell import simplest_in_time
+from fsmdsl.explore.replay import simplest_in_time
 from fsmdsl.explore.rules import VACUOUS
 from fsmdsl.report.assemble import assemble
 from fsmdsl.report.census import Census, census

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 from fsmdsl.budget import Budget, LimitError, available
 from fsmdsl.explore.liveness import Graph, Plan, Recorder
-from fsmdsl.explore.refired import Refired
-from fsmdsl.explore.searched import FaultKey, Finding, Question, explained, fault_key, questions
+from fsmdsl.explore.refire import Refired
+from fsmdsl.explore.search_result import FaultKey, Finding, Question, explained, fault_key, questions
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.explore.verdict import Limits, Progress, QuestionKey
 from fsmdsl.step import (

@@ -16,7 +16,7 @@ from typing import Any
 from fsmdsl import model as m
 from fsmdsl.budget import Budget, LimitError, available, resident
 from fsmdsl.explore import Exploration, Limits, Verdict, data, explore
-from fsmdsl.explore.retell import simplest_in_time
+from fsmdsl.explore.replay import simplest_in_time
 from fsmdsl.explore.verdict import Progress
 from fsmdsl.live.loading import model_of
 from fsmdsl.report.exploration import exploration
