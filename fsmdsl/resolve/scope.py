@@ -142,6 +142,8 @@ class Scope:
     temporal: bool = False
     ordinal: bool = False
     """`index` has a value here."""
+    channel: bool = False
+    """A channel can be named here."""
 
     def bind(self, name: s.Name, type_: m.Type) -> Scope:
         """The scope inside a binder."""
