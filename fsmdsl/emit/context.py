@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from fsmdsl import model as m
+from fsmdsl.core.selection import Selection
 from fsmdsl.emit.names import RESERVED, Namespace, snake
 from fsmdsl.emit.naming import MachineNames, PackageNames, folder, package_names
 from fsmdsl.emit.traits import Traits, family, is_flat, standalone, traits
@@ -34,6 +35,11 @@ class Context:
             for name, module in self.modules.items()
             for at in [folder(name)]
         }
+
+    @cached_property
+    def selections(self) -> Mapping[str, Selection]:
+        """Which transitions come into question where, by machine."""
+        return {qualified: Selection(x) for qualified, x in self.model.machines.items()}
 
     def machine(self, qualified: str) -> MachineNames:
         """The names of a machine."""

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from fsmdsl import model as m
+from fsmdsl.core.lets import surveys
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.names import Namespace, camel
 from fsmdsl.emit.text import WIDTH, docstring, folded, indented, mark
-from fsmdsl.emit.traits import surveys
 
 Origin = tuple[str, ...]
 """The path of a module from the top of what is generated: `("hived", "cell")`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A finished file, and what it uses of the support file."""
+
+    text: str
+    helpers: frozenset[str] = frozenset()
 
 
 class File:
@@ -28,12 +37,15 @@ class File:
         self._running: set[tuple[Origin, str]] = set()
         self._library: set[tuple[str, str]] = set()
         self._running_library: set[tuple[str, str]] = set()
+        self._packages: set[str] = set()
+        self._helpers: set[str] = set()
         self.names = Namespace()
 
     # What a file refers to. Each gives the name by which it does.
 
     def machinery(self, name: str, typing: bool = False) -> str:
         """Something of the support file."""
+        self._helpers.add(name)
         return self._take((*self.context.home(self.module), "machinery"), name, typing)
 
     def states_class(self, machine: str, typing: bool = False) -> str:
@@ -76,6 +88,10 @@ class File:
         (self._library if typing else self._running_library).add((module, name))
         return name
 
+    def package_import(self, package: str) -> None:
+        """A package of others, imported as a whole."""
+        self._packages.add(package)
+
     def _of(self, qualified: str, file: str, name: str, typing: bool) -> str:
         return self._take((*self.context.packages[qualified.rpartition(".")[0]].folder, file), name, typing)
 
@@ -107,25 +123,28 @@ class File:
 
     # How it begins
 
-    def text(self, doc: str, body: Sequence[str]) -> str:
+    def text(self, doc: str, body: Sequence[str]) -> Written:
         """The whole file."""
-        words = set(re.findall(r"\w+", "\n".join(body)))
-        local = {key for key, name in self._local.items() if name in words}
         lines = [mark(self.module), *docstring(doc), "", "from __future__ import annotations", ""]
-        lines += self._imports(self._running_library, local & self._running, 0)
-        typed, library = local - self._running, {(m, n) for m, n in self._library if n in words}
-        if library or typed:
-            block = indented(self._imports(library, typed, 1))
+        lines += self._imports(self._running_library, self._running, 0, sorted(self._packages))
+        typed = set(self._local) - self._running
+        if self._library or typed:
+            block = indented(self._imports(self._library, typed, 1))
             lines += ["TYPE_CHECKING = False", "if TYPE_CHECKING:", *block]
         while lines[-1] == "":
             lines.pop()
-        return "\n".join([*lines, *(["", *body] if body[:1] == ["#"] else spaced(body)), ""])
+        return Written("\n".join([*lines, *spaced(body), ""]), frozenset(self._helpers))
 
     def _imports(
-        self, library: Iterable[tuple[str, str]], relative: Iterable[tuple[Origin, str]], indent: int
+        self,
+        library: Iterable[tuple[str, str]],
+        relative: Iterable[tuple[Origin, str]],
+        indent: int,
+        packages: Sequence[str] = (),
     ) -> list[str]:
         lines = [f"from {module} import {', '.join(names)}" for module, names in sorted(_grouped(library).items())]
         lines += [""] if lines else []
+        lines += [*(f"import {x}" for x in packages), ""] if packages else []
         by_path: dict[str, list[str]] = {}
         for origin, name in relative:
             local = self._local[(origin, name)]

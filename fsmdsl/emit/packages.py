@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Container, Set
 from dataclasses import fields
 
 from fsmdsl import model as m
 from fsmdsl.emit.classes import machine_class
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.declarations import actions_file, channels_file, derived_file, in_derived, states_file, values_file
-from fsmdsl.emit.files import File, import_order, listing_order, relative_path
+from fsmdsl.emit.files import File, Written, import_order, listing_order, relative_path
 from fsmdsl.emit.locks import locks_file
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.standalone import standalone_class
@@ -20,10 +19,10 @@ from fsmdsl.emit.text import WIDTH, docstring, folded, mark, sentence
 from fsmdsl.emit.traits import Traits
 
 
-def package(context: Context, module: m.Module) -> dict[str, str]:
+def package(context: Context, module: m.Module) -> dict[str, Written]:
     """The files of a module's package, by their path inside it; without the machinery."""
     names = context.packages[module.name]
-    files: dict[str, str] = {}
+    files: dict[str, Written] = {}
     if module.machines:
         files["states"] = states_file(context, module)
     if module.enums or module.opaques:
@@ -43,7 +42,7 @@ def package(context: Context, module: m.Module) -> dict[str, str]:
     return files
 
 
-def machine_file(context: Context, machine: m.Machine) -> str:
+def machine_file(context: Context, machine: m.Machine) -> Written:
     """The file of one machine."""
     names = context.machine(machine.qualified)
     file = File(context, machine.module, names.file)
@@ -65,10 +64,9 @@ _HELPERS = frozenset([
 ])  # fmt: skip
 
 
-def machinery(context: Context, module: str, files: Iterable[str]) -> str:
+def machinery(context: Context, module: str, used: Set[str]) -> str:
     """The support file, with what the files of the packages around use of it."""
     traits = context.traits(module)
-    used = {word for text in files for word in re.findall(r"\w+", _imported(text))}
     return rendered(
         "machinery.py.jinja",
         t=traits,
@@ -84,9 +82,8 @@ def machinery(context: Context, module: str, files: Iterable[str]) -> str:
     )
 
 
-def support(texts: Iterable[str]) -> str:
+def support(used: Set[str]) -> str:
     """The support file of packages for `transitions`; empty where they need none."""
-    used = {word for text in texts for word in re.findall(r"\w+", _imported(text))}
     if not used:
         return ""
     return rendered(
@@ -99,15 +96,9 @@ def support(texts: Iterable[str]) -> str:
     )
 
 
-def _collections(t: Traits, used: set[str]) -> list[str]:
+def _collections(t: Traits, used: Set[str]) -> list[str]:
     iterable = ["Iterable"] if used & {"in_order", "subsets"} else []
     return ["Callable", *iterable, *(["Mapping"] if t.systems else [])]
-
-
-def _imported(text: str) -> str:
-    """What a file imports from the machinery."""
-    found = re.findall(r"^ *from \.+machinery import (\([^)]*\)|.*)$", text, re.MULTILINE)
-    return " ".join(found)
 
 
 def _slots(context: Context, module: str) -> list[str]:
@@ -129,7 +120,7 @@ def _lost(context: Context, module: str) -> str:
     return f"{listed[0].upper()}{listed[1:]} are gone." if listed else ""
 
 
-def face(context: Context, module: m.Module, files: dict[str, str]) -> str:
+def face(context: Context, module: m.Module, files: Container[str]) -> Written:
     """The package's `__init__`: what users import. Protocols stay apart, as `typing` is slow to import."""
     names = context.packages[module.name]
     home = (*context.home(module.name), "machinery")
@@ -154,7 +145,7 @@ def face(context: Context, module: m.Module, files: dict[str, str]) -> str:
     everything = sorted({x for listed in lines.values() for x in listed}, key=listing_order)
     listed_ = ", ".join(f'"{x}"' for x in everything)
     head = [mark(module.name), *docstring(_about(module))]
-    return "\n".join([*head, "", *folded(body), "", *folded([f"__all__ = [{listed_}]"]), ""])
+    return Written("\n".join([*head, "", *folded(body), "", *folded([f"__all__ = [{listed_}]"]), ""]))
 
 
 def _import(path: str, names: list[str]) -> str:

@@ -9,10 +9,9 @@ from fsmdsl.emit.context import Context
 from fsmdsl.emit.members import is_constant
 from fsmdsl.emit.names import RESERVED, Namespace, camel, snake
 from fsmdsl.emit.naming import MachineNames
-from fsmdsl.emit.rows import stored
 from fsmdsl.emit.systems import attribute_names, with_code
 from fsmdsl.emit.text import literal
-from fsmdsl.emit.traits import connected
+from fsmdsl.emit.traits import connected, stored
 from fsmdsl.step import Universe, Value, World
 from fsmdsl.step.evaluate import Frame, evaluate
 from fsmdsl.step.values import default, elements
