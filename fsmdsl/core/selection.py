@@ -68,7 +68,7 @@ class Selection:
                 found.setdefault((t.source, t.wild, trigger), []).append(t)
         return {key: tuple(listed) for key, listed in found.items()}
 
-    def groups_of_rivals(self) -> Iterator[Level]:
+    def rivals(self) -> Iterator[Level]:
         """Every level of the machine, whatever leaf it is met in."""
         return iter(self._by_source.values())
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from fsmdsl import model as m
 from fsmdsl.core.selection import Selection
-from fsmdsl.emit.names import RESERVED, Namespace, snake
+from fsmdsl.emit.names import RESERVED, Namespace, module_of, snake
 from fsmdsl.emit.naming import MachineNames, PackageNames, folder, package_names
 from fsmdsl.emit.traits import Traits, family, is_flat, standalone, traits
 
@@ -43,7 +43,7 @@ class Context:
 
     def machine(self, qualified: str) -> MachineNames:
         """The names of a machine."""
-        return self.packages[qualified.rpartition(".")[0]].machines[qualified]
+        return self.packages[module_of(qualified)].machines[qualified]
 
     @cached_property
     def _homes(self) -> Mapping[str, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from fsmdsl.emit.effects import argument_checks
 from fsmdsl.emit.expressions import python
 from fsmdsl.emit.files import File, Written
 from fsmdsl.emit.members import Member, joined, method, shown, signature
-from fsmdsl.emit.names import snake
+from fsmdsl.emit.names import snake, with_article
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
 from fsmdsl.emit.types import annotation, decoded, encoded, is_same_in_json
@@ -30,7 +30,7 @@ def states_file(context: Context, module: m.Module) -> Written:
 def _states(file: File, machine: m.Machine) -> list[str]:
     names = file.context.machine(machine.qualified)
     lines = [f"class {names.states_class}({file.machinery('State')}):"]
-    lines += [*indented(docstring(f"Where {_article(machine)} can be.", 1)), ""]
+    lines += [*indented(docstring(f"Where {with_article(machine.display)} can be.", 1)), ""]
     for s in machine.leaves:
         lines.append(f"    {names.states[s.name]} = {literal(s.name)}")
         about = " ".join(sentence(x) for x in (s.doc, _flags(s)) if x)
@@ -41,11 +41,6 @@ def _states(file: File, machine: m.Machine) -> list[str]:
         body = ["names = {", *table, "}", "return names.get(self.value, self.value)"]
         lines += ["", *indented(method("def display(self) -> str:", "What people call it.", body, "@property"))]
     return lines
-
-
-def _article(machine: m.Machine) -> str:
-    name = machine.display if machine.display != machine.name else machine.name
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
 def _flags(s: m.State) -> str:
@@ -121,7 +116,7 @@ def actions_file(context: Context, module: m.Module) -> Written:
     for machine in module.machines:
         if machine.actions:
             names = context.machine(machine.qualified)
-            doc = docstring(f"What hand-written code does for {_article(machine)}.", 1)
+            doc = docstring(f"What hand-written code does for {with_article(machine.display)}.", 1)
             members = [_action(file, machine, a) for a in machine.actions]
             lines += [*(["", ""] if lines else []), f"class {names.actions_class}({protocol}):"]
             lines += indented([*doc, "", *joined(members)])

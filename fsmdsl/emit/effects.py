@@ -9,7 +9,7 @@ from fsmdsl import model as m
 from fsmdsl.emit.code import Binds, Block, Branch, If, Statement, Suite, Text
 from fsmdsl.emit.expressions import code, in_order, python
 from fsmdsl.emit.files import File
-from fsmdsl.emit.names import snake
+from fsmdsl.emit.names import own_name, snake
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.text import literal
 from fsmdsl.model.typing import element, holds, is_limited
@@ -116,7 +116,7 @@ def _request(place: Place, e: m.Request) -> str:
 
 def post_name(channel: str, event: str) -> str:
     """The method of a `transitions` model that sends a message."""
-    return f"post_{snake(event)}_{snake(channel.rpartition('.')[2])}"
+    return f"post_{snake(event)}_{snake(own_name(channel))}"
 
 
 # Limits --------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.core.lets import looks_beyond, may_lack_value
 from fsmdsl.emit.code import Binds, Text
 from fsmdsl.emit.place import Place, constant, machine_of
-from fsmdsl.emit.text import literal
+from fsmdsl.emit.text import literal, one_line
 from fsmdsl.model.typing import Sum
 
 
@@ -366,7 +366,7 @@ def _applied(place: Place, e: m.Apply) -> Text:
     given = [python(place, a, Binds.CONDITIONAL) for a in e.arguments]
     match e.function:
         case "present" | "first":
-            shown = literal(" ".join(first.span.text.split())[:60] or "it")
+            shown = literal(one_line(first.span.text)[:60] or "it")
             return Text(f"{place.file.machinery(e.function)}({given[0]}, {shown})")
         case "size":
             return Text(f"len({given[0]})")

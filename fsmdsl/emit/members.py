@@ -10,8 +10,9 @@ from fsmdsl.core.triggers import trigger_name
 from fsmdsl.emit.code import Binds, Block, Branch, Comment, If, Statement, Text, lines
 from fsmdsl.emit.effects import checked, first_value
 from fsmdsl.emit.expressions import code, python
+from fsmdsl.emit.names import own_name
 from fsmdsl.emit.place import Place
-from fsmdsl.emit.text import commented, docstring, folded, indented, literal, rows, sentence
+from fsmdsl.emit.text import commented, docstring, folded, indented, literal, one_line, rows, sentence
 from fsmdsl.emit.traits import stored
 from fsmdsl.emit.types import annotation
 from fsmdsl.walk import expressions
@@ -39,7 +40,7 @@ def joined(members: Iterable[Member]) -> list[str]:
 
 def shown(e: m.Expr | None) -> str:
     """An expression as the spec has it, on one line."""
-    return "" if e is None else " ".join(e.span.text.split())
+    return "" if e is None else one_line(e.span.text)
 
 
 # Documentation -------------------------------------------------------------------------------------------------------
@@ -62,7 +63,7 @@ def table(transitions: Iterable[m.Transition]) -> str:
 
 def event_doc(machine: m.Machine, event: m.Event) -> str:
     """What an event is, where it is handled, where it is ignored."""
-    senders = [s.rpartition(".")[2] for s in event.senders if s != "environment"]
+    senders = [own_name(s) for s in event.senders if s != "environment"]
     first = sentence(event.doc) or f"`{event.name}`{', from ' + ' or '.join(senders) if senders else ''}."
     handled = table(t for t in machine.transitions if trigger_name(t.trigger) == event.name)
     return "\n\n".join(x for x in (first, handled, _ignored(machine, event.name)) if x)
@@ -79,7 +80,7 @@ def _ignored(machine: m.Machine, event: str) -> str:
 
 def notes(t: m.Transition) -> Block:
     """Comments before the code of a transition: what the document says, why it was amended."""
-    said = " ".join(t.doc.split())
+    said = one_line(t.doc)
     texts = [f"{t.label + ': ' if t.label else ''}{said}"] if said else []
     texts += [f"Amended: {t.amended}."] if t.amended else []
     return tuple(Comment(line) for text in texts for line in commented(text, 4))

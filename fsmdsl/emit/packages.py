@@ -9,7 +9,8 @@ from fsmdsl import model as m
 from fsmdsl.emit.classes import machine_class
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.declarations import actions_file, channels_file, derived_file, in_derived, states_file, values_file
-from fsmdsl.emit.files import File, Written, import_order, listing_order, relative_path
+from fsmdsl.emit.files import File, Written
+from fsmdsl.emit.imports import listing_order, relative_imports
 from fsmdsl.emit.locks import locks_file
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.standalone import standalone_class
@@ -123,7 +124,6 @@ def _lost(context: Context, module: str) -> str:
 def face(context: Context, module: m.Module, files: Container[str]) -> Written:
     """The package's `__init__`: what users import. Protocols stay apart, as `typing` is slow to import."""
     names = context.packages[module.name]
-    home = (*context.home(module.name), "machinery")
     public: dict[str, list[str]] = {}
     for x in module.machines:
         own = names.machines[x.qualified]
@@ -136,21 +136,14 @@ def face(context: Context, module: m.Module, files: Container[str]) -> Written:
     public["systems"] = [name for let, name in names.lets.items() if let not in functions]
     public["systems"] += [names.systems[s.qualified] for s in with_code(module)]
     public["locks"] = [*names.locks.values(), "LockOrderBroken"]
-    path = relative_path(names.folder, home)
-    lines: dict[str, list[str]] = {f".{file}": listed for file, listed in public.items() if listed and file in files}
+    lines = {(*names.folder, file): listed for file, listed in public.items() if listed and file in files}
     if needs_machinery(module):
-        lines[path] = _support(context, module)
-    order = sorted(lines, key=lambda p: (-(len(p) - len(p.lstrip("."))), p))
-    body = [_import(p, sorted(set(lines[p]), key=import_order)) for p in order]
+        lines[(*context.home(module.name), "machinery")] = _support(context, module)
+    body = relative_imports(names.folder, lines, WIDTH)
     everything = sorted({x for listed in lines.values() for x in listed}, key=listing_order)
     listed_ = ", ".join(f'"{x}"' for x in everything)
     head = [mark(module.name), *docstring(_about(module))]
     return Written("\n".join([*head, "", *folded(body), "", *folded([f"__all__ = [{listed_}]"]), ""]))
-
-
-def _import(path: str, names: list[str]) -> str:
-    line = f"from {path} import {', '.join(names)}"
-    return line if len(line) <= WIDTH else f"from {path} import ({', '.join(names)})"
 
 
 def _support(context: Context, module: m.Module) -> list[str]:

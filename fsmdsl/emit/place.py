@@ -10,7 +10,7 @@ from fsmdsl.core.presence import NOTHING, Known, after, present_if, without
 from fsmdsl.core.selection import Selection
 from fsmdsl.emit.code import Binds, Text
 from fsmdsl.emit.files import File
-from fsmdsl.emit.names import RESERVED, snake
+from fsmdsl.emit.names import RESERVED, module_of, snake
 from fsmdsl.emit.naming import FUNCTIONS, MachineNames
 from fsmdsl.emit.text import literal
 
@@ -92,7 +92,7 @@ def constant(file: File, e: m.Constant) -> Text:
 
 def member(file: File, t: m.EnumType, name: str) -> str:
     """A member of an enum."""
-    return file.context.packages[t.name.rpartition(".")[0]].members[(t.name, name)]
+    return file.context.packages[module_of(t.name)].members[(t.name, name)]
 
 
 def seconds(milliseconds: int) -> str:

@@ -30,6 +30,7 @@ from fsmdsl.emit.members import (
     state_members,
     value_members,
 )
+from fsmdsl.emit.names import Namespace
 from fsmdsl.emit.persistence import standalone_persistence
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.selection import Follow, Passed, Trigger, dispatch
@@ -87,30 +88,34 @@ def _event(place: Place, event: m.Event) -> Member:
     given = parameter_names(place, event)
     selection = place.selection
     labels = {t.name for x in machine.leaves for t in selection.candidates(x.name, event.name)}
-    inner = Place(file, machine, locals={p.name: n for p, n in zip(event.parameters, given, strict=True)})
+    label = Namespace(given).claim("label")
+    bound = {p.name: n for p, n in zip(event.parameters, given, strict=True)}
+    inner = Place(file, machine, locals=bound if len(labels) < 2 else {"": label, **bound})
 
     def unhandled() -> Block:
         refused = file.machinery("UnhandledEvent")
         return (f"raise {refused}(self, state, {literal(event.name)}, {handled_in(place, event.name)})",)
 
-    follow = _following(place, alone=len(labels) == 1)
+    follow = _following(place, label if len(labels) > 1 else None)
     trigger = Trigger(event.name, event.name, inner, given, follow, unhandled)
     passed: Passed = {i.state: lambda: ("return  # ignored",) for i in machine.ignores if i.event == event.name}
     body = [*argument_checks(file, given, event.parameters), *dispatch(trigger, passed, fast=True)]
     if labels:
-        label = literal(labels.pop()) if len(labels) == 1 else "label"
-        told = f"self._tell({label}, {literal(event.name)}, state)"
+        name = literal(labels.pop()) if len(labels) == 1 else label
+        told = f"self._tell({name}, {literal(event.name)}, state)"
         body.append(If((Branch(Text("self._listeners"), (told,)),)))
     head = f"def {place.names.events[event.name]}({signature(place, given, event.parameters)}) -> None:"
     return method(head, event_doc(machine, event), body)
 
 
-def _following(place: Place, alone: bool) -> Follow:
+def _following(place: Place, label: str | None) -> Follow:
+    """How a transition is followed. `label`: the variable for its name; None where an event has but one name."""
+
     def follow(at: Place, moved: Move) -> Block:
         t = moved.transition
-        label = () if alone else (f"label = {literal(t.name)}",)
+        named = () if label is None else (f"{label} = {literal(t.name)}",)
         arrive = () if moved.target is None else (f"self._state = {place.names.states[moved.target]}",)
-        return (*notes(t), *label, *_changes(place, at, moved), *arrive)
+        return (*notes(t), *named, *_changes(place, at, moved), *arrive)
 
     return follow
 
