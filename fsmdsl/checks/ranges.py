@@ -76,7 +76,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             if line[0].effects:
                 yield from _line(subject, shape, line)
         for hook in shape.machine.hooks:
-            walk = _Walk(subject, shape.machine, shape.inside[hook.state])
+            walk = _Walk(subject, shape.machine, shape.hierarchy.inside[hook.state])
             yield from walk.run(hook.effects, _Now())
     for system in subject.model.systems.values():
         yield from _instances(subject, system)
@@ -87,7 +87,7 @@ def _line(subject: Subject, shape: Shape, line: tuple[m.Transition, ...]) -> Ite
     if not any(_narrow(subject.model, machine, x) for x in effects(first.effects)):
         return
     guard = subject.guard(machine, first)
-    leaves = tuple(dict.fromkeys(leaf for t in line for leaf in shape.inside[t.source]))
+    leaves = tuple(dict.fromkeys(leaf for t in line for leaf in shape.hierarchy.inside[t.source]))
     walk = _Walk(subject, machine, leaves)
     known = () if guard is None or first.guard is None else (guard,)
     yield from walk.run(first.effects, _Now(arguments(machine, first), {}, known))

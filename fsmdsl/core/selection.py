@@ -34,6 +34,11 @@ class Move:
     """The states entered, outermost first."""
     entries: tuple[m.Effect, ...]
 
+    @property
+    def effects(self) -> tuple[m.Effect, ...]:
+        """All of them, in their order."""
+        return (*self.exits, *self.transition.effects, *self.entries)
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -80,6 +85,14 @@ class Selection:
     def level(self, source: str, wild: bool, trigger: str) -> Level:
         """The transitions written with a source, or as `*` for a leaf."""
         return self._by_source.get((source, wild, trigger), ())
+
+    def unguarded(self, source: str, wild: bool, trigger: str) -> Level:
+        """Those of them without a guard."""
+        return self._unguarded.get((source, wild, trigger), ())
+
+    @cached_property
+    def _unguarded(self) -> Mapping[tuple[str, bool, str], Level]:
+        return {key: tuple(t for t in level if t.guard is None) for key, level in self._by_source.items()}
 
     def levels(self, leaf: str, trigger: str) -> tuple[Level, ...]:
         """The transitions that come into question in a leaf, best level first. No level is empty."""

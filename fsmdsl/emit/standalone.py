@@ -122,7 +122,7 @@ def _following(place: Place, label: str | None) -> Follow:
 
 def _changes(place: Place, at: Place, moved: Move) -> Block:
     """Assignments. Where one may fail after another, all values are found before the first is stored."""
-    done = (*moved.exits, *moved.transition.effects, *moved.entries)
+    done = moved.effects
     if not _is_staged(place, done):
         return statements(at, done)
     changed = tuple(dict.fromkeys(e.name for e in effects(done) if isinstance(e, m.Assign | m.Change)))
