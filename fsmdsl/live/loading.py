@@ -8,12 +8,13 @@ from pathlib import Path
 
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic, Severity
+from fsmdsl.files.read import UnreadableError, read_text
 from fsmdsl.live.documents import Documents
 from fsmdsl.parse import Parsed, parse
 from fsmdsl.resolve import resolve
 from fsmdsl.resolve.modules import module_name
 from fsmdsl.source import Source
-from fsmdsl.workspace import home_of
+from fsmdsl.workspace import home_of, root_of
 
 Texts = tuple[tuple[str, str], ...]
 """Every file by name, with the text that is meant: typed, or as it is on disk."""
@@ -38,8 +39,8 @@ def texts_of(documents: Documents, typed: Mapping[str, str]) -> Texts:
 
 def _text(path: Path) -> str | None:
     try:
-        return path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError):
+        return read_text(path, root_of(path))
+    except UnreadableError:
         return None
 
 

@@ -9,15 +9,19 @@ import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 import uvicorn
 
 from runtime.cells import Cluster
 from runtime.config import Configuration, read_configuration
 from runtime.config.model import Settings
+from runtime.connections import Bounded, bearable
 from runtime.errors import UserError
 from runtime.journal import Journal, JournalError
+from runtime.service import logs
 from runtime.service.follower import Options as Following
+from runtime.service.guard import Names
 from runtime.service.objects import NodeObject
 from runtime.service.service import Service
 from runtime.service.source import Change, FileSource, MemorySource, Source
@@ -38,6 +42,8 @@ class Options:
     """How to reach it; none for the file that the configuration names, or the cluster that this runs in."""
     address: str
     """Host and port; empty where the configuration says it."""
+    hosts: tuple[str, ...]
+    """Other names under which it may be asked."""
     largest: int
     """Bytes of a request."""
     connections: int
@@ -56,7 +62,11 @@ class Options:
 
 def serve(options: Options) -> int:
     """Until it is told to stop (SIGTERM, SIGINT); answers the status of the process. Raises `UserError`."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    ending = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ending.set())
+    logging.basicConfig(level=logging.INFO, handlers=[logs.handler()])
+    logging.getLogger("uvicorn.error").addFilter(bearable)
     if options.terminate and not options.lives:
         raise UserError("who follows no lives knows of no gang to tear down: --terminate needs --lives")
     configuration = read_configuration(options.config)
@@ -64,10 +74,14 @@ def serve(options: Options) -> int:
     source = _source(options, configuration)
     following = Following(options.lives, options.termination_delay, options.terminate)
     service = Service(configuration, lambda: Journal(options.journal), source, options.lease, following=following)
-    web = Web(service, options.largest)
+    host, port = listener.getsockname()[:2]
+    web = Web(service, options.largest, Names(host, options.hosts))
     server = uvicorn.Server(
         uvicorn.Config(
             web.app(),
+            http=Bounded,
+            ws="none",
+            log_config=None,
             log_level="warning",
             access_log=False,
             lifespan="on",
@@ -78,6 +92,7 @@ def serve(options: Options) -> int:
     )
 
     def end() -> None:
+        ending.set()
         server.should_exit = True
 
     # Pages that look on would keep it waiting.
@@ -86,7 +101,7 @@ def serve(options: Options) -> int:
     service.on_failure = end
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: end())
-    host, port = listener.getsockname()[:2]
+    server.should_exit = ending.is_set()
     print(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
     service.start()
     server.run(sockets=[listener])
