@@ -89,6 +89,47 @@ def test_what_is_known_not_to_be_none_is_not_looked_at_again() -> None:
     assert "present" not in emit.python(compiled(text), "pointer")["pointer/pointer.py"]
 
 
+# Values that may not fit ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", ["same(by)", "twice(by)", "first(rest(listed([0, by])))", "same(same(by))"])
+def test_what_a_let_gives_may_not_fit_where_its_argument_does_not(value: str, tmp_path: Path) -> None:
+    lets = "let same(n: 0..2) = n  let twice(n: 0..9) = same(n)  let listed(s: list<0..2>[2]) = s"
+    text = f"""module narrow
+    machine Narrow {{
+        small: 0..2
+        initial state On
+        {lets}
+        event e(by: 0..9)
+        On on e(by) do small = {value}
+    }}
+    """
+    made = Generated(tmp_path, text)
+    narrow = made.Narrow()
+    narrow.e(2)
+    with pytest.raises(made["machinery"].OutOfRange):
+        narrow.e(3)
+    assert narrow.small == 2
+
+
+def test_a_list_that_a_let_gives_may_be_too_long_where_its_argument_is(tmp_path: Path) -> None:
+    text = """module long
+    machine Long {
+        few: list<0..9>[2]
+        initial state On
+        let same(s: list<0..9>[2]) = s
+        event e(many: list<0..9>[3])
+        On on e(many) do few = same(many)
+    }
+    """
+    made = Generated(tmp_path, text)
+    long = made.Long()
+    long.e((1, 2))
+    with pytest.raises(made["machinery"].Full):
+        long.e((1, 2, 3))
+    assert long.few == (1, 2)
+
+
 # Systems -------------------------------------------------------------------------------------------------------------
 
 WATCHING = """module watching

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.core.fit import fits, items_fit
 from fsmdsl.emit.code import Binds, Block, Branch, If, Statement, Suite, Text
 from fsmdsl.emit.expressions import code, in_order, python
 from fsmdsl.emit.files import File
 from fsmdsl.emit.names import own_name, snake
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.text import literal
-from fsmdsl.model.typing import element, holds, is_limited
+from fsmdsl.model.typing import element, is_limited
 
 
 def statements(place: Place, effects: Sequence[m.Effect]) -> Block:
@@ -135,28 +136,25 @@ def checked(file: File, place: m.Type, name: str, shown: str) -> str:
 
 def _value(place: Place, t: m.Type, value: m.Expr, shown: str) -> Text:
     """A value for a place, with a check where the place may not hold it."""
-    return _limited(place.file, t, value, code(place, value), shown)
+    model, system, file, text = place.file.context.model, place.system, place.file, code(place, value)
+    if not is_limited(t) or fits(model, value, t, system):
+        return text
+    match t:
+        case m.ListType(of=of, bound=bound):
+            if isinstance(value, m.Collection):
+                short = len(value.items) <= bound
+            else:
+                short = fits(model, value, m.ListType(element(value.type), bound), system)
+            found = text if short else _short(file, text, bound, shown)
+            known = not is_limited(of) or items_fit(model, value, of, system)
+            return found if known else _each(file, of, "tuple", found, shown)
+        case _:
+            return _checked(file, t, text, shown)
 
 
 def first_value(place: Place, t: m.Type, value: m.Expr, shown: str) -> str:
     """The same for a field or parameter as it begins."""
     return _value(place, t, value, shown).text
-
-
-def _limited(file: File, t: m.Type, value: m.Expr, text: Text, shown: str) -> Text:
-    if not is_limited(t) or _fits(value, t):
-        return text
-    match t:
-        case m.ListType(of=of, bound=bound):
-            longest = len(value.items) if isinstance(value, m.Collection) else _bound(value.type)
-            found = text if longest is not None and longest <= bound else _short(file, text, bound, shown)
-            return found if not is_limited(of) or _items_fit(value, of) else _each(file, of, "tuple", found, shown)
-        case _:
-            return _checked(file, t, text, shown)
-
-
-def _bound(t: m.Type) -> int | None:
-    return t.bound if isinstance(t, m.ListType) else None
 
 
 def _checked(file: File, t: m.Type, text: Text, shown: str) -> Text:
@@ -196,17 +194,3 @@ def _each(file: File, of: m.Type, kind: str, text: Text, shown: str) -> Text:
         case _:
             item = _checked(file, of, Text("x"), shown).text
             return Text(f"{kind}({item} for x in {text.within(Binds.ATOM)})")
-
-
-def _fits(value: m.Expr, place: m.Type) -> bool:
-    """Is a value sure to fit its place? A collection that is written out has the type of its place."""
-    if isinstance(value, m.Collection) and isinstance(place, m.SetType | m.ListType):
-        short = isinstance(place, m.SetType) or len(value.items) <= place.bound
-        return short and _items_fit(value, place.of)
-    return holds(place, value.type)
-
-
-def _items_fit(value: m.Expr, of: m.Type) -> bool:
-    if isinstance(value, m.Collection):
-        return all(_fits(x, of) for x in value.items)
-    return holds(of, element(value.type))
