@@ -6,6 +6,8 @@ model's typed expressions.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.files import Written
@@ -15,7 +17,7 @@ from fsmdsl.emit.tabular import tabular
 from fsmdsl.emit.templates import rendered
 from fsmdsl.emit.text import MARK, mark, marked
 
-__all__ = ["MARK", "folder", "marked", "python", "transitions"]
+__all__ = ["MARK", "TARGETS", "folder", "marked", "python", "transitions"]
 
 
 def python(model: m.Model, module_name: str) -> dict[str, str]:
@@ -31,6 +33,10 @@ def python(model: m.Model, module_name: str) -> dict[str, str]:
 def transitions(model: m.Model, module_name: str) -> dict[str, str]:
     """The same for the `transitions` library: a file for each flat machine, with states, transitions and a model."""
     return _files_of(Context(model, "transitions"), module_name)
+
+
+TARGETS: Mapping[str, Callable[[m.Model, str], dict[str, str]]] = {"python": python, "transitions": transitions}
+"""What `fsm generate --target` can write: a model and the name of one of its modules, to files by relative path."""
 
 
 def _files_of(context: Context, module_name: str) -> dict[str, str]:
