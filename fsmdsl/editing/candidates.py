@@ -9,8 +9,8 @@ from typing import Literal
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.editing.analysis import Analysis
-from fsmdsl.editing.around import Around
-from fsmdsl.editing.declared import declared
+from fsmdsl.editing.context_at import Around
+from fsmdsl.editing.declarations import declared
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import Meaning
 from fsmdsl.resolve.calls import FUNCTIONS

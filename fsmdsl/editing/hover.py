@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fsmdsl import model as m
 from fsmdsl.checks.shape import Shape
 from fsmdsl.editing.analysis import Analysis
-from fsmdsl.editing.declared import declared
+from fsmdsl.editing.declarations import declared
 from fsmdsl.editing.keywords import KEYWORDS
 from fsmdsl.resolve import Meaning, Use
 from fsmdsl.resolve.types import shown

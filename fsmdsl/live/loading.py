@@ -8,13 +8,13 @@ from pathlib import Path
 
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic, Severity
-from fsmdsl.files.read import UnreadableError, read_text
+from fsmdsl.files.read import UnreadableError, read_text, root_of
 from fsmdsl.live.documents import Documents
 from fsmdsl.parse import Parsed, parse
 from fsmdsl.resolve import resolve
 from fsmdsl.resolve.modules import module_name
 from fsmdsl.source import Source
-from fsmdsl.workspace import home_of, root_of
+from fsmdsl.workspace import home_of
 
 Texts = tuple[tuple[str, str], ...]
 """Every file by name, with the text that is meant: typed, or as it is on disk."""

@@ -6,6 +6,7 @@ message. A model is handed on only when there was none, so no reader of the mode
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -277,13 +278,27 @@ def element(scope: Scope, over: m.Expr) -> m.Type:
             return wrong(scope, over.span, f"this is {_a(over.type)}, and a set or list is needed").type
 
 
+def _mixed(scope: Scope, e: s.Collection, items: Sequence[m.Expr]) -> m.Expr:
+    """Reports items of several types; a name that stands for something else than the member that it may be meant as."""
+    first = {shown(x.type): x for x in reversed(items)}
+    told = ", ".join(f"`{x.span.text}` is {_a(x.type)}" for x in reversed(first.values()))
+    found = rules.MISMATCH.at(e.span, f"these are not all of one type: {told}")
+    for item, written in zip(items, e.items, strict=True):
+        enums = scope.enum_members(written.text) if isinstance(written, s.Name) else []
+        if enums and not isinstance(item.type, m.EnumType):
+            member = f"{enums[0].name.rpartition('.')[2]}.{item.span.text}"
+            found = found.help(f"`{item.span.text}` means {_a(item.type)} here; write `{member}` for the member")
+    scope.report(found)
+    return m.Constant(None, m.ERROR, e.span)
+
+
 def _collection(scope: Scope, e: s.Collection, expected: m.Type | None) -> m.Expr:
     wanted = bare(expected) if expected is not None else None
     inner = wanted.of if isinstance(wanted, m.SetType | m.ListType) else None
     items = tuple(typed(scope, i, inner) for i in e.items)
     both = join_all([i.type for i in items])
     if both is None:
-        return wrong(scope, e.span, "these are not all of one type")
+        return _mixed(scope, e, items)
     if isinstance(both, m.NeverType) and inner is not None:
         both = inner
     result: m.Type = m.SetType(both) if e.kind == "set" else m.ListType(both, max(len(items), 1))

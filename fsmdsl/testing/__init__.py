@@ -3,7 +3,7 @@
 Needs Hypothesis: `pip install 'fsmdsl[testing]'`.
 """
 
-from fsmdsl.testing.outward import Instance
+from fsmdsl.testing.plain_values import Instance
 from fsmdsl.testing.twin import Action, Twin
 
 __all__ = ["Action", "Instance", "Twin"]

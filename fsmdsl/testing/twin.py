@@ -11,7 +11,7 @@ from fsmdsl.diagnostics import Severity, did_you_mean
 from fsmdsl.report.frames import frames
 from fsmdsl.simulation.closed import closed
 from fsmdsl.step import Universe
-from fsmdsl.testing.outward import Instance
+from fsmdsl.testing.plain_values import Instance
 from fsmdsl.workspace import load
 
 T = TypeVar("T")

@@ -28,7 +28,7 @@ from fsmdsl.step import (
     fire,
 )
 from fsmdsl.step.values import domain
-from fsmdsl.testing.outward import fields, instances, named
+from fsmdsl.testing.plain_values import fields, instances, named
 from fsmdsl.testing.twin import Action, Twin
 
 USUAL = settings(max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))

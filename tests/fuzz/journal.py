@@ -10,9 +10,9 @@ from tempfile import mkdtemp
 from typing import Any
 
 import test_journal
-from fuzz.target import Target
 from hypothesis import strategies as st
 
+from fuzz.target import Target
 from runtime.journal import Journal, JournalError
 
 LEASTS = (2000, 10**9)

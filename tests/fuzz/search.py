@@ -11,7 +11,6 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from fuzz.target import Target
 from hypothesis import strategies as st
 
 from fsmdsl import model as m
@@ -21,6 +20,7 @@ from fsmdsl.explore.verdict import Exploration, Keeping, Means
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
+from fuzz.target import Target
 
 SPEC = """\
 module crowd

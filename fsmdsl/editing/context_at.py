@@ -12,7 +12,7 @@ from fsmdsl.build.docs import Docs
 from fsmdsl.build.expressions import EXPRESSIONS, expression
 from fsmdsl.build.types import type_of as type_expression
 from fsmdsl.editing.analysis import Analysis
-from fsmdsl.editing.declared import home
+from fsmdsl.editing.declarations import home
 from fsmdsl.model.typing import bare
 from fsmdsl.parse.place import Accepted, accepted
 from fsmdsl.resolve.expressions import element, opened, typed
