@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.lets import derived
 from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, unknown
 from fsmdsl.resolve.states import leaves, machine_of
-from fsmdsl.resolve.types import bare
 
 Typed = Callable[[Scope, s.Expr], m.Expr]
 """`expressions.typed`, which these functions are part of."""
