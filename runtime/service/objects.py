@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from runtime.annotations import BIND_INFO, ENABLE, SPEC, read_bind_info, read_spec
-from runtime.errors import UserError
+from runtime.annotations import (
+    BIND_INFO,
+    ENABLE,
+    ISOLATION,
+    OLD_ISOLATION,
+    SPEC,
+    read_bind_info,
+    read_isolation,
+    read_spec,
+)
+from runtime.errors import Problem, UserError
+from runtime.holding import Claim
 from runtime.pods import BindInfo, Pod
 
 LONGEST = 256 * 1024
@@ -42,19 +52,21 @@ class PodObject:
     """As its node says: Pending, Running, Succeeded or Failed; empty where nobody has said."""
     leaving: bool = False
     """Somebody has asked for it to be deleted."""
+    isolation: str = ""
+    """The devices that its containers see, as written."""
 
     @property
     def key(self) -> str:
         """What people call it."""
         return f"{self.namespace}/{self.name}"
 
-    def read(self) -> Pod:
-        """What it asks for; raises `UserError`."""
+    def read(self, notes: list[Problem] | None = None) -> Pod:
+        """What it asks for; raises `UserError`. What means nothing in it is added to `notes`."""
         if not self.spec:
             raise UserError(f"pod {self.key} has no annotation {SPEC}")
         if len(self.spec) > LONGEST:
             raise UserError(f"annotation {SPEC} of pod {self.key} has more than {LONGEST} characters")
-        return Pod(self.uid, self.name, read_spec(self.spec, self.namespace, self.name), self.namespace)
+        return Pod(self.uid, self.name, read_spec(self.spec, self.namespace, self.name, notes), self.namespace)
 
     def read_bind_info(self) -> BindInfo:
         """Where it and its gang were placed; raises `UserError`."""
@@ -64,6 +76,19 @@ class PodObject:
         if info.node != self.node:
             raise UserError(f"pod {self.key} is bound to {self.node}, but its bind info says {info.node}")
         return info
+
+    def claim(self) -> Claim:
+        """What a bound pod has, as far as anything on it says so."""
+        try:
+            info = read_bind_info(self.bind_info) if self.bind_info else None
+        except UserError:
+            info = None
+        chain = info.chain if info is not None else ""
+        if info is not None and info.node == self.node and info.leaf_cells:
+            devices = info.leaf_cells
+        else:
+            devices = read_isolation(self.isolation)
+        return Claim(self.uid, self.name, self.namespace, self.node, tuple(dict.fromkeys(devices)), chain)
 
 
 def read_node(document: object) -> NodeObject:
@@ -96,6 +121,7 @@ def read_pod(document: object) -> PodObject:
         phase in ("Succeeded", "Failed"),
         phase,
         bool(_text(metadata, "deletionTimestamp")),
+        _text(annotations, ISOLATION) or _text(annotations, OLD_ISOLATION),
     )
 
 

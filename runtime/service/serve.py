@@ -23,6 +23,8 @@ from runtime.service.service import Service
 from runtime.service.source import Change, FileSource, MemorySource, Source
 from runtime.service.web import Web
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -60,6 +62,8 @@ def serve(options: Options) -> int:
     if options.terminate and not options.lives:
         raise UserError("who follows no lives knows of no gang to tear down: --terminate needs --lives")
     configuration = read_configuration(options.config)
+    for note in configuration.notes:
+        log.warning("configuration %s: %s", options.config, note)
     listener = _listen(options.address or configuration.settings.web_server)
     source = _source(options, configuration)
     following = Following(options.lives, options.termination_delay, options.terminate)

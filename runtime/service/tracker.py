@@ -25,10 +25,10 @@ class Tracked:
     """A pod that is to be scheduled here."""
 
     seen: PodObject
-    """As it was seen first: what it asks for cannot change."""
+    """As it was seen first. What it asks for may change until it has a place."""
     pod: Pod | None
     problem: str = ""
-    """Why nobody can know what it asks for; empty where one can."""
+    """Why what is written on it cannot be understood, or cannot be; empty where all is well."""
     phase: PodPhase = PodPhase.WAITING
     info: BindInfo | None = None
     """Its place, from when it is binding."""
@@ -38,6 +38,8 @@ class Tracked:
     """Somebody has asked for it to be deleted."""
     attempts: int = 0
     """How often its place was asked for after it had been given."""
+    journaled: bool = False
+    """It is known from the journal, and the cluster has not told of it yet."""
 
 
 class Tracker:
