@@ -63,6 +63,11 @@ def main() -> None:
 @click.option(
     "--terminate", is_flag=True, help="With --lives: delete them then; otherwise, it is only said that somebody has to."
 )
+@click.option(
+    "--evict/--no-evict",
+    default=None,
+    help="When the first victim of a preemption is deleted, delete the others too. Default: with --kubernetes.",
+)
 def serve(**options: Any) -> None:
     """Serves the scheduler-extender interface."""
     try:

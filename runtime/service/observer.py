@@ -92,11 +92,17 @@ class Observer:
         elif seen.spec != tracked.seen.spec:
             self._respecify(tracked, seen)
         tracked.running |= seen.phase == "Running"
+        leaves = seen.leaving and not tracked.leaving
         tracked.leaving |= seen.leaving
+        if leaves:
+            self._left(tracked)
         if seen.node:
             self._bound(tracked, seen)
         elif tracked.phase is PodPhase.WAITING and tracked.pod is not None:
             self.allocator.submit(tracked.pod)
+
+    def _left(self, tracked: Tracked) -> None:
+        """A pod has been told to go."""
 
     def _add(self, seen: PodObject) -> Tracked:
         tracked = Tracked(seen, None)

@@ -16,6 +16,8 @@ from runtime.answers import Bind, Phase, Preempt, Wait
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.pods import Pod
+from runtime.preemption.victims import displaced, reserver
+from runtime.service.evictions import Evictions
 from runtime.service.follower import Options
 from runtime.service.leases import LEASE, Leases
 from runtime.service.locks import Locks
@@ -51,6 +53,8 @@ class Scheduler(Observer):
         now: Callable[[], float] = time.monotonic,
         following: Options = Options(),  # noqa: B008 - it is frozen
         delete: Callable[[Tracked], object] | None = None,
+        *,
+        evict: bool = False,
     ) -> None:
         super().__init__(allocator, locks, lease, now, following)
         self.given_back: Counter[str] = Counter({"place": 0, "reservation": 0})
@@ -63,12 +67,24 @@ class Scheduler(Observer):
         """Has a pod deleted, later; none where nobody may."""
         self._deleted = Leases(AGAIN)
         """By uid: pods that we have had deleted, and that are still there."""
+        self._evict = evict
+        """Whether victims are deleted by us, as soon as the first of them leaves."""
+        self._evicted: set[str] = set()
+        """Of those deleted, the uids of victims."""
+        self._evictions = Evictions()
+        self._unoffered: list[Tracked] = []
+        """Pods that have just got a place that was not offered: whoever asked cannot bind them."""
+        self._terminate = following.terminate
         self._settings = allocator.configuration.settings
 
     # What nobody asks for any more
 
     def expire(self) -> None:
         """Pods that have a place, and gangs that have reserved some, but were not asked for in time."""
+        unoffered, self._unoffered = self._unoffered, []
+        for tracked in unoffered:
+            if tracked.phase is PodPhase.BINDING:
+                self._bind(tracked)
         for uid in self._places.over(self._now()):
             tracked = self.tracker.pod(uid)
             if tracked is not None and tracked.phase is PodPhase.BINDING:
@@ -83,15 +99,50 @@ class Scheduler(Observer):
         self.lives.tick()
         doomed, self.lives.to_delete = self.lives.to_delete, []
         if doomed:
-            how = "they are deleted" if self._delete is not None else "somebody has to delete them"
+            how = "they are deleted" if self._terminate else "somebody has to delete them"
             log.warning("too few pods of their gang have run for too long, %s: %s", how, ", ".join(sorted(doomed)))
         if self._delete is None:
             return
-        for uid in [*doomed, *self._deleted.over(self._now())]:
+        for uid in [*(doomed if self._terminate else ()), *self._deleted.over(self._now())]:
             tracked = self.tracker.pod(uid)
-            if tracked is not None:
+            if uid in self._evicted and not self._is_victim(uid):
+                self._evicted.discard(uid)
+            elif tracked is not None:
                 self._deleted.renew(uid, self._now())
                 self._delete(tracked)
+
+    # Victims
+
+    def _is_victim(self, uid: str) -> bool:
+        gang = self.allocator.homes.get(uid)
+        return gang is not None and gang.state is AffinityGroupState.BEING_PREEMPTED
+
+    def _left(self, tracked: Tracked) -> None:
+        """A pod of a gang that is being preempted has been told to go: so are all other victims of who preempts it."""
+        gang = self.allocator.homes.get(tracked.seen.uid)
+        if gang is None or gang.state is not AffinityGroupState.BEING_PREEMPTED or not self._evict:
+            return
+        stronger = {id(x): x for x in map(reserver, gang.virtual) if x is not None}
+        doomed = displaced(device for preemptor in stronger.values() for device in preemptor.virtual)
+        self._have_deleted(pod for victim in doomed for pod in victim.allocated)
+
+    def _have_deleted(self, pods: Iterable[Pod]) -> None:
+        for pod in pods:
+            victim = self.tracker.pod(pod.uid)
+            if self._delete is None or victim is None or victim.leaving or pod.uid in self._deleted:
+                continue
+            self._evicted.add(pod.uid)
+            self._deleted.renew(pod.uid, self._now())
+            self._delete(victim)
+
+    def _share(self, pod: Pod, answer: Preempt) -> dict[str, tuple[Pod, ...]]:
+        """The part of the victims that this pod is told of, and that its outer scheduler deletes."""
+        leaving = {x.seen.uid for p in answer.pods() if (x := self.tracker.pod(p.uid)) is not None and x.leaving}
+        if leaving and self._evict:
+            self._have_deleted(answer.pods())
+        gang = self.allocator.homes[pod.uid]
+        own = [place.node for same in gang.places.written for place in same]
+        return self._evictions.share(gang.name, pod.uid, answer.victims, leaving.__contains__, own)
 
     def settle(self, uid: str, now: PodObject | None) -> None:
         """What the cluster says of a pod that has a place, and was not asked for in time."""
@@ -153,8 +204,11 @@ class Scheduler(Observer):
         match answer:
             case Bind():
                 self.allocator.allocate(pod, answer.info)
+                self._evictions.forget(pod.spec.gang.name)
                 self._places.renew(pod.uid, self._now())
                 self._move(tracked, PodPhase.BINDING, answer.info)
+                if answer.node not in request.nodes:
+                    self._unoffered.append(tracked)
                 return filter_answer(answer.node)
             case Preempt():
                 return filter_answer(failed={node: _must_go(pods) for node, pods in answer.victims.items()})
@@ -191,7 +245,7 @@ class Scheduler(Observer):
         match answer:
             case Preempt():
                 self._move(tracked, PodPhase.PREEMPTING)
-                return preempt_answer(answer.victims)
+                return preempt_answer(self._share(pod, answer))
             case Wait():
                 self._wait(tracked)
         return preempt_answer({})

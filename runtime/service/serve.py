@@ -54,6 +54,8 @@ class Options:
     """Seconds for which a gang may have too few running pods."""
     terminate: bool
     """Whether its pods are then deleted."""
+    evict: bool | None
+    """Whether the victims of a preemption are deleted together; none for: where the cluster is one of Kubernetes."""
 
 
 def serve(options: Options) -> int:
@@ -67,7 +69,14 @@ def serve(options: Options) -> int:
     listener = _listen(options.address or configuration.settings.web_server)
     source = _source(options, configuration)
     following = Following(options.lives, options.termination_delay, options.terminate)
-    service = Service(configuration, lambda: Journal(options.journal), source, options.lease, following=following)
+    service = Service(
+        configuration,
+        lambda: Journal(options.journal),
+        source,
+        options.lease,
+        following=following,
+        evict=options.kubernetes if options.evict is None else options.evict,
+    )
     web = Web(service, options.largest)
     server = uvicorn.Server(
         uvicorn.Config(

@@ -42,6 +42,8 @@ class Service:
         lease: float = LEASE,
         now: Callable[[], float] = time.monotonic,
         following: Options = Options(),  # noqa: B008 - it is frozen
+        *,
+        evict: bool = False,
     ) -> None:
         self.source = source
         self.locks = Locks()
@@ -54,6 +56,7 @@ class Service:
         self._lease = lease
         self._now = now
         self._following = following
+        self._evict = evict
         self._scheduler: Scheduler | None = None
         self._engine: Engine | None = None
         self._binders = ThreadPoolExecutor(4, "bind")
@@ -83,7 +86,8 @@ class Service:
             self._lease,
             self._now,
             self._following,
-            self._delete_later if self._following.terminate else None,
+            self._delete_later if self._following.terminate or self._evict else None,
+            evict=self._evict,
         )
 
     def _recover(self) -> None:
