@@ -21,18 +21,31 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--config", type=FILE, required=True, help="HiveD's configuration.")
+@click.option(
+    "--config",
+    type=FILE,
+    envvar="CONFIG",
+    default=Path("hivedscheduler.yaml"),
+    show_default=True,
+    help="HiveD's configuration. [env: CONFIG]",
+)
 @click.option("--journal", type=FILE, required=True, help="Where decisions are kept; made where there is none.")
 @click.option(
     "--events",
     type=FILE,
-    help="The cluster: a file of watch events of Kubernetes, one on a line, which may grow. Without it, the cluster is"
-    " in memory, with all nodes healthy, and is told what happens at /v1/simulation/events.",
+    help="The cluster: a file of watch events of Kubernetes, one on a line, which may grow.",
 )
 @click.option(
     "--kubernetes",
     is_flag=True,
-    help="The cluster: one of Kubernetes, by default the one that this runs in, as its service account.",
+    help="The cluster: one of Kubernetes, by default the one that this runs in, as its service account. It is"
+    " so without this option where the configuration, or $KUBE_APISERVER_ADDRESS, names an API server.",
+)
+@click.option(
+    "--in-memory",
+    is_flag=True,
+    help="The cluster: none. All nodes are healthy, and what happens is told at /v1/simulation/events. It is so without"
+    " this option where nothing names another cluster.",
 )
 @click.option("--kubeconfig", type=FILE, help="With --kubernetes: how to reach the cluster, and as whom.")
 @click.option("--address", default="", metavar="HOST:PORT", help="Where to listen, instead of where --config says.")
@@ -67,6 +80,11 @@ def main() -> None:
     "--evict/--no-evict",
     default=None,
     help="When the first victim of a preemption is deleted, delete the others too. Default: with --kubernetes.",
+)
+@click.option(
+    "--reload/--no-reload",
+    default=None,
+    help="End when the configuration file changes, to be started again. Default: with --kubernetes.",
 )
 def serve(**options: Any) -> None:
     """Serves the scheduler-extender interface."""

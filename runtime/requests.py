@@ -33,8 +33,6 @@ def check(cluster: Cluster, spec: PodSpec) -> None:
         view = tenant.pinned.get(spec.pinned_cell)
         if view is None:
             raise UserError(f"virtual cluster {tenant.name} has no pinned cell {spec.pinned_cell}")
-        if spec.leaf_type not in ("", view.chain.leaf_type):
-            raise UserError(f"pinned cell {spec.pinned_cell} has {view.chain.leaf_type}, not {spec.leaf_type}")
     elif spec.leaf_type and spec.priority != OPPORTUNISTIC:
         own = {view.chain.leaf_type for view in tenant.views.values()}
         if spec.leaf_type not in own:

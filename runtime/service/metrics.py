@@ -77,6 +77,7 @@ class Inventory(Collector):
                 problems = Count(tracked.phase.value for tracked in tracker.pods() if tracked.problem)
             with self._locks.nodes.read():
                 nodes = Count("healthy" if node.healthy else "bad" for node in tracker.nodes.values())
+                nodes["bad"] += len(allocator.cluster.nodes.keys() - tracker.nodes.keys())
             given_back = dict(self._scheduler.given_back)
             lives = list(_lives(self._scheduler.lives))
         yield free

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ from runtime.pods import BindInfo, Pod
 
 LONGEST = 256 * 1024
 """Characters of an annotation; Kubernetes takes no more for all of an object's."""
+QUANTITY = re.compile(r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?")
+"""A number of something, as Kubernetes writes it: `1`, `1k`, `2e3`; the first group is its digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,8 @@ def read_pod(document: object) -> PodObject:
 
 def _asks(container: object) -> bool:
     limit = str(_table(_table(container, "resources"), "limits").get(ENABLE, "0"))
-    return limit.isdecimal() and int(limit[:20]) > 0
+    found = QUANTITY.fullmatch(limit)
+    return found is not None and any(digit in "123456789" for digit in found[1])
 
 
 def _table(document: object, key: str) -> Mapping[str, object]:

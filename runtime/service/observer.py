@@ -59,7 +59,8 @@ class Observer:
                 case PodObject():
                     self._pod(change.thing, gone=change.gone or change.thing.completed)
         except UserError as error:
-            log.warning("%s", error)
+            key = change.thing.key if isinstance(change.thing, PodObject) else ""
+            log.warning("%s", error if key in str(error) else f"pod {key}: {error}")
         finally:
             if isinstance(change.thing, PodObject):
                 self.lives.pod(change.thing.uid)

@@ -82,9 +82,9 @@ class Scheduler(Observer):
     def expire(self) -> None:
         """Pods that have a place, and gangs that have reserved some, but were not asked for in time."""
         unoffered, self._unoffered = self._unoffered, []
-        for tracked in unoffered:
-            if tracked.phase is PodPhase.BINDING:
-                self._bind(tracked)
+        for placed in unoffered:
+            if placed.phase is PodPhase.BINDING:
+                self._bind(placed)
         for uid in self._places.over(self._now()):
             tracked = self.tracker.pod(uid)
             if tracked is not None and tracked.phase is PodPhase.BINDING:
@@ -247,7 +247,7 @@ class Scheduler(Observer):
                 self._move(tracked, PodPhase.PREEMPTING)
                 return preempt_answer(self._share(pod, answer))
             case Wait():
-                self._wait(tracked)
+                self._move(tracked, PodPhase.WAITING)
         return preempt_answer({})
 
     def to_bind(self, request: BindRequest) -> Tracked:

@@ -9,6 +9,7 @@ import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 
 import uvicorn
 
@@ -19,6 +20,7 @@ from runtime.errors import UserError
 from runtime.journal import Journal, JournalError
 from runtime.service.follower import Options as Following
 from runtime.service.objects import NodeObject
+from runtime.service.reload import Reload
 from runtime.service.service import Service
 from runtime.service.source import Change, FileSource, MemorySource, Source
 from runtime.service.web import Web
@@ -36,6 +38,8 @@ class Options:
     """A file of watch events. Without it and Kubernetes, the cluster is in memory, and all its nodes are healthy."""
     kubernetes: bool
     """Whether the cluster is one of Kubernetes."""
+    in_memory: bool
+    """Whether there is no cluster, whatever the configuration names."""
     kubeconfig: Path | None
     """How to reach it; none for the file that the configuration names, or the cluster that this runs in."""
     address: str
@@ -54,6 +58,8 @@ class Options:
     """Seconds for which a gang may have too few running pods."""
     terminate: bool
     """Whether its pods are then deleted."""
+    reload: bool | None
+    """Whether it ends when the configuration changes; none for: where the cluster is one of Kubernetes."""
     evict: bool | None
     """Whether the victims of a preemption are deleted together; none for: where the cluster is one of Kubernetes."""
 
@@ -61,6 +67,8 @@ class Options:
 def serve(options: Options) -> int:
     """Until it is told to stop (SIGTERM, SIGINT); answers the status of the process. Raises `UserError`."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    for library in ("httpx", "httpx2", "httpcore"):
+        logging.getLogger(library).setLevel(logging.WARNING)
     if options.terminate and not options.lives:
         raise UserError("who follows no lives knows of no gang to tear down: --terminate needs --lives")
     configuration = read_configuration(options.config)
@@ -75,7 +83,7 @@ def serve(options: Options) -> int:
         source,
         options.lease,
         following=following,
-        evict=options.kubernetes if options.evict is None else options.evict,
+        evict=_is_kubernetes(options, configuration.settings) if options.evict is None else options.evict,
     )
     web = Web(service, options.largest)
     server = uvicorn.Server(
@@ -102,7 +110,12 @@ def serve(options: Options) -> int:
     host, port = listener.getsockname()[:2]
     print(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
     service.start()
+    watched = _is_kubernetes(options, configuration.settings) if options.reload is None else options.reload
+    reload = Reload(options.config, end)
+    if watched:
+        Thread(target=reload.run, name="reload", daemon=True).start()
     server.run(sockets=[listener])
+    reload.stop()
     match service.failure:
         case None:
             return 0
@@ -127,20 +140,31 @@ def _listen(address: str) -> socket.socket:
 
 
 def _source(options: Options, configuration: Configuration) -> Source:
-    if options.events is not None and options.kubernetes:
-        raise UserError("the cluster is either a file of events or one of Kubernetes: --events or --kubernetes")
-    if options.kubeconfig is not None and not options.kubernetes:
+    if (options.events is not None) + options.kubernetes + options.in_memory > 1:
+        raise UserError("there is one cluster: either --events, or --kubernetes, or --in-memory")
+    kubernetes = _is_kubernetes(options, configuration.settings)
+    if options.kubeconfig is not None and not kubernetes:
         raise UserError("--kubeconfig says how to reach a cluster of Kubernetes: it needs --kubernetes")
-    if options.kubernetes:
+    if kubernetes:
         return _kubernetes(options, configuration.settings)
     if options.events is not None:
         try:
             return FileSource(options.events)
         except OSError as error:
             raise UserError(f"{options.events} cannot be read: {error.strerror}") from error
+    log.warning("the cluster is in memory: all nodes count as healthy, and no pod is really bound")
     source = MemorySource()
     source.tell(Change(NodeObject(name, healthy=True), gone=False) for name in nodes(configuration))
     return source
+
+
+def _is_kubernetes(options: Options, settings: Settings) -> bool:
+    """Whether it was asked for, or is what the configuration names."""
+    return options.kubernetes or (options.events is None and not options.in_memory and bool(_server(settings)))
+
+
+def _server(settings: Settings) -> str:
+    return settings.kube_api_server or os.environ.get("KUBE_APISERVER_ADDRESS", "")
 
 
 def _kubernetes(options: Options, settings: Settings) -> Source:
@@ -151,7 +175,7 @@ def _kubernetes(options: Options, settings: Settings) -> Source:
     except ImportError as error:
         raise UserError(f"{error.name} is not installed: --kubernetes needs the extra `kubernetes`") from error
     kubeconfig = options.kubeconfig or (Path(settings.kube_config) if settings.kube_config else None)
-    server = settings.kube_api_server or os.environ.get("KUBE_APISERVER_ADDRESS", "")
+    server = _server(settings)
     return KubernetesSource(connect(kubeconfig, server))
 
 

@@ -403,7 +403,7 @@ def test_the_command_says_why_a_cluster_cannot_be_reached(tmp_path: Path) -> Non
     empty.write_text("{}")
     assert "needs --kubernetes" in refused(tmp_path, "--kubeconfig", broken)
     both = refused(tmp_path, "--kubernetes", "--events", tmp_path / "events")
-    assert "either a file of events or one of Kubernetes" in both
+    assert "either --events, or --kubernetes, or --in-memory" in both
     assert "none not found" in refused(tmp_path, "--kubernetes", "--kubeconfig", tmp_path / "none")
     assert "Context 'x' not found" in refused(tmp_path, "--kubernetes", "--kubeconfig", broken)
     assert "the kubeconfig has no 'clusters'" in refused(tmp_path, "--kubernetes", "--kubeconfig", empty)

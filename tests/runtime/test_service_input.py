@@ -11,14 +11,20 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from clusters import config, gang, nodes
+import yaml
+from clusters import config, gang, healthy, nodes
 from serving import ROOT, Cluster, annotation, serving, written
 
-from runtime import Pod, UserError
+from runtime import Pod, UserError, Wait
+from runtime.annotations import ENABLE
+from runtime.config import read_configuration
+from runtime.config.model import Settings
 from runtime.service.objects import read_pod
+from runtime.service.serve import _is_kubernetes
 
 TWO = config(nodes("a", "b"), A={"NODE": 2})
 RUNS, WAITS = gang("runs", "A", 4), gang("waits", "A", 2)
@@ -373,3 +379,36 @@ def test_a_cluster_in_memory_is_told_what_happens(tmp_path: Path) -> None:
         cluster.start(in_memory=True)
         assert cluster.group("runs")["state"] == "Allocated", "its pods are known from the journal"
         assert not cluster.bind(RUNS[0], "a")
+
+
+@pytest.mark.parametrize(
+    ("limit", "ours"),
+    [
+        *((limit, True) for limit in (1, "1", "1k", "500m", "2e3", "1Ki")),
+        *((limit, False) for limit in ("0", "0k", "", "x", "-1", None)),
+    ],
+)
+def test_a_limit_is_a_quantity_of_kubernetes(limit: object, ours: bool) -> None:
+    thing = written(RUNS[0], containers=[{"resources": {"limits": {ENABLE: limit}}}])
+    assert read_pod(thing).ours is ours
+
+
+def test_what_names_an_api_server_is_no_cluster_in_memory(tmp_path: Path) -> None:
+    """It would place pods on nodes that nobody has looked at."""
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump({**TWO, "kubeApiServerAddress": "http://127.0.0.1:1"}))
+    given = ("--config", path, "--journal", tmp_path / "journal", "--address", "127.0.0.1:0")
+    assert "--in-memory" in refused(*given, "--in-memory", "--events", tmp_path / "events")
+    options = {"events": None, "kubernetes": False, "in_memory": False}
+    settings = read_configuration(path).settings
+    assert _is_kubernetes(SimpleNamespace(**options), settings)
+    assert not _is_kubernetes(SimpleNamespace(**{**options, "in_memory": True}), settings)
+    assert not _is_kubernetes(SimpleNamespace(**options), Settings())
+
+
+def test_a_gang_that_never_fits_is_told_so() -> None:
+    allocator = healthy(config(nodes("a", "b"), A={"NODE": 1}, B={"NODE": 1}))
+    answer = allocator.schedule(gang("g", "A", 4, 1)[0])
+    assert answer == Wait(
+        "A can never have 1 x 4 and 1 x 1 leaf cells in NODE: it is promised 4 leaf cells there, at most 4 on a node"
+    )
