@@ -141,6 +141,26 @@ def over_opportunistic(both: Both) -> None:
     both.preempt(strong(4))
 
 
+def half_gone(both: Both) -> None:
+    both.run(weak(2, 2))
+    both.end(weak(2, 2)[:1])
+
+
+def all_gone(both: Both) -> None:
+    both.run(weak(2, 2))
+    both.end(weak(2, 2))
+
+
+def two_switches(both: Both) -> None:
+    both.run(weak(2))
+    both.run(strong(2))
+
+
+def beside(both: Both) -> None:
+    both.run(strong(2))
+    both.run(opportunistic(1))
+
+
 def one_bad(both: Both) -> None:
     both.run(strong(4))
     both.bad("a")
@@ -155,13 +175,13 @@ SITUATIONS: dict[str, Situation] = {
     "two pods": (ONE, lambda both: both.run(weak(2, 2))),
     "mixed sizes": (ONE, lambda both: both.run(weak(1, 3))),
     "half of a gang": (ONE, lambda both: both.run(weak(2, 2)[:1])),
-    "half of a gang is gone": (ONE, lambda both: (both.run(weak(2, 2)), both.end(weak(2, 2)[:1]))),
-    "all is gone": (ONE, lambda both: (both.run(weak(2, 2)), both.end(weak(2, 2)))),
+    "half of a gang is gone": (ONE, half_gone),
+    "all is gone": (ONE, all_gone),
     "a switch": (SWITCHES, lambda both: both.run(weak(2))),
-    "two switches": (SWITCHES, lambda both: (both.run(weak(2)), both.run(strong(2)))),
+    "two switches": (SWITCHES, two_switches),
     "opportunistic": (ONE, lambda both: both.run(opportunistic(1))),
     "opportunistic, of somebody with nothing": (LENT, lambda both: both.run(opportunistic(4, tenant="B"))),
-    "opportunistic beside guaranteed": (ONE, lambda both: (both.run(strong(2)), both.run(opportunistic(1)))),
+    "opportunistic beside guaranteed": (ONE, beside),
     "in a pinned cell": (PINNED, lambda both: both.run(strong(4, pinned_cell="pin1"))),
     "two nodes of a pinned cell": (PINNED, lambda both: both.run(strong(4, 4, pinned_cell="pin1"))),
     "a rack of nodes of one": (PINNED, lambda both: both.run(gang("g", "B", 4, 4))),

@@ -9,9 +9,8 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,7 +23,7 @@ from runtime.annotations import ENABLE
 from runtime.config import read_configuration
 from runtime.config.model import Settings
 from runtime.service.objects import read_pod
-from runtime.service.serve import _is_kubernetes
+from runtime.service.serve import Options, _is_kubernetes
 
 TWO = config(nodes("a", "b"), A={"NODE": 2})
 RUNS, WAITS = gang("runs", "A", 4), gang("waits", "A", 2)
@@ -399,11 +398,11 @@ def test_what_names_an_api_server_is_no_cluster_in_memory(tmp_path: Path) -> Non
     path.write_text(yaml.safe_dump({**TWO, "kubeApiServerAddress": "http://127.0.0.1:1"}))
     given = ("--config", path, "--journal", tmp_path / "journal", "--address", "127.0.0.1:0")
     assert "--in-memory" in refused(*given, "--in-memory", "--events", tmp_path / "events")
-    options = {"events": None, "kubernetes": False, "in_memory": False}
+    nothing: dict[str, Any] = dict.fromkeys((field.name for field in fields(Options)), None)
     settings = read_configuration(path).settings
-    assert _is_kubernetes(SimpleNamespace(**options), settings)
-    assert not _is_kubernetes(SimpleNamespace(**{**options, "in_memory": True}), settings)
-    assert not _is_kubernetes(SimpleNamespace(**options), Settings())
+    assert _is_kubernetes(Options(**nothing), settings)
+    assert not _is_kubernetes(Options(**{**nothing, "in_memory": True}), settings)
+    assert not _is_kubernetes(Options(**nothing), Settings())
 
 
 def test_a_gang_that_never_fits_is_told_so() -> None:
