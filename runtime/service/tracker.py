@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from time import time
 
 from runtime.pods import BindInfo, Pod
 from runtime.service.objects import NodeObject, PodObject
@@ -38,6 +39,8 @@ class Tracked:
     """Somebody has asked for it to be deleted."""
     attempts: int = 0
     """How often its place was asked for after it had been given."""
+    since: float = field(default_factory=time)
+    """When this process saw it first, in seconds since the epoch."""
     journaled: bool = False
     """It is known from the journal, and the cluster has not told of it yet."""
 

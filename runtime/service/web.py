@@ -26,6 +26,7 @@ from runtime.service.look import Look
 from runtime.service.messages import bind_answer, describe, filter_answer, read_bind, read_filter, read_preempt
 from runtime.service.service import Service
 from runtime.service.source import MemorySource, read_change
+from runtime.service.why import why
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +67,7 @@ class Web:
             "/v2/inspect/gangs/": self.looking(self.full_groups),
             "/v2/inspect/gangs/{name:path}": self.looking(self.full_group),
             "/v2/inspect/problems": self.looking(self.problems),
+            "/v2/inspect/why/{name:path}": self.why,
             "/v1/inspect/lives/": self.looking(self.lives),
             "/v1/inspect/lives/{name:path}": self.looking(self.life),
             "/v1/inspect/clusterstatus": self.looking(self.cluster),
@@ -238,6 +240,16 @@ class Web:
         if request.method != "GET":
             raise HTTPException(400, "this can only be looked at, with GET")
         return Json({"paths": self._paths})
+
+    async def why(self, request: Request) -> Response:
+        """Why a gang waits. Between two cycles, in their thread: to find out, the books are tried out."""
+        if request.method != "GET":
+            raise HTTPException(400, "this can only be looked at, with GET")
+        name = request.path_params["name"]
+        try:
+            return Json(await self.service.ask(lambda scheduler: why(scheduler.allocator, scheduler.tracker, name)))
+        except UserError as error:
+            raise HTTPException(400, str(error)) from error
 
     # How it is
 
