@@ -38,7 +38,7 @@ from fsmdsl.report.exploration import details, summary
 from fsmdsl.report.formats.gather import from_check, from_verify
 from fsmdsl.report.formats.markdown import cell, fenced, markdown, text
 from fsmdsl.report.frames import frames, tally
-from fsmdsl.settings import setting
+from fsmdsl.settings import given_settings
 from fsmdsl.workspace import load as load_files
 
 T = TypeVar("T")
@@ -86,12 +86,12 @@ class Shown:
 def load(*paths: Path | str, as_documented: bool = False, sizes: Mapping[str, object] | None = None) -> Specs:
     """Read specs: files, or folders with all in them. `sizes` replace sizes and parameters of systems: `{"groups": 4}`.
     Raises `SpecError` where something in them is wrong, `ValueError` for a size that there is not."""
-    settings = dict(setting(f"{name}={value}") for name, value in (sizes or {}).items())
+    settings = given_settings(f"{name}={value}" for name, value in (sizes or {}).items())
     loaded = load_files(paths or ["specs"], as_documented=as_documented, settings=settings)
     if loaded.model is None:
         raise SpecError([d for d in loaded.diagnostics if d.severity is Severity.ERROR])
     if loaded.unanswered:
-        raise ValueError(f"no system has a set of instances or a parameter `{min(loaded.unanswered)}`")
+        raise ValueError("; ".join(loaded.unanswered.values()))
     return Specs(loaded.model, loaded.asked)
 
 

@@ -28,6 +28,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """How far specs are explored."""
     group = parser.getgroup("fsm", "state machine specs")
     group.addoption("--fsm-as-documented", action="store_true", help="leave amendments out of specs")
+    group.addoption(
+        "--fsm-follow-links", action="store_true", help="also read through links that lead out of the current folder"
+    )
     parser.addini("fsm_max_states", "where the exploration of a system stops", default="")
     parser.addini("fsm_max_seconds", "how long the exploration of a system may take", default="")
 
@@ -58,7 +61,8 @@ class SpecFile(pytest.File):
         """What was read."""
         from fsmdsl.workspace import load
 
-        return load([self.path], as_documented=self.config.getoption("fsm_as_documented"))
+        options = {name: self.config.getoption(f"fsm_{name}") for name in ("as_documented", "follow_links")}
+        return load([self.path], **options)
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         """The checks, the scenarios, and the systems with what is asked of them."""
@@ -118,8 +122,7 @@ class SystemCollector(pytest.Collector):
 
         asked = {q.key: q for q in questions(Universe(self.model, self.system)) if q.kind != "premise"}
         for q in asked.values():
-            machine = None if q.instance is None else q.key[0]
-            run = self._asking(q.kind, q.name, machine)
+            run = self._asking(q.kind, q.name, q.key.machine or None)
             yield SpecItem.of(self, f"{q.kind} {q.name}", _line(q.asked.span), run)
         line = _line(self.system.span)
         yield SpecItem.of(self, "no step fails", line, self._asking("fault"))

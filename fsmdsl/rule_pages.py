@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fsmdsl.diagnostics import Rule
+from fsmdsl.files import write as disk
 from fsmdsl.rules import all_rules
 
 _CHAPTERS = {
@@ -50,13 +51,12 @@ def _index(rules: list[Rule]) -> str:
 
 def write(folder: Path) -> None:
     """Write all pages, and take away those of rules that are no more."""
-    folder.mkdir(parents=True, exist_ok=True)
     wanted = pages()
-    for path in folder.glob("*.md"):
+    for path in folder.glob("FSM[0-9][0-9][0-9].md"):
         if path.name not in wanted:
             path.unlink()
     for name, text in wanted.items():
-        (folder / name).write_text(text, "utf-8")
+        disk.write(folder / name, text)
 
 
 if __name__ == "__main__":

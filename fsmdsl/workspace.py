@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity, ordered
+from fsmdsl.files.read import UnreadableError, read_stdin, read_text, root_of
 from fsmdsl.parse import Parsed, parse
 from fsmdsl.resolve import resolve
 from fsmdsl.resolve.modules import module_name
@@ -22,14 +22,16 @@ UNREADABLE = Rule(
     Severity.ERROR,
     "a file or folder that cannot be read as a spec",
     """
-The path does not exist, may not be read, or holds bytes that are not UTF-8 text. The rest of what was asked for is
-still checked.
+The file may not be read, is not a regular file but a device, a named pipe or a folder, is larger than 16 MiB, holds
+bytes that are not UTF-8 text, or is behind a link that leads out of the folder that was named. The rest of what was
+asked for is still checked. A path that does not exist is no finding: the command ends with exit code 2.
 
 ```console
-$ fsm check no/such/file.fsm
+$ mkfifo specs/door.fsm
+$ fsm check specs
 ```
 
-Correct the path, or save the file as UTF-8.
+Save the file as UTF-8, and split large ones into modules. `--follow-links` reads through links that lead elsewhere.
 """,
 )
 
@@ -65,64 +67,70 @@ class Loaded:
     diagnostics: tuple[Diagnostic, ...]
     asked: frozenset[str]
     """The modules of the files that were named, apart from those that came by import."""
-    unanswered: frozenset[str] = frozenset()
-    """Settings that no set of instances and no parameter answered to."""
+    unanswered: Mapping[str, str] = field(default_factory=dict)
+    """Settings that no set of instances and no parameter answered to, each with the reason."""
 
 
 def load(
-    paths: Sequence[Path | str], *, as_documented: bool = False, settings: Mapping[str, s.Expr] | None = None
+    paths: Sequence[Path | str],
+    *,
+    as_documented: bool = False,
+    settings: Mapping[str, s.Expr] | None = None,
+    follow_links: bool = False,
 ) -> Loaded:
     """Read files and folders (searched for `*.fsm`; `-` is standard input), what they import, and resolve it all.
 
-    `settings` replace sizes and parameters of systems, see `settings.with_settings`.
+    `settings` replace sizes and parameters of systems, see `settings.with_settings`. `follow_links`: see `read`.
     """
-    parsed, found = read(paths)
+    parsed, found = read(paths, follow_links=follow_links)
     asked = frozenset(module_name(p.module) for p in parsed)
     known = len(parsed)
-    _read_imports(parsed, found)
-    modules, used = with_settings([p.module for p in parsed], settings or {})
-    resolved = resolve(modules, as_documented=as_documented)
+    _read_imports(parsed, found, follow_links)
+    settled = with_settings([p.module for p in parsed], settings or {})
+    resolved = resolve(settled.modules, as_documented=as_documented)
     found.extend(d for p in parsed[known:] for d in p.diagnostics)
     if not any(d.severity is Severity.ERROR for d in found):
         # Otherwise declarations are missing, and what resolve would say of the rest could be a consequence.
         found.extend(resolved.diagnostics)
     broken = any(d.severity is Severity.ERROR for d in found)
-    unanswered = frozenset(settings or {}) - used
-    return Loaded(tuple(parsed), None if broken else resolved.model, tuple(ordered(found)), asked, unanswered)
+    model = None if broken else resolved.model
+    return Loaded(tuple(parsed), model, tuple(ordered(found)), asked, settled.unanswered)
 
 
-def read(paths: Sequence[Path | str]) -> tuple[list[Parsed], list[Diagnostic]]:
-    """Read and parse files and folders, and nothing else."""
+def read(paths: Sequence[Path | str], *, follow_links: bool = False) -> tuple[list[Parsed], list[Diagnostic]]:
+    """Read and parse files and folders, and nothing else. `follow_links`: also links that lead out of the folder that
+    was named, or of the current folder where a file was."""
     found: list[Diagnostic] = []
-    parsed = [p for p in (_read(path, found) for path in _files(paths, found)) if p is not None]
+    listed = ((path, None if follow_links else within) for path, within in _files(paths, found))
+    parsed = [p for p in (_read(path, within, found) for path, within in listed) if p is not None]
     found.extend(d for p in parsed for d in p.diagnostics)
     return parsed, found
 
 
-def _files(paths: Iterable[Path | str], found: list[Diagnostic]) -> Iterator[Path]:
+def _files(paths: Iterable[Path | str], found: list[Diagnostic]) -> Iterator[tuple[Path, Path]]:
+    """Each file, and the folder out of which it may not lead."""
     for path in map(Path, paths):
         if not path.is_dir():
-            yield path
+            yield path, root_of(path)
             continue
         inside = sorted(p for p in path.rglob("*.fsm") if not any(map(_passed_over, p.relative_to(path).parts)))
         if not inside:
             found.append(NOTHING.at(_whole(str(path)), f"`{path}` has no `.fsm` file"))
-        yield from inside
+        yield from ((p, path) for p in inside)
 
 
 def _passed_over(name: str) -> bool:
     return name.startswith(".") or name == STUDIES
 
 
-def _read(path: Path, found: list[Diagnostic]) -> Parsed | None:
+def _read(path: Path, within: Path | None, found: list[Diagnostic]) -> Parsed | None:
     try:
         if str(path) == "-":
-            return parse(Source("<stdin>", sys.stdin.buffer.read().decode("utf-8")))
-        return parse(Source(str(path), path.read_bytes().decode("utf-8")))
-    except UnicodeDecodeError as error:
-        found.append(UNREADABLE.at(_whole(str(path)), f"this is not UTF-8 text: byte {error.start} cannot be read"))
-    except OSError as error:
-        found.append(UNREADABLE.at(_whole(str(path)), f"cannot be read: {(error.strerror or 'unknown error').lower()}"))
+            return parse(Source("<stdin>", read_stdin()))
+        return parse(Source(str(path), read_text(path, within)))
+    except UnreadableError as error:
+        problem = UNREADABLE.at(_whole(str(path)), str(error))
+        found.append(problem if error.help is None else problem.help(error.help))
     return None
 
 
@@ -130,7 +138,7 @@ def _whole(name: str) -> Span:
     return Span(Source(name, ""), 0, 0)
 
 
-def _read_imports(parsed: list[Parsed], found: list[Diagnostic]) -> None:
+def _read_imports(parsed: list[Parsed], found: list[Diagnostic], follow_links: bool) -> None:
     """Add the files of imported modules, until no import is left that a file could answer."""
     known = {module_name(p.module) for p in parsed}
     i = 0
@@ -138,7 +146,7 @@ def _read_imports(parsed: list[Parsed], found: list[Diagnostic]) -> None:
         for imported in parsed[i].module.imports:
             name = str(imported.path)
             path = home_of(Path(parsed[i].source.name), name) if name not in known else None
-            extra = _read(path, found) if path is not None else None
+            extra = _read(path, None if follow_links else root_of(path), found) if path is not None else None
             if extra is not None and module_name(extra.module) == name:
                 known.add(name)
                 parsed.append(extra)

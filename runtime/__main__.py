@@ -55,6 +55,13 @@ def main() -> None:
 )
 @click.option("--kubeconfig", type=FILE, help="With --kubernetes: how to reach the cluster, and as whom.")
 @click.option("--address", default="", metavar="HOST:PORT", help="Where to listen, instead of where --config says.")
+@click.option(
+    "--host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Another name under which it is asked (`*`: any); requests to foreign names are refused. May be repeated.",
+)
 @click.option("--largest-request", "largest", default=8 << 20, show_default=True, metavar="BYTES")
 @click.option("--connections", default=512, show_default=True, help="At a time; more get status 503.")
 @click.option("--grace", default=25, show_default=True, metavar="SECONDS", help="For what is under way at the end.")

@@ -14,8 +14,8 @@ from hived_lite import hived_lite
 
 from fsmdsl.editing.findings import Findings, Request
 from fsmdsl.editing.worker import SupersededError, Worker
-from fsmdsl.explore.packed import native
 from fsmdsl.explore.packed import search as packed_search
+from fsmdsl.explore.program import native
 
 TWO = """module x
 machine Door {

@@ -132,12 +132,22 @@ def test_an_invariant_without_a_value_is_broken() -> None:
         ("(count x in {1, 2}: x > one.n) == 1", [
             "`(count x in {1, 2}: x > one.n) == 1` is false: count x in {1, 2}: x > one.n is 2"
         ]),
+        # what is not looked at needs no value
+        ("(if one.n == 0 then one.n else one.peer.n) > 1", [
+            "`(if one.n == 0 then one.n else one.peer.n) > 1` is false: one.n is 0, one.peer is none"
+        ]),
+        # a part without a value is not a false one
+        ("one.level < Level.high or (all x in {one}: x in On)", ["it has no value here: `one.level` is none here"]),
+        ("one.level < Level.high or one.n > 3", ["it has no value here: `one.level` is none here"]),
+        ("not (one.level < Level.high)", ["it has no value here: `one.level` is none here"]),
+        ("all x in {1, 2}: x < 3 and one.peer.n < x", ["it has no value here: `one.peer` is none here"]),
     ],
 )  # fmt: skip
 def test_reasons_name_the_part_that_fails_and_its_values(formula: str, told: list[str]) -> None:
     x = explored(
         f"""
-        machine M {{ peer: M?  n: 0..9  marks: set<0..9>  initial state On }}
+        enum Level {{ low < high }}
+        machine M {{ peer: M?  level: Level?  n: 0..9  marks: set<0..9>  initial state On }}
         system S {{ one: M  let large(of: M, than: 0..9) = of.n > than  invariant it: {formula} }}
         """
     )
@@ -480,7 +490,8 @@ def test_violations_are_diagnostics_at_their_place() -> None:
     d = found["invariant-violated"]
     assert d.span.text == "invariant low: counters[0].n < 1"
     assert d.message == "`low` does not hold in every state of `S`"
-    assert d.notes == ("`counters[0].n < 1` is false: counters[0].n is 1", "run: c0.up")
+    assert d.notes == ("`counters[0].n < 1` is false: counters[0].n is 1",)
+    assert (d.run, d.remarks) == ("run: c0.up", (*d.notes, "run: c0.up"))
 
 
 def test_a_limit_is_a_note() -> None:

@@ -6,6 +6,7 @@ agree, and can be killed.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -32,10 +33,11 @@ from threaded import together
 from fsmdsl import model as m
 from fsmdsl.explore import Exploration, Keeping, Limits, Means, data, explore
 from fsmdsl.explore.packed import distributed, exchange, kept, launched, ranks, share
+from fsmdsl.explore.packed import saved as saved_search
 from fsmdsl.explore.packed.errors import SavedError, UnavailableError
 from fsmdsl.explore.packed.exchange import Alone, Exchange, agreed
 from fsmdsl.explore.packed.memory import Memory
-from fsmdsl.explore.packed.native import missing
+from fsmdsl.explore.program.native import missing
 from fsmdsl.workspace import load
 
 ROOT = Path(__file__).parent.parent
@@ -261,7 +263,7 @@ def damaged(folder: Path) -> Iterator[tuple[str, str]]:
     part.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
     yield f"`{part}` is damaged: its check sum", "a bit has changed"
     part.write_bytes(whole[:-1])
-    yield f"`{part}` is damaged: its check sum", "it was cut off"
+    yield f"`{part}` is damaged: its length", "it was cut off"
     part.unlink()
     yield f"`{part}` is missing, which the manifest lists", "a file is lost"
     part.write_bytes(whole)
@@ -271,7 +273,7 @@ def damaged(folder: Path) -> Iterator[tuple[str, str]]:
     yield f"`{manifest}` is damaged: it is not a manifest", "the manifest was cut off"
     manifest.write_text(content.replace('"depth": ', '"depth": 1'))
     yield f"`{manifest}` is damaged: its check sum", "the manifest was edited"
-    manifest.write_text(content.replace('"format": 1', '"format": 0'))
+    manifest.write_text(content.replace('"format": 2', '"format": 1'))
     yield f"`{manifest}` was written by another version of fsmdsl", "the format is another"
     manifest.write_text("[]")
     yield f"`{manifest}` is damaged: it is not a manifest", "there is something else"
@@ -320,13 +322,19 @@ def test_a_search_that_gives_up_symmetry_begins_anew_in_its_folder(
     assert told(explore(model, system, keeping=Keeping(None, tmp_path))) == told(x)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is full")
 def test_a_full_disk_ends_the_saving_and_not_the_search(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     model, system = hived(3, 5, 2)
     by_ranks(monkeypatch, 2, model, system, limits=Limits(500), keeping=Keeping(tmp_path, None, 0.0))
     saved = folder_of(tmp_path)
-    following = max(int(x.name[:6]) for x in saved.glob("*.states")) + 3
-    (saved / f"{following:06}-00001.states.new").symlink_to("/dev/full")
+    following = f"{max(int(x.name[:6]) for x in saved.glob('*.states')) + 3:06}-00001.states"
+    write = saved_search.write
+
+    def full(path: Path, *arguments: Any, **options: Any) -> bool:
+        if path.name == following:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(path, *arguments, **options)
+
+    monkeypatch.setattr(saved_search, "write", full)
     first, _ = by_ranks(monkeypatch, 2, model, system, keeping=Keeping(tmp_path, tmp_path, 0.0))
     assert "no longer saved: cannot write to" in str(first.note)
     assert "no space left" in str(first.note)

@@ -33,6 +33,8 @@ from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.plain import row as plain_row
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.packed.shapes import UnpackableError
+from fsmdsl.explore.program import cache as objects_cache
+from fsmdsl.explore.program import native as program_native
 from fsmdsl.step import Universe, World
 from fsmdsl.step.cascade import put
 from fsmdsl.step.world import Message, Pending
@@ -41,7 +43,7 @@ PLAIN = Means(compiled=False, symmetry=False)
 COMPILED = Means(compiled=True, workers=1, symmetry=False)
 HASTY = Means(compiled="hastily", workers=1, once=True, symmetry=False)
 
-needs_compiler = pytest.mark.skipif(native.missing() is not None, reason="needs the extra `fast`")
+needs_compiler = pytest.mark.skipif(program_native.missing() is not None, reason="needs the extra `fast`")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -659,10 +661,10 @@ def compiled_anyway() -> PackedSearch:
 
 
 def test_without_the_extra_a_note_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "find_spec", lambda _: None)
+    monkeypatch.setattr(program_native, "find_spec", lambda _: None)
     search = compiled_anyway()
     assert isinstance(search.engine, Plain)
-    assert search.note == native.MISSING
+    assert search.note == program_native.MISSING
 
 
 @needs_compiler
@@ -689,7 +691,40 @@ def test_a_damaged_object_is_made_anew(
     search = compiled_anyway()
     assert isinstance(search.engine, Compiled)
     assert [len(x.read_bytes()) for x in objects] == [len(x) for x in before]
-    assert all(native.sound(x) for x in objects)
+    assert all(objects_cache.read(x.name) for x in objects)
+
+
+@needs_compiler
+def test_the_object_of_another_system_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whole, but under a name that is not its own."""
+    monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
+    right = found(compiled_anyway())
+    mine = set(tmp_path.iterdir())
+    large = compiled(hived_lite(3, 4, 2))
+    packed(large, only_system(large), Limits(500), COMPILED)
+    others = set(tmp_path.iterdir()) - mine
+    assert len(mine) == 2
+    assert others
+    for x in mine:
+        for other in others:
+            x.write_bytes(other.read_bytes())
+            assert differences(right, found(compiled_anyway())) == []
+
+
+@needs_compiler
+@pytest.mark.skipif(sys.platform == "win32", reason="needs modes")
+def test_a_cache_that_others_can_write_to_is_not_used_and_a_note_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
+    tmp_path.chmod(0o777)
+    try:
+        x = explored(SMALL, COMPILED, Limits())
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        tmp_path.chmod(0o700)
+    assert x.complete
+    assert f"compiled code is not cached: others may write to it (mode 0777): `{tmp_path}`" in str(x.note)
 
 
 @needs_compiler
@@ -699,7 +734,7 @@ def test_a_damaged_object_is_made_anew(
 )
 def test_a_compiler_that_dies(compiler: str, why: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
-    monkeypatch.setattr(native.sys, "executable", compiler)
+    monkeypatch.setattr(program_native.sys, "executable", compiler)
     search = compiled_anyway()
     assert isinstance(search.engine, Plain)
     assert search.note is not None
@@ -721,13 +756,13 @@ def test_code_that_cannot_be_made_in_a_hurry(monkeypatch: pytest.MonkeyPatch) ->
 
 @needs_compiler
 def test_code_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(path: Path, wanted: object) -> dict[str, native.Function]:
-        raise RuntimeError(f"{path.suffix} is not for this machine")
+    def broken(code: bytes, wanted: object) -> dict[str, native.Function]:
+        raise RuntimeError("this is not for this machine")
 
-    monkeypatch.setattr(native, "_load", broken)
+    monkeypatch.setattr(native, "loaded", broken)
     search = compiled_anyway()
     assert isinstance(search.engine, Plain)
-    assert search.note == "compiled code cannot be used: .obj is not for this machine"
+    assert search.note == "compiled code cannot be used: this is not for this machine"
 
 
 # Enough --------------------------------------------------------------------------------------------------------------
@@ -810,7 +845,7 @@ def test_time_that_is_used_up_stops_a_compiler(monkeypatch: pytest.MonkeyPatch, 
     sleeper = tmp_path / "sleeper"
     sleeper.write_text("#!/bin/sh\nexec sleep 60\n")
     sleeper.chmod(0o700)
-    monkeypatch.setattr(native.sys, "executable", str(sleeper))
+    monkeypatch.setattr(program_native.sys, "executable", str(sleeper))
     x = explored(SMALL, COMPILED, Limits(seconds=0.2))
     assert x.stopped == "stopped after 0.2 seconds"
     assert x.seconds < 5

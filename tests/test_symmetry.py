@@ -20,9 +20,9 @@ from fsmdsl.explore.liveness import Marks, Plan, questions
 from fsmdsl.explore.liveness.why import _Reader as Reader
 from fsmdsl.explore.packed import reduced
 from fsmdsl.explore.packed.lower import orders
-from fsmdsl.explore.packed.native import missing
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.packed.shapes import UnpackableError
+from fsmdsl.explore.program.native import missing
 from fsmdsl.explore.searched import Searched
 from fsmdsl.explore.symmetry import reducible
 from fsmdsl.parse import parse

@@ -14,6 +14,7 @@ from stepping import compiled, only_system
 
 from fsmdsl import model as m
 from fsmdsl.cli import cli
+from fsmdsl.describe import describe
 from fsmdsl.draw.sequence import LoopBegins, LoopEnds, Note, as_mermaid, as_plantuml
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.explore import Exploration, Limits, Trace, Verdict, explore, lines
@@ -25,7 +26,7 @@ from fsmdsl.explore.story import story
 from fsmdsl.explore.trace import data, run
 from fsmdsl.report.chart import chart
 from fsmdsl.report.exploration import details
-from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, World, describe, enabled, fire, holds
+from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, World, enabled, fire, holds
 from fsmdsl.step.evaluate import Frame
 from fsmdsl.workspace import load
 
@@ -162,7 +163,7 @@ def test_a_failing_step_is_found_again_by_its_kind_and_place() -> None:
     universe = Universe(model, only_system(model))
     clumsy = run(universe, [s for s in enabled(universe, universe.start) if describe(universe, s) == "m1.up"] * 3)
     assert clumsy.fault is not None
-    found = best(universe, Goal(fault=fault_key(universe, clumsy.fault)), clumsy)
+    found = best(universe, Goal(fault=fault_key(clumsy.fault)), clumsy)
     assert found is clumsy, "no run is simpler: the known one stays"
     longer = took(MOVES, "m0.up", "m0.down", "m1.up", "m1.up", "m1.up")
     assert longer.fault is not None
@@ -206,7 +207,7 @@ def cheapest(universe: Universe, wanted: Goal, most: int) -> Cost | None:
         for step, result in leading[world]:
             total = known[world, last].plus(_of(universe, step, last))
             if result.fault is not None:
-                ends += [total] if wanted.fault == fault_key(universe, result.fault) else []
+                ends += [total] if wanted.fault == fault_key(result.fault) else []
                 continue
             target = (result.world, _instance(universe, step, last))
             if target not in known or total < known[target]:
@@ -265,7 +266,7 @@ def test_simplest_runs_of_random_systems_cost_what_the_explicit_graph_says(seed:
 def _wanted(universe: Universe, v: Verdict) -> Goal | None:
     """The goal of a failing step or of a system's invariant."""
     if v.trace is not None and v.trace.fault is not None:
-        return Goal(fault=fault_key(universe, v.trace.fault))
+        return Goal(fault=fault_key(v.trace.fault))
     asked = [i for i in universe.system.invariants if i.name == v.name and v.kind == "invariant"]
     if not asked:
         return None

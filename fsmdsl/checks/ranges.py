@@ -124,13 +124,11 @@ def _instances(subject: Subject, system: m.System) -> Iterator[Diagnostic]:
 
 @dataclass(frozen=True, slots=True)
 class _Now:
-    """What is known at a place among effects: what names and changed fields stand for, and what holds."""
+    """What is known at a place among effects: what names and changed fields stand for, what holds; in normal form."""
 
     names: Mapping[str, m.Expr] = field(default_factory=dict)
     fields: Mapping[str, m.Expr] = field(default_factory=dict)
     known: tuple[m.Expr, ...] = ()
-    sent: bool = False
-    """Has an event been sent? Then other instances' data may have changed."""
 
 
 class _Walk:
@@ -160,7 +158,7 @@ class _Walk:
                     now = self._after(inner, now)
                     yield from self.run(inner, replace(now, names={**now.names, x.variable: self._any(x)}))
                 case m.Send():
-                    now = replace(now, sent=True)
+                    now = self._sent(now)
                 case m.Post() | m.Request():
                     pass
                 case _:
@@ -183,7 +181,14 @@ class _Walk:
         inside = list(effects(list(body)))
         changed = {x.name: x.type for x in inside if isinstance(x, m.Assign | m.Change) and x.target is None}
         after = self._changed(changed, now)
-        return replace(after, sent=now.sent or any(isinstance(x, m.Send) for x in inside))
+        return self._sent(after) if any(isinstance(x, m.Send) for x in inside) else after
+
+    def _sent(self, now: _Now) -> _Now:
+        """Behind an event sent: the data of other instances may have changed, so what is known of it was said of the
+        values before."""
+        old = {f.name: f.type for f in self.machine.fields if f.name in now.fields and _of_others(now.fields[f.name])}
+        known = tuple(x for fact in now.known for x in _parts(fact) if not _of_others(x))
+        return self._changed(old, replace(now, known=known))
 
     def _changed(self, fields: Mapping[str, m.Type], now: _Now) -> _Now:
         unknown = {name: m.Local(f"${name} {next(self._fresh)}", t) for name, t in fields.items()}
@@ -201,12 +206,11 @@ class _Walk:
         inside, outside = (None, None) if found is None else (_inside(found, place), _outside(found, place))
         if inside is None or outside is None:
             return
-        known = () if now.sent and _reads_others(value) else now.known
-        leaving = self.subject.together(self.machine, self.leaves, (*known, outside))
+        leaving = self.subject.together(self.machine, self.leaves, (*now.known, outside))
         if leaving is None:
             return
         shown = _range(place)
-        if self.subject.together(self.machine, self.leaves, (*known, inside)) is None:
+        if self.subject.together(self.machine, self.leaves, (*now.known, inside)) is None:
             message = f"`{name}` would always be given a value outside {shown}"
             yield LEAVES.at(value.span, message).help("correct the value or the guard, or make the range wider")
             return
@@ -277,5 +281,21 @@ def _range(place: m.Type) -> str:
     return f"{t.low}..{t.high}" if isinstance(t, m.RangeType) else ""
 
 
-def _reads_others(e: m.Expr) -> bool:
-    return any(isinstance(x, m.Read) and x.target is not None for x in expressions(e))
+def _parts(fact: m.Expr) -> Iterator[m.Expr]:
+    """What holds where a fact does: the parts of an `and`."""
+    match fact:
+        case m.Logic(operator="and", operands=operands):
+            for x in operands:
+                yield from _parts(x)
+        case _:
+            yield fact
+
+
+def _of_others(e: m.Expr) -> bool:
+    """Does an expression in normal form speak of what another instance, or a channel, holds?"""
+    return any(
+        isinstance(x, m.ChannelRef)
+        or (isinstance(x, m.Read) and x.target is not None)
+        or (isinstance(x, m.InState) and not isinstance(x.target, m.Self))
+        for x in expressions(e)
+    )

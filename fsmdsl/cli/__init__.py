@@ -5,9 +5,11 @@ Each subcommand is a module of this package and is imported when it is called, s
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -29,13 +31,34 @@ COMMANDS = {
     "explain": "Explain a rule by its code.",
     "list": "List machines, states and transitions.",
     "init": "Start a folder of specs.",
+    "cache": "Show or clear the cache of compiled code.",
     "completion": "Make a shell complete commands and names.",
 }
 """Every subcommand and its line in `fsm --help`."""
 
 
+MISUSE = 2
+"""The exit code when a command could not do what it was asked."""
+
+
+class _ClosedPipeError(Exception):
+    """Whoever read the output has gone. click would end with 1, as if something had been found."""
+
+
 class _Commands(click.Group):
     """Subcommands that are imported when called."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        try:
+            return super().make_context(*arguments, **options)
+        except BrokenPipeError as error:
+            raise _ClosedPipeError from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _ClosedPipeError from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -45,6 +68,8 @@ class _Commands(click.Group):
             return None
         found = import_module(f"fsmdsl.cli.{cmd_name}_command").command
         assert isinstance(found, click.Command)
+        if not any(x.name == "color" for x in found.params):
+            found.params.append(_color_option(hidden=True))
         return found
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -83,34 +108,94 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: Any) -> None:
         ctx.exit()
 
 
+def _set_color(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
+    """Colors for what `click.echo` prints; None leaves it to whether a terminal shows them."""
+    match value:
+        case "always":
+            ctx.color = True
+        case "never":
+            ctx.color = False
+        case "auto":
+            ctx.color = False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
+
+
+def _color_option(**options: Any) -> click.Option:
+    told = "Color the output (default: auto, in a terminal; NO_COLOR and TERM=dumb turn it off)."
+    choice = click.Choice(["auto", "always", "never"])
+    return click.Option(["--color"], type=choice, expose_value=False, callback=_set_color, help=told, **options)
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print it.")
 def cli() -> None:
     """State machines written once, as text: checked, explored, generated as Python, drawn.
 
-    Exit codes: 0 clean, 1 findings, 2 misuse.
+    Exit codes: 0 clean, 1 findings, 2 misuse or output that cannot be written, 3 a limit came first, 130 interrupted.
     """
 
+
+cli.params.append(_color_option(default="auto"))
+
+CLOSED_PIPE = 128 + 13
+"""The exit code when the reader of the output has gone, as of a program that the signal SIGPIPE has ended."""
+
+INTERRUPTED = 128 + 2
+"""The exit code after Ctrl-C, as of a program that the signal SIGINT has ended."""
 
 INTERNAL = 70
 """The exit code when the fault is ours."""
 
+_UNWRITABLE = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
+"""What the system says where a file cannot take more."""
+
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command. No traceback reaches a user, unless FSM_TRACEBACK is set to ask for one."""
+    """Run the command and exit. No traceback reaches a user, unless FSM_TRACEBACK is set to ask for one."""
     # What a command makes, it mostly keeps to its end: looking for garbage often would only cost time.
     gc.set_threshold(100_000, 50, 100)
     try:
-        cli.main(arguments, prog_name="fsm", standalone_mode=True)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
+        code = _run(arguments)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    sys.exit(code)
+
+
+def _run(arguments: list[str] | None) -> int:
+    """The exit code."""
+    try:
+        code = cli.main(arguments, prog_name="fsm", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except _ClosedPipeError:
+        return _silenced(CLOSED_PIPE)
+    except click.Abort as end:
+        _complain("interrupted" if isinstance(end.__cause__, KeyboardInterrupt) else "the input has ended")
+        return INTERRUPTED if isinstance(end.__cause__, KeyboardInterrupt) else MISUSE
+    except click.ClickException as error:
+        error.show()
+        return MISUSE
     except RecursionError:
-        click.echo("fsm: this spec is nested too deeply to be handled; name the inner parts with `let`", err=True)
-        sys.exit(1)
+        _complain("this spec is nested too deeply to be handled; name the inner parts with `let`")
+        return MISUSE
     except Exception as error:
         if os.environ.get("FSM_TRACEBACK"):
             raise
-        click.echo(f"fsm: a mistake of fsm itself, not yours: {type(error).__name__}: {error}", err=True)
-        click.echo("fsm: please report it, with the spec and what FSM_TRACEBACK=1 makes it print", err=True)
-        sys.exit(INTERNAL)
+        if isinstance(error, OSError) and error.filename is None and error.errno in _UNWRITABLE and error.errno:
+            # Files that are named are reported where they are written.
+            _complain(f"cannot write the output: {os.strerror(error.errno).lower()}")
+            return _silenced(MISUSE)
+        _complain(f"a mistake of fsm itself, not yours: {type(error).__name__}: {error}")
+        _complain("please report it, with the spec and what FSM_TRACEBACK=1 makes it print")
+        return INTERNAL
+
+
+def _complain(text: str) -> None:
+    with suppress(OSError):
+        click.echo(f"fsm: {text}", err=True)
+
+
+def _silenced(code: int) -> int:
+    """The exit code, after standard output was given up: Python would try once more to write what is left."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.__stdout__.fileno() if sys.__stdout__ is not None else 1)
+    return code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from fsmdsl import model as m
+from fsmdsl.cli import MISUSE
 from fsmdsl.diagnostics import Diagnostic, Severity, ordered
 from fsmdsl.report.data import document
 from fsmdsl.report.frames import frames, tally
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 FINDINGS = 1
-MISUSE = 2
+_FOLLOW_LINKS = "fsmdsl.follow_links"
 
 _COLOURS: dict[str, dict[str, Any]] = {
     "error": {"fg": "red", "bold": True},
@@ -41,8 +43,25 @@ def paint(text: str, role: str) -> str:
 
 
 def paths_argument(command: F) -> F:
-    """`PATHS…`, the current folder's specs when none is given."""
-    return click.argument("paths", nargs=-1, type=click.Path())(command)
+    """`PATHS…`, the current folder's specs when none is given; and `--follow-links`."""
+    return links_option(click.argument("paths", nargs=-1, type=click.Path())(command))
+
+
+def links_option(command: F) -> F:
+    """`--follow-links`, for `follows_links`."""
+    return click.option(
+        "--follow-links",
+        is_flag=True,
+        expose_value=False,
+        callback=lambda ctx, _, value: ctx.meta.update({_FOLLOW_LINKS: value}),
+        help="Also read through links that lead out of the folder that was named.",
+    )(command)
+
+
+def follows_links() -> bool:
+    """Was `--follow-links` given?"""
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and bool(ctx.meta.get(_FOLLOW_LINKS))
 
 
 def format_option(command: F) -> F:
@@ -63,6 +82,20 @@ def chosen(paths: Sequence[str]) -> list[str]:
     if paths:
         return list(paths)
     return ["specs"] if Path("specs").is_dir() else ["."]
+
+
+def existing(paths: Sequence[str]) -> list[str]:
+    """`chosen`, all of which exist; otherwise the command ends with 2."""
+    found = chosen(paths)
+    for path in found:
+        try:
+            if path != "-":
+                os.stat(path)
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            misuse(f"there is no file or folder `{path}`")
+        except OSError:  # it is there, and reading it says what is wrong
+            continue
+    return found
 
 
 def say(text: str = "", *, err: bool = False) -> None:
@@ -90,10 +123,9 @@ def checked(
     paths: Sequence[str], *, as_documented: bool = False, settings: dict[str, Any] | None = None
 ) -> tuple[Loaded, list[Diagnostic]]:
     """The specs, and everything that `fsm check` finds in them."""
-    loaded = load(chosen(paths), as_documented=as_documented, settings=settings)
+    loaded = load(existing(paths), as_documented=as_documented, settings=settings, follow_links=follows_links())
     if loaded.unanswered:
-        names = " and ".join(f"`{n}`" for n in sorted(loaded.unanswered))
-        misuse(f"no system has a set of instances or a parameter {names}")
+        misuse("; ".join(loaded.unanswered.values()))
     found = list(loaded.diagnostics)
     if loaded.model is not None:
         from fsmdsl.checks import check
@@ -104,11 +136,17 @@ def checked(
 
 def model_or_exit(paths: Sequence[str], form: str | Printing = "text", **options: Any) -> m.Model:
     """The model of specs that have no errors; otherwise the errors are printed and the command ends with 1."""
+    return only_asked(loaded_or_exit(paths, form, **options))
+
+
+def loaded_or_exit(paths: Sequence[str], form: str | Printing = "text", **options: Any) -> Loaded:
+    """The same, with what was named on the command line."""
     loaded, found = checked(paths, **options)
     # As documented, what the checks find is the document's doing, and the reason to look further.
     fatal = loaded.diagnostics if options.get("as_documented") else found
     errors = [d for d in fatal if d.severity is Severity.ERROR]
     if loaded.model is None or errors:
+        errors = _caused_by_settings(errors, paths, **options)
         if form == "json":
             from fsmdsl.report.data import diagnostics
 
@@ -119,7 +157,23 @@ def model_or_exit(paths: Sequence[str], form: str | Printing = "text", **options
         else:
             refuse(form, errors, "mend that first")
         sys.exit(FINDINGS)
-    return only_asked(loaded)
+    return loaded
+
+
+def _caused_by_settings(
+    errors: list[Diagnostic],
+    paths: Sequence[str],
+    *,
+    as_documented: bool = False,
+    settings: Mapping[str, Any] | None = None,
+) -> list[Diagnostic]:
+    """The errors; those that the text has not as it is written say that the settings cause them."""
+    if not settings:
+        return errors
+    _, as_written = checked(paths, as_documented=as_documented)
+    given = " ".join(f"--set {x.span.text}" for x in settings.values())
+    note = f"`{given}` causes this: as it is written, the text is fine"
+    return [d if d in as_written else d.note(note) for d in errors]
 
 
 def refuse(printing: Printing, errors: list[Diagnostic], why: str) -> None:
@@ -138,16 +192,3 @@ def only_asked(loaded: Loaded) -> m.Model:
     named = [x for x in loaded.model.modules if x.name in loaded.asked]
     others = [x for x in loaded.model.modules if x.name not in loaded.asked]
     return m.Model((*named, *others))
-
-
-def write(path: Path, content: str | bytes) -> bool:
-    """Write a file and its folders if that changes anything; True if it did."""
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    try:
-        if path.is_file() and path.read_bytes() == data:
-            return False
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    except OSError as error:
-        misuse(f"cannot write `{path}`: {(error.strerror or 'unknown error').lower()}")
-    return True

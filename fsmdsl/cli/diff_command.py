@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
-from fsmdsl.cli.common import paint, say, write
+from fsmdsl.cli.common import links_option, paint, say
 from fsmdsl.cli.completing import versions as offered
 from fsmdsl.cli.versions import Told, model_of, versions
+from fsmdsl.cli.writing import earlier, force_option, write, write_folder
 from fsmdsl.compare import Bounds, Difference, compare
 from fsmdsl.compare.as_data import as_data
 from fsmdsl.compare.as_markdown import as_markdown
@@ -19,6 +20,7 @@ from fsmdsl.compare.page import page
 from fsmdsl.compare.pictures import as_svg, merged
 from fsmdsl.compare.told import lines, tally
 from fsmdsl.diagnostics import Diagnostic
+from fsmdsl.draw.svg import is_drawing
 from fsmdsl.report.data import document
 from fsmdsl.report.frames import frame
 
@@ -43,6 +45,8 @@ DIFFERENT = 1
     help="For each comparison, and for each exploration.",
 )
 @click.option("--out", "-o", type=click.Path(path_type=Path), help="A folder for a page with diagrams, and their SVG.")
+@force_option
+@links_option
 @click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", help="How to print.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write it to a file.")
 def command(
@@ -55,6 +59,7 @@ def command(
     max_states: int,
     max_seconds: float,
     out: Path | None,
+    force: bool,
     form: str,
     output: Path | None,
 ) -> None:
@@ -83,11 +88,11 @@ def command(
         write(output, click.unstyle(told.mended(text)) + "\n")
         say(tally(found))
     if out is not None:
-        _write(found, names, out, told.mended)
+        _write(found, names, out, told.mended, force)
     sys.exit(DIFFERENT if found.found else 0)
 
 
-def _write(found: Difference, names: tuple[str, str], folder: Path, mended: Callable[[str], str]) -> None:
+def _write(found: Difference, names: tuple[str, str], folder: Path, mended: Callable[[str], str], force: bool) -> None:
     """The diagrams and the page. Where Graphviz is missing, the page has none."""
     svgs: dict[str, str] = {}
     for part in found.parts:
@@ -99,6 +104,7 @@ def _write(found: Difference, names: tuple[str, str], folder: Path, mended: Call
             say(frame(drawn, paint), err=True)
             break
         svgs[part.name] = drawn
-        write(folder / f"{part.name}.svg", mended(drawn))
-    write(folder / "index.html", mended(page(found, *names, svgs)))
+    files = {f"{name}.svg": mended(svg) for name, svg in svgs.items()}
+    files["index.html"] = mended(page(found, *names, svgs))
+    write_folder(folder, "diff", files, ours=earlier(is_drawing), force=force)
     say(f"{folder / 'index.html'}: {len(svgs)} diagram{'s' * (len(svgs) != 1)}", err=True)

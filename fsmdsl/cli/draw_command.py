@@ -12,6 +12,7 @@ import click
 from fsmdsl import model as m
 from fsmdsl.cli.common import (
     FINDINGS,
+    chosen,
     documented_option,
     misuse,
     model_or_exit,
@@ -19,15 +20,15 @@ from fsmdsl.cli.common import (
     paths_argument,
     say,
     say_json,
-    write,
 )
 from fsmdsl.cli.completing import machine_names
+from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Diagnostic, did_you_mean
 from fsmdsl.draw.dot import dot
 from fsmdsl.draw.graph import Graph, Overlay, graph_of
 from fsmdsl.draw.mermaid import mermaid
 from fsmdsl.draw.plantuml import plantuml
-from fsmdsl.draw.svg import picture
+from fsmdsl.draw.svg import is_drawing, picture
 from fsmdsl.report.drawing import drawing
 from fsmdsl.report.frames import frame
 
@@ -66,10 +67,21 @@ PICTURES = ("svg", "png", "pdf")
     type=click.Choice(["explored", "scenarios"]),
     help="Mark what exploring all systems reaches, or what scenarios pass through, and what never.",
 )
+@force_option
 def command(
-    paths: tuple[str, ...], as_documented: bool, names: tuple[str, ...], out: str, form: str, overlay: str | None
+    paths: tuple[str, ...],
+    as_documented: bool,
+    names: tuple[str, ...],
+    out: str,
+    form: str,
+    overlay: str | None,
+    force: bool,
 ) -> None:
-    """Draw the machines of specs: a file for each, called `module.Machine`."""
+    """Draw the machines of specs: a file for each, called `module.Machine`.
+
+    A manifest in the folder lists what was written. When all machines of the same paths are drawn again, in the same
+    format, the diagrams of those that are gone are removed.
+    """
     model = model_or_exit(paths, "json" if form == "json" else "text", as_documented=as_documented)
     machines = _chosen(model, names)
     if form == "json":
@@ -77,6 +89,7 @@ def command(
         return
     ending = TEXTS[form][0] if form in TEXTS else form
     marks = _marks(model, machines, overlay)
+    drawn: dict[str, str | bytes] = {}
     for machine in machines:
         content = _drawn(machine, form, marks.get(machine.qualified))
         if isinstance(content, Diagnostic):
@@ -84,9 +97,10 @@ def command(
             sys.exit(FINDINGS)
         if out == "-":
             click.echo(content, nl=not isinstance(content, bytes))
-        else:
-            write(Path(out) / f"{machine.qualified}.{ending}", content)
+        drawn[f"{machine.qualified}.{ending}"] = content
     if out != "-":
+        purpose = f"draw {' '.join(chosen(paths))} --format {form}"
+        write_folder(Path(out), purpose, drawn, ours=earlier(is_drawing), force=force, prune=not names)
         say(f"{len(machines)} diagram{'s' * (len(machines) != 1)} in {out}")
 
 

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from pathlib import Path
 
 import click
 
-from fsmdsl.cli.common import FINDINGS, chosen, format_option, paint, paths_argument, say, say_json, serious, write
+from fsmdsl.cli.common import (
+    FINDINGS,
+    existing,
+    follows_links,
+    format_option,
+    paint,
+    paths_argument,
+    say,
+    say_json,
+    serious,
+)
+from fsmdsl.cli.writing import write
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.format import format_source
 from fsmdsl.report.data import diagnostics
@@ -23,7 +35,7 @@ from fsmdsl.workspace import read
 @format_option
 def command(paths: tuple[str, ...], only_check: bool, show_diff: bool, form: str) -> None:
     """Format specs in place. `-` formats standard input to standard output. Files with errors are left alone."""
-    parsed, found = read(chosen(paths))
+    parsed, found = read(existing(paths), follow_links=follows_links())
     changed: list[str] = []
     for p in parsed:
         if serious(p.diagnostics):
@@ -36,7 +48,7 @@ def command(paths: tuple[str, ...], only_check: bool, show_diff: bool, form: str
             if show_diff:
                 say(_diff(p.source.name, p.source.text, text))
             elif not only_check:
-                write(Path(p.source.name), text)
+                write(Path(p.source.name), text, follow=True)
     _tell(changed, len(parsed), found, only_check or show_diff, form)
     sys.exit(FINDINGS if serious(found) or (changed and (only_check or show_diff)) else 0)
 
@@ -49,7 +61,8 @@ def _tell(changed: list[str], count: int, found: list[Diagnostic], would: bool, 
         say(frames(found, paint), err=True)
         say(tally(found), err=True)
     for name in changed:
-        say(f"{'would format' if would else 'formatted'} {name}", err=True)
+        target = f", which leads to {os.path.relpath(os.path.realpath(name))}" if os.path.islink(name) else ""
+        say(f"{'would format' if would else 'formatted'} {name}{target}", err=True)
 
 
 def _diff(name: str, before: str, after: str) -> str:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
-from fsmdsl.cli.common import format_option, misuse, say, say_json, write
+from fsmdsl.cli.common import format_option, misuse, say, say_json
+from fsmdsl.files import reason
+from fsmdsl.files.write import create
 
 
 @click.command("init")
@@ -19,9 +21,12 @@ def command(folder: Path, form: str) -> None:
     Nothing that exists is overwritten.
     """
     path = folder / "lease.fsm"
-    if path.exists():
+    try:
+        create(path, files("fsmdsl.cli").joinpath("lease.fsm").read_text("utf-8"))
+    except FileExistsError:
         misuse(f"`{path}` exists already; nothing was written")
-    write(path, files("fsmdsl.cli").joinpath("lease.fsm").read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        misuse(f"cannot write `{path}`: {reason(error)}")
     if form == "json":
         say_json("init", {"written": [str(path)]})
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 
@@ -15,7 +16,7 @@ OVER = "\r\x1b[2K"
 
 def progress(name: str) -> Callable[[Progress], None] | None:
     """What tells of a system's exploration; None where no terminal shows it."""
-    if not sys.stderr.isatty():
+    if not _overwritable():
         return None
     last = Progress(0, 0, 0, 0)
 
@@ -37,8 +38,13 @@ def line(name: str, p: Progress, last: Progress) -> str:
 
 def clear() -> None:
     """Take the line away."""
-    if sys.stderr.isatty():
+    if _overwritable():
         click.echo(OVER, err=True, nl=False)
+
+
+def _overwritable() -> bool:
+    """Is there a terminal that can empty a line?"""
+    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def _bytes(count: int) -> str:

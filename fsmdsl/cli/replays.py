@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fsmdsl import emit
 from fsmdsl import model as m
-from fsmdsl.cli.common import misuse, write
+from fsmdsl.cli.writing import generated, write_folder
 from fsmdsl.emit.replay import Holder, Moment, Run, replay
 from fsmdsl.explore import Exploration, Verdict
 from fsmdsl.explore.retell import broken
@@ -27,20 +27,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 '''
 
 
-def write_replays(done: list[Exploration], model: m.Model, folder: Path) -> list[Path]:
-    """Write the tests; tests of an earlier call whose violation is gone are removed. Gives the paths of the tests."""
-    files: dict[Path, str] = {}
+def write_replays(done: list[Exploration], model: m.Model, folder: Path, *, force: bool = False) -> list[Path]:
+    """Write the tests; what earlier calls have written and this one does not is removed. Gives the tests' paths."""
+    files: dict[str, str] = {}
     for x in done:
-        files.update({folder / f"{name}.py": text for name, text in _tests(x, model)})
-    tests = list(files)
-    _remove_stale(folder, files)
-    if not tests:
-        return []
-    for module in model.modules:
-        files.update({folder / PACKAGE / p: text for p, text in emit.python(model, module.name).items()})
-    files[folder / "conftest.py"] = CONFTEST
-    for path, text in files.items():
-        write(path, text)
+        files.update({f"{name}.py": text for name, text in _tests(x, model)})
+    tests = [folder / name for name in files]
+    if tests:
+        for module in model.modules:
+            files.update({f"{PACKAGE}/{p}": text for p, text in emit.python(model, module.name).items()})
+        files["conftest.py"] = CONFTEST
+    write_folder(folder, "verify --replay", files, ours=generated, force=force)
     return tests
 
 
@@ -73,12 +70,3 @@ def _holder(universe: Universe, v: Verdict) -> Holder | None:
     if found is None:
         return None
     return "system" if found[0].instance is None else found[0].instance
-
-
-def _remove_stale(folder: Path, files: dict[Path, str]) -> None:
-    for path in sorted(folder.glob("test_*.py")):
-        try:
-            if path not in files and emit.MARK in path.read_text("utf-8", errors="replace")[:400]:
-                path.unlink()
-        except OSError as error:
-            misuse(f"cannot remove `{path}`: {(error.strerror or 'unknown error').lower()}")

@@ -16,9 +16,9 @@ from fsmdsl.cli.common import (
     paths_argument,
     refuse,
     say,
-    write,
 )
 from fsmdsl.cli.printing import printing, printing_options
+from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.draw.svg import rendered_together
 from fsmdsl.explore import Limits, diagnostics, explore, play
 from fsmdsl.explore.retell import simplest
@@ -27,7 +27,9 @@ from fsmdsl.report.assemble import assemble
 from fsmdsl.report.census import census
 from fsmdsl.report.formats.gather import from_report
 from fsmdsl.report.frames import frame
-from fsmdsl.report.page import page
+from fsmdsl.report.page import is_page, page
+
+NAME = "index.html"
 
 
 @click.command("report")
@@ -38,6 +40,7 @@ from fsmdsl.report.page import page
 )
 @click.option("--title", default="State machines", show_default=True, help="The heading of the page.")
 @click.option("--max-states", type=click.IntRange(1), help="A limit for each system.")
+@force_option
 @printing_options
 def command(
     paths: tuple[str, ...],
@@ -45,6 +48,7 @@ def command(
     out: Path,
     title: str,
     max_states: int | None,
+    force: bool,
     form: str | None,
     outputs: tuple[Path, ...],
 ) -> None:
@@ -67,8 +71,8 @@ def command(
     report, undrawn = assemble(title, model, found, counted, played, rendered_together, version())
     for problem in undrawn:
         say(frame(problem, paint), err=True)
-    path = out / "index.html"
-    write(path, page(report))
+    path = out / NAME
+    write_folder(out, "report", {NAME: page(report)}, ours=earlier(is_page), force=force)
     totals = report.totals
     counts = ", ".join(f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in totals.items())
     told.say(f"{path}: {counts}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from fsmdsl import model as m
-from fsmdsl.cli.common import FINDINGS, documented_option, model_or_exit, paint, paths_argument
+from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, only_asked, paint, paths_argument
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.explore import Played, lines, play
 from fsmdsl.report.formats.gather import from_test
@@ -25,8 +25,9 @@ def command(
 ) -> None:
     """Run the scenarios of specs: worked examples, step by step."""
     out = printing(form, outputs)
-    model = model_or_exit(paths, out, as_documented=as_documented)
-    done = [play(model, scenario) for scenario in model.scenarios.values()]
+    loaded = loaded_or_exit(paths, out, as_documented=as_documented)
+    model = only_asked(loaded)
+    done = [play(model, x) for x in model.scenarios.values() if x.module in loaded.asked]
     failed = sum(not x.passed for x in done)
     for x in done:
         _tell(out, x, verbose)

@@ -12,24 +12,26 @@ from fsmdsl import syntax as s
 from fsmdsl.cli.common import (
     FINDINGS,
     documented_option,
+    loaded_or_exit,
     misuse,
-    model_or_exit,
+    only_asked,
     paint,
     paths_argument,
-    write,
 )
 from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.completing import system_names
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.cli.progress import clear, progress
 from fsmdsl.cli.ranks import agreed_code, is_first, several, together
+from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Severity, did_you_mean
 from fsmdsl.explore import Exploration, Keeping, Limits, Means, diagnostics, explore
 from fsmdsl.explore.retell import shortest, simplest
 from fsmdsl.report.exploration import details, summary, verdict
 from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.frames import frame
-from fsmdsl.settings import setting
+from fsmdsl.settings import given_settings
+from fsmdsl.workspace import Loaded
 
 BOUNDED = 3
 """The exit code when nothing is violated in what was explored, and a limit came before the end."""
@@ -67,6 +69,7 @@ BOUNDED = 3
     "--save-every", type=click.FloatRange(0), default=60.0, show_default=True, metavar="SECONDS", help="How often."
 )
 @click.option("--resume", type=click.Path(path_type=Path), help="A folder in which a search was kept: go on with it.")
+@force_option
 @printing_options
 @together
 def command(
@@ -87,6 +90,7 @@ def command(
     save: Path | None,
     save_every: float,
     resume: Path | None,
+    force: bool,
     form: str | None,
     outputs: tuple[Path, ...],
 ) -> None:
@@ -96,8 +100,9 @@ def command(
     checked.
     """
     out = printing(form, outputs)
-    model = model_or_exit(paths, out, as_documented=as_documented, settings=settings_of(settings))
-    chosen = _one(_chosen(model, names), out) if by_hand else _chosen(model, names)
+    loaded = loaded_or_exit(paths, out, as_documented=as_documented, settings=settings_of(settings))
+    model, systems = only_asked(loaded), _chosen(loaded, names)
+    chosen = _one(systems, out) if by_hand else systems
     limits = Limits(max_states, max_seconds, None if max_memory is None else int(max_memory * 10**9))
     means = Means(workers=workers, symmetry=not no_symmetry)
     keeping = None if save is None and resume is None else Keeping(save, resume, save_every)
@@ -106,8 +111,6 @@ def command(
         x = explore(model, system, limits, progress(system.qualified) if out.speaks else None, means, keeping)
         x = shortest(x) if as_shortest or not is_first() else simplest(x, model)
         done.append(x)
-        if charts is not None and is_first():
-            _draw(x, charts)
         if out.speaks:
             clear()
         out.say(summary(x, paint))
@@ -116,36 +119,42 @@ def command(
     found = diagnostics(*done, others=[y for y in model.systems.values() if y not in chosen])
     for d in () if by_hand else (d for d in found if d.severity is Severity.WARNING):
         out.say(f"\n{frame(d, paint)}".rstrip("\n"))
-    replays = [] if replay is None or not is_first() else _write_replays(done, model, replay, out)
+    if charts is not None and is_first():
+        _draw(done, charts, force, prune=not names)
+    replays = [] if replay is None or not is_first() else _write_replays(done, model, replay, out, force)
     if by_hand:
         rest = f"{' '.join(specs(paths))}{' --as-documented' * as_documented}"
         _walk(done[0], model, rest, own=bool(settings))
     for name, left in () if names else _left_out(model):
         out.say(f"{paint('left out', 'warning')}  {name}: it speaks of what only amendments declare, for {left.why}")
     if not done:
-        out.say("no system to explore: a `system` says how many instances of the machines there are")
+        out.say(_no_system(model))
     told = {} if replay is None else {"replays": replays}
     if is_first():
         out.finish(lambda: from_verify(done, model, found, told))
     sys.exit(agreed_code(_exit_code(done)))
 
 
-def _draw(x: Exploration, folder: Path) -> None:
+def _draw(done: list[Exploration], folder: Path, force: bool, *, prune: bool) -> None:
     """A sequence diagram for every run that shows something."""
     from fsmdsl.draw.sequence_svg import as_svg
+    from fsmdsl.draw.svg import is_drawing
     from fsmdsl.report.chart import violation
     from fsmdsl.report.page import anchor
 
-    for n, v in enumerate(v for v in x.verdicts if v.trace is not None and v.trace.entries):
-        title = f"{x.system.qualified}: {v.shown}"
-        write(folder / f"{x.system.qualified}-{n + 1}-{anchor(v.kind, v.name)}.svg", as_svg(violation(title, v)))
+    files: dict[str, str] = {}
+    for x in done:
+        for n, v in enumerate(v for v in x.verdicts if v.trace is not None and v.trace.entries):
+            name = f"{x.system.qualified}-{n + 1}-{anchor(v.kind, v.name)}.svg"
+            files[name] = as_svg(violation(f"{x.system.qualified}: {v.shown}", v))
+    write_folder(folder, "verify --charts", files, ours=earlier(is_drawing), force=force, prune=prune)
 
 
-def _write_replays(done: list[Exploration], model: m.Model, folder: Path, out: Printing) -> list[str]:
+def _write_replays(done: list[Exploration], model: m.Model, folder: Path, out: Printing, force: bool) -> list[str]:
     """The tests written."""
     from fsmdsl.cli.replays import write_replays
 
-    tests = [str(path) for path in write_replays(done, model, folder)]
+    tests = [str(path) for path in write_replays(done, model, folder, force=force)]
     count = f"{len(tests)} test{'s' * (len(tests) != 1)}"
     out.say(f"{count} in {folder}; `pytest {folder}` replays them" if tests else "no violation has a run to replay")
     return tests
@@ -180,7 +189,7 @@ def _exit_code(done: list[Exploration]) -> int:
 def settings_of(given: tuple[str, ...]) -> dict[str, s.Expr]:
     """The values of `--set`."""
     try:
-        return dict(setting(text) for text in given)
+        return given_settings(given)
     except ValueError as error:
         misuse(f"--set: {error}")
 
@@ -190,9 +199,18 @@ def _left_out(model: m.Model) -> list[tuple[str, m.LeftOut]]:
     return [(f"{x.name}.{y.name}", y) for x in model.modules for y in x.systems_left_out]
 
 
-def _chosen(model: m.Model, names: tuple[str, ...]) -> list[m.System]:
+def _no_system(model: m.Model) -> str:
+    if model.systems:
+        imported = " or ".join(f"`--system {x}`" for x in model.systems)
+        return f"no system to explore here; {imported} explores one of an imported module"
+    return "no system to explore: a `system` says how many instances of the machines there are"
+
+
+def _chosen(loaded: Loaded, names: tuple[str, ...]) -> list[m.System]:
+    """The systems named, of imported modules too; else those of the files that were given."""
+    model = only_asked(loaded)
     if not names:
-        return list(model.systems.values())
+        return [x for x in model.systems.values() if x.module in loaded.asked]
     known = {name: x for x in model.systems.values() for name in (x.name, x.qualified)}
     gone = {name: x for qualified, x in _left_out(model) for name in (x.name, qualified)}
     for name in names:

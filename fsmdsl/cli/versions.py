@@ -10,7 +10,8 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
 from fsmdsl import model as m
-from fsmdsl.cli.common import MISUSE, chosen, misuse, only_asked, paint, say
+from fsmdsl.cli import MISUSE
+from fsmdsl.cli.common import chosen, follows_links, misuse, only_asked, paint, say
 from fsmdsl.diagnostics import Severity
 from fsmdsl.report.frames import frames, tally
 from fsmdsl.workspace import load
@@ -73,7 +74,7 @@ def model_of(version: Version, told: Told) -> m.Model:
     with _place(version) as (path, folder):
         if folder and version.revision is not None:
             told.folders[folder] = version.revision
-        loaded = load([path])
+        loaded = load([path], follow_links=follows_links())
     errors = [d for d in loaded.diagnostics if d.severity is Severity.ERROR]
     if loaded.model is not None and not errors:
         return only_asked(loaded)

@@ -8,13 +8,15 @@ from pathlib import Path
 
 from fsmdsl.cli.common import paint, say
 from fsmdsl.cli.typed import Typed, short
+from fsmdsl.describe import describe, fault_message
 from fsmdsl.explore import Trace, lines
 from fsmdsl.explore.refused import fault_told
 from fsmdsl.explore.story import tree
 from fsmdsl.explore.trace import world_lines
+from fsmdsl.files import reason
+from fsmdsl.files.write import create
 from fsmdsl.report.as_scenario import as_scenario
 from fsmdsl.simulation import Choice, Session, asked, called, matching, offered, why_not
-from fsmdsl.step import describe
 
 MOST = 40
 """More steps than this are not listed unless asked for."""
@@ -46,7 +48,7 @@ def walkthrough(session: Session, known: Sequence[Known], hint: Callable[[Path],
     walk = _Walk(session, known, hint, own)
     say(f"walking through {called(session.universe.system, session.universe.model)}; `help` says how")
     if session.universe.fault is not None:
-        say(f"it cannot begin as declared: {session.universe.fault.message}")
+        say(f"it cannot begin as declared: {fault_message(session.universe, session.universe.fault)}")
     walk.show_traces()
     walk.show()
     typed = Typed(walk.words)
@@ -244,13 +246,12 @@ class _Walk:
             return
         script = as_scenario(self.session.trace, Path(name).name.removesuffix(".fsm"), own=self.own)
         try:
-            with path.open("x", encoding="utf-8") as written:
-                written.write(script.text)
+            create(path, script.text)
         except FileExistsError:
             say(f"`{path}` is there already; choose another name")
             return
         except (OSError, ValueError) as error:
-            say(f"cannot write `{path}`: {(getattr(error, 'strerror', None) or 'not a file name').lower()}")
+            say(f"cannot write `{path}`: {reason(error)}")
             return
         if script.cut is not None:
             say(f"it ends early: {script.cut}")

@@ -63,7 +63,7 @@ def _behaviours(old: m.Model, new: m.Model, names: dict[str, Names], bounds: Bou
         ends = alone(old, old.machines[name]), alone(new, machine)
         if ends[0] is not None and ends[1] is not None:
             found = behaviour(ends[0], ends[1], names, bounds)
-            yield Behaviour(name, found.outcome, found.basis, found.runs, alone=True)
+            yield Behaviour(name, found.outcome, found.basis, found.runs, alone=True, comparable=found.comparable)
 
 
 def _turns(old: m.Model, new: m.Model, limits: Limits) -> Iterator[Turn]:

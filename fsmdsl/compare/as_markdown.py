@@ -59,7 +59,7 @@ def _folded(title: str, content: str) -> list[str]:
 
 def _behaviour(b: Behaviour, old: str, new: str, *, told: bool) -> Iterator[str]:
     word = "behaves differently" if b.outcome == "different" else "behaves the same"
-    known = f"{word} ({b.basis})" if not b.basis.startswith("not comparable") else b.basis
+    known = f"{word} ({b.basis})" if b.comparable else b.basis
     yield from [f"**{text(about(b))}** {text(known)}", ""]
     if not told:
         return

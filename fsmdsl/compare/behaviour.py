@@ -16,6 +16,7 @@ from typing import Any, Literal
 from fsmdsl import model as m
 from fsmdsl.compare.observed import Observed, Version
 from fsmdsl.compare.said import Names
+from fsmdsl.describe import fault_message
 from fsmdsl.explore.trace import Trace, run
 from fsmdsl.step import (
     EventStep,
@@ -64,6 +65,7 @@ class Behaviour:
     runs: tuple[Run, ...] = ()
     alone: bool = False
     """One instance of a machine, to which every event may come."""
+    comparable: bool = True
 
 
 def behaviour(old: Universe, new: Universe, states: Mapping[str, Names], bounds: Bounds) -> Behaviour:
@@ -74,17 +76,22 @@ def behaviour(old: Universe, new: Universe, states: Mapping[str, Names], bounds:
     name = new.system.qualified
     before, after = ([x.name for x in u.system.instances] for u in (old, new))
     if before != after:
-        return Behaviour(name, "unknown", f"not comparable: the instances were {_list(before)}, and are {_list(after)}")
-    fault = old.fault or new.fault
-    if fault is not None:
-        return Behaviour(name, "unknown", f"not comparable: it cannot begin as declared: {fault.message}")
+        return _not_comparable(name, f"the instances were {_list(before)}, and are {_list(after)}")
+    for universe in (old, new):
+        if universe.fault is not None:
+            told = fault_message(universe, universe.fault)
+            return _not_comparable(name, f"it cannot begin as declared: {told}")
     product = _Product(old, new, states, bounds)
     try:
         product.search()
     except TooManyValuesError as error:
-        return Behaviour(name, "unknown", f"not comparable: the environment would have to choose among {error}")
+        return _not_comparable(name, f"the environment would have to choose among {error}")
     runs = tuple(product.found[version] for version in ("old", "new") if version in product.found)
     return Behaviour(name, "different" if runs else "unknown" if product.stopped else "same", product.basis(), runs)
+
+
+def _not_comparable(name: str, why: str) -> Behaviour:
+    return Behaviour(name, "unknown", f"not comparable: {why}", comparable=False)
 
 
 def _list(names: list[str]) -> str:
@@ -191,7 +198,7 @@ def _why(other: Universe, world: World, step: Step) -> str:
         return f"`{step.event}` takes other arguments there"
     result = fire(other, world, step)
     if result.fault is not None:
-        return f"it fails there: {result.fault.message} ({result.fault.kind})"
+        return f"it fails there: {fault_message(other, result.fault)} ({result.fault.kind})"
     if not any(isinstance(h, Followed) for h in result.cascade):
         return "it is ignored there"
     return "the environment does not send it there"

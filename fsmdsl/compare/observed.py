@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from fsmdsl import model as m
 from fsmdsl.compare.said import Names
+from fsmdsl.describe import shown
 from fsmdsl.step import CrashStep, Message, Step, TimerStep, Universe, World
-from fsmdsl.step.describe import shown
 
 Version = Literal["old", "new"]
 

@@ -96,7 +96,7 @@ def about(b: Behaviour) -> str:
 def _behaviour(b: Behaviour, old: str, new: str, paint: Paint) -> Iterator[str]:
     role = {"same": "good", "different": "error", "unknown": "warning"}[b.outcome]
     word = {"same": "behaves the same", "different": "behaves differently", "unknown": "behaves the same"}[b.outcome]
-    if b.basis.startswith("not comparable"):
+    if not b.comparable:
         yield f"{about(b)}: {paint(b.basis, role)}"
         return
     yield f"{about(b)} {paint(word, role)} ({b.basis})"

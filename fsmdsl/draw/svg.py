@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -63,6 +64,12 @@ Picture = Literal["svg", "png", "pdf"]
 
 PATIENCE = 60.0
 """Seconds that a drawing may take."""
+
+
+def is_drawing(content: bytes) -> bool:
+    """Is a file a diagram (SVG) that fsmdsl has made, of whatever version?"""
+    return re.match(rb'<svg [^<>]*\bclass="fsm-diagram"', content) is not None
+
 
 _LIBRARY = """
 import sys, pygraphviz

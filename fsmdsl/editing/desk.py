@@ -9,9 +9,13 @@ from pathlib import Path
 from fsmdsl import model as m
 from fsmdsl.editing.analysis import Analysis, analyse
 from fsmdsl.editing.document import Document, read_document
+from fsmdsl.files.read import UnreadableError, read_text
 from fsmdsl.resolve import Memory
 from fsmdsl.source import Source
 from fsmdsl.workspace import STUDIES, home_of
+
+MEMORIES = 64
+"""So many sets of files that belonged together are remembered, and more where there are more files."""
 
 
 class Desk:
@@ -49,6 +53,8 @@ class Desk:
         """Go back to what is on disk."""
         before = self._laid.pop(path, None)
         self._read.pop(path, None)
+        if not os.path.exists(path):
+            self._memories = {key: x for key, x in self._memories.items() if path not in key}
         if before is not None:
             self._homes.clear()
 
@@ -93,7 +99,10 @@ class Desk:
         if last is not None and _same(last.documents, documents):
             return last
         found = analyse(documents, memory, self._earlier(last, documents))
+        self._memories.pop(key, None)
         self._memories[key] = memory, found
+        while len(self._memories) > max(MEMORIES, 2 * len(self._known | self._laid.keys())):
+            del self._memories[next(iter(self._memories))]
         return found
 
     def documents(self, path: str) -> Mapping[str, Document]:
@@ -157,6 +166,6 @@ def _specs(folder: Path) -> Iterator[Path]:
 
 def _from_disk(path: str) -> Document | None:
     try:
-        return read_document(Source(path, Path(path).read_bytes().decode("utf-8")))
-    except (OSError, ValueError):
+        return read_document(Source(path, read_text(Path(path))))
+    except UnreadableError:
         return None

@@ -6,14 +6,13 @@ import re
 
 from fsmdsl.editing.document import Document
 from fsmdsl.editing.rename import Edit
-from fsmdsl.source import Span
+from fsmdsl.source import Span, line_around, next_line
 
 
 def withdrawn(document: Document, span: Span) -> Edit | None:
     """The change that takes out a declaration, or one of several in a list; None where that would not be all of it."""
     text = document.source.text
-    start, end = text.rfind("\n", 0, span.start) + 1, text.find("\n", span.end)
-    end = len(text) if end < 0 else end + 1
+    start, end = line_around(text, span.start)[0], next_line(text, span.end)
     before, behind = text[start : span.start], text[span.end : end]
     opens = re.fullmatch(r"\s*(event|action|opaque|import|async\s+action)?\s*", before)
     if opens is not None and (not behind.strip() or behind.strip().startswith(("//", "from", "->"))):
@@ -30,7 +29,7 @@ def withdrawn(document: Document, span: Span) -> Edit | None:
 def _with_comments(text: str, start: int) -> int:
     """The beginning of the doc comments on the lines before a line."""
     while start > 0:
-        line = text.rfind("\n", 0, start - 1) + 1
+        line = line_around(text, start - 1)[0]
         if not text[line:start].strip().startswith("///"):
             break
         start = line

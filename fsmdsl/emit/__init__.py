@@ -12,9 +12,9 @@ from fsmdsl.emit.naming import folder
 from fsmdsl.emit.packages import face, machinery, needs_machinery, package, support
 from fsmdsl.emit.tabular import tabular
 from fsmdsl.emit.templates import rendered
-from fsmdsl.emit.text import MARK, mark
+from fsmdsl.emit.text import MARK, mark, marked
 
-__all__ = ["MARK", "folder", "python", "transitions"]
+__all__ = ["MARK", "folder", "marked", "python", "transitions"]
 
 
 def python(model: m.Model, module_name: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from fsmdsl import model as m
+from fsmdsl.describe import describe
 from fsmdsl.emit.clockwork import timer_name
 from fsmdsl.emit.standing import Standing
 from fsmdsl.emit.templates import rendered
@@ -32,7 +33,6 @@ from fsmdsl.step import (
     TimerStep,
     Universe,
     World,
-    describe,
     holds,
 )
 

@@ -21,6 +21,11 @@ def mark(module: str | None) -> str:
     return f"# {MARK} from the spec {module}: changes belong there." if module else f"# {MARK} from specs."
 
 
+def marked(content: bytes) -> bool:
+    """Does a file begin with `mark`? Then it is generated, whatever else has become of it."""
+    return re.match(rb"# %b( from [^\r\n]*)?\.\r?\n" % MARK.encode(), content) is not None
+
+
 def literal(text: str) -> str:
     """A string literal for any text, on one line."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')

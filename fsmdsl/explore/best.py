@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from fsmdsl.explore.cascade import receiver_of
-from fsmdsl.explore.searched import fault_key
+from fsmdsl.explore.searched import FaultKey, fault_key
 from fsmdsl.explore.trace import Trace, run
 from fsmdsl.step import (
     ChannelStep,
@@ -65,8 +65,7 @@ class Goal:
     """What a run must end in: a world, given the steps enabled there, or a step that fails in a certain way."""
 
     world: Callable[[World, Sequence[Step]], bool] | None = None
-    fault: tuple[str, ...] | None = None
-    """See `fault_key`."""
+    fault: FaultKey | None = None
 
 
 # Costs ---------------------------------------------------------------------------------------------------------------
@@ -233,5 +232,5 @@ class _Search:
         return tuple(n for n, goal in enumerate(self.goals) if goal.world is not None and goal.world(world, steps))
 
     def _failing(self, fault: Fault) -> tuple[int, ...]:
-        key = fault_key(self.universe, fault)
+        key = fault_key(fault)
         return tuple(n for n, goal in enumerate(self.goals) if goal.fault == key)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
-from fsmdsl.step.describe import describe, shown_arguments
+from fsmdsl.describe import describe, done, shown_arguments
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.world import (
     Assigned,
@@ -104,7 +104,7 @@ class _Grower:
 
     def _told(self, happening: Posted | Requested) -> str:
         """What the actor does, without its name: it stands under what the actor is doing."""
-        return describe(self.roster, happening).partition(" ")[2]
+        return done(self.roster, happening)
 
     def _handled(self, instance: int) -> Node:
         """Where the handling of what an instance has got stands; what nothing was sent for stands for itself."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fsmdsl import model as m
+from fsmdsl.explore.explain import lines
 from fsmdsl.explore.liveness import Answer, answers, counterexample, why
 from fsmdsl.explore.recovery import check as recovers
 from fsmdsl.explore.refused import fault_told
 from fsmdsl.explore.searched import Finding, Question, Searched
 from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.vacuity import premises, untested, untested_on_runs
-from fsmdsl.explore.verdict import Coverage, Outcome, Untested, Verdict, outermost
+from fsmdsl.explore.verdict import Coverage, Outcome, QuestionKey, Untested, Verdict, outermost
 from fsmdsl.step import Universe
 from fsmdsl.step.world import Fault
 
@@ -44,12 +45,11 @@ def _questions(search: Searched) -> Iterator[Verdict]:
         parts = never.get(q.key, ()) if found is None else ()
         told = _lines(parts) if found is None else found.explanation
         rests = basis(search) if trace is None else _shown(trace)
-        machine = None if q.instance is None else q.key[0]
         outcome = _outcome(search, q, found)
-        yield Verdict(q.kind, q.name, outcome, rests, q.asked.span, told, trace, parts, machine)
+        yield Verdict(q.kind, q.name, outcome, rests, q.asked.span, told, trace, parts, q.key.machine or None)
 
 
-def _untested(search: Searched) -> dict[tuple[str, str], tuple[Untested, ...]]:
+def _untested(search: Searched) -> dict[QuestionKey, tuple[Untested, ...]]:
     """What passed without being tested; only who has seen everything can say."""
     return untested(premises(search.universe), search.settled.keys()) if search.stopped is None else {}
 
@@ -125,10 +125,12 @@ def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
         if a.outcome == "violated":
             claim, lasso = a.breaches[0].claim, a.breaches[0].lasso
             trace = counterexample(search.plan, graph, a.question, lasso, search.shows)
-            told = (*why(search.plan, a.question, claim, trace), *_unanswered(a))
-            yield p.name, Verdict("property", p.name, "violated", _run(trace), p.span, told, trace)
+            found = why(search.plan, a.question, claim, trace)
+            told = (*lines(search.universe, found), *_unanswered(a))
+            deciding = tuple(dict.fromkeys(x for reason in found for x in reason.values))
+            yield p.name, Verdict("property", p.name, "violated", _run(trace), p.span, told, trace, deciding=deciding)
         else:
-            parts = untested_on_runs(a, never.get(("property", p.name), ())) if a.outcome == "holds" else ()
+            parts = untested_on_runs(a, never.get(QuestionKey("property", p.name), ())) if a.outcome == "holds" else ()
             rests = a.reason if a.outcome == "not checked" else basis(search)
             told = (*_lines(parts), *_unanswered(a))
             yield p.name, Verdict("property", p.name, a.outcome, rests, p.span, told, None, parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fsmdsl.explore.recovery.explored import Edge
 from fsmdsl.explore.searched import Finding, Searched
@@ -19,11 +19,11 @@ class Refired:
     world_of: Callable[[int], World]
     number_of: Callable[[World], int | None]
     first: int = 0
-    universe: Universe = field(init=False)
-    """Its own, for guards that are looked at here are no coverage."""
 
-    def __post_init__(self) -> None:
-        self.universe = Universe(self.search.universe.model, self.search.universe.system)
+    @property
+    def universe(self) -> Universe:
+        """What the steps are fired in."""
+        return self.search.universe
 
     @property
     def stopped(self) -> str | None:

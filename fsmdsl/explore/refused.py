@@ -5,20 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fsmdsl import model as m
-from fsmdsl.explore.explain import explain, free
+from fsmdsl.describe import fault_message
+from fsmdsl.explore.explain import Binding, Reason, free, line, reasons
 from fsmdsl.step import Fault, Value
 from fsmdsl.step.cascade import bound
-from fsmdsl.step.describe import shown
 from fsmdsl.step.evaluate import Frame
 from fsmdsl.step.roster import Roster
 
 
 def fault_told(roster: Roster, fault: Fault) -> tuple[str, ...]:
     """The message, then a line for each part of a guard that made it false."""
-    return (fault.message, *_guards(roster, fault))
+    return (fault_message(roster, fault), *dict.fromkeys(_lines(roster, fault)))
 
 
-def _guards(roster: Roster, fault: Fault) -> Iterator[str]:
+def _lines(roster: Roster, fault: Fault) -> Iterator[str]:
+    for t, found in refusals(roster, fault):
+        said = f"the guard of `{t.name}` does not hold"
+        begins = found.bindings and isinstance(found.bindings[0], Binding)
+        yield f"{said}{'' if begins else ':'} {line(roster, found)}"
+
+
+def refusals(roster: Roster, fault: Fault) -> Iterator[tuple[m.Transition, Reason]]:
+    """Each part of a guard that made it false, where guards kept an event from being handled."""
     refused, instance = fault.refused, fault.instance
     if refused is None or instance is None:
         return
@@ -28,15 +36,13 @@ def _guards(roster: Roster, fault: Fault) -> Iterator[str]:
         if t.guard is not None:
             given = bound(t, refused.arguments)
             frame = Frame(roster, refused.world, instance, given)
-            lines = explain(frame, t.guard, tuple(_told(roster, machine, t, given)))
-            said = f"the guard of `{t.name}` does not hold"
-            yield from (f"{said} {line}" if line.startswith("for ") else f"{said}: {line}" for line in lines)
+            yield from ((t, x) for x in reasons(frame, t.guard, tuple(_read(machine, t, given))))
 
 
-def _told(roster: Roster, machine: m.Machine, t: m.Transition, given: Mapping[str, Value]) -> Iterator[str]:
+def _read(machine: m.Machine, t: m.Transition, given: Mapping[str, Value]) -> Iterator[Binding]:
     """The arguments that the guard reads: `n = 1`."""
     if isinstance(t.trigger, m.OnEvent) and t.guard is not None:
         used = free(t.guard)
         for name, p in zip(given, machine.event_named[t.trigger.event].parameters, strict=False):
             if name in used:
-                yield f"{name} = {shown(roster, p.type, given[name])}"
+                yield Binding(name, given[name], p.type)

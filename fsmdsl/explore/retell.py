@@ -53,7 +53,7 @@ def _goal(universe: Universe, v: Verdict) -> Goal | None:
             return Goal(lambda world, _: broken(universe, v, world) is not None)
         case _:
             fault = v.trace.fault or _unoffered(universe, v.trace.end)
-            return None if fault is None else Goal(fault=fault_key(universe, fault))
+            return None if fault is None else Goal(fault=fault_key(fault))
 
 
 def _unoffered(universe: Universe, world: World) -> Fault | None:
@@ -79,9 +79,10 @@ def broken(universe: Universe, v: Verdict, world: World) -> tuple[Frame, m.Invar
 
 def _asked(universe: Universe, v: Verdict) -> list[tuple[int | None, m.Invariant]]:
     """The invariant that a verdict is about, with each instance that it is asked of."""
-    own = [(None, x, x.name) for x in universe.system.invariants]
-    listed = [(n, x, f"{k.name}: {x.name}") for n, k in enumerate(universe.machines) for x in k.invariants]
-    return [(n, x) for n, x, name in [*own, *listed] if name == v.name and x.span == v.span]
+    if v.machine is None:
+        return [(None, x) for x in universe.system.invariants if x.span == v.span]
+    owners = ((n, k) for n, k in enumerate(universe.machines) if k.qualified == v.machine)
+    return [(n, x) for n, k in owners for x in k.invariants if x.span == v.span]
 
 
 # Verdicts ------------------------------------------------------------------------------------------------------------

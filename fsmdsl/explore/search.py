@@ -13,10 +13,22 @@ from time import perf_counter
 from fsmdsl.explore.liveness import Graph, Plan, Recorder
 from fsmdsl.explore.packed.memory import available
 from fsmdsl.explore.refired import Refired
-from fsmdsl.explore.searched import Finding, Question, explained, fault_key, questions
+from fsmdsl.explore.searched import FaultKey, Finding, Question, explained, fault_key, questions
 from fsmdsl.explore.trace import Entry, Trace
-from fsmdsl.explore.verdict import Limits, Progress
-from fsmdsl.step import Fault, FaultError, Step, TooManyValuesError, Universe, World, enabled, fire, initial, stuck
+from fsmdsl.explore.verdict import Limits, Progress, QuestionKey
+from fsmdsl.step import (
+    Fault,
+    FaultError,
+    GuardsSeen,
+    Step,
+    TooManyValuesError,
+    Universe,
+    World,
+    enabled,
+    fire,
+    initial,
+    stuck,
+)
 from fsmdsl.step.evaluate import Frame, truth
 from fsmdsl.step.world import Followed, Result
 
@@ -52,11 +64,12 @@ class Search:
         self._begins = [0]
         self.stopped: str | None = None
         self.followed: set[tuple[str, int]] = set()
+        self.guards_seen: GuardsSeen = set()
         self.questions = questions(universe)
         self.open = self.questions
         """Questions that no world has settled yet."""
-        self.settled: dict[tuple[str, str], Finding] = {}
-        self.faults: dict[tuple[str, ...], Finding] = {}
+        self.settled: dict[QuestionKey, Finding] = {}
+        self.faults: dict[FaultKey, Finding] = {}
         self.deadlock: Finding | None = None
 
     # Going through
@@ -97,7 +110,7 @@ class Search:
     def _expand(self, at: int) -> None:
         world, instances = self.worlds[at], self.universe.system.instances
         try:
-            steps = enabled(self.universe, world)
+            steps = enabled(self.universe, world, self.guards_seen)
         except FaultError as error:
             self._fault(at, None, error.fault)
             self._expanded()
@@ -105,7 +118,7 @@ class Search:
         if self.deadlock is None and stuck(self.universe, world, steps):
             self.deadlock = Finding(at)
         for step in steps:
-            result = fire(self.universe, world, step)
+            result = fire(self.universe, world, step, self.guards_seen)
             self.transitions += 1
             followed = (h for h in result.cascade if type(h) is Followed)
             self.followed.update((instances[h.instance].machine, h.transition) for h in followed)
@@ -165,17 +178,12 @@ class Search:
         return Finding(at, explanation=explained(frame, q) if q.kind == "invariant" else ())
 
     def _fault(self, at: int, step: Step | None, fault: Fault) -> None:
-        self.faults.setdefault(fault_key(self.universe, fault), Finding(at, step, fault))
+        self.faults.setdefault(fault_key(fault), Finding(at, step, fault))
 
     @property
     def states(self) -> int:
         """How many worlds were found."""
         return len(self.worlds)
-
-    @property
-    def guards_seen(self) -> set[tuple[str, int, bool]]:
-        """Which guards were found true, and which false."""
-        return self.universe.guards_seen
 
     @property
     def depth(self) -> int:

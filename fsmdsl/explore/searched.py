@@ -11,9 +11,11 @@ from fsmdsl.explore.liveness import Graph, Plan
 from fsmdsl.explore.recovery.explored import Explored
 from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.vacuity import premises
-from fsmdsl.step import Fault, Step, Universe, World
+from fsmdsl.explore.verdict import QuestionKey
+from fsmdsl.source import Span
+from fsmdsl.step import Fault, GuardsSeen, Step, Universe, World
 from fsmdsl.step.evaluate import Frame
-from fsmdsl.step.roster import Roster
+from fsmdsl.step.world import Cause, FaultKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +24,7 @@ class Question:
 
     kind: Literal["invariant", "reachable", "premise"]
     name: str
-    key: tuple[str, str]
-    """The same for all instances of a machine: which of them breaks an invariant makes no difference."""
+    key: QuestionKey
     instance: int | None
     asked: m.Invariant | m.Reachable
 
@@ -54,12 +55,13 @@ class Searched(Protocol):
     undecided: str | None
     """Why properties of runs cannot be decided here, if they cannot."""
     transitions: int
-    settled: dict[tuple[str, str], Finding]
+    settled: dict[QuestionKey, Finding]
     """By the key of a question: an invariant that is broken, a `reachable` or premise that is true."""
-    faults: dict[tuple[str, ...], Finding]
+    faults: dict[FaultKey, Finding]
     deadlock: Finding | None
     followed: set[tuple[str, int]]
     """Transitions, by machine and index."""
+    guards_seen: GuardsSeen
 
     @property
     def states(self) -> int:
@@ -74,11 +76,6 @@ class Searched(Protocol):
     @property
     def levels(self) -> list[int]:
         """How many states were found at each depth."""
-        ...
-
-    @property
-    def guards_seen(self) -> set[tuple[str, int, bool]]:
-        """Which guards were found true, and which false: machine, index of the transition, value."""
         ...
 
     def world(self, number: int) -> World:
@@ -105,11 +102,12 @@ class Searched(Protocol):
 def questions(universe: Universe) -> list[Question]:
     """What is asked of every world."""
     system = universe.system
-    found = [Question("invariant", x.name, ("invariant", x.name), None, x) for x in system.invariants]
+    found = [Question("invariant", x.name, QuestionKey("invariant", x.name), None, x) for x in system.invariants]
     for n, machine in enumerate(universe.machines):
         for x in machine.invariants:
-            found.append(Question("invariant", f"{machine.name}: {x.name}", (machine.qualified, x.name), n, x))
-    found += [Question("reachable", x.name, ("reachable", x.name), None, x) for x in system.reachables]
+            key = QuestionKey("invariant", x.name, machine.qualified)
+            found.append(Question("invariant", f"{machine.name}: {x.name}", key, n, x))
+    found += [Question("reachable", x.name, QuestionKey("reachable", x.name), None, x) for x in system.reachables]
     return found + [Question("premise", p.told, p.key, p.instance, p.asked) for p in premises(universe)]
 
 
@@ -119,10 +117,16 @@ def explained(frame: Frame, q: Question) -> tuple[str, ...]:
     return tuple(whose + line for line in explain(frame, q.asked.condition))
 
 
-def fault_key(roster: Roster, fault: Fault) -> tuple[str, ...]:
-    """The kind and place of a fault, and for an event that is not handled the state; which instance it was makes no
-    difference."""
-    text = fault.message if fault.kind == "unhandled" else ""
-    if fault.instance is not None:
-        text = text.replace(f" reaches {roster.name(fault.instance)} in `", " reaches * in `")
-    return fault.kind, str(fault.span), text
+@dataclass(frozen=True, slots=True)
+class FaultKey:
+    """The kind and place of a fault, and for an event that is not handled what and in which state; which instance it
+    was makes no difference."""
+
+    kind: FaultKind
+    span: Span
+    cause: Cause | None = None
+
+
+def fault_key(fault: Fault) -> FaultKey:
+    """What two faults have in common that are found once."""
+    return FaultKey(fault.kind, fault.span, fault.cause if fault.kind == "unhandled" else None)

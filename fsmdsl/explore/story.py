@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from fsmdsl.describe import fault_message
 from fsmdsl.explore.cascade import Node, caused
 from fsmdsl.explore.trace import Entry, Trace, changed_channels, changed_fields, for_ever
 from fsmdsl.step.roster import Roster
@@ -49,7 +50,7 @@ def _step(roster: Roster, entry: Entry, before: World) -> Iterator[Row]:
         _last(root).then = "fails"
     yield from _rows(root, 0)
     if entry.fault is not None:
-        yield f"  fails: {entry.fault.message} ({entry.fault.kind})", ""
+        yield f"  fails: {fault_message(roster, entry.fault)} ({entry.fault.kind})", ""
         return
     yield from ((f"  {line}", "") for line in _joined(_changes(roster, before, entry.world)))
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from threading import RLock
 from time import monotonic
 
+from fsmdsl.files import reason
+from fsmdsl.files import write as disk
+from fsmdsl.files.read import UnreadableError, decoded, read_bytes
 from fsmdsl.workspace import STUDIES
 
 LOOK_AGAIN = 2.0
@@ -47,7 +48,8 @@ class Documents:
 
     def __init__(self, paths: Sequence[str]) -> None:
         self.paths = [Path(p) for p in paths]
-        self._listed: tuple[str, ...] = ()
+        self._listed: dict[str, Path | None] = {}
+        """By name, the folder out of which no link may lead; None for a file that the person named."""
         self._looked = -LOOK_AGAIN
         self._lock = RLock()
 
@@ -55,21 +57,24 @@ class Documents:
         """All `.fsm` files, in the order in which `fsm check` reads them; `anew`: as it is at this moment."""
         with self._lock:
             if anew or monotonic() - self._looked > LOOK_AGAIN:
-                found = (str(f) for p in self.paths for f in (_inside(p) if p.is_dir() else [p]))
-                self._listed, self._looked = tuple(dict.fromkeys(found)), monotonic()
-            return self._listed
+                found: dict[str, Path | None] = {}
+                for p in self.paths:
+                    for name, within in ((str(f), p) for f in _inside(p)) if p.is_dir() else [(str(p), None)]:
+                        found.setdefault(name, within)
+                self._listed, self._looked = found, monotonic()
+            return tuple(self._listed)
 
     def read(self, name: str) -> Document:
         """A file as it is now. Raises `RefusedError`."""
         self._known(name)
-        return _read(name)
+        return self._read(name)
 
     def every(self, *, anew: bool = False) -> list[Document]:
         """All files that can be read."""
         found = []
         for name in self.names(anew=anew):
             try:
-                found.append(_read(name))
+                found.append(self._read(name))
             except RefusedError:
                 continue
         return found
@@ -77,18 +82,18 @@ class Documents:
     def write(self, name: str, text: str, base: str) -> Document:
         """Replace a file whose version is `base`. Raises `ConflictError` where it is another by now."""
         self._known(name)
-        data = text.encode("utf-8")
+        data = _encoded(name, text)
         with self._lock:
             try:
-                now: Document | None = _read(name)
+                now: Document | None = self._read(name)
             except RefusedError:
                 now = None
             if now is None or now.version != base:
                 raise ConflictError(now)
             try:
-                _replace(Path(name).resolve(), data)
+                disk.write(Path(name), data, follow=True)
             except OSError as error:
-                raise RefusedError(f"cannot write `{name}`: {(error.strerror or 'unknown error').lower()}") from error
+                raise RefusedError(f"cannot write `{name}`: {reason(error)}") from error
         return Document(name, text, _version(data))
 
     def create(self, folder: Path, stem: str, text: str) -> Document:
@@ -97,18 +102,23 @@ class Documents:
         if str(path) not in {str(Path(n).parent / path.name) for n in self.names()}:
             raise RefusedError(f"`{path}` is not beside the specs")
         try:
-            with path.open("x", encoding="utf-8", newline="") as file:
-                file.write(text)
+            disk.create(path, text)
         except FileExistsError as error:
             raise RefusedError(f"`{path}` is there already; choose another name") from error
         except (OSError, ValueError) as error:
-            reason = (getattr(error, "strerror", None) or "not a file name").lower()
-            raise RefusedError(f"cannot write `{path}`: {reason}") from error
+            raise RefusedError(f"cannot write `{path}`: {reason(error)}") from error
         with self._lock:
             if path not in self.paths and not any(p.is_dir() and path.is_relative_to(p) for p in self.paths):
                 self.paths.append(path)
             self.names(anew=True)
         return Document(str(path), text, _version(text.encode("utf-8")))
+
+    def _read(self, name: str) -> Document:
+        try:
+            data = read_bytes(Path(name), self._listed.get(name))
+            return Document(name, decoded(data), _version(data))
+        except UnreadableError as error:
+            raise RefusedError(f"`{name}`: {error}") from error
 
     def _known(self, name: str) -> None:
         if name not in self.names() and name not in self.names(anew=True):
@@ -120,30 +130,12 @@ def _inside(folder: Path) -> list[Path]:
     return [p for p in found if not any(x.startswith(".") or x == STUDIES for x in p.relative_to(folder).parts)]
 
 
-def _read(name: str) -> Document:
+def _encoded(name: str, text: str) -> bytes:
     try:
-        data = Path(name).read_bytes()
-        return Document(name, data.decode("utf-8"), _version(data))
-    except UnicodeDecodeError as error:
-        raise RefusedError(f"`{name}` is not UTF-8 text: byte {error.start} cannot be read") from error
-    except OSError as error:
-        raise RefusedError(f"cannot read `{name}`: {(error.strerror or 'unknown error').lower()}") from error
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise RefusedError(f"cannot write `{name}`: character {error.start} is half of one") from error
 
 
 def _version(data: bytes) -> str:
     return sha256(data).hexdigest()[:32]
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Whole or not at all, also if the power fails."""
-    mode = path.stat().st_mode & 0o7777
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-            os.chmod(file.name, mode)
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise

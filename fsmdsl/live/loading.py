@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic, Severity
+from fsmdsl.files.read import UnreadableError, read_text, root_of
 from fsmdsl.live.documents import Documents
 from fsmdsl.parse import Parsed, parse
 from fsmdsl.resolve import resolve
@@ -38,8 +39,8 @@ def texts_of(documents: Documents, typed: Mapping[str, str]) -> Texts:
 
 def _text(path: Path) -> str | None:
     try:
-        return path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError):
+        return read_text(path, root_of(path))
+    except UnreadableError:
         return None
 
 

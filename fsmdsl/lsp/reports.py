@@ -38,7 +38,7 @@ def of_diagnostic(state: State, d: Diagnostic) -> t.Diagnostic:
     ]
     return t.Diagnostic(
         state.lines(path).first_line(d.span.start, d.span.end) if d.rule.code not in GREYED else _whole(state, d),
-        told(d.message, d.notes, d.advice),
+        told(d.message, d.remarks, d.advice),
         SEVERITIES[d.severity],
         d.rule.code,
         source="fsm",
@@ -60,7 +60,7 @@ def of_mark(state: State, mark: Mark) -> t.Diagnostic:
     """A finding of an exploration."""
     return t.Diagnostic(
         state.lines(mark.path).first_line(mark.start, mark.end),
-        told(mark.message, mark.notes, None),
+        told(mark.message, mark.remarks, None),
         SEVERITIES[mark.severity],
         mark.code,
         source="fsm verify",

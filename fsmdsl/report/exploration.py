@@ -57,8 +57,9 @@ def _run(v: Verdict, every: bool) -> Iterator[str]:
     """A counterexample in full, and at its end what is wrong; a witness with a line for each step."""
     if v.trace is not None and v.outcome == "violated":
         yield from story(v.trace)
-    said = None if v.trace is None or v.trace.fault is None else v.trace.fault.message
-    yield from (line for line in v.explanation if line != said)
+        yield from v.reasons
+    else:
+        yield from v.explanation
     if v.trace is not None and v.outcome != "violated" and every:
         yield from trace_lines(v.trace)
 

@@ -11,7 +11,7 @@ from fsmdsl.report.anchors import anchor
 from fsmdsl.report.assets import fingerprint, script, style
 from fsmdsl.report.views import Report
 
-__all__ = ["anchor", "page", "prose", "script_data", "summary"]
+__all__ = ["anchor", "is_page", "page", "prose", "script_data", "summary"]
 
 STYLES = ("theme.css", "report.css", "stepper.css")
 SCRIPTS = ("panzoom.js", "space.js", "stepper.js", "report.js")
@@ -33,6 +33,12 @@ def page(report: Report) -> str:
     )
     assert isinstance(text, str)
     return text
+
+
+def is_page(content: bytes) -> bool:
+    """Is a file a page that `page` has made, of whatever version?"""
+    head = b'<a class="skip" href="#overview">To the overview</a>\n<nav aria-label="Contents">'
+    return content.lstrip().startswith(b"<!doctype html>") and head in content
 
 
 def summary(report: Report) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fsmdsl import model as m
+from fsmdsl.describe import shown_arguments
 from fsmdsl.diagnostics import did_you_mean
 from fsmdsl.explore.explain import explain
 from fsmdsl.explore.refused import fault_told
@@ -14,7 +15,6 @@ from fsmdsl.simulation.choices import offered
 from fsmdsl.simulation.sendings import Sending, TooManyError, sendings
 from fsmdsl.step import Fault, FaultError, Universe, Value, World
 from fsmdsl.step.cascade import Draft, bound, guard_holds
-from fsmdsl.step.describe import shown_arguments
 from fsmdsl.step.evaluate import Frame
 from fsmdsl.step.offers import awaited, standing_still
 

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Severity, did_you_mean
 from fsmdsl.report.frames import frames
-from fsmdsl.step import Universe, closed
+from fsmdsl.simulation.closed import closed
+from fsmdsl.step import Universe
 from fsmdsl.testing.outward import Instance
 from fsmdsl.workspace import load
 

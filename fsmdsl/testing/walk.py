@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from fsmdsl import model as m
+from fsmdsl.describe import describe, fault_message
 from fsmdsl.step import (
     ChannelStep,
     CrashStep,
@@ -23,7 +24,6 @@ from fsmdsl.step import (
     TooManyValuesError,
     Universe,
     Value,
-    describe,
     enabled,
     fire,
 )
@@ -48,7 +48,7 @@ class Told:
 def walk(twin: type[Twin], universe: Universe) -> None:
     """Many walks. Raises `AssertionError` with a short one that differs."""
     if universe.fault is not None:
-        raise ValueError(f"the system cannot begin: {universe.fault.message}")
+        raise ValueError(f"the system cannot begin: {fault_message(universe, universe.fault)}")
 
     class Walk(_Walk):
         """What Hypothesis makes anew for each walk."""

@@ -83,7 +83,7 @@ class Settings:
 
     kube_api_server: str = ""
     kube_config: str = ""
-    web_server: str = ":9096"
+    web_server: str = "127.0.0.1:9096"
     force_bind_threshold: int = 3
     waiting_block_milliseconds: int = 0
 

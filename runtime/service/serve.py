@@ -9,16 +9,19 @@ import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import uvicorn
 
 from runtime.cells import Cluster
 from runtime.config import Configuration, read_configuration
 from runtime.config.model import Settings
+from runtime.connections import Bounded, bearable
 from runtime.errors import UserError
 from runtime.journal import Journal, JournalError
+from runtime.service import logs
 from runtime.service.follower import Options as Following
+from runtime.service.guard import Names
 from runtime.service.objects import NodeObject
 from runtime.service.reload import Reload
 from runtime.service.service import Service
@@ -44,6 +47,8 @@ class Options:
     """How to reach it; none for the file that the configuration names, or the cluster that this runs in."""
     address: str
     """Host and port; empty where the configuration says it."""
+    hosts: tuple[str, ...]
+    """Other names under which it may be asked."""
     largest: int
     """Bytes of a request."""
     connections: int
@@ -66,7 +71,11 @@ class Options:
 
 def serve(options: Options) -> int:
     """Until it is told to stop (SIGTERM, SIGINT); answers the status of the process. Raises `UserError`."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    ending = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ending.set())
+    logging.basicConfig(level=logging.INFO, handlers=[logs.handler()])
+    logging.getLogger("uvicorn.error").addFilter(bearable)
     for library in ("httpx", "httpx2", "httpcore"):
         logging.getLogger(library).setLevel(logging.WARNING)
     if options.terminate and not options.lives:
@@ -77,18 +86,23 @@ def serve(options: Options) -> int:
     listener = _listen(options.address or configuration.settings.web_server)
     source = _source(options, configuration)
     following = Following(options.lives, options.termination_delay, options.terminate)
+    kubernetes = _is_kubernetes(options, configuration.settings)
     service = Service(
         configuration,
         lambda: Journal(options.journal),
         source,
         options.lease,
         following=following,
-        evict=_is_kubernetes(options, configuration.settings) if options.evict is None else options.evict,
+        evict=kubernetes if options.evict is None else options.evict,
     )
-    web = Web(service, options.largest)
+    host, port = listener.getsockname()[:2]
+    web = Web(service, options.largest, Names(host, options.hosts))
     server = uvicorn.Server(
         uvicorn.Config(
             web.app(),
+            http=Bounded,
+            ws="none",
+            log_config=None,
             log_level="warning",
             access_log=False,
             lifespan="on",
@@ -99,6 +113,7 @@ def serve(options: Options) -> int:
     )
 
     def end() -> None:
+        ending.set()
         server.should_exit = True
 
     # Pages that look on would keep it waiting.
@@ -107,21 +122,25 @@ def serve(options: Options) -> int:
     service.on_failure = end
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: end())
-    host, port = listener.getsockname()[:2]
+    server.should_exit = ending.is_set()
     print(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
     service.start()
-    watched = _is_kubernetes(options, configuration.settings) if options.reload is None else options.reload
     reload = Reload(options.config, end)
-    if watched:
+    if kubernetes if options.reload is None else options.reload:
         Thread(target=reload.run, name="reload", daemon=True).start()
     server.run(sockets=[listener])
     reload.stop()
-    match service.failure:
+    return _outcome(service.failure)
+
+
+def _outcome(failure: Exception | None) -> int:
+    """The status of the process; raises what whoever runs it can put right."""
+    match failure:
         case None:
             return 0
-        case UserError() | JournalError() as failure:
+        case UserError() | JournalError():
             raise failure
-        case failure:
+        case _:
             print(f"error: the scheduler cannot go on: {failure!r}; it recovers when started again", file=sys.stderr)
             return 1
 

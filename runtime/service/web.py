@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -22,6 +23,7 @@ from runtime.answers import GangStatus
 from runtime.errors import UserError
 from runtime.service import status
 from runtime.service.engine import NotServingError
+from runtime.service.guard import Guard, Names
 from runtime.service.look import Look
 from runtime.service.messages import bind_answer, describe, filter_answer, read_bind, read_filter, read_preempt
 from runtime.service.service import Service
@@ -50,8 +52,9 @@ class Json(Response):
 class Web:
     """The endpoints."""
 
-    def __init__(self, service: Service, largest: int) -> None:
+    def __init__(self, service: Service, largest: int, names: Names | None = None) -> None:
         self.service = service
+        self._names = names or Names("127.0.0.1")
         self._largest = largest
         self.look = Look(service)
 
@@ -84,7 +87,8 @@ class Web:
         routes = [Route(path, _told(handler, self.service, path), methods=ANY) for path, handler in paths.items()]
         routes += self.look.pages.routes("/view")
         handlers = {HTTPException: _refused, Exception: _failed}
-        return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan)
+        guard = [Middleware(Guard, names=self._names)]
+        return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan, middleware=guard)
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:

@@ -173,7 +173,8 @@ def test_when_the_past_is_forgotten_what_is_missing_in_the_list_is_gone(tmp_path
             api.compact()
         api.drop() if drops else None
         cluster.wait_until_known()
-        assert [x["metadata"]["name"] for x in cluster.get("affinitygroups/")["items"]] == ["new", "stays"]
+        items = cluster.client.get("/v2/inspect/gangs/").json()["items"]
+        assert [x["name"] for x in items] == ["new", "stays"]
         assert cluster.filter(gang("new", "A", 2)[0])["NodeNames"] == ["ab".replace(place, "")]
         assert api.requests.count("GET /api/v1/pods") >= 2
 

@@ -65,7 +65,7 @@ def fair_part(engine: Engine, g: Network, wanted: Wanted) -> tuple[int, Ints] | 
         if chosen >= 0 and (best < 0 or entry[chosen] < best):
             best = int(entry[chosen])
             member = engine.filled(n)
-            k.enclose(listed, size, component, chosen, member)
+            k.enclose(listed, size, component, chosen, member, n)
         size = k.cut(g.enabled, alive, listed, size, component, missing)
     return None if best < 0 else (best, member)
 
@@ -97,7 +97,7 @@ def fair_loop(engine: Engine, g: Network, wanted: Wanted, start: int, member: In
         turn += 1
         last = engine.kernels.approach(
             g.offsets, g.targets, g.marks, g.enabled, member, at, aim, lacking, avoided,
-            source, came, queue, seen, turn,
+            source, came, queue, seen, turn, g.nodes,
         )  # fmt: skip
         for arrow in _way(g, at, int(last), source, came):
             walk.append(arrow)

@@ -36,7 +36,7 @@ class Prepared:
     def enabled(self) -> Ints:
         """The obligations that some edge of each state fulfils."""
         found = self.engine.filled(self.states, wide=True)
-        self.engine.kernels.gather(self.offsets, self.marks, found)
+        self.engine.kernels.gather(self.offsets, self.marks, found, self.states)
         return found
 
     @cached_property
@@ -51,7 +51,7 @@ class Prepared:
         """Which of these atoms are true in each state: the first is bit 0."""
         found = self.engine.filled(self.states, wide=True)
         for place, atom in enumerate(atoms):
-            self.engine.kernels.spread(self.columns[atom // BITS], atom % BITS, place, found)
+            self.engine.kernels.spread(self.columns[atom // BITS], atom % BITS, place, found, self.states)
         return found
 
 

@@ -1,22 +1,30 @@
 """The kernels, as they stand or compiled, and the sequences that they work on.
 
-Numba and NumPy (the extra `fast`) are loaded when a graph is large enough to be worth it; without them, or for a small
+Machine code (the extra `fast`) is made when a graph is large enough to be worth it; without a compiler, or for a small
 graph, plain Python does the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ctypes
+from array import array
+from collections.abc import Callable, Iterable
 from functools import cache
-from importlib import import_module
-from types import FunctionType, SimpleNamespace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from fsmdsl.explore.liveness import kernels
 from fsmdsl.explore.liveness.graph import Ints
+from fsmdsl.explore.program.native import Job, compiled_here, listings, missing
 
 LARGE = 50_000
 """Edges of a graph from which on compiling is worth its time."""
+
+HUGE = 2_000_000
+"""Edges from which on it is worth the time to compile well, about a second where it was not done before."""
+
+OF_GRAPHS = Path(kernels.__file__)
 
 
 class Plain:
@@ -34,26 +42,28 @@ class Plain:
 
 
 class Compiled:
-    """Numba, on arrays of 32 and 64 bits."""
+    """Machine code, on arrays of 32 and 64 bits."""
 
-    def __init__(self, numpy: Any, compiled: Any) -> None:
-        self.numpy = numpy
-        self.kernels = compiled
+    def __init__(self, functions: dict[str, Callable[..., int]]) -> None:
+        self._functions = functions
+        self.kernels: Any = SimpleNamespace(**{name: _on_arrays(f) for name, f in functions.items()})
 
     def ints(self, values: Iterable[int], *, wide: bool = False) -> Ints:
         """See `Plain`. Arrays of the right kind are used as they are."""
-        listed = values if hasattr(values, "__len__") else list(values)
-        found: Ints = self.numpy.ascontiguousarray(listed, dtype=self._kind(wide))
-        return found
+        kind = "q" if wide else "i"
+        if isinstance(values, array | memoryview):
+            given = memoryview(values)
+            if given.format == kind:
+                return values
+            if given.format == "q":
+                made = self.filled(len(values))
+                self.kernels.narrow(values, made, len(values))
+                return made
+        return array(kind, values)
 
     def filled(self, count: int, value: int = 0, *, wide: bool = False) -> Ints:
         """See `Plain`."""
-        made = self.numpy.zeros if value == 0 else lambda n, dtype: self.numpy.full(n, value, dtype=dtype)
-        found: Ints = made(count, dtype=self._kind(wide))
-        return found
-
-    def _kind(self, wide: bool) -> Any:
-        return self.numpy.int64 if wide else self.numpy.int32
+        return array("q" if wide else "i", [value]) * count
 
 
 Engine = Plain | Compiled
@@ -61,19 +71,31 @@ Engine = Plain | Compiled
 
 def engine(edges: int) -> Engine:
     """What a graph with so many edges is worth."""
-    return (_compiled() if edges >= LARGE else None) or Plain()
+    return (_compiled(edges < HUGE) if edges >= LARGE else None) or Plain()
 
 
 @cache
-def _compiled() -> Compiled | None:
-    """Compiled kernels, if Numba is there. Each is compiled when it is first called, and kept on disk."""
-    try:
-        numpy, numba = import_module("numpy"), import_module("numba")
-    except ImportError:
+def _compiled(hurry: bool) -> Compiled | None:
+    """Compiled kernels, if there is a compiler. They are kept in the cache."""
+    if missing() is not None:
         return None
-    made = {
-        name: numba.njit(error_model="numpy", cache=True, nogil=True)(f)
-        for name, f in vars(kernels).items()
-        if isinstance(f, FunctionType)
-    }
-    return Compiled(numpy, SimpleNamespace(**made))
+    made = listings(OF_GRAPHS)
+    job = Job(made, {}, tuple(x.function.name for x in made))
+    try:
+        return Compiled(compiled_here(job, kept=True, hurry=hurry))
+    except (ImportError, OSError, RuntimeError):
+        return None
+
+
+def _on_arrays(function: Callable[..., int]) -> Callable[..., int]:
+    """A function that is given arrays and numbers, instead of addresses and numbers."""
+
+    def called(*given: Any) -> int:
+        return function(*(x if isinstance(x, int) else _address(x) for x in given))
+
+    return called
+
+
+def _address(x: array[int] | memoryview) -> int:
+    """Where the elements of an array are; 0 where there are none."""
+    return ctypes.addressof(ctypes.c_char.from_buffer(x)) if len(x) else 0

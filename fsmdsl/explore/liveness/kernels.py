@@ -1,20 +1,36 @@
 """The loops that visit every state or edge: on flat sequences of integers, made by the caller.
 
-Each function is whole in itself and uses nothing but indices, arithmetic and `while`, so that the same text runs as it
-stands on lists and, compiled, on arrays (see `engine`). A graph is `offsets`, `targets` and whatever its edges carry.
+Each function is whole in itself and uses nothing but indices, arithmetic and `while`, so that it runs as it stands on
+lists and, read as a program and compiled, on arrays (see `engine`). A graph is `offsets`, `targets` and whatever its
+edges carry.
 """
 
 from __future__ import annotations
 
-from fsmdsl.explore.liveness.graph import Ints
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fsmdsl.explore.program.source import Ints, Words
+
+# Arrays --------------------------------------------------------------------------------------------------------------
+
+
+def narrow(wide: Words, made: Ints, count: int) -> int:
+    """Numbers with 64 bits as numbers with 32, which is enough for them."""
+    at = 0
+    while at < count:
+        made[at] = wide[at]
+        at += 1
+    return 0
+
 
 # The state graph -----------------------------------------------------------------------------------------------------
 
 
-def gather(offsets: Ints, marks: Ints, enabled: Ints) -> None:
+def gather(offsets: Words, marks: Words, enabled: Words, states: int) -> int:
     """For each state, the marks of all its edges together."""
     state = 0
-    while state < len(enabled):
+    while state < states:
         found = 0
         edge = offsets[state]
         while edge < offsets[state + 1]:
@@ -22,9 +38,10 @@ def gather(offsets: Ints, marks: Ints, enabled: Ints) -> None:
             edge += 1
         enabled[state] = found
         state += 1
+    return 0
 
 
-def levels(offsets: Ints, targets: Ints, parents: Ints, order: Ints, starts: Ints) -> int:
+def levels(offsets: Words, targets: Ints, parents: Ints, order: Ints, starts: Ints) -> int:
     """Breadth first from state 0: the `order`, each state's parent (-1: none; -2 when handed in: not seen), where in
     the order each depth begins and the last one ends. Returns the number of depths."""
     parents[0] = -1
@@ -49,12 +66,13 @@ def levels(offsets: Ints, targets: Ints, parents: Ints, order: Ints, starts: Int
     return depth
 
 
-def spread(column: Ints, bit: int, place: int, letters: Ints) -> None:
+def spread(column: Words, bit: int, place: int, letters: Words, states: int) -> int:
     """Add one atom, a bit of a column, to the letters, as the bit `place`."""
     state = 0
-    while state < len(letters):
+    while state < states:
         letters[state] |= ((column[state] >> bit) & 1) << place
         state += 1
+    return 0
 
 
 # The product with an automaton ---------------------------------------------------------------------------------------
@@ -63,10 +81,10 @@ def spread(column: Ints, bit: int, place: int, letters: Ints) -> None:
 
 
 def search(
-    offsets: Ints, targets: Ints, letters: Ints, expanded: int,
+    offsets: Words, targets: Ints, letters: Words, expanded: int,
     order: Ints, starts: Ints, depths: int,
-    first: Ints, must: Ints, value: Ints, goal: Ints, size: int, start: int, truth: int,
-    number: Ints, nodes: Ints, parents: Ints, found: Ints,
+    first: Ints, must: Words, value: Words, goal: Ints, size: int, start: int, truth: int,
+    number: Ints, nodes: Words, parents: Ints, found: Ints,
 ) -> int:  # fmt: skip
     """All nodes that can be reached, breadth first: `nodes` in that order, the `number` of each (-1 when handed in),
     its parent (a node's number; -1 for the first; -2 - s: state s while the automaton waited). Returns how many.
@@ -118,7 +136,7 @@ def search(
     return count
 
 
-def crop(nodes: Ints, count: int, size: int, useful: Ints, local: Ints, kept: Ints) -> int:
+def crop(nodes: Words, count: int, size: int, useful: Ints, local: Ints, kept: Ints) -> int:
     """Number anew, in the same order, the nodes in which the automaton is in a useful state. Returns how many."""
     node = left = 0
     while node < count:
@@ -132,9 +150,9 @@ def crop(nodes: Ints, count: int, size: int, useful: Ints, local: Ints, kept: In
 
 
 def degrees(
-    offsets: Ints, letters: Ints, expanded: int, enabled: Ints, used: int,
-    first: Ints, must: Ints, value: Ints, goal: Ints, size: int, block: Ints,
-    nodes: Ints, kept: Ints, total: int, product_offsets: Ints, product_enabled: Ints,
+    offsets: Words, letters: Words, expanded: int, enabled: Words, used: int,
+    first: Ints, must: Words, value: Words, goal: Ints, size: int, block: Ints,
+    nodes: Words, kept: Ints, total: int, product_offsets: Words, product_enabled: Words,
 ) -> int:  # fmt: skip
     """Where the edges of each node kept begin, and what is enabled in it. Returns the number of edges."""
     node = edges = 0
@@ -156,10 +174,10 @@ def degrees(
 
 
 def connect(
-    offsets: Ints, targets: Ints, marks: Ints, letters: Ints, expanded: int, used: int,
-    first: Ints, must: Ints, value: Ints, goal: Ints, accept: Ints, size: int, block: Ints,
-    number: Ints, nodes: Ints, local: Ints, kept: Ints, total: int, product_targets: Ints, product_marks: Ints,
-) -> None:  # fmt: skip
+    offsets: Words, targets: Ints, marks: Words, letters: Words, expanded: int, used: int,
+    first: Ints, must: Words, value: Words, goal: Ints, accept: Words, size: int, block: Ints,
+    number: Ints, nodes: Words, local: Ints, kept: Ints, total: int, product_targets: Ints, product_marks: Words,
+) -> int:  # fmt: skip
     """The edges between nodes kept, where the automaton does not leave its block: what each fulfils and accepts."""
     node = at = 0
     while node < total:
@@ -179,14 +197,15 @@ def connect(
                     edge += 1
             t += 1
         node += 1
+    return 0
 
 
 # Strongly connected components ---------------------------------------------------------------------------------------
 
 
 def components(
-    offsets: Ints, targets: Ints, alive: Ints, listed: Ints, size: int,
-    component: Ints, low: Ints, index: Ints, stack: Ints, trail: Ints, edge: Ints,
+    offsets: Words, targets: Ints, alive: Ints, listed: Ints, size: int,
+    component: Ints, low: Ints, index: Ints, stack: Ints, trail: Ints, edge: Words,
 ) -> int:  # fmt: skip
     """The strongly connected components of the nodes listed, which are those alive: `component` of each, numbered from
     0. Returns how many. Tarjan's algorithm, with a stack of its own (SIAM Journal on Computing 1, 1972)."""
@@ -233,9 +252,9 @@ def components(
 
 
 def weigh(
-    offsets: Ints, targets: Ints, marks: Ints, enabled: Ints, alive: Ints, listed: Ints, size: int, component: Ints,
-    count: int, inner: Ints, done: Ints, all_along: Ints, anywhere: Ints, entry: Ints,
-) -> None:  # fmt: skip
+    offsets: Words, targets: Ints, marks: Words, enabled: Words, alive: Ints, listed: Ints, size: int, component: Ints,
+    count: int, inner: Ints, done: Words, all_along: Words, anywhere: Words, entry: Ints,
+) -> int:  # fmt: skip
     """For each component: has it an edge inside (`inner`), what its edges fulfil, what is enabled all along and
     anywhere, and its first node."""
     c = 0
@@ -258,11 +277,12 @@ def weigh(
                 inner[c] = 1
                 done[c] |= marks[edge]
             edge += 1
+    return 0
 
 
 def judge(
     count: int, needed: int, weak: int, strong: int,
-    inner: Ints, done: Ints, all_along: Ints, anywhere: Ints, entry: Ints, missing: Ints,
+    inner: Ints, done: Words, all_along: Words, anywhere: Words, entry: Ints, missing: Words,
 ) -> int:  # fmt: skip
     """The component with the smallest first node that a fair accepted run can fill; -1 if there is none.
 
@@ -281,7 +301,7 @@ def judge(
     return best
 
 
-def cut(enabled: Ints, alive: Ints, listed: Ints, size: int, component: Ints, missing: Ints) -> int:
+def cut(enabled: Words, alive: Ints, listed: Ints, size: int, component: Ints, missing: Words) -> int:
     """Keep of each component the nodes in which nothing that is missing is enabled. Returns how many are left."""
     at = left = 0
     while at < size:
@@ -296,10 +316,10 @@ def cut(enabled: Ints, alive: Ints, listed: Ints, size: int, component: Ints, mi
     return left
 
 
-def enclose(listed: Ints, size: int, component: Ints, chosen: int, member: Ints) -> None:
+def enclose(listed: Ints, size: int, component: Ints, chosen: int, member: Ints, nodes: int) -> int:
     """Note which nodes are in a component."""
     at = 0
-    while at < len(member):
+    while at < nodes:
         member[at] = 0
         at += 1
     at = 0
@@ -307,12 +327,13 @@ def enclose(listed: Ints, size: int, component: Ints, chosen: int, member: Ints)
         if component[listed[at]] == chosen:
             member[listed[at]] = 1
         at += 1
+    return 0
 
 
 def approach(
-    offsets: Ints, targets: Ints, marks: Ints, enabled: Ints, member: Ints,
+    offsets: Words, targets: Ints, marks: Words, enabled: Words, member: Ints,
     start: int, aim: int, wanted: int, unwanted: int,
-    source: Ints, came: Ints, queue: Ints, seen: Ints, turn: int,
+    source: Ints, came: Words, queue: Ints, seen: Ints, turn: int, nodes: int,
 ) -> int:  # fmt: skip
     """The last edge of a shortest way inside a component that ends with an edge that fulfils some of `wanted`, or in a
     node where not all of `unwanted` is enabled, or in `aim`. At least one edge long; -1: there is none.
@@ -324,12 +345,12 @@ def approach(
     while head < tail:
         node = queue[head]
         head += 1
-        edge = offsets[node]
+        edge: int = offsets[node]
         while edge < offsets[node + 1]:
             target = targets[edge]
             if member[target]:
                 if marks[edge] & wanted or unwanted & ~enabled[target] or target == aim:
-                    source[len(seen)] = node
+                    source[nodes] = node
                     return edge
                 if seen[target] != turn:
                     seen[target] = turn

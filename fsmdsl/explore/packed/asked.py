@@ -8,22 +8,17 @@ from fsmdsl import model as m
 from fsmdsl.explore.liveness import Atom, Plan
 from fsmdsl.explore.packed.lower import Asked
 from fsmdsl.explore.searched import Question
+from fsmdsl.explore.verdict import QuestionKey
 from fsmdsl.step.world import Value
 from fsmdsl.walk import expressions
 
 
-def conditions(questions: Iterable[Question]) -> dict[tuple[str, str], Asked]:
+def conditions(questions: Iterable[Question]) -> dict[QuestionKey, Asked]:
     """One for each key: of the instances of a machine, it makes no difference which."""
-    found: dict[tuple[str, str], Asked] = {}
+    found: dict[QuestionKey, Asked] = {}
     for q in questions:
-        machine = None if q.instance is None else _machine_of(q)
-        found.setdefault(q.key, Asked(q.asked.condition, q.kind != "invariant", machine=machine))
+        found.setdefault(q.key, Asked(q.asked.condition, q.kind != "invariant", machine=q.key.machine or None))
     return found
-
-
-def _machine_of(q: Question) -> str:
-    """The key of what is asked of instances begins with their machine."""
-    return q.key[0].split(",")[0]
 
 
 def of_atoms(plan: Plan) -> list[Asked]:

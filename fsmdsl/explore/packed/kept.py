@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from dataclasses import replace
 
 from fsmdsl.explore.liveness import Plan
 from fsmdsl.explore.packed.compiled import Compiled
-from fsmdsl.explore.packed.errors import FullError, UnavailableError
+from fsmdsl.explore.packed.errors import FullError, SavedError, UnavailableError
 from fsmdsl.explore.packed.exchange import Alone
 from fsmdsl.explore.packed.memory import Memory, processors
-from fsmdsl.explore.packed.native import Compilation, Function, missing
+from fsmdsl.explore.packed.native import Compilation, Function
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.refilled import Refilled, answered
 from fsmdsl.explore.packed.saved import Saved
 from fsmdsl.explore.packed.saving import Model, Saver
 from fsmdsl.explore.packed.search import BYTES_OF_TABLE, PackedSearch
 from fsmdsl.explore.packed.share import Whole, append, listed
+from fsmdsl.explore.program.native import missing
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.verdict import Keeping, Limits, Means, Progress
 from fsmdsl.step import Universe
+
+MISSING_STATES = "the search that was saved is damaged: of some numbers there is no state, or more than one"
 
 LITTLE = 20_000
 """With so many states, plain Python can go on."""
@@ -54,6 +58,8 @@ class KeptSearch(PackedSearch):
         plain = self._plain
         found = [x for loaded in self._saver.parts(self._keeping) for x in listed(loaded, saved.width)]
         found.sort()
+        if [number for number, *_ in found] != list(range(saved.frontier.count)):
+            raise SavedError(MISSING_STATES)
         plain.states, plain.preds = [words for _, words, _ in found], [origin for *_, origin in found]
         plain.number = {words: n for n, words in enumerate(plain.states)}
         plain.frontier, plain.board = saved.frontier, answered(self.lowered, saved.board)
@@ -84,6 +90,8 @@ class KeptSearch(PackedSearch):
         whole = Whole(engine.words, engine.preds, Memory(room, "I"), self.lowered.layout.words, room)
         for loaded in self._saver.parts(self._keeping):
             append(whole, functions, loaded, 0, 1)
+        if whole.count != room or whole.numbers.numbers[:room] != memoryview(array("I", range(room))):
+            raise SavedError(MISSING_STATES)
 
     def _pause(self) -> bool:
         if super()._pause():

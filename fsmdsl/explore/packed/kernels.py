@@ -8,23 +8,23 @@ owners, each has a table of his own behind the one before, and his states are to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    Array = Any
+    from fsmdsl.explore.program.source import Halves, Words
 
-    def expand(s: Array, t: Array, out: Array, n: int, cap: int) -> int: ...
-    def unpack(words: Array, at: int, s: Array) -> int: ...
-    def note(s: Array, t: Array) -> int: ...
-    def hold(s: Array, out: Array, at: int, apart: int) -> int: ...
-    def stuck(s: Array) -> bool: ...
+    def expand(s: Words, t: Words, out: Words, n: int, cap: int) -> int: ...
+    def unpack(words: Words, at: int, s: Words) -> int: ...
+    def note(s: Words, t: Words) -> int: ...
+    def hold(s: Words, out: Words, at: int, apart: int) -> int: ...
+    def stuck(s: Words) -> bool: ...
 
     WORDS = STRIDE = CURRENT = FIRED = LED = DEAD = FAULTS = NEXT = 0
 
 # of both -------------------------------------------------------------------------------------------------------------
 
 
-def hashed(words: Array, at: int) -> int:
+def hashed(words: Words, at: int) -> int:
     """64 bits that depend on every bit of a state."""
     h = 0x51ED270B
     for i in range(WORDS):
@@ -38,7 +38,7 @@ def hashed(words: Array, at: int) -> int:
 
 
 def expand_block(
-    words: Array, first: int, last: int, out: Array, origins: Array, hashes: Array, cap: int, s: Array, t: Array
+    words: Words, first: int, last: int, out: Words, origins: Halves, hashes: Words, cap: int, s: Words, t: Words
 ) -> int:
     """The successors of states, from the first one on until there is no room for more: how many, with the state that
     each comes from, and their hashes. `t[NEXT]` is the first state that has not been expanded."""
@@ -70,7 +70,7 @@ def expand_block(
     return n
 
 
-def note_block(words: Array, first: int, last: int, s: Array, t: Array) -> int:
+def note_block(words: Words, first: int, last: int, s: Words, t: Words) -> int:
     """Ask the questions of states that are not expanded."""
     for i in range(first, last):
         unpack(words, i * WORDS, s)
@@ -79,7 +79,7 @@ def note_block(words: Array, first: int, last: int, s: Array, t: Array) -> int:
     return 0
 
 
-def hold_block(words: Array, first: int, last: int, s: Array, columns: Array, apart: int) -> int:
+def hold_block(words: Words, first: int, last: int, s: Words, columns: Words, apart: int) -> int:
     """Which atoms are true in states: a column for each group of them, so far apart."""
     for i in range(first, last):
         unpack(words, i * WORDS, s)
@@ -95,7 +95,7 @@ def owner_of(h: int, owners: int) -> int:
     return (h >> 48 & 0x7FFF) * owners >> 15
 
 
-def drop_repeated(out: Array, origins: Array, hashes: Array, n: int, recent: Array, places: int) -> int:
+def drop_repeated(out: Words, origins: Halves, hashes: Words, n: int, recent: Words, places: int) -> int:
     """Leave out successors that were found a short while ago: how many are left, in order.
 
     `recent` remembers one state for each of so many `places`, a power of two, by its hash. It begins with what no state
@@ -117,7 +117,7 @@ def drop_repeated(out: Array, origins: Array, hashes: Array, n: int, recent: Arr
     return kept
 
 
-def fetch(table: Array, base: int, mask: int, hashes: Array, first: int, last: int) -> int:
+def fetch(table: Halves, base: int, mask: int, hashes: Words, first: int, last: int) -> int:
     """Touch the places of a table that are looked at next, all at once: the processor waits for them together."""
     touched = 0
     for k in range(first, last):
@@ -126,13 +126,13 @@ def fetch(table: Array, base: int, mask: int, hashes: Array, first: int, last: i
 
 
 def insert_block(
-    out: Array,
-    origins: Array,
-    hashes: Array,
+    out: Words,
+    origins: Halves,
+    hashes: Words,
     n: int,
-    words: Array,
-    preds: Array,
-    table: Array,
+    words: Words,
+    preds: Halves,
+    table: Halves,
     mask: int,
     bits: int,
     count: int,
@@ -167,7 +167,7 @@ def insert_block(
     return count if touched >= 0 else -1  # it always is; nothing that is fetched may be left out as useless
 
 
-def share_block(hashes: Array, part: int, n: int, cap: int, owners: int, lists: Array, lengths: Array) -> int:
+def share_block(hashes: Words, part: int, n: int, cap: int, owners: int, lists: Halves, lengths: Words) -> int:
     """Sort the successors that one worker found by owner: for each a list of their places, in order."""
     first = part * owners
     for owner in range(owners):
@@ -180,20 +180,20 @@ def share_block(hashes: Array, part: int, n: int, cap: int, owners: int, lists: 
 
 
 def claim_block(
-    out: Array,
-    hashes: Array,
-    lists: Array,
-    lengths: Array,
+    out: Words,
+    hashes: Words,
+    lists: Halves,
+    lengths: Words,
     parts: int,
     cap: int,
     owner: int,
-    words: Array,
-    table: Array,
+    words: Words,
+    table: Halves,
     mask: int,
     bits: int,
     count: int,
-    marks: Array,
-    counts: Array,
+    marks: Words,
+    counts: Words,
 ) -> int:
     """The first half of `insert_block`, for the states of one owner among the successors that several workers found,
     part after part. An entry for a new state holds its place in `out`, counted from the number of states on; its slot
@@ -242,14 +242,14 @@ def claim_block(
 
 
 def keep_block(
-    out: Array,
-    origins: Array,
+    out: Words,
+    origins: Halves,
     first: int,
     n: int,
-    marks: Array,
-    words: Array,
-    preds: Array,
-    table: Array,
+    marks: Words,
+    words: Words,
+    preds: Halves,
+    table: Halves,
     bits: int,
     count: int,
 ) -> int:
@@ -266,7 +266,7 @@ def keep_block(
     return count
 
 
-def fill_table(words: Array, count: int, table: Array, mask: int, bits: int, owner: int, owners: int) -> int:
+def fill_table(words: Words, count: int, table: Halves, mask: int, bits: int, owner: int, owners: int) -> int:
     """Enter all states of an owner into an empty table. How many he has."""
     base = owner * (mask + 1)
     found = 0
@@ -282,15 +282,15 @@ def fill_table(words: Array, count: int, table: Array, mask: int, bits: int, own
 
 
 def find_block(
-    out: Array,
-    hashes: Array,
+    out: Words,
+    hashes: Words,
     n: int,
-    words: Array,
-    table: Array,
+    words: Words,
+    table: Halves,
     mask: int,
     bits: int,
     owners: int,
-    targets: Array,
+    targets: Words,
     at: int,
 ) -> int:
     """The numbers of states that are in the table, from a place of `targets` on; -1 for those that are not. How many
@@ -319,7 +319,7 @@ def find_block(
     return found
 
 
-def link_block(out: Array, origins: Array, n: int, offsets: Array, marks: Array, at: int) -> int:
+def link_block(out: Words, origins: Halves, n: int, offsets: Words, marks: Words, at: int) -> int:
     """What edges to those successors have beside their targets: the marks of their steps, and how many a state has."""
     for k in range(n):
         offsets[origins[k] + 1] += 1
@@ -327,7 +327,7 @@ def link_block(out: Array, origins: Array, n: int, offsets: Array, marks: Array,
     return 0
 
 
-def hash_block(words: Array, n: int, hashes: Array) -> int:
+def hash_block(words: Words, n: int, hashes: Words) -> int:
     """The hashes of states."""
     for k in range(n):
         hashes[k] = hashed(words, k * WORDS)

@@ -11,7 +11,7 @@ from typing import Any
 from fsmdsl.explore.liveness import Graph
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered, groups
-from fsmdsl.explore.packed.translate import KEPT, functions_of
+from fsmdsl.explore.program.llvm import KEPT
 
 CAP = 1 << 12
 """Room for the successors of one state; more is made where it does not do."""
@@ -150,8 +150,8 @@ class Plain:
 def functions(lowered: Lowered) -> dict[str, Callable[..., Any]]:
     """The functions of a module, as Python. What Python does faster in its own way is done so."""
     namespace: dict[str, Any] = {"__name__": "system"}
-    for text in functions_of(lowered.text):
-        exec(_code(text), namespace)
+    for listing in lowered.listings:
+        exec(_code(listing.text), namespace)
     copied = lowered.layout.copied
 
     def copy(s: list[int], t: list[int]) -> None:

@@ -9,12 +9,11 @@ are kept.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fsmdsl.explore.packed.kernels import hashed, owner_of
-
-    Array = Any
+    from fsmdsl.explore.program.source import Halves, Words
 
     WORDS = STRIDE = 0
 
@@ -22,18 +21,18 @@ if TYPE_CHECKING:
 
 
 def address_block(
-    out: Array,
-    hashes: Array,
-    origins: Array,
+    out: Words,
+    hashes: Words,
+    origins: Halves,
     n: int,
-    numbers: Array,
+    numbers: Halves,
     first: int,
-    seen: Array,
+    seen: Words,
     mask: int,
     owners: int,
-    counts: Array,
-    marks: Array,
-    sent: Array,
+    counts: Words,
+    marks: Words,
+    sent: Words,
 ) -> int:
     """Successors by their owners, with their keys: in `sent`, `counts` for each. `first` is the number of the block's
     first state. `seen` holds states sent before, one for each slot: they are not sent again. -1 where a state has more
@@ -74,16 +73,16 @@ def address_block(
 
 
 def admit_block(
-    received: Array,
+    received: Words,
     n: int,
-    words: Array,
+    words: Words,
     count: int,
     known: int,
-    table: Array,
+    table: Halves,
     mask: int,
     bits: int,
-    keys: Array,
-    slots: Array,
+    keys: Words,
+    slots: Words,
 ) -> int:
     """Keep those states that are new, as they come, from number `known` on; their least keys, and their slots in the
     table. How many states there are then."""
@@ -117,7 +116,7 @@ def admit_block(
     return count
 
 
-def sort_keys(keys: Array, order: Array, n: int, spare: Array, spared: Array, counts: Array) -> int:
+def sort_keys(keys: Words, order: Words, n: int, spare: Words, spared: Words, counts: Words) -> int:
     """Sort keys that are not below 0, by 11 bits at a time; `order` says where each has stood. `counts` has room for
     2048 numbers."""
     bits = 0
@@ -157,7 +156,7 @@ def sort_keys(keys: Array, order: Array, n: int, spare: Array, spared: Array, co
     return 0
 
 
-def share_keys(keys: Array, n: int, width: int, owners: int, counts: Array) -> int:
+def share_keys(keys: Words, n: int, width: int, owners: int, counts: Words) -> int:
     """How many of the sorted keys are of states in each part of the block; the parts are of so many states."""
     for r in range(owners):
         counts[r] = 0
@@ -166,7 +165,7 @@ def share_keys(keys: Array, n: int, width: int, owners: int, counts: Array) -> i
     return 0
 
 
-def number_keys(order: Array, n: int, first: int, numbers: Array) -> int:
+def number_keys(order: Words, n: int, first: int, numbers: Words) -> int:
     """Numbers from the first one on, for keys in the places in which they stood before they were sorted."""
     for k in range(n):
         numbers[order[k]] = first + k
@@ -174,19 +173,19 @@ def number_keys(order: Array, n: int, first: int, numbers: Array) -> int:
 
 
 def arrange_block(
-    keys: Array,
-    order: Array,
+    keys: Words,
+    order: Words,
     n: int,
-    given: Array,
+    given: Words,
     known: int,
     first: int,
-    words: Array,
-    numbers: Array,
-    preds: Array,
-    table: Array,
-    slots: Array,
+    words: Words,
+    numbers: Halves,
+    preds: Halves,
+    table: Halves,
+    slots: Words,
     bits: int,
-    spare: Array,
+    spare: Words,
 ) -> int:
     """Bring new states into the order of their keys, and write down their numbers and where they came from."""
     low = (1 << bits) - 1
@@ -203,15 +202,15 @@ def arrange_block(
 
 
 def choose_block(
-    words: Array,
-    numbers: Array,
-    preds: Array,
+    words: Words,
+    numbers: Halves,
+    preds: Halves,
     n: int,
     base: int,
     origin: int,
     owner: int,
     owners: int,
-    chosen: Array,
+    chosen: Words,
     count: int,
 ) -> int:
     """Append those states that an owner keeps, or all where there is one: words, full number, full number of the
@@ -228,14 +227,14 @@ def choose_block(
     return count
 
 
-def take_keys(chosen: Array, n: int, keys: Array) -> int:
+def take_keys(chosen: Words, n: int, keys: Words) -> int:
     """The numbers of chosen states."""
     for k in range(n):
         keys[k] = chosen[k * (WORDS + 2) + WORDS]
     return 0
 
 
-def place_block(chosen: Array, order: Array, n: int, words: Array, numbers: Array, preds: Array, count: int) -> int:
+def place_block(chosen: Words, order: Words, n: int, words: Words, numbers: Halves, preds: Halves, count: int) -> int:
     """Append chosen states in an order."""
     for k in range(n):
         at = order[k] * (WORDS + 2)

@@ -14,13 +14,15 @@ from fsmdsl.explore.packed.distributed import Distributed
 from fsmdsl.explore.packed.errors import FullError, UnavailableError
 from fsmdsl.explore.packed.exchange import Exchange, agreed
 from fsmdsl.explore.packed.interrupt import interruptions
+from fsmdsl.explore.packed.kept import MISSING_STATES
 from fsmdsl.explore.packed.lower import groups
 from fsmdsl.explore.packed.memory import available
-from fsmdsl.explore.packed.native import Compilation, Function, missing
+from fsmdsl.explore.packed.native import Compilation, Function
 from fsmdsl.explore.packed.refilled import Refilled
 from fsmdsl.explore.packed.saving import Model, Saver
 from fsmdsl.explore.packed.search import BYTES_OF_TABLE, REPORT_EVERY, PackedSearch
 from fsmdsl.explore.packed.share import BYTES, Share, append, laid_out
+from fsmdsl.explore.program.native import missing
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.verdict import Keeping, Limits, Means, Progress
 from fsmdsl.step import Universe
@@ -98,6 +100,8 @@ class RanksSearch(PackedSearch):
             self._unavailable(problem)
         if saved is None:
             return Distributed(self.lowered, functions, exchange, share, self._plain.frontier, self._plain.board)
+        total = exchange.all_reduce([share.count], "sum")[0]
+        self._unavailable(None if total == saved.frontier.count else MISSING_STATES)
         self._saver.resumed_with(share.count)
         return Distributed(self.lowered, functions, exchange, share, saved.frontier, saved.board)
 

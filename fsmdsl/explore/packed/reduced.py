@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from fsmdsl.explore.liveness import Plan
+from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.search import PackedSearch
+from fsmdsl.explore.program.cache import refusal
 from fsmdsl.explore.symmetry import Reduction, reducible
 from fsmdsl.explore.verdict import Limits, Means, Progress
 from fsmdsl.step import Universe
@@ -30,7 +32,8 @@ def search(
         begun = packed.begun = packed.begun if begun is None else begun
         packed.run()
         if packed.doubt is None:
-            notes = [*reduction.notes(), *([packed.note] if packed.note else [])]
+            uncached = None if isinstance(packed.engine, Plain) else refusal()
+            notes = [*reduction.notes(), *(x for x in (packed.note, uncached) if x)]
             packed.note = "; ".join(notes) or None
             return packed
         doubted |= dict.fromkeys(packed.doubt.sets, packed.doubt.why)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
@@ -23,15 +23,18 @@ from fsmdsl.explore.packed.saved import (
     Saved,
     files,
     identity,
+    part_name,
     read_any,
     read_manifest,
     read_part,
-    reason,
     write_manifest,
     write_part,
 )
 from fsmdsl.explore.packed.share import Loaded, Span
+from fsmdsl.explore.packed.validation import board_of, board_problem, states_problem
 from fsmdsl.explore.verdict import Keeping
+from fsmdsl.files import reason
+from fsmdsl.files.private import distrust
 from fsmdsl.step import Universe
 
 
@@ -43,16 +46,18 @@ class Model:
     identity: str
     refused: dict[str, str]
     """Why sets are not reduced by symmetry, by name."""
-    width: int
-    """Words of a state."""
-    fired: int
-    """Where a board counts the steps."""
+    lowered: Lowered
 
     @staticmethod
     def of(universe: Universe, lowered: Lowered, start: tuple[int, ...], refused: Mapping[str, str]) -> Model:
         """A system, as it is asked about."""
         name = universe.system.qualified
-        return Model(name, identity(lowered, start), dict(refused), lowered.layout.words, lowered.board.fired)
+        return Model(name, identity(lowered, start), dict(refused), lowered)
+
+    @property
+    def width(self) -> int:
+        """Words of a state."""
+        return self.lowered.layout.words
 
 
 class Saver:
@@ -82,13 +87,23 @@ class Saver:
         folder = keeping.resume / self._model.system
         try:
             if (folder / MANIFEST).exists() or not any(keeping.resume.glob(f"*/{MANIFEST}")):
-                saved = read_manifest(folder, self._model.identity, self._model.system)
+                saved = self._fitting(read_manifest(folder, self._model.identity, self._model.system), folder)
             else:
                 self.note = f"nothing is saved of it in `{keeping.resume}`: searched from the beginning"
         except SavedError as error:
             problem = str(error)
         self._agree(problem)
         return saved
+
+    def _fitting(self, saved: Saved, folder: Path) -> Saved:
+        """The search as it is gone on with. Raises `SavedError` where it cannot be one of this model."""
+        lowered, count = self._model.lowered, saved.frontier.count
+        problem = board_problem(lowered, saved.board, count)
+        if saved.width != self._model.width:
+            problem = f"its states have {saved.width} words, not {self._model.width}"
+        if problem is not None:
+            raise SavedError(f"`{folder / MANIFEST}` is damaged: {problem}")
+        return replace(saved, board=board_of(lowered, saved.board))
 
     def _prepare(self, keeping: Keeping) -> None:
         """Make the folder. Raises `SavedError`, in all ranks."""
@@ -97,7 +112,10 @@ class Saver:
         going_on = self.resumed is not None and keeping.resume is not None and _same(keeping.resume, keeping.save)
         problem = None
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            why = distrust(self._folder)
+            if why is not None:
+                problem = f"cannot save to `{self._folder}`: {why}"
             if keeping.anew and self._exchange.rank == 0:
                 (self._folder / MANIFEST).unlink(missing_ok=True)
             elif not going_on and not keeping.anew and (self._folder / MANIFEST).exists():
@@ -128,11 +146,20 @@ class Saver:
             loaded: list[Loaded] = []
             problem = None
             try:
-                loaded = [read_part(folder, part, self._model.width) for part in each]
+                loaded = [self._part(folder, part) for part in each]
             except SavedError as error:
                 problem = str(error)
             self._agree(problem)
             yield loaded
+
+    def _part(self, folder: Path, part: Part) -> Loaded:
+        assert self.resumed is not None
+        count = self.resumed.frontier.count
+        loaded = read_part(folder, part, self._model.width, count)
+        problem = states_problem(self._model.lowered, loaded, count)
+        if problem is not None:
+            raise SavedError(f"`{folder / part.file}` is damaged: {problem}")
+        return loaded
 
     def resumed_with(self, states: int) -> None:
         """So many states of this rank were saved before, where the search goes on in the same folder."""
@@ -150,7 +177,7 @@ class Saver:
         stand = engine.frontier.first, engine.frontier.count
         if self._folder is None or self._failed or stand == self._stand:
             return
-        name = _name(len(self._parts), self._exchange.rank)
+        name = part_name(len(self._parts), self._exchange.rank)
         portion, upto = _portion(engine, self._kept, self._exchange.rank)
         part, problem = Part(name, 0, 0, ""), None
         try:
@@ -172,7 +199,7 @@ class Saver:
     def _write_manifest(self, frontier: Frontier, board: list[int], parts: tuple[tuple[Part, ...], ...]) -> None:
         assert self._folder is not None
         model = self._model
-        fired = board[model.fired]
+        fired = board[model.lowered.board.fired]
         write_manifest(
             self._folder,
             Saved(model.system, model.identity, model.refused, model.width, frontier, board, fired, parts),
@@ -193,12 +220,8 @@ class Saver:
         parts = []
         for r in range(size):
             states, length, *sums = rows[r * n : (r + 1) * n]
-            parts.append(Part(_name(len(self._parts), r), states, length, array("q", sums).tobytes().hex()))
+            parts.append(Part(part_name(len(self._parts), r), states, length, array("q", sums).tobytes().hex()))
         return tuple(parts)
-
-
-def _name(nth: int, rank: int) -> str:
-    return f"{nth:06}-{rank:05}.states"
 
 
 def refused_before(resume: Path, system: str) -> dict[str, str]:

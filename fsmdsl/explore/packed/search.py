@@ -16,14 +16,15 @@ from fsmdsl.explore.packed.engine import Engine
 from fsmdsl.explore.packed.interrupt import interruptions
 from fsmdsl.explore.packed.lower import Doubt, Lowered, lower
 from fsmdsl.explore.packed.memory import available, processors
-from fsmdsl.explore.packed.native import Compilation, Function, at_hand, cached, hastily, missing
+from fsmdsl.explore.packed.native import Compilation, Function, cached, hastily
 from fsmdsl.explore.packed.plain import Plain, row
 from fsmdsl.explore.packed.shapes import UnpackableError
+from fsmdsl.explore.program.native import at_hand, missing
 from fsmdsl.explore.refired import Refired
-from fsmdsl.explore.searched import Finding, Question, explained, fault_key, questions
+from fsmdsl.explore.searched import FaultKey, Finding, Question, explained, fault_key, questions
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.trace import Entry, Trace
-from fsmdsl.explore.verdict import Limits, Means, Progress
+from fsmdsl.explore.verdict import Limits, Means, Progress, QuestionKey
 from fsmdsl.step import FaultError, Universe, World, enabled, fire, stuck
 from fsmdsl.step.evaluate import Frame, truth
 from fsmdsl.step.world import Followed
@@ -267,7 +268,7 @@ class PackedSearch:
         self.settled = dict(self._settled(board))
         self.deadlock = Finding(board[b.dead] - 1) if board[b.dead] else None
         failing = sorted({x - 1 for x in board[b.faults : b.faults + b.codes] if x})
-        self.faults: dict[tuple[str, ...], Finding] = {}
+        self.faults: dict[FaultKey, Finding] = {}
         for at in failing:
             self._add_faults(at)
         frontier = self.engine.frontier
@@ -276,23 +277,22 @@ class PackedSearch:
 
     def _go_on(self, at: int) -> None:
         """Take the steps from a state one by one, as far as they lead to states that there are."""
-        universe = Universe(self.universe.model, self.universe.system)
+        universe = self.universe
         world = self.trace(Finding(at)).end
-        steps = enabled(universe, world)
+        steps = enabled(universe, world, self.guards_seen)
         if self.deadlock is None and stuck(universe, world, steps):
             self.deadlock = Finding(at)
         for step in steps:
-            result = fire(universe, world, step)
+            result = fire(universe, world, step, self.guards_seen)
             self.transitions += 1
             followed = (h for h in result.cascade if isinstance(h, Followed))
             self.followed.update((universe.system.instances[h.instance].machine, h.transition) for h in followed)
             if result.fault is not None:
-                self.faults.setdefault(fault_key(universe, result.fault), Finding(at, step, result.fault))
+                self.faults.setdefault(fault_key(result.fault), Finding(at, step, result.fault))
             elif self.number(result.world) is None:
                 break
-        self.guards_seen |= universe.guards_seen
 
-    def _settled(self, board: Sequence[int]) -> Iterator[tuple[tuple[str, str], Finding]]:
+    def _settled(self, board: Sequence[int]) -> Iterator[tuple[QuestionKey, Finding]]:
         for n, key in enumerate(self._asked):
             first = board[self.lowered.board.first + n]
             if first:
@@ -320,12 +320,12 @@ class PackedSearch:
         try:
             steps = enabled(self.universe, world)
         except FaultError as error:
-            self.faults.setdefault(fault_key(self.universe, error.fault), Finding(at, None, error.fault))
+            self.faults.setdefault(fault_key(error.fault), Finding(at, None, error.fault))
             return
         for step in steps:
             fault = fire(self.universe, world, step).fault
             if fault is not None:
-                self.faults.setdefault(fault_key(self.universe, fault), Finding(at, step, fault))
+                self.faults.setdefault(fault_key(fault), Finding(at, step, fault))
 
     @property
     def states(self) -> int:

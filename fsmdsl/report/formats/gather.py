@@ -80,8 +80,7 @@ def _violation(x: Exploration, v: Verdict, d: Diagnostic) -> Finding:
     """With its run, told and drawn."""
     if v.trace is None or not (v.trace.entries or v.trace.loop is not None):
         return Finding(d, v.trace, scope=x.system.qualified)
-    said = None if v.trace.fault is None else v.trace.fault.message
-    lines = (*story(v.trace), *(line for line in v.explanation if line != said))
+    lines = (*story(v.trace), *v.reasons)
     return Finding(d, v.trace, lines, violation(f"{x.system.qualified}: {v.shown}", v), x.system.qualified)
 
 

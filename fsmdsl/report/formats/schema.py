@@ -12,6 +12,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from fsmdsl.files.write import write
 from fsmdsl.report import shapes
 from fsmdsl.report.data import VERSION, Data
 
@@ -82,6 +83,5 @@ def files() -> dict[str, str]:
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/schema")
-    folder.mkdir(parents=True, exist_ok=True)
     for file, content in files().items():
-        (folder / file).write_text(content, "utf-8")
+        write(folder / file, content)

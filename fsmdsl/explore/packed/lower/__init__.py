@@ -1,8 +1,7 @@
-"""A system as a module of functions: its successor function and what it rests on.
+"""A system as a module of functions: its successor function and all that it calls.
 
-The text is Python that uses whole numbers, rows of them and functions of its own, and no more, so that it runs as it
-stands and compiled. Names of the spec stand in comments, docstrings and behind prefixes of our own; nothing else of a
-spec's text gets here.
+The functions use whole numbers, rows of them and one another, and no more, so that they run as Python and compiled.
+Names of the spec stand in comments, docstrings and behind prefixes of our own; nothing else of a spec's text gets here.
 """
 
 from __future__ import annotations
@@ -14,13 +13,17 @@ from fsmdsl.explore.liveness.plan import Obligation
 from fsmdsl.explore.packed.layout import Layout, lay_out
 from fsmdsl.explore.packed.lower import channels, orders, whole
 from fsmdsl.explore.packed.lower.canonical import canonical
-from fsmdsl.explore.packed.lower.context import Context, Doubt
+from fsmdsl.explore.packed.lower.context import AT, CAP, OUT, Context, Doubt, F, N, S, T
+from fsmdsl.explore.packed.lower.expressions import value
 from fsmdsl.explore.packed.lower.handlers import handler
 from fsmdsl.explore.packed.lower.helpers import helpers
 from fsmdsl.explore.packed.lower.offers import Offers
 from fsmdsl.explore.packed.lower.packing import pack, unpack
 from fsmdsl.explore.packed.lower.questions import Asked, ask, stuck
 from fsmdsl.explore.packed.shapes import LARGEST
+from fsmdsl.explore.program import llvm
+from fsmdsl.explore.program.builder import Builder, function, numbers, rows
+from fsmdsl.explore.program.nodes import Function, Var, call
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.step.universe import Universe
 
@@ -53,10 +56,11 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """The text of a module and where everything stands."""
+    """The functions of a module and where everything stands."""
 
     layout: Layout
-    text: str
+    listings: tuple[llvm.Listing, ...]
+    """The functions, each with its text."""
     board: Board
     size: int
     """Places of a row with scratch and all that is kept."""
@@ -74,6 +78,17 @@ class Lowered:
         """Words of a successor."""
         return self.layout.words + self.marked
 
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """The functions, those that others call first."""
+        return tuple(x.function for x in self.listings)
+
+    @property
+    def text(self) -> str:
+        """The module in Python, for people; all that the search does depends on it and on numbers of the layout."""
+        head = f'"""{self.layout.universe.system.name}: every step, on rows of numbers."""\n'
+        return "\n\n".join([head, *(x.text for x in self.listings)])
+
 
 def lower(
     universe: Universe,
@@ -87,38 +102,30 @@ def lower(
     With `obligations`, every successor comes with a mark: a bit for each that the step fulfils. With a `reduction`,
     every successor is brought into the order that stands for all worlds that differ in who is who.
     """
-    context = Context(lay_out(universe, bool(obligations)), obligations=obligations)
+    context = Context(lay_out(universe, bool(obligations)), value, obligations=obligations)
     context.reduction = reduction or Reduction()
     layout = context.layout
     if context.reduction.sets:
         orders.reserve(context)
     current, fired, led, dead = (layout.reserve(1) for _ in range(4))
     answered, answers = layout.reserve(groups(len(asked))), layout.reserve(len(asked))
-    offers = Offers(context, led)
-    expand = offers.lines()
+    expand = Offers(context, led).functions()
     held, unsure = _atoms(context, atoms)
-    parts = [ask(context, asked, "ask"), held, stuck(context), whole.rounds(context)]
+    parts = [*ask(context, asked, "ask"), *held, *stuck(context), *whole.rounds(context)]
     if universe.system.crashes:
-        parts.append(whole.crash(context))
+        parts += whole.crash(context)
     if layout.down is not None:
         parts.append(whole.recovery(context))
-    parts.append(_handlers(context))
-    parts.append(orders.functions(context))
+    parts += [*_handlers(context), *orders.functions(context)]
     if context.reduction.sets:
-        parts.append(canonical(context))
+        parts += canonical(context)
     codes = context.sites.end
     faults = layout.reserve(codes)
     board = Board(current, fired, led, answered, answers, dead, faults, codes, context.followed, context.guards)
-    first = [helpers(layout), channels.orders(context), pack(layout), unpack(layout), whole.answers(context)]
-    if context.rounds:
-        first.append(whole.returned(context))
-    arrive = _arrive(context, board, bool(obligations), bool(context.reduction.sets))
-    parts += [_note(board, len(asked)), _hold(len(atoms))]
-    text = "\n\n".join("\n".join(part).strip("\n") for part in [*first, *parts, arrive, expand] if part)
-    head = f'"""{universe.system.name}: every step, on rows of numbers."""'
+    parts += [_note(board, len(asked)), _hold(len(atoms)), _arrive(context, board), *expand]
     return Lowered(
         layout,
-        f"{head}\n\n{text}\n",
+        tuple(map(llvm.listing, [*_first(context), *parts])),
         board,
         layout.end,
         bool(obligations),
@@ -129,13 +136,20 @@ def lower(
     )
 
 
-def _atoms(context: Context, atoms: Sequence[Asked]) -> tuple[list[str], Doubt | None]:
+def _first(context: Context) -> list[Function]:
+    """What every part of a module calls."""
+    layout = context.layout
+    first = [*helpers(layout), *channels.orders(context), pack(layout), unpack(layout), *whole.answers(context)]
+    return [*first, whole.returned(context)] if context.rounds else first
+
+
+def _atoms(context: Context, atoms: Sequence[Asked]) -> tuple[list[Function], Doubt | None]:
     """The functions for atoms, and a doubt that could come up in them: what they say of a state must be beyond doubt
     before the first is asked."""
-    kept, context.doubts = context.doubts, []
-    lines = ask(context, atoms, "atoms")
-    doubts, context.doubts = context.doubts, kept
-    return lines, next(iter(doubts), None)
+    before, context.doubts = context.doubts, []
+    functions = ask(context, atoms, "atoms")
+    doubts, context.doubts = context.doubts, before
+    return functions, next(iter(doubts), None)
 
 
 def groups(count: int) -> int:
@@ -143,55 +157,54 @@ def groups(count: int) -> int:
     return -(-count // LARGEST)
 
 
-def _handlers(context: Context) -> list[str]:
+def _handlers(context: Context) -> list[Function]:
     """The functions that are called, and those that they call in turn."""
-    written: dict[tuple[str, str], list[str]] = {}
+    written: dict[tuple[str, str], Function] = {}
     while missing := [key for key in context.wanted if key not in written]:
         for machine, trigger in missing:
             kind = context.universe.model.machines[machine]
             written[machine, trigger] = handler(context, kind, trigger, context.wanted[machine, trigger])
-    return [line for lines in written.values() for line in [*lines, ""]]
+    return list(written.values())
 
 
-def _note(board: Board, asked: int) -> list[str]:
+def _note(board: Board, asked: int) -> Function:
     """`note`: what a state answers first."""
-    lines = ["def note(s, t):", '    """Which questions does this state answer first?"""']
+    b, new = Builder(), Var("new")
     for k in range(groups(asked)):
-        lines += [
-            f"    new = ask_{k}(s) & ~t[{board.answered + k}]",
-            "    if new:",
-            f"        t[{board.answered + k}] |= new",
-            f"        for n in range({LARGEST}):",
-            "            if new >> n & 1:",
-            f"                t[{board.first + k * LARGEST} + n] = t[{board.current}] + 1",
-        ]
-    return [*lines, "    return 0"]
+        answered = T[board.answered + k]
+        b.set(new, call(f"ask_{k}", S) & ~answered)
+        with b.when(new):
+            b.update(answered, "|", new)
+            with b.count(N, LARGEST), b.when(new >> N & 1):
+                b.set(T[board.first + k * LARGEST + N], T[board.current] + 1)
+    return function("note", rows("s", "t"), b.block, "Which questions does this state answer first?")
 
 
-def _hold(atoms: int) -> list[str]:
+def _hold(atoms: int) -> Function:
     """`hold`: which atoms are true in a state."""
-    lines = ["def hold(s, out, at, apart):", '    """Which atoms are true in this state?"""']
-    lines += [f"    out[at + {k} * apart] = atoms_{k}(s)" for k in range(groups(atoms))]
-    return [*lines, "    return 0"]
+    b, apart = Builder(), Var("apart")
+    for k in range(groups(atoms)):
+        b.set(OUT[AT + k * apart], call(f"atoms_{k}", S))
+    return function(
+        "hold", (*rows("s", "out"), *numbers("at", "apart")), b.block, "Which atoms are true in this state?"
+    )
 
 
-def _arrive(context: Context, board: Board, marked: bool, canonical: bool) -> list[str]:
+def _arrive(context: Context, board: Board) -> Function:
     """`arrive`: a step is counted; if it ended well, its row is handed on, else the fault is noted."""
-    layout = context.layout
+    layout, b, marked = context.layout, Builder(), bool(context.obligations)
     stride = layout.words + marked
-    lines = [
-        "def arrive(t, f, out, n, cap):",
-        '    """What a step has come to."""',
-        f"    t[{board.fired}] += 1",
-        "    if f != 0:",
-        f"        if t[{board.faults} + f] == 0:",
-        f"            t[{board.faults} + f] = t[{board.current}] + 1",
-        "        return n",
-        "    if n < cap:",
-    ]
-    if canonical:
-        lines.append("        canonical(t)")
-    lines.append(f"        pack(t, out, n * {stride})")
-    if marked:
-        lines.append(f"        out[n * {stride} + {layout.words}] = t[{layout.mark}]")
-    return [*lines, "    return n + 1"]
+    b.update(T[board.fired], "+", 1)
+    with b.when(F.differs(0)):
+        with b.when(T[board.faults + F].equals(0)):
+            b.set(T[board.faults + F], T[board.current] + 1)
+        b.leave(N)
+    with b.when(N < CAP):
+        if context.reduction.sets:
+            b.do(call("canonical", T))
+        b.do(call("pack", T, OUT, N * stride))
+        if marked:
+            b.set(OUT[N * stride + layout.words], T[layout.mark])
+    b.leave(N + 1)
+    parameters = (*rows("t"), *numbers("f"), *rows("out"), *numbers("n", "cap"))
+    return function("arrive", parameters, b.block, "What a step has come to.")

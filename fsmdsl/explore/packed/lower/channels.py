@@ -2,57 +2,59 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import Box, awaitable
-from fsmdsl.explore.packed.lower.context import Context
+from fsmdsl.explore.packed.lower.context import Context, T
 from fsmdsl.explore.packed.lower.convert import decoded
+from fsmdsl.explore.packed.lower.steps import Steps
 from fsmdsl.explore.packed.shapes import UnpackableError, element
+from fsmdsl.explore.program.builder import Builder, function, numbers, rows
+from fsmdsl.explore.program.nodes import FALSE, ZERO, Choice, Expr, Function, Not, Var, all_of, any_of, call
+from fsmdsl.explore.program.source import functions_in
 
-if TYPE_CHECKING:
-    from fsmdsl.explore.packed.lower.offers import Offers
+K, MESSAGE = Var("k"), Var("message")
 
 
-def transmissions(offers: Offers) -> None:
+def transmissions(steps: Steps) -> None:
     """The steps of all channels."""
-    for box in offers.context.layout.boxes:
-        _channel(offers, box)
+    for box in steps.context.layout.boxes:
+        _channel(steps, box)
 
 
-def _channel(offers: Offers, box: Box) -> None:
-    context, w, channel = offers.context, offers.w, box.channel
+def _channel(steps: Steps, box: Box) -> None:
+    context, b, s, channel = steps.context, steps.builder, steps.scope.row, box.channel
     machine = context.universe.model.machines[channel.receiver]
     receiver = min(context.universe.instances_of(channel.receiver))
-    with w.block(f"for k in range(s[{box.length}]):"):
-        w.line(f"message = s[{box.first} + k]")
-        with w.block(f"if k == 0 or s[{box.first} + k - 1] != message:"):
-            free = [f"not awaits(s, {receiver})"] if awaitable(machine) else []
-            first = ["k == 0"] if channel.order == "fifo" else []
-            with w.block(f"if {' and '.join(free + first) or 'True'}:"):
-                _receive(offers, box, machine, receiver)
-    distinct = f"k == 0 or s[{box.first} + k - 1] != s[{box.first} + k]"
+    with b.count(K, s[box.length]):
+        b.set(MESSAGE, s[box.first + K])
+        with b.when(any_of([K.equals(0), s[box.first + K - 1].differs(MESSAGE)])):
+            free = [Not(call("awaits", s, receiver))] if awaitable(machine) else []
+            first = [K.equals(0)] if channel.order == "fifo" else []
+            with b.when(all_of([*free, *first])):
+                _receive(steps, box, machine, receiver)
+    distinct = any_of([K.equals(0), s[box.first + K - 1].differs(s[box.first + K])])
     if channel.lossy:
-        with w.block(f"for k in range(s[{box.length}]):"), w.block(f"if {distinct}:"):
-            offers.take(f"take_out(t, {box.length}, k)", skips=False)
+        with b.count(K, s[box.length]), b.when(distinct):
+            steps.take(call("take_out", T, box.length, K), skips=False)
     if channel.duplicating:
-        room = f"range(s[{box.length}] if s[{box.length}] < {channel.bound} else 0)"
-        with w.block(f"for k in {room}:"), w.block(f"if {distinct}:"):
-            offers.take(f"double(t, {box.length}, k)", skips=False)
+        room = Choice(s[box.length] < channel.bound, s[box.length], ZERO)
+        with b.count(K, room), b.when(distinct):
+            steps.take(call("double", T, box.length, K), skips=False)
 
 
-def _receive(offers: Offers, box: Box, machine: m.Machine, receiver: int) -> None:
+def _receive(steps: Steps, box: Box, machine: m.Machine, receiver: int) -> None:
     """Whatever message it is: its arguments, then its handler; that it is not handled is a fault here."""
-    context, w = offers.context, offers.w
+    context, b = steps.context, steps.builder
     for n, event in enumerate(box.events):
-        with w.block(f"if message >> {box.argument_bits} == {n}:"):
+        with b.when((MESSAGE >> box.argument_bits).equals(n)):
             given = []
             for s, at in zip(box.shapes[n], box.offsets(n), strict=True):
-                given.append(w.named(decoded(offers.scope, f"(message >> {at} & {(1 << s.bits) - 1})", s)))
+                given.append(b.named(decoded(steps.scope, MESSAGE >> at & (1 << s.bits) - 1, s)))
             site = context.sites.several(6 + len(machine.leaves))
-            function = context.handler(machine, event.name)
-            call = f"take_out(t, {box.length}, k) + {function}({', '.join(['t', str(receiver), *given])})"
-            offers.take(f"delivered({call}, {site})", skips=False)
+            handled = call(context.handler(machine, event.name), T, receiver, *given)
+            steps.take(call("delivered", call("take_out", T, box.length, K) + handled, site), skips=False)
 
 
 # Order ---------------------------------------------------------------------------------------------------------------
@@ -65,13 +67,16 @@ def put(context: Context, box: Box) -> str:
     return "put_sorted" if not _structured(box) else f"put_{context.layout.boxes.index(box)}"
 
 
-def orders(context: Context) -> list[str]:
+def orders(context: Context) -> list[Function]:
     """Functions for bags of messages with sets or lists, which are sorted by their elements from the first."""
-    lines: list[str] = []
+    functions: list[Function] = []
     for n, box in enumerate(context.layout.boxes):
         if box.channel.order == "bag" and _structured(box):
-            lines += [*_before(context, box, n), "", *PUT.replace("NUMBER", str(n)).splitlines(), ""]
-    return [*ORDERS.splitlines(), "", *lines] if lines else []
+            functions += [_before(context, box, n), _put_sorted(n)]
+    return [*functions_in(LIBRARY), *functions] if functions else []
+
+
+LIBRARY = Path(__file__).parent / "library_messages.py"
 
 
 def _structured(box: Box) -> bool:
@@ -82,66 +87,47 @@ def _bare(t: m.Type) -> m.Type:
     return t.of if isinstance(t, m.OptionalType) else t
 
 
-def _before(context: Context, box: Box, n: int) -> list[str]:
+def _before(context: Context, box: Box, n: int) -> Function:
     """`before`: does one message stand before another? See `step.cascade.message_order`."""
-    lines = [f"def before_{n}(x, y):", '    """Does a message stand before another?"""']
-    lines += [f"    if x >> {box.argument_bits} != y >> {box.argument_bits}:", "        return x < y"]
+    b, x, y, c = Builder(), Var("x"), Var("y"), Var("c")
+    with b.when((x >> box.argument_bits).differs(y >> box.argument_bits)):
+        b.leave(x < y)
     for k, event in enumerate(box.events):
-        lines.append(f"    if x >> {box.argument_bits} == {k}:")
-        for p, s, at in zip(event.parameters, box.shapes[k], box.offsets(k), strict=True):
-            a, b = (f"({name} >> {at} & {(1 << s.bits) - 1})" for name in "xy")
-            lines.append(f"        c = {_compared(context, p.type, a, b)}")
-            lines += ["        if c != 0:", "            return c < 0"]
-        lines.append("        return False")
-    return [*lines, "    return False"]
+        with b.when((x >> box.argument_bits).equals(k)):
+            for p, s, at in zip(event.parameters, box.shapes[k], box.offsets(k), strict=True):
+                one, other = (message >> at & (1 << s.bits) - 1 for message in (x, y))
+                b.set(c, _compared(context, p.type, one, other))
+                with b.when(c.differs(0)):
+                    b.leave(c < 0)
+            b.leave(FALSE)
+    b.leave(FALSE)
+    return function(f"before_{n}", numbers("x", "y"), b.block, "Does a message stand before another?")
 
 
-def _compared(context: Context, t: m.Type, a: str, b: str) -> str:
-    """A text that is below 0 where one code's value comes first, above where the other's does."""
+def _compared(context: Context, t: m.Type, a: Expr, b: Expr) -> Expr:
+    """A number below 0 where one code's value comes first, above where the other's does."""
     match t:
         case m.OptionalType(of=m.SetType() | m.ListType() as of):
-            inner = _compared(context, of, f"({a} - 1)", f"({b} - 1)")
-            return f"({a} - {b} if {a} == 0 or {b} == 0 else {inner})"
+            inner = _compared(context, of, a - 1, b - 1)
+            return Choice(any_of([a.equals(0), b.equals(0)]), a - b, inner)
         case m.SetType():
-            return f"set_order({a}, {b})"
+            return call("set_order", a, b)
         case m.ListType(of=m.SetType() | m.ListType()):
             raise UnpackableError("a bag of messages with lists of sets or lists")
         case m.ListType(of=of, bound=bound):
-            return f"list_order({a}, {b}, {bound.bit_length()}, {element(of, context.universe).bits})"
+            return call("list_order", a, b, bound.bit_length(), element(of, context.universe).bits)
         case _:
-            return f"{a} - {b}"
+            return a - b
 
 
-ORDERS = '''
-def set_order(a, b):
-    """Which of two sets comes first, by their elements from the first?"""
-    low = (a ^ b) & -(a ^ b)
-    if a & low:
-        return -1 if b >= low else 1
-    if b & low:
-        return 1 if a >= low else -1
-    return 0
-
-
-def list_order(a, b, at, bits):
-    """Which of two lists comes first, by their items from the first?"""
-    n, k = a & (1 << at) - 1, b & (1 << at) - 1
-    for i in range(min(n, k)):
-        x = a >> at + i * bits & (1 << bits) - 1
-        y = b >> at + i * bits & (1 << bits) - 1
-        if x != y:
-            return x - y
-    return n - k
-'''
-
-PUT = '''
-def put_NUMBER(t, at, message):
-    """One message more, in its place."""
-    n = t[at]
-    while n > 0 and before_NUMBER(message, t[at + n]):
-        t[at + 1 + n] = t[at + n]
-        n -= 1
-    t[at + 1 + n] = message
-    t[at] += 1
-    return 0
-'''
+def _put_sorted(n: int) -> Function:
+    """`put`: one message more, in its place."""
+    b, at, message, count = Builder(), Var("at"), Var("message"), Var("n")
+    b.set(count, T[at])
+    with b.repeat(all_of([count > 0, call(f"before_{n}", message, T[at + count])])):
+        b.set(T[at + 1 + count], T[at + count])
+        b.update(count, "-", 1)
+    b.set(T[at + 1 + count], message)
+    b.update(T[at], "+", 1)
+    b.leave(0)
+    return function(f"put_{n}", (*rows("t"), *numbers("at", "message")), b.block, "One message more, in its place.")

@@ -1,31 +1,36 @@
 """What concerns a member of a symmetric set: what stands in its own columns, and where something refers to it.
 
-Each piece is a text about the member `j`, worth a number from 0 on in so many bits.
+Each piece is an expression about the member `j`, worth a number from 0 on in so many bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from itertools import zip_longest
+from operator import add
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import Box, Layout, kinds
-from fsmdsl.explore.packed.lower.renaming import awaited, code_of, columns, number_of
+from fsmdsl.explore.packed.lower.context import T
+from fsmdsl.explore.packed.lower.renaming import J, X, awaited, code_of, columns, number_of
 from fsmdsl.explore.packed.shapes import element, shape
+from fsmdsl.explore.program.builder import Builder, function, numbers
+from fsmdsl.explore.program.nodes import ONE, ZERO, Choice, Expr, Function, Int, Statement, Var, all_of, call
 from fsmdsl.explore.symmetry import Reduction, SymmetricSet
 from fsmdsl.explore.symmetry.sets import is_reference, mentions
 
-Piece = tuple[str, int]
+Piece = tuple[Expr, int]
 
 
 def everything(layout: Layout, x: SymmetricSet) -> Iterator[Piece]:
     """All of it. No piece is about two members, and other sets stand in an order that is not changed any more."""
     for _, place in columns(layout, x):
         s = layout.shapes[place]
-        yield code_of(f"t[{place} + j]", s), s.bits
+        yield code_of(T[place + J], s), s.bits
     for t, places in _fields_referring(layout, x, range(len(layout.universe.machines))):
         for place in places:
-            yield from _refers(layout, x, t, f"t[{place}]")
+            yield from _refers(layout, x, t, T[place])
     for box in layout.boxes:
         yield from _in_bag(layout, x, box) if box.channel.order == "bag" else _in_line(layout, x, box)
     yield from _awaiting(layout, x)
@@ -37,36 +42,50 @@ def outline(layout: Layout, x: SymmetricSet, reduction: Reduction) -> Iterator[P
     for name, place in columns(layout, x):
         s, t = layout.shapes[place], types.get(name, m.BOOL)
         if any(mentions(t, y.machine) for y in reduction.sets):
-            yield from _size(layout, t, f"t[{place} + j]")
+            yield from _size(layout, t, T[place + J])
         else:
-            yield code_of(f"t[{place} + j]", s), s.bits
+            yield code_of(T[place + J], s), s.bits
     for y in reduction.sets:
         for t, places in _fields_referring(layout, x, y.numbers):
             if isinstance(t, m.SetType) or is_reference(t):
-                texts = [text for place in places for text, _ in _refers(layout, x, t, f"t[{place}]")]
-                yield f"({' + '.join(texts)})", len(texts).bit_length()
+                parts = [part for place in places for part, _ in _refers(layout, x, t, T[place])]
+                yield _sum(parts), len(parts).bit_length()
     members = {n for y in reduction.sets for n in y.numbers}
     others = [n for n in range(len(layout.universe.machines)) if n not in members]
     for t, places in _fields_referring(layout, x, others):
         for place in places:
-            yield from _refers(layout, x, t, f"t[{place}]")
+            yield from _refers(layout, x, t, T[place])
     for box in layout.boxes:
         if box.channel.order != "bag":
             yield from _in_line(layout, x, box)
     yield from _awaiting(layout, x)
 
 
-def _size(layout: Layout, t: m.Type, text: str) -> Iterator[Piece]:
+def _size(layout: Layout, t: m.Type, value: Expr) -> Iterator[Piece]:
     """How many instances a value refers to."""
     match t:
         case m.OptionalType(of=m.RefType()):
-            yield f"(0 if {text} == {shape(t, layout.universe).none} else 1)", 1
+            yield Choice(value.equals(_none(layout, t)), ZERO, ONE), 1
         case m.SetType(of):
-            yield f"ones({text})", element(of, layout.universe).codes.bit_length()
+            yield call("ones", value), element(of, layout.universe).codes.bit_length()
         case m.ListType(bound=bound):
-            yield f"({text} & {(1 << bound.bit_length()) - 1})", bound.bit_length()
+            yield value & (1 << bound.bit_length()) - 1, bound.bit_length()
         case _:
             return
+
+
+def _none(layout: Layout, t: m.OptionalType) -> int:
+    none = shape(t, layout.universe).none
+    assert none is not None
+    return none
+
+
+def _sum(parts: Sequence[Expr]) -> Expr:
+    return reduce(add, parts)
+
+
+def _bit(condition: Expr) -> Expr:
+    return Choice(condition, ONE, ZERO)
 
 
 # Fields --------------------------------------------------------------------------------------------------------------
@@ -83,23 +102,23 @@ def _fields_referring(layout: Layout, x: SymmetricSet, among: Iterable[int]) -> 
                 yield f.type, [column + n for n in of]
 
 
-def _refers(layout: Layout, x: SymmetricSet, t: m.Type, text: str) -> Iterator[Piece]:
+def _refers(layout: Layout, x: SymmetricSet, t: m.Type, value: Expr) -> Iterator[Piece]:
     """Whether a value refers to the member, and in a list where."""
     universe = layout.universe
     match t:
         case m.RefType() | m.OptionalType(of=m.RefType()):
-            yield f"(1 if {text} == {x.first} + j else 0)", 1
+            yield _bit(value.equals(x.first + J)), 1
         case m.OptionalType(of):
-            for inner, bits in _refers(layout, x, of, text):
-                yield f"(0 if {text} == {shape(t, universe).none} else {inner})", bits
+            for inner, bits in _refers(layout, x, of, value):
+                yield Choice(value.equals(_none(layout, t)), ZERO, inner), bits
         case m.SetType(of):
-            yield f"({text} >> {element(of, universe).code(x.first)} + j & 1)", 1
+            yield value >> element(of, universe).code(x.first) + J & 1, 1
         case m.ListType(of, bound):
             s, at = element(of, universe), bound.bit_length()
             for n in range(bound):
-                item = f"{text} >> {at + n * s.bits} & {(1 << s.bits) - 1}"
-                there = f"{text} & {(1 << at) - 1} > {n}"
-                yield f"(1 if {there} and {item} == {s.code(x.first)} + j else 0)", 1
+                item = value >> at + n * s.bits & (1 << s.bits) - 1
+                there = (value & (1 << at) - 1) > n
+                yield _bit(all_of([there, item.equals(s.code(x.first) + J)])), 1
         case _:
             return
 
@@ -110,58 +129,68 @@ def _refers(layout: Layout, x: SymmetricSet, t: m.Type, text: str) -> Iterator[P
 def _in_line(layout: Layout, x: SymmetricSet, box: Box) -> Iterator[Piece]:
     """Where messages have an order: whether the member is an argument of this one."""
     for place in range(box.first, box.first + box.channel.bound):
-        by_event = [list(_argument(layout, x, box, n, f"t[{place}]")) for n in range(len(box.events))]
-        for same in zip_longest(*by_event, fillvalue=("0", 0)):
-            texts = [
-                f"({text} if t[{place}] >> {box.argument_bits} == {n} else 0)"
-                for n, (text, bits) in enumerate(same)
-                if bits
-            ]
-            there = f"{place - box.first} < t[{box.length}]"
-            yield f"({' + '.join(texts)} if {there} else 0)", max(bits for _, bits in same)
+        event = T[place] >> box.argument_bits
+        by_event = [list(_argument(layout, x, box, n, T[place])) for n in range(len(box.events))]
+        for same in zip_longest(*by_event, fillvalue=(ZERO, 0)):
+            parts = [Choice(event.equals(n), part, ZERO) for n, (part, bits) in enumerate(same) if bits]
+            there = Int(place - box.first) < T[box.length]
+            yield Choice(there, _sum(parts), ZERO), max(bits for _, bits in same)
 
 
-def _argument(layout: Layout, x: SymmetricSet, box: Box, n: int, message: str) -> Iterator[Piece]:
+def _argument(layout: Layout, x: SymmetricSet, box: Box, n: int, message: Expr) -> Iterator[Piece]:
     for p, s, at in zip(box.events[n].parameters, box.shapes[n], box.offsets(n), strict=True):
         if mentions(p.type, x.machine):
-            yield from _refers(layout, x, p.type, number_of(f"({message} >> {at} & {(1 << s.bits) - 1})", s))
+            yield from _refers(layout, x, p.type, number_of(message >> at & (1 << s.bits) - 1, s))
 
 
 def _in_bag(layout: Layout, x: SymmetricSet, box: Box) -> Iterator[Piece]:
     """Where messages have none: in how many messages of each rank the member is the argument. See `ranks`."""
     each = box.channel.bound.bit_length()
-    texts = []
+    parts = []
     for i, place in enumerate(range(box.first, box.first + box.channel.bound)):
+        event = T[place] >> box.argument_bits
         for n in range(len(box.events)):
-            for text, _ in _argument(layout, x, box, n, f"t[{place}]"):
-                there = f"{i} < t[{box.length}] and t[{place}] >> {box.argument_bits} == {n} and {text}"
-                texts.append(f"(1 << rank_{box.length}_{i} * {each} if {there} else 0)")
-    if texts:
-        yield f"({' + '.join(texts)})", box.channel.bound * each
+            for part, _ in _argument(layout, x, box, n, T[place]):
+                there = all_of([Int(i) < T[box.length], event.equals(n), part])
+                parts.append(Choice(there, 1 << _rank(box, i) * each, ZERO))
+    if parts:
+        yield _sum(parts), box.channel.bound * each
 
 
-def ranks(layout: Layout, x: SymmetricSet) -> tuple[list[str], list[str]]:
-    """Functions, and lines that name the rank of each message of a bag: how many others are less, whoever of the set
-    they are about."""
-    functions: list[str] = []
-    lines: list[str] = []
+def _rank(box: Box, i: int) -> Var:
+    """The rank of a message, by its place in a bag."""
+    return Var(f"rank_{box.length}_{i}")
+
+
+def ranks(layout: Layout, x: SymmetricSet) -> tuple[list[Function], list[Statement]]:
+    """Functions, and statements that compute the rank of each message of a bag: how many others are less, whoever of
+    the set they are about."""
+    functions: list[Function] = []
+    b = Builder()
     for box in layout.boxes:
         if box.channel.order != "bag" or not list(_in_bag(layout, x, box)):
             continue
-        name = f"bare_{x.first}_{box.length}"
-        functions += [f"def {name}(x):", '    """A message, whoever of them it is about."""']
-        for n, event in enumerate(box.events):
-            for p, s, at in zip(event.parameters, box.shapes[n], box.offsets(n), strict=True):
-                if mentions(p.type, x.machine):
-                    mask = ((1 << s.bits) - 1) << at
-                    functions += [f"    if x >> {box.argument_bits} == {n}:", f"        return x & ~{mask}"]
-        functions += ["    return x", ""]
-        every = range(box.channel.bound)
-        lines += [f"    bare_{i} = {name}(t[{box.first + i}])" for i in every]
-        for i in every:
-            less = [f"(1 if bare_{k} < bare_{i} else 0)" for k in every if k != i]
-            lines.append(f"    rank_{box.length}_{i} = {' + '.join(less) or '0'}")
-    return functions, lines
+        functions.append(_bare(x, box))
+        bare = [Var(f"bare_{i}") for i in range(box.channel.bound)]
+        for i, message in enumerate(bare):
+            b.set(message, call(functions[-1].name, T[box.first + i]))
+        for i, message in enumerate(bare):
+            less = [_bit(other < message) for k, other in enumerate(bare) if k != i]
+            b.set(_rank(box, i), _sum(less) if less else ZERO)
+    return functions, b.statements
+
+
+def _bare(x: SymmetricSet, box: Box) -> Function:
+    """A message of a bag, with nothing where the member stands."""
+    b = Builder()
+    for n, event in enumerate(box.events):
+        for p, s, at in zip(event.parameters, box.shapes[n], box.offsets(n), strict=True):
+            if mentions(p.type, x.machine):
+                with b.when((X >> box.argument_bits).equals(n)):
+                    b.leave(X & ~Int((1 << s.bits) - 1 << at))
+    b.leave(X)
+    name = f"bare_{x.first}_{box.length}"
+    return function(name, numbers("x"), b.block, "A message, whoever of them it is about.")
 
 
 def _awaiting(layout: Layout, x: SymmetricSet) -> Iterator[Piece]:
@@ -169,4 +198,4 @@ def _awaiting(layout: Layout, x: SymmetricSet) -> Iterator[Piece]:
     first, actions = awaited(layout, x)
     for place in range(layout.pending, layout.pending + layout.pending_places):
         for action in range(actions):
-            yield f"(1 if t[{place}] == j * {actions} + {first + action} else 0)", 1
+            yield _bit(T[place].equals(J * actions + (first + action))), 1

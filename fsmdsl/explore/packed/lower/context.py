@@ -11,8 +11,9 @@ from fsmdsl.explore.liveness.plan import Obligation
 from fsmdsl.explore.packed.layout import Layout, has_cuts, has_rounds, kinds
 from fsmdsl.explore.packed.lower.facts import Known, without
 from fsmdsl.explore.packed.lower.sites import Sites
-from fsmdsl.explore.packed.lower.writer import Writer
 from fsmdsl.explore.packed.shapes import UnpackableError
+from fsmdsl.explore.program.builder import Builder
+from fsmdsl.explore.program.nodes import Element, Expr, Function, Int, Operand, Var
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.step.universe import Universe
 
@@ -32,6 +33,8 @@ class Context:
     """One module that is being written."""
 
     layout: Layout
+    expression: Callable[[Scope, m.Expr, m.Type | None], Expr]
+    """`expressions.value`, for parts of expressions that are themselves part of it."""
     sites: Sites = field(default_factory=Sites)
     wanted: dict[tuple[str, str], str] = field(default_factory=dict)
     """The handlers that are called: machine and trigger, and the function's name."""
@@ -42,12 +45,14 @@ class Context:
     obligations: Sequence[Obligation] = ()
     """What fairness asks; each has a bit of a step's mark."""
     reduction: Reduction = field(default_factory=Reduction)
+    sends: int = 0
+    """How many statements were built that can come to other instances: calls of handlers, and loops that have some."""
     hard: set[m.Expr] = field(default_factory=set)
     """Conditions that can be without a value, or need a loop."""
     written_out: int = 0
     """How many derived values were."""
     doubts: list[Doubt] = field(default_factory=list)
-    loops: list[list[str]] = field(default_factory=list)
+    loops: list[list[Function]] = field(default_factory=list)
     """The functions of each loop that is run in every order."""
 
     @property
@@ -107,35 +112,37 @@ class Context:
 
 @dataclass(slots=True)
 class Scope:
-    """Where expressions are written: in which function, about which instance, reading which row."""
+    """Where expressions are built: in which function, about which instance, reading which row."""
 
     context: Context
-    writer: Writer
-    row: str
-    """The name of the row that is read: `s`, or `t` for the one that is being made."""
-    instance: str | None
+    builder: Builder
+    row: Var
+    """The row that is read: `s`, or `t` for the one that is being made."""
+    instance: Var | Int | None
     machine: m.Machine | None
     fail: Callable[[str], None]
     """Writes what happens where a value is missing: `none`."""
-    locals: dict[str, tuple[str, m.Type]] = field(default_factory=dict)
+    locals: dict[str, tuple[Expr, m.Type]] = field(default_factory=dict)
     known: Known = frozenset()
     """Values that are not none here."""
 
-    def inner(self, instance: str | None, machine: m.Machine | None) -> Scope:
-        """The same place, seen by an instance, with no names bound."""
-        return Scope(self.context, self.writer, self.row, instance, machine, self.fail)
+    def value(self, e: m.Expr, want: m.Type | None = None) -> Expr:
+        """The number of an expression here, as one of the type wanted; see `expressions`."""
+        return self.context.expression(self, e, want)
 
-    def at(self, column: int, instance: str) -> str:
+    def inner(self, instance: Var | Int | None, machine: m.Machine | None) -> Scope:
+        """The same place, seen by an instance, with no names bound."""
+        return Scope(self.context, self.builder, self.row, instance, machine, self.fail)
+
+    def at(self, column: int, instance: Operand) -> Element:
         """A place of the row."""
-        if instance.isdigit():
-            return f"{self.row}[{column + int(instance)}]"
-        return f"{self.row}[{column} + {instance}]" if column else f"{self.row}[{instance}]"
+        return self.row[column + instance if column else instance]
 
     @contextmanager
-    def binding(self, name: str, text: str, t: m.Type) -> Iterator[None]:
+    def binding(self, name: str, value: Expr, t: m.Type) -> Iterator[None]:
         """Inside, a name stands for a value."""
         before = self.locals, self.known
-        self.locals, self.known = {**self.locals, name: (text, t)}, without(self.known, name)
+        self.locals, self.known = {**self.locals, name: (value, t)}, without(self.known, name)
         yield
         self.locals, self.known = before
 
@@ -145,3 +152,8 @@ class Scope:
         before, self.known = self.known, self.known | more
         yield
         self.known = before
+
+
+S, T, AT, STATE, N, F, OUT, CAP = (Var(name) for name in ("s", "t", "at", "state", "n", "f", "out", "cap"))
+"""Names that the functions of a system share: the row that is left, the row that is made, an instance, its state, how
+many successors there are, the code of a fault, where successors go, and for how many there is room."""

@@ -7,24 +7,35 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from math import comb
-from typing import TYPE_CHECKING
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import awaitable, leaf_number
-from fsmdsl.explore.packed.lower.context import Context
+from fsmdsl.explore.packed.lower.context import AT, S, T
 from fsmdsl.explore.packed.lower.convert import coded, converted, element_of, misfit
-from fsmdsl.explore.packed.lower.expressions import common, is_one_of, joined, reference, value
-from fsmdsl.explore.packed.lower.handlers import numbers, refuser, stretches
+from fsmdsl.explore.packed.lower.expressions import is_one_of, joined, reference, value
+from fsmdsl.explore.packed.lower.handlers import Span, numbers, refuser, stretches
 from fsmdsl.explore.packed.lower.loops import loop
 from fsmdsl.explore.packed.lower.sets import bit, collected
 from fsmdsl.explore.packed.lower.sites import FULL, IGNORED
-from fsmdsl.explore.packed.lower.widen import Types, widened, within
+from fsmdsl.explore.packed.lower.steps import Steps
+from fsmdsl.explore.packed.lower.widen import Types, common, widened, within
 from fsmdsl.explore.packed.shapes import UnpackableError, shape, to_number
+from fsmdsl.explore.program.builder import Builder, function, rows
+from fsmdsl.explore.program.builder import numbers as parameters
+from fsmdsl.explore.program.nodes import (
+    FALSE,
+    ZERO,
+    Choice,
+    Expr,
+    Function,
+    Int,
+    Not,
+    Var,
+    all_of,
+    call,
+)
 from fsmdsl.step.evaluate import TooManyValuesError, domain
 from fsmdsl.walk import expressions
-
-if TYPE_CHECKING:
-    from fsmdsl.explore.packed.lower.offers import Offers
 
 MOST_REPEATED = 1 << 13
 """So many different events can be told apart in one state where the environment may come to one in two ways."""
@@ -33,10 +44,10 @@ MOST_REPEATED = 1 << 13
 class Environment:
     """Writes the part of `expand` that sends events."""
 
-    def __init__(self, context: Context, offers: Offers) -> None:
-        self.context = context
-        self.offers = offers
-        self.functions: list[str] = []
+    def __init__(self, steps: Steps) -> None:
+        self.context = steps.context
+        self.steps = steps
+        self.functions: list[Function] = []
         self.seen: int | None = None
         """Where it is counted how often events were told apart, if they are."""
         self.width = 0
@@ -46,7 +57,7 @@ class Environment:
     def begin(self) -> None:
         """Before the first event."""
         if self.seen is not None:
-            self.offers.w.line(f"t[{self.seen}] += 1")
+            self.steps.builder.update(T[self.seen], "+", 1)
 
     def events(self) -> None:
         """As the system's `environment` says; without one, every event, with all arguments."""
@@ -61,34 +72,35 @@ class Environment:
 
     def _offer(self, o: m.Offer, depth: int, types: Types, conditions: Sequence[m.Expr]) -> None:
         """The loops of one line of the environment. As soon as the receiver is known, so is whether it listens."""
-        w, scope, universe = self.offers.w, self.offers.scope, self.context.universe
+        b, scope, universe = self.steps.builder, self.steps.scope, self.context.universe
         if depth == len(o.variables):
             wide = [(widened(universe, x, types), False) for x in conditions]
             if not wide:
                 self._send(o, types)
                 return
-            with w.block(f"if {joined(scope, wide, 'and')}:"):
+            with b.when(joined(scope, wide, "and")):
                 self._send(o, types)
             return
         name, over = o.variables[depth]
         later = {x for x, _ in o.variables[depth + 1 :]}
         over = widened(universe, over, types)
         of = over.type.of if isinstance(over.type, m.SetType | m.ListType) else m.ERROR
-        text = collected(scope, over)
-        narrowed = None if name in later else self._narrowed(name, over, text, conditions, later, types)
-        text, conditions = (narrowed, conditions[1:]) if narrowed else (text, conditions)
+        members = collected(scope, over)
+        narrowed = None if name in later else self._narrowed(name, over, members, conditions, later, types)
+        if narrowed is not None:
+            members, conditions = narrowed, conditions[1:]
         inner = {**types, name: of}
-        with loop(scope, over.type, text, over) as x, scope.binding(name, x, of):
+        with loop(scope, over.type, members, over) as x, scope.binding(name, x, of):
             direct = isinstance(o.target, m.Local) and o.target.name == name and name not in later
             if direct and isinstance(of, m.RefType):
-                with w.block(f"if {self._listens(o.machine, o.event, x)}:"):
+                with b.when(self._listens(o.machine, o.event, x)):
                     self._offer(o, depth + 1, inner, conditions)
             else:
                 self._offer(o, depth + 1, inner, conditions)
 
     def _narrowed(
-        self, name: str, over: m.Expr, text: str, conditions: Sequence[m.Expr], later: set[str], types: Types
-    ) -> str | None:
+        self, name: str, over: m.Expr, members: Expr, conditions: Sequence[m.Expr], later: set[str], types: Types
+    ) -> Expr | None:
         """Of `some p in subsets(all, n)` with `all x in p: …`: those of `all` for which that holds, if it always has a
         value and speaks of nothing that is bound later. Then subsets need to be taken of these alone."""
         match over, conditions:
@@ -96,78 +108,79 @@ class Environment:
                 m.Apply(function="subsets", arguments=(whole, _)),
                 [m.Quantified(kind="all", variable=x, over=m.Local(name=quantified), body=body), *_],
             ) if quantified == name and not _mentions(body, {*later, name} - {x}):
-                return self._those(whole, text, x, body, types)
+                return self._those(whole, members, x, body, types)
             case _:
                 return None
 
-    def _those(self, whole: m.Expr, text: str, x: str, body: m.Expr, types: Types) -> str | None:
+    def _those(self, whole: m.Expr, members: Expr, x: str, body: m.Expr, types: Types) -> Expr | None:
         assert isinstance(whole.type, m.SetType)
-        w, of = self.offers.w, whole.type.of
+        b, of = self.steps.builder, whole.type.of
         failing: list[str] = []
-        scope = replace(self.offers.scope, fail=failing.append)
-        with w.aside() as lines:
-            found = w.name()
-            w.line(f"{found} = 0")
-            with loop(scope, whole.type, text) as item, scope.binding(x, item, of):
+        scope = replace(self.steps.scope, fail=failing.append)
+        with b.aside() as statements:
+            those = b.name()
+            b.set(those, 0)
+            with loop(scope, whole.type, members) as item, scope.binding(x, item, of):
                 condition = value(scope, widened(self.context.universe, body, {**types, x: of}))
-                with w.block(f"if {condition}:"):
-                    w.line(f"{found} |= {bit(coded(scope, item, element_of(scope, whole.type)))}")
+                with b.when(condition):
+                    b.update(those, "|", bit(coded(scope, item, element_of(scope, whole.type))))
         if failing:
             return None
-        w.put(lines)
-        return found
+        b.put(statements)
+        return those
 
-    def _listens(self, machine: str, event: str, at: str) -> str:
+    def _listens(self, machine: str, event: str, at: Expr) -> Expr:
         """Is an instance in a state in which it has a transition for an event, and free to take it?"""
         context = self.context
         kind = context.universe.model.machines[machine]
         instance = min(context.universe.instances_of(machine), default=None)
         if instance is None:
-            return "False"
+            return FALSE
         leaves = [s.name for s in kind.leaves if context.universe.candidates(instance, s.name, event)]
         if not leaves:
-            return "False"
-        state = self.offers.scope.at(context.column(machine, ""), at)
-        text = is_one_of(state, [leaf_number(kind, s) for s in leaves], len(kind.leaves))
-        return f"{text} and not awaits(s, {at})" if awaitable(kind) else text
+            return FALSE
+        state = self.steps.scope.at(context.column(machine, ""), at)
+        there = is_one_of(state, [leaf_number(kind, s) for s in leaves], len(kind.leaves))
+        return all_of([there, Not(call("awaits", S, at))]) if awaitable(kind) else there
 
     def _send(self, o: m.Offer, types: Types) -> None:
-        scope, w, universe = self.offers.scope, self.offers.w, self.context.universe
+        scope, b, universe = self.steps.scope, self.steps.builder, self.context.universe
         machine = universe.model.machines[o.machine]
         event = machine.event_named[o.event]
         receiver = reference(scope, widened(universe, o.target, types))
         arguments = [widened(universe, a, types) for a in o.arguments]
-        texts = [w.named(value(scope, a)) for a in arguments]
-        with w.block(f"if {self._listens(o.machine, o.event, receiver)}:"):
-            wrong = self._wrong(event, arguments, texts)
-            pairs = list(zip(texts, arguments, event.parameters, strict=True))
-            given = [converted(scope, x, a.type, p.type) for x, a, p in pairs]
-            call = f"{self.context.handler(machine, o.event)}({', '.join(['t', receiver, *given])})"
+        values = [b.named(value(scope, a)) for a in arguments]
+        with b.when(self._listens(o.machine, o.event, receiver)):
+            wrong = self._wrong(event, arguments, values)
+            triples = list(zip(values, arguments, event.parameters, strict=True))
+            given = [converted(scope, x, a.type, p.type) for x, a, p in triples]
+            handled: Expr = call(self.context.handler(machine, o.event), T, receiver, *given)
             if wrong is not None:
-                of = [p if within(a.type, p.type) else replace(p, type=a.type) for _, a, p in pairs]
-                wide = [converted(scope, x, a.type, p.type) for (x, a, _), p in zip(pairs, of, strict=True)]
+                of = [p if within(a.type, p.type) else replace(p, type=a.type) for _, a, p in triples]
+                wide = [converted(scope, x, a.type, p.type) for (x, a, _), p in zip(triples, of, strict=True)]
                 name = f"wrong_{len(self.functions)}"
-                self.functions += [*refuser(self.context, machine, o.event, of, name), ""]
-                call = f"({name}({', '.join(['t', receiver, wrong, *wide])}) if {wrong} else {call})"
+                self.functions.append(refuser(self.context, machine, o.event, of, name))
+                handled = Choice(wrong, call(name, T, receiver, wrong, *wide), handled)
             if self._repeats(o):
-                call = self._once(o, receiver, arguments, texts, call)
-            self.offers.take(call, skips=True)
+                handled = self._once(o, receiver, arguments, values, handled)
+            self.steps.take(handled, skips=True)
 
-    def _wrong(self, event: m.Event, arguments: Sequence[m.Expr], texts: Sequence[str]) -> str | None:
-        """The code of the fault, in a name, if an argument is not one that its parameter can hold; if that can be."""
-        scope, w = self.offers.scope, self.offers.w
-        found: list[tuple[str, str]] = []
-        for text, a, p in zip(texts, arguments, event.parameters, strict=True):
-            found += misfit(scope, text, a.type, p.type)
-        if not found:
+    def _wrong(self, event: m.Event, arguments: Sequence[m.Expr], values: Sequence[Expr]) -> Expr | None:
+        """The code of the fault, in a variable, if an argument is not one that its parameter can hold; if that can
+        be."""
+        scope, b = self.steps.scope, self.steps.builder
+        faults: list[tuple[Expr, str]] = []
+        for x, a, p in zip(values, arguments, event.parameters, strict=True):
+            faults += misfit(scope, x, a.type, p.type)
+        if not faults:
             return None
-        sites = {kind: self.context.sites.one() for _, kind in found}
-        name = w.name()
-        w.line(f"{name} = 0")
-        for condition, kind in reversed(found):
-            with w.block(f"if {condition}:"):
-                w.line(f"{name} = {sites[kind]}")
-        return name
+        sites = {kind: self.context.sites.one() for _, kind in faults}
+        code = b.name()
+        b.set(code, 0)
+        for condition, kind in reversed(faults):
+            with b.when(condition):
+                b.set(code, sites[kind])
+        return code
 
     # Each event once
 
@@ -194,59 +207,63 @@ class Environment:
             types[name] = t.of if isinstance(t, m.SetType | m.ListType) else m.ERROR
         return [widened(self.context.universe, a, types).type for a in o.arguments]
 
-    def _once(self, o: m.Offer, receiver: str, arguments: Sequence[m.Expr], texts: Sequence[str], call: str) -> str:
+    def _once(
+        self, o: m.Offer, receiver: Expr, arguments: Sequence[m.Expr], values: Sequence[Expr], handled: Expr
+    ) -> Expr:
         """The call, if it is the first such from this row."""
-        w, scope, offers = self.offers.w, self.offers.scope, self.context.universe.system.offers or ()
+        b, scope, offers = self.steps.builder, self.steps.scope, self.context.universe.system.offers or ()
         if self.seen is None:
             self.width = 2 + max(len(x.arguments) for x in offers)
             self._tell_apart(offers)
         number = [(x.machine, x.event) for x in offers].index((o.machine, o.event))
-        key = [str(number), receiver]
+        key: list[Expr] = [Int(number), receiver]
         types = [self._types(x) for x in self._of_same(o)]
-        for text, a, of in zip(texts, arguments, zip(*types, strict=True), strict=True):
-            key.append(converted(scope, text, a.type, reduce(common, of)))
-        new = w.named(f"fresh(t, {', '.join(key + ['0'] * (self.width - len(key)))})")
-        return f"({call} if {new} == 1 else {FULL} if {new} > 1 else {IGNORED})"
+        for x, a, of in zip(values, arguments, zip(*types, strict=True), strict=True):
+            key.append(converted(scope, x, a.type, reduce(common, of)))
+        padding = [ZERO] * (self.width - len(key))
+        new = b.named(call("fresh", T, *key, *padding))
+        return Choice(new.equals(1), handled, Choice(new > 1, Int(FULL), Int(IGNORED)))
 
     def _tell_apart(self, offers: Sequence[m.Offer]) -> None:
         """A table of events: a number that says from which row, and the event."""
         most = sum(self._most(o) for o in offers)
         size = 1 << (2 * min(most, MOST_REPEATED) - 1).bit_length()
         self.seen = self.context.layout.reserve(1 + size * (1 + self.width))
-        names = [f"k{n}" for n in range(self.width)]
-        same = " and ".join(f"t[at + {n + 1}] == {name}" for n, name in enumerate(names))
-        mixed = reduce(lambda h, name: f"({h} * 31 + {name})", names[1:], names[0])
-        self.functions += [
-            f"def fresh(t, {', '.join(names)}):",
-            '    """Is this event offered for the first time? 2: there is no room to say so."""',
-            f"    h = {mixed}",
-            "    h ^= h >> 7",
-            f"    for _ in range({size}):",
-            f"        at = {self.seen + 1} + (h & {size - 1}) * {1 + self.width}",
-            f"        if t[at] != t[{self.seen}]:",
-            f"            t[at] = t[{self.seen}]",
-            *[f"            t[at + {n + 1}] = {name}" for n, name in enumerate(names)],
-            "            return 1",
-            f"        if {same}:",
-            "            return 0",
-            "        h += 1",
-            "    return 2",
-            "",
-        ]
+        key = [Var(f"k{n}") for n in range(self.width)]
+        b, h, turn = Builder(), Var("h"), Var("_")
+        mixed: Expr = key[0]
+        for k in key[1:]:
+            mixed = mixed * 31 + k
+        b.set(h, mixed)
+        b.update(h, "^", h >> 7)
+        with b.count(turn, size):
+            b.set(AT, self.seen + 1 + (h & size - 1) * (1 + self.width))
+            with b.when(T[AT].differs(T[self.seen])):
+                b.set(T[AT], T[self.seen])
+                for n, k in enumerate(key):
+                    b.set(T[AT + (n + 1)], k)
+                b.leave(1)
+            with b.when(all_of([T[AT + (n + 1)].equals(k) for n, k in enumerate(key)])):
+                b.leave(0)
+            b.update(h, "+", 1)
+        b.leave(2)
+        given = (*rows("t"), *parameters(*(k.name for k in key)))
+        doc = "Is this event offered for the first time? 2: there is no room to say so."
+        self.functions.append(function("fresh", given, b.block, doc))
 
     def _most(self, o: m.Offer) -> int:
         """How many events a line can come to."""
         found = 1
         for _, over in o.variables:
             if isinstance(over, m.Apply) and over.function == "subsets":
-                codes = element_of(self.offers.scope, over.arguments[0].type).codes
+                codes = element_of(self.steps.scope, over.arguments[0].type).codes
                 found *= comb(codes, codes // 2)
             elif isinstance(over, m.Collection):
                 found *= len(over.items)
             elif isinstance(over.type, m.ListType):
                 found *= over.type.bound
             else:
-                found *= element_of(self.offers.scope, over.type).codes
+                found *= element_of(self.steps.scope, over.type).codes
         return min(found, MOST_REPEATED)
 
     # All of them
@@ -257,49 +274,49 @@ class Environment:
             offered = universe.unrestricted
         except TooManyValuesError as error:
             raise UnpackableError(f"the environment would have to choose among {error}") from error
+        b = self.steps.builder
         for machine, stretch in stretches(self.context, universe.machines):
             events = [e for e in machine.events if e.from_environment]
             possible = {e for n, e, combinations in offered if combinations and universe.machines[n] is machine}
-            with self.offers.w.block(f"for at in {stretch}:"):
+            with stretch.each(b, AT):
                 for e in events:
                     if e.name in possible:
-                        with self.offers.w.block(f"if {self._listens(machine.qualified, e.name, 'at')}:"):
+                        with b.when(self._listens(machine.qualified, e.name, AT)):
                             self._arguments(machine, e, [])
 
-    def _arguments(self, machine: m.Machine, event: m.Event, given: list[str]) -> None:
+    def _arguments(self, machine: m.Machine, event: m.Event, given: list[Expr]) -> None:
         if len(given) == len(event.parameters):
-            call = f"{self.context.handler(machine, event.name)}({', '.join(['t', 'at', *given])})"
-            self.offers.take(call, skips=True)
+            self.steps.take(call(self.context.handler(machine, event.name), T, AT, *given), skips=True)
             return
         with self._each(event.parameters[len(given)].type) as x:
             self._arguments(machine, event, [*given, x])
 
     @contextmanager
-    def _each(self, t: m.Type) -> Iterator[str]:
+    def _each(self, t: m.Type) -> Iterator[Var]:
         """A loop through all values of a type, in order."""
-        w, x = self.offers.w, self.offers.w.name()
-        text = self._range(t)
-        if text is not None:
-            with w.block(f"for {x} in {text}:"):
+        b, x = self.steps.builder, self.steps.builder.name()
+        span = self._span(t)
+        if span is not None:
+            with span.each(b, x):
                 yield x
             return
         first, count = self._table(t)
-        n = w.name()
-        with w.block(f"for {n} in range({first}, {first + count}):"):
-            w.line(f"{x} = t[{n}]")
+        n = b.name()
+        with b.count(n, first + count, first):
+            b.set(x, T[n])
             yield x
 
-    def _range(self, t: m.Type) -> str | None:
+    def _span(self, t: m.Type) -> Span | None:
         """The numbers of a type, where they have no gaps."""
         universe = self.context.universe
         match t:
             case m.RefType(machine):
                 return numbers(self.context, universe.model.machines[machine])
             case m.DurationType() | m.OpaqueType() | m.NoneType():
-                return "range(1)"
+                return Span(range(1))
             case m.BoolType() | m.RangeType() | m.EnumType():
                 s = shape(t, universe)
-                return f"range({s.low}, {s.high + 1})"
+                return Span(range(s.low, s.high + 1))
             case _:
                 return None
 

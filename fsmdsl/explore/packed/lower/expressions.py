@@ -1,15 +1,16 @@
-"""Expressions as Python: a text that is worth the value's number, after the lines that it needs.
+"""Expressions: a node that is worth the value's number, after the statements that it needs.
 
 Reads what `step.evaluate` says. What can go wrong (none where an instance is needed) leaves the function through
-`scope.fail`, exactly where the definition raises its fault; so operands that need lines of their own stand behind an
-`if`.
+`scope.fail`, exactly where the definition raises its fault; so operands that need statements of their own stand behind
+an `if`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import assert_never
+from functools import reduce
+from typing import Literal, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import awaitable, leaf_number
@@ -17,21 +18,41 @@ from fsmdsl.explore.packed.lower import sets
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.convert import converted, shape_of
 from fsmdsl.explore.packed.lower.facts import Known, present_if
-from fsmdsl.explore.packed.lower.widen import body_of, types_of
+from fsmdsl.explore.packed.lower.widen import body_of, common, types_of
 from fsmdsl.explore.packed.shapes import LARGEST, UnpackableError, to_number
+from fsmdsl.explore.program import queries
+from fsmdsl.explore.program.nodes import (
+    TRUE,
+    Binary,
+    Bool,
+    Choice,
+    Compare,
+    Expr,
+    Int,
+    Negative,
+    Not,
+    Statement,
+    Var,
+    all_of,
+    any_of,
+    binary,
+    call,
+)
+
+Connective = Literal["and", "or"]
 
 LARGEST_NUMBER = 1 << 60
 """Beyond this, sums could be more than a word holds."""
 
 
-def value(scope: Scope, e: m.Expr, want: m.Type | None = None) -> str:
+def value(scope: Scope, e: m.Expr, want: m.Type | None = None) -> Expr:
     """The number of an expression, as one of the type wanted."""
     want = want or e.type
     if isinstance(e.type, m.RangeType) and max(-e.type.low, e.type.high) > LARGEST_NUMBER:
         raise UnpackableError(f"numbers from {e.type.low} to {e.type.high}")
     match e:
         case m.Constant():
-            return str(to_number(want, e.value, scope.context.universe))
+            return Int(to_number(want, e.value, scope.context.universe))
         case m.Collection():
             return sets.collection(scope, e, want)
         case m.Conditional():
@@ -40,12 +61,12 @@ def value(scope: Scope, e: m.Expr, want: m.Type | None = None) -> str:
             return converted(scope, _value(scope, e), e.type, want)
 
 
-def _value(scope: Scope, e: m.Expr) -> str:
+def _value(scope: Scope, e: m.Expr) -> Expr:
     universe = scope.context.universe
     match e:
         case m.Local(name=name):
-            text, t = scope.locals[name]
-            return converted(scope, text, t, e.type)
+            bound, t = scope.locals[name]
+            return converted(scope, bound, t, e.type)
         case m.Read():
             return _read(scope, e)
         case m.InState():
@@ -55,7 +76,7 @@ def _value(scope: Scope, e: m.Expr) -> str:
         case m.Logic():
             return _logic(scope, e)
         case m.Not(operand=operand):
-            return f"(not {value(scope, operand)})"
+            return Not(value(scope, operand))
         case m.Apply():
             return _apply(scope, e)
         case m.Quantified():
@@ -68,13 +89,13 @@ def _value(scope: Scope, e: m.Expr) -> str:
         case m.Wait():
             return _wait(scope)
         case m.Negative(operand=operand):
-            return f"(-{value(scope, operand)})"
+            return Negative(value(scope, operand))
         case m.InstanceRef():
-            return str(universe.system.number_of[e.name, e.index])
+            return Int(universe.system.number_of[e.name, e.index])
         case m.Instances():
-            return str(to_number(e.type, universe.instances_called(e.name), universe))
+            return Int(to_number(e.type, universe.instances_called(e.name), universe))
         case m.AllOf():
-            return str(to_number(e.type, universe.instances_of(e.machine), universe))
+            return Int(to_number(e.type, universe.instances_of(e.machine), universe))
         case m.Constant() | m.Collection() | m.Conditional():
             return value(scope, e)
         case m.Ordinal() | m.ChannelRef() | m.Temporal():
@@ -86,13 +107,14 @@ def _value(scope: Scope, e: m.Expr) -> str:
 # References ----------------------------------------------------------------------------------------------------------
 
 
-def reference(scope: Scope, e: m.Expr) -> str:
+def reference(scope: Scope, e: m.Expr) -> Var | Int:
     """The number of the instance that an expression stands for; a fault where it is none."""
-    text = scope.writer.named(value(scope, e))
+    instance = scope.builder.named(value(scope, e))
+    assert not isinstance(instance, Bool)
     if isinstance(e.type, m.OptionalType) and e not in scope.known:
-        with scope.writer.block(f"if {text} < 0:"):
+        with scope.builder.when(instance < 0):
             scope.fail("none")
-    return text
+    return instance
 
 
 def machine_of(scope: Scope, t: m.Type) -> m.Machine:
@@ -102,7 +124,7 @@ def machine_of(scope: Scope, t: m.Type) -> m.Machine:
     return scope.context.universe.model.machines[inner.machine]
 
 
-def _read(scope: Scope, e: m.Read) -> str:
+def _read(scope: Scope, e: m.Read) -> Expr:
     if e.target is None:
         assert scope.instance is not None
         assert scope.machine is not None
@@ -115,47 +137,49 @@ def _read(scope: Scope, e: m.Read) -> str:
     return scope.at(context.layout.param_columns.get((machine.qualified, e.name), 0), owner)
 
 
-def _in_state(scope: Scope, e: m.InState) -> str:
-    target = scope.writer.named(value(scope, e.target))
+def _in_state(scope: Scope, e: m.InState) -> Expr:
+    target = scope.builder.named(value(scope, e.target))
     machine = machine_of(scope, e.target.type)
     state = scope.at(scope.context.column(machine.qualified, ""), target)
-    text = is_one_of(state, [leaf_number(machine, s) for s in e.states], len(machine.leaves))
+    there = is_one_of(state, [leaf_number(machine, s) for s in e.states], len(machine.leaves))
     if isinstance(e.target.type, m.OptionalType):
-        return f"({target} >= 0 and {text})"
-    return text
+        return all_of([target >= 0, there])
+    return there
 
 
-def _wait(scope: Scope) -> str:
+def _wait(scope: Scope) -> Expr:
     """Has the instance followed no transition in this round yet?"""
     assert scope.instance is not None
     assert scope.machine is not None
     if awaitable(scope.machine):
-        return f"({scope.at(scope.context.column(scope.machine.qualified, 'wait'), scope.instance)} == 0)"
+        return scope.at(scope.context.column(scope.machine.qualified, "wait"), scope.instance).equals(0)
     waited = scope.context.layout.waited
-    return "True" if waited is None else f"({scope.row}[{waited}] >> {scope.instance} & 1 == 0)"
+    return TRUE if waited is None else (scope.row[waited] >> scope.instance & 1).equals(0)
 
 
-def is_one_of(text: str, numbers: Sequence[int], count: int) -> str:
+def is_one_of(x: Expr, numbers: Sequence[int], count: int) -> Expr:
     """Is a number from 0 on, below a count, one of these?"""
     these = sorted(set(numbers))
     if len(these) == count:
-        return "True"
+        return TRUE
     if len(these) == 1 or count > LARGEST:
-        return f"({' or '.join(f'{text} == {n}' for n in these) or 'False'})"
-    return f"({sum(1 << n for n in these)} >> {text} & 1 == 1)"
+        return any_of([x.equals(n) for n in these])
+    return (sum(1 << n for n in these) >> x & 1).equals(1)
 
 
-def _derived(scope: Scope, e: m.Derived) -> str:
+def _derived(scope: Scope, e: m.Derived) -> Expr:
     """The body of a `let`, written out, about its own instance and with its parameters."""
     universe = scope.context.universe
     scope.context.write_out(e)
     if e.target is not None:
-        instance: str | None = reference(scope, e.target)
+        instance: Var | Int | None = reference(scope, e.target)
         machine: m.Machine | None = machine_of(scope, e.target.type)
     else:
         instance, machine = scope.instance, scope.machine
     pairs = zip(types_of(universe, e).items(), e.arguments, strict=True)
-    bound = {name: (scope.writer.named(value(scope, a, t)), t) for (name, t), a in pairs}
+    bound: dict[str, tuple[Expr, m.Type]] = {
+        name: (scope.builder.named(value(scope, a, t)), t) for (name, t), a in pairs
+    }
     inner = scope.inner(instance, machine)
     inner.locals = bound
     return value(inner, body_of(universe, e), e.type)
@@ -164,68 +188,70 @@ def _derived(scope: Scope, e: m.Derived) -> str:
 # Operators -----------------------------------------------------------------------------------------------------------
 
 
-def _logic(scope: Scope, e: m.Logic) -> str:
+def _logic(scope: Scope, e: m.Logic) -> Expr:
     return joined(scope, [(x, False) for x in e.operands], e.operator)
 
 
-def joined(scope: Scope, operands: Sequence[tuple[m.Expr, bool]], operator: str) -> str:
+def joined(scope: Scope, operands: Sequence[tuple[m.Expr, bool]], operator: Connective) -> Expr:
     """Conditions (negated where it says so), looked at from left to right and no further than needed; those that always
     have a value and cost little are all looked at, for a processor foresees a jump less well than it adds."""
-    w, sign = scope.writer, " & " if operator == "and" else " | "
-    told: list[str] = []
-    result = ""
+    b = scope.builder
+    pending: list[Expr] = []
+    result: Var | None = None
     known: Known = frozenset()
     for x, negated in operands:
-        lines, text = _easily(scope, x)
-        if text:
-            w.put(lines)
+        easy = _easily(scope, x)
+        if easy is not None:
+            statements, condition = easy
+            b.put(statements)
         else:
-            with w.aside() as lines, scope.knowing(known):
-                w.depth += 1
-                text = value(scope, x)
-                w.depth -= 1
-            if told or result:
-                result = _so_far(scope, result, told, sign)
-                with w.block(f"if {result}:" if operator == "and" else f"if not {result}:"):
-                    w.put(lines)
-                    w.line(f"{result} = (not {text})" if negated else f"{result} = {text}")
-                told = []
+            with b.aside() as statements, scope.knowing(known):
+                condition = value(scope, x)
+            if pending or result is not None:
+                result = _so_far(scope, result, pending, operator)
+                with b.when(result if operator == "and" else Not(result)):
+                    b.put(statements)
+                    b.set(result, Not(condition) if negated else condition)
+                pending = []
                 known |= present_if(x, (operator == "and") is not negated)
                 continue
-            w.put([line[4:] for line in lines])
+            b.put(statements)
         known |= present_if(x, (operator == "and") is not negated)
-        told.append(f"(not {text})" if negated else text)
-    if not result:
-        return f"({sign.join(told)})"
-    return f"({sign.join([result, *told])})" if told else result
+        pending.append(Not(condition) if negated else condition)
+    return _combined(result, pending, operator)
 
 
-def _easily(scope: Scope, e: m.Expr) -> tuple[list[str], str]:
-    """A condition that has a value whatever else is true, and needs no loop; else no text."""
+def _easily(scope: Scope, e: m.Expr) -> tuple[list[Statement], Expr] | None:
+    """A condition that has a value whatever else is true, and needs no loop, with its statements; else None."""
     hard = scope.context.hard
     failing: list[str] = []
     if e in hard:
-        return [], ""
+        return None
     trial = replace(scope, fail=failing.append, known=frozenset())
-    with scope.writer.aside() as lines:
-        text = value(trial, e)
-    if failing or any(line.lstrip().startswith(("for ", "while ")) for line in lines):
+    with scope.builder.aside() as statements:
+        condition = value(trial, e)
+    if failing or queries.loops(statements):
         hard.add(e)
-        return [], ""
-    return lines, text
+        return None
+    return statements, condition
 
 
-def _so_far(scope: Scope, result: str, told: list[str], sign: str) -> str:
-    """What is known before an operand with lines of its own, in a name."""
-    text = sign.join([result, *told] if result else told)
-    if text == result:
+def _so_far(scope: Scope, result: Var | None, pending: Sequence[Expr], operator: Connective) -> Var:
+    """What is known before an operand with statements of its own, in a variable."""
+    if not pending and result is not None:
         return result
-    name = result or scope.writer.name()
-    scope.writer.line(f"{name} = {text}")
+    name = result or scope.builder.name()
+    scope.builder.set(name, _combined(result, pending, operator))
     return name
 
 
-def _binary(scope: Scope, e: m.Binary) -> str:
+def _combined(result: Var | None, pending: Sequence[Expr], operator: Connective) -> Expr:
+    """Conditions in one number, all of them looked at."""
+    operands = [*([] if result is None else [result]), *pending]
+    return reduce(lambda a, b: Binary("&" if operator == "and" else "|", a, b), operands)
+
+
+def _binary(scope: Scope, e: m.Binary) -> Expr:
     match e.operator:
         case "=>":
             return joined(scope, [(e.left, True), (e.right, False)], "or")
@@ -234,93 +260,75 @@ def _binary(scope: Scope, e: m.Binary) -> str:
         case "==" | "!=" | "<" | "<=" | ">" | ">=":
             t = common(e.left.type, e.right.type)
             left, right = _both(scope, e.left, e.right, t)
-            return f"({left} {e.operator} {right})"
+            return Compare(left, ((e.operator, right),))
         case "+" | "-" | "&" if isinstance(e.type, m.SetType):
             t = common(e.left.type, e.right.type)
             left, right = _both(scope, e.left, e.right, t)
-            text = {"+": f"({left} | {right})", "-": f"({left} & ~{right})", "&": f"({left} & {right})"}[e.operator]
-            return converted(scope, text, t, e.type)
+            return converted(scope, _of_sets(e.operator, left, right), t, e.type)
         case "+" | "-" | "&":
             left, right = _both(scope, e.left, e.right, e.left.type, e.right.type)
-            return f"({left} {e.operator} {right})"
+            return binary(e.operator, left, right)
         case _:
             assert_never(e.operator)
 
 
-def _both(scope: Scope, left: m.Expr, right: m.Expr, t: m.Type, other: m.Type | None = None) -> tuple[str, str]:
-    """Two operands: the left one in a name if the right one needs lines, so that it is computed before them."""
+def _of_sets(operator: Literal["+", "-", "&"], left: Expr, right: Expr) -> Expr:
+    match operator:
+        case "+":
+            return left | right
+        case "-":
+            return left & ~right
+        case "&":
+            return left & right
+        case _:
+            assert_never(operator)
+
+
+def _both(scope: Scope, left: m.Expr, right: m.Expr, t: m.Type, other: m.Type | None = None) -> tuple[Expr, Expr]:
+    """Two operands: the left one in a variable if the right one needs statements, so that it is computed before
+    them."""
     first = value(scope, left, t)
-    with scope.writer.aside() as lines:
+    with scope.builder.aside() as statements:
         second = value(scope, right, other or t)
-    if lines:
-        first = scope.writer.named(first)
-        scope.writer.put(lines)
+    if statements:
+        first = scope.builder.named(first)
+        scope.builder.put(statements)
     return first, second
 
 
-def common(a: m.Type, b: m.Type) -> m.Type:
-    """A type that has the numbers of both, so that they can be compared."""
-    match a, b:
-        case (m.NoneType() | m.NeverType() | m.ErrorType(), _):
-            return (
-                b if isinstance(b, m.OptionalType | m.NoneType) or not isinstance(a, m.NoneType) else m.OptionalType(b)
-            )
-        case (_, m.NoneType() | m.NeverType() | m.ErrorType()):
-            return common(b, a)
-        case (m.OptionalType(x), m.OptionalType(y)):
-            return m.OptionalType(common(x, y))
-        case (m.OptionalType(x), _):
-            return m.OptionalType(common(x, b))
-        case (_, m.OptionalType(y)):
-            return m.OptionalType(common(a, y))
-        case (m.SetType(x), m.SetType(y)):
-            return m.SetType(common(x, y))
-        case (m.ListType(x, n), m.ListType(y, k)):
-            return m.ListType(common(x, y), max(n, k))
-        case (m.RangeType(low, high), m.RangeType(other_low, other_high)):
-            return m.RangeType(min(low, other_low), max(high, other_high))
-        case _:
-            return a
-
-
-def _conditional(scope: Scope, e: m.Conditional, want: m.Type) -> str:
-    w = scope.writer
+def _conditional(scope: Scope, e: m.Conditional, want: m.Type) -> Expr:
+    b = scope.builder
     condition = value(scope, e.condition)
-    with w.aside() as first, scope.knowing(present_if(e.condition, True)):
-        w.depth += 1
+    with b.aside() as first, scope.knowing(present_if(e.condition, True)):
         yes = value(scope, e.then, want)
-        w.depth -= 1
-    with w.aside() as second, scope.knowing(present_if(e.condition, False)):
-        w.depth += 1
+    with b.aside() as second, scope.knowing(present_if(e.condition, False)):
         no = value(scope, e.otherwise, want)
-        w.depth -= 1
     if not first and not second:
-        return f"({yes} if {condition} else {no})"
-    name = w.name()
-    w.line(f"if {condition}:")
-    w.put(first)
-    w.line(f"    {name} = {yes}")
-    w.line("else:")
-    w.put(second)
-    w.line(f"    {name} = {no}")
+        return Choice(condition, yes, no)
+    name = b.name()
+    with b.when(condition):
+        b.put(first)
+        b.set(name, yes)
+    with b.otherwise():
+        b.put(second)
+        b.set(name, no)
     return name
 
 
-def _apply(scope: Scope, e: m.Apply) -> str:
+def _apply(scope: Scope, e: m.Apply) -> Expr:
     first = e.arguments[0]
     match e.function:
         case "present":
-            text = scope.writer.named(value(scope, first))
+            given = scope.builder.named(value(scope, first))
             none = shape_of(scope, first.type).none
             if none is not None and first not in scope.known:
-                with scope.writer.block(f"if {text} == {none}:"):
+                with scope.builder.when(given.equals(none)):
                     scope.fail("none")
-            return text
+            return given
         case "size":
             return sets.size(scope, first)
         case "min" | "max":
-            texts = [value(scope, x, e.type) for x in e.arguments]
-            return f"{e.function}({', '.join(texts)})"
+            return call(e.function, *(value(scope, x, e.type) for x in e.arguments))
         case "first":
             return sets.first(scope, first)
         case "rest":

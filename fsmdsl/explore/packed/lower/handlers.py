@@ -2,76 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import awaitable, leaf_number, span
-from fsmdsl.explore.packed.lower.context import Context, Scope
+from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, Scope, T
 from fsmdsl.explore.packed.lower.effects import perform, wrote
 from fsmdsl.explore.packed.lower.expressions import is_one_of, value
 from fsmdsl.explore.packed.lower.sites import BUSY, IGNORED, REENTRANCE, UNHANDLED
 from fsmdsl.explore.packed.lower.widen import widened
-from fsmdsl.explore.packed.lower.writer import Writer
+from fsmdsl.explore.program.builder import Builder, function, rows
+from fsmdsl.explore.program.builder import numbers as parameters
+from fsmdsl.explore.program.nodes import TRUE, Choice, Expr, Function, Int, Not, Var, all_of, any_of, call
 from fsmdsl.step.universe import EVENTLESS, Levels
 
 Follow = Callable[[Scope, m.Transition, str], None]
 """Writes what following a transition from a leaf does."""
 
 
-def machine_scope(context: Context, machine: m.Machine, writer: Writer) -> Scope:
+def machine_scope(context: Context, machine: m.Machine, builder: Builder) -> Scope:
     """Inside a function about the instance `at` of a machine: a fault is its result."""
-    return Scope(context, writer, "t", "at", machine, lambda _: writer.line(f"return {context.sites.one()}"))
+    return Scope(context, builder, T, AT, machine, lambda _: builder.leave(context.sites.one()))
 
 
-def handler(context: Context, machine: m.Machine, trigger: str, name: str) -> list[str]:
+def read_state(scope: Scope, machine: m.Machine) -> None:
+    """`state`: the leaf in which the instance `at` is."""
+    scope.builder.set(STATE, scope.at(scope.context.column(machine.qualified, ""), AT))
+
+
+def handler(context: Context, machine: m.Machine, trigger: str, name: str) -> Function:
     """The function for an event (`take`) or an answer (`deploy.ok`)."""
-    w = Writer()
-    scope = machine_scope(context, machine, w)
+    b = Builder()
+    scope = machine_scope(context, machine, b)
     event = machine.event_named.get(trigger)
     parameters = () if event is None else event.parameters
     arguments = [f"a{n}" for n in range(len(parameters))]
     if event is not None:
-        _check_free(context, machine, w)
-    w.line(f"state = {scope.at(context.column(machine.qualified, ''), 'at')}")
-
-    def follow(inner: Scope, t: m.Transition, leaf: str) -> None:
-        follow_transition(inner, t, leaf)
-        w.line("return 0")
-
+        _check_free(context, machine, b)
+    read_state(scope, machine)
     for leaves, levels in _by_leaf(context, machine, trigger):
-        with w.block(f"if {_in(machine, leaves)}:"):
-            choose(scope, levels, leaves[0], dict(zip(arguments, parameters, strict=True)), follow)
+        with b.when(_in(machine, leaves)):
+            choose(scope, levels, leaves[0], dict(zip(arguments, parameters, strict=True)), _follow_and_leave)
     ignored = [i.state for i in machine.ignores if i.event == trigger]
     if ignored:
-        with w.block(f"if {_in(machine, ignored)}:"):
-            mark(context, context.ignored_bits(machine, trigger), w)
-            w.line(f"return {IGNORED}")
+        with b.when(_in(machine, ignored)):
+            mark(context, context.ignored_bits(machine, trigger), b)
+            b.leave(IGNORED)
     if event is None:
         # The answer was asked for; nobody can be blamed but the machine itself.
-        w.line(f"return {context.sites.several(len(machine.leaves))} + state")
+        b.leave(context.sites.several(len(machine.leaves)) + STATE)
     else:
-        w.line(f"return -{UNHANDLED} - state")
-    return [f"def {name}({', '.join(['t', 'at', *arguments])}):", f'    """{machine.name}: {trigger}"""', *w.lines]
+        b.leave(-UNHANDLED - STATE)
+    return _of_machine(machine, name, trigger, b, arguments)
 
 
-def mark(context: Context, bits: dict[int, int], w: Writer) -> None:
+def _follow_and_leave(scope: Scope, t: m.Transition, leaf: str) -> None:
+    follow_transition(scope, t, leaf)
+    scope.builder.leave(0)
+
+
+def _of_machine(machine: m.Machine, name: str, what: str, b: Builder, arguments: Sequence[str] = ()) -> Function:
+    """A function about the instance `at`."""
+    return function(name, (*rows("t"), *parameters("at", *arguments)), b.block, f"{machine.name}: {what}")
+
+
+def mark(context: Context, bits: dict[int, int], b: Builder) -> None:
     """Note in the step's mark what an instance fulfils."""
+    mark = context.layout.mark
     for n, bit in bits.items():
-        with w.block(f"if at == {n}:"):
-            w.line(f"t[{context.layout.mark}] |= {bit}")
+        with b.when(AT.equals(n)):
+            b.update(T[mark], "|", bit)
 
 
-def _check_free(context: Context, machine: m.Machine, w: Writer) -> None:
+def _check_free(context: Context, machine: m.Machine, b: Builder) -> None:
     """In the middle of its own transition, or waiting for an answer, an instance takes no event."""
-    with w.block(f"if t[{context.layout.busy}] >> at & 1:"):
-        w.line(f"return -{REENTRANCE}")
+    with b.when(T[context.layout.busy] >> AT & 1):
+        b.leave(-REENTRANCE)
     if awaitable(machine):
-        with w.block("if awaits(t, at):"):
-            w.line(f"return -{BUSY}")
+        with b.when(call("awaits", T, AT)):
+            b.leave(-BUSY)
 
 
-def _in(machine: m.Machine, leaves: Sequence[str]) -> str:
-    return is_one_of("state", [leaf_number(machine, s) for s in leaves], len(machine.leaves))
+def _in(machine: m.Machine, leaves: Sequence[str]) -> Expr:
+    return is_one_of(STATE, [leaf_number(machine, s) for s in leaves], len(machine.leaves))
 
 
 def _by_leaf(context: Context, machine: m.Machine, trigger: str) -> list[tuple[list[str], Levels]]:
@@ -102,42 +117,42 @@ def choose(scope: Scope, levels: Levels, leaf: str, arguments: dict[str, m.Varia
             _alone(scope, level[0], guards[0], leaf, arguments, follow)
         else:
             _ranked(scope, level, guards, leaf, arguments, follow)
-        if "True" in guards:
+        if TRUE in guards:
             return
 
 
-def _bound(t: m.Transition, arguments: dict[str, m.Variable]) -> dict[str, tuple[str, m.Type]]:
+def _bound(t: m.Transition, arguments: dict[str, m.Variable]) -> dict[str, tuple[Expr, m.Type]]:
     match t.trigger:
         case m.OnEvent(arguments=names) if names:
             pairs = zip(names, arguments.items(), strict=True)
-            return {name: (text, p.type) for name, (text, p) in pairs}
+            return {name: (Var(given), p.type) for name, (given, p) in pairs}
         case _:
             return {}
 
 
-def _guard(scope: Scope, t: m.Transition, arguments: dict[str, m.Variable]) -> str:
-    """The guard's value in a name, and a note of what it was."""
+def _guard(scope: Scope, t: m.Transition, arguments: dict[str, m.Variable]) -> Expr:
+    """The guard's value in a variable, and a note of what it was."""
     if t.guard is None:
-        return "True"
+        return TRUE
     assert scope.machine is not None
-    context, w = scope.context, scope.writer
+    context, b = scope.context, scope.builder
     inner = scope.inner(scope.instance, scope.machine)
     inner.locals = _bound(t, arguments)
     types = {name: of for name, (_, of) in inner.locals.items()}
-    held = w.named(value(inner, widened(context.universe, t.guard, types)))
+    held = b.named(value(inner, widened(context.universe, t.guard, types)))
     seen = context.guards.setdefault((scope.machine.qualified, t.index), 0) or context.layout.reserve(2)
     context.guards[scope.machine.qualified, t.index] = seen
-    w.line(f"t[{seen + 1} if {held} else {seen}] = 1")
+    b.set(T[Choice(held, Int(seen + 1), Int(seen))], 1)
     return held
 
 
 def _alone(
-    scope: Scope, t: m.Transition, guard: str, leaf: str, arguments: dict[str, m.Variable], follow: Follow
+    scope: Scope, t: m.Transition, guard: Expr, leaf: str, arguments: dict[str, m.Variable], follow: Follow
 ) -> None:
-    if guard == "True":
+    if guard == TRUE:
         _follow(scope, t, leaf, arguments, follow)
         return
-    with scope.writer.block(f"if {guard}:"):
+    with scope.builder.when(guard):
         _follow(scope, t, leaf, arguments, follow)
 
 
@@ -150,35 +165,35 @@ def _follow(scope: Scope, t: m.Transition, leaf: str, arguments: dict[str, m.Var
 def _ranked(
     scope: Scope,
     level: Sequence[m.Transition],
-    guards: Sequence[str],
+    guards: Sequence[Expr],
     leaf: str,
     arguments: dict[str, m.Variable],
     follow: Follow,
 ) -> None:
     """A transition is in question if it is enabled and none that has priority over it is."""
-    w, universe = scope.writer, scope.context.universe
+    b, universe = scope.builder, scope.context.universe
     assert scope.machine is not None
     instance = min(universe.instances_of(scope.machine.qualified))
-    best = []
+    best: list[Expr] = []
     for t, g in zip(level, guards, strict=True):
         pairs = zip(level, guards, strict=True)
         beaten = [h for other, h in pairs if universe.before(instance, other, t)]
-        text = " and ".join([g, *(["not (" + " or ".join(beaten) + ")"] if beaten else [])])
-        best.append(w.named(text) if text != "True" else "True")
+        unbeaten = [Not(any_of(beaten))] if beaten else []
+        best.append(b.named(all_of([g, *unbeaten])))
     if _in_circles(scope, level):
         # Where each gives way to another, all of them are left.
-        with w.block(f"if not ({' or '.join(best)}):"):
+        with b.when(Not(any_of(best))):
             for g in reversed(guards):
-                with w.block(f"if {g}:"):
+                with b.when(g):
                     scope.fail("overlap")
     for n in range(len(level) - 1, 0, -1):
-        with w.block(f"if {best[n]} and ({' or '.join(best[:n])}):"):
+        with b.when(all_of([best[n], any_of(best[:n])])):
             scope.fail("overlap")
-    for t, text in zip(level, best, strict=True):
-        if text == "True":
+    for t, first in zip(level, best, strict=True):
+        if first == TRUE:
             _follow(scope, t, leaf, arguments, follow)
             return
-        with w.block(f"if {text}:"):
+        with b.when(first):
             _follow(scope, t, leaf, arguments, follow)
 
 
@@ -192,20 +207,20 @@ def _in_circles(scope: Scope, level: Sequence[m.Transition]) -> bool:
     return bool(left)
 
 
-def refuser(context: Context, machine: m.Machine, event: str, parameters: Sequence[m.Variable], name: str) -> list[str]:
+def refuser(context: Context, machine: m.Machine, event: str, given: Sequence[m.Variable], name: str) -> Function:
     """The function for an event with an argument that its parameter cannot hold: the fault `f` if a transition for it
     is enabled all the same, for then it is offered."""
-    w = Writer()
-    scope = Scope(context, w, "t", "at", machine, lambda _: w.line("return f"))
-    w.line(f"state = {scope.at(context.column(machine.qualified, ''), 'at')}")
-    arguments = {f"a{n}": p for n, p in enumerate(parameters)}
+    b = Builder()
+    scope = Scope(context, b, T, AT, machine, lambda _: b.leave(F))
+    read_state(scope, machine)
+    arguments = {f"a{n}": p for n, p in enumerate(given)}
     for leaves, levels in _by_leaf(context, machine, event):
-        with w.block(f"if {_in(machine, leaves)}:"):
+        with b.when(_in(machine, leaves)):
             for t in (t for level in levels for t in level):
-                with w.block(f"if {_guard(scope, t, arguments)}:"):
-                    w.line("return f")
-    w.line(f"return {IGNORED}")
-    return [f"def {name}({', '.join(['t', 'at', 'f', *arguments])}):", *w.lines]
+                with b.when(_guard(scope, t, arguments)):
+                    b.leave(F)
+    b.leave(IGNORED)
+    return function(name, (*rows("t"), *parameters("at", "f", *arguments)), b.block)
 
 
 # Following -----------------------------------------------------------------------------------------------------------
@@ -214,28 +229,29 @@ def refuser(context: Context, machine: m.Machine, event: str, parameters: Sequen
 def follow_transition(scope: Scope, t: m.Transition, leaf: str) -> None:
     """Exit hooks, the effects, the change of state, entry hooks; see `step.cascade.follow`."""
     assert scope.machine is not None
-    context, w, machine = scope.context, scope.writer, scope.machine
+    context, b, machine = scope.context, scope.builder, scope.machine
     layout = context.layout
-    w.line(f"# {_shown(t)}")
+    b.comment(_shown(t))
     followed = context.followed.setdefault((machine.qualified, t.index), 0) or layout.reserve(1)
     context.followed[machine.qualified, t.index] = followed
-    w.line(f"t[{followed}] = 1")
-    mark(context, context.followed_bits(machine, t.index), w)
+    b.set(T[followed], 1)
+    mark(context, context.followed_bits(machine, t.index), b)
     if context.rounds:
-        w.line(f"t[{layout.touched}] |= 1 << at")
-    with w.aside() as body:
+        b.update(T[layout.touched], "|", 1 << AT)
+    before = context.sends
+    with b.aside() as body:
         _body(scope, t, leaf)
-    sends = any("= on_" in line or "= loop_" in line for line in body)
+    sends = context.sends > before
     if sends:
-        w.line(f"t[{layout.busy}] |= 1 << at")
-    w.put(body)
+        b.update(T[layout.busy], "|", 1 << AT)
+    b.put(body)
     if sends:
-        w.line(f"t[{layout.busy}] &= ~(1 << at)")
+        b.update(T[layout.busy], "&", ~(1 << AT))
     if not isinstance(t.trigger, m.OnEvent | m.OnTimer):
         if awaitable(machine):
-            w.line(f"{scope.at(context.column(machine.qualified, 'wait'), 'at')} = 1")
+            b.set(scope.at(context.column(machine.qualified, "wait"), AT), 1)
         elif layout.waited is not None:
-            w.line(f"t[{layout.waited}] |= 1 << at")
+            b.update(T[layout.waited], "|", 1 << AT)
 
 
 def _body(scope: Scope, t: m.Transition, leaf: str) -> None:
@@ -245,11 +261,11 @@ def _body(scope: Scope, t: m.Transition, leaf: str) -> None:
         perform(scope, t.effects)
         return
     move = context.universe.move(min(context.universe.instances_of(machine.qualified)), leaf, t)
-    bare = scope.inner("at", machine)
+    bare = scope.inner(AT, machine)
     perform(bare, move.exits)
     perform(scope, t.effects)
-    state = scope.at(context.column(machine.qualified, ""), "at")
-    scope.writer.line(f"{state} = {leaf_number(machine, move.after)}  # {move.after}")
+    state = scope.at(context.column(machine.qualified, ""), AT)
+    scope.builder.set(state, leaf_number(machine, move.after))
     wrote(scope)
     perform(bare, move.entries)
 
@@ -262,56 +278,70 @@ def _shown(t: m.Transition) -> str:
 # Time and rounds -----------------------------------------------------------------------------------------------------
 
 
-def timer(context: Context, machine: m.Machine, t: m.Transition, name: str) -> list[str]:
+def timer(context: Context, machine: m.Machine, t: m.Transition, name: str) -> Function:
     """The function for a timer: it does nothing where its guard does not hold."""
-    w = Writer()
-    scope = machine_scope(context, machine, w)
-
-    def follow(inner: Scope, t: m.Transition, leaf: str) -> None:
-        follow_transition(inner, t, leaf)
-        w.line("return 0")
-
-    w.line(f"state = {scope.at(context.column(machine.qualified, ''), 'at')}")
+    b = Builder()
+    scope = machine_scope(context, machine, b)
+    read_state(scope, machine)
     for leaf in machine.leaves_of(t.source):
-        with w.block(f"if {_in(machine, [leaf])}:"):
-            choose(scope, ((t,),), leaf, {}, follow)
-    w.line(f"return {IGNORED}")
-    return [f"def {name}(t, at):", f'    """{machine.name}: time is up for transition {t.index}"""', *w.lines]
+        with b.when(_in(machine, [leaf])):
+            choose(scope, ((t,),), leaf, {}, _follow_and_leave)
+    b.leave(IGNORED)
+    return _of_machine(machine, name, f"time is up for transition {t.index}", b)
 
 
-def eventless(context: Context, machine: m.Machine, name: str, *, only_asked: bool = False) -> list[str]:
+def eventless(context: Context, machine: m.Machine, name: str, *, only_asked: bool = False) -> Function:
     """The function that follows one transition without event, or would: 0 if it has, 1 if none is enabled."""
-    w = Writer()
-    scope = machine_scope(context, machine, w)
-    w.line(f"state = {scope.at(context.column(machine.qualified, ''), 'at')}")
+    b = Builder()
+    scope = machine_scope(context, machine, b)
+    read_state(scope, machine)
 
-    def follow(inner: Scope, t: m.Transition, leaf: str) -> None:
-        if not only_asked:
-            follow_transition(inner, t, leaf)
-        w.line("return 0")
+    def would(inner: Scope, t: m.Transition, leaf: str) -> None:
+        inner.builder.leave(0)
 
     for leaves, levels in _by_leaf(context, machine, EVENTLESS):
-        with w.block(f"if {_in(machine, leaves)}:"):
-            choose(scope, levels, leaves[0], {}, follow)
-    w.line(f"return {IGNORED}")
-    return [f"def {name}(t, at):", f'    """{machine.name}: without event"""', *w.lines]
+        with b.when(_in(machine, leaves)):
+            choose(scope, levels, leaves[0], {}, would if only_asked else _follow_and_leave)
+    b.leave(IGNORED)
+    return _of_machine(machine, name, "without event", b)
 
 
-def stretches(context: Context, machines: Sequence[m.Machine]) -> list[tuple[m.Machine, str]]:
-    """All instances of some machines in the order in which they were made: stretches of one machine, as `range(…)`."""
-    found: list[tuple[m.Machine, int, int]] = []
+# Instances -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Instances that a loop visits, by number."""
+
+    values: range | tuple[int, ...]
+
+    @contextmanager
+    def each(self, b: Builder, variable: Var) -> Iterator[None]:
+        """A loop through them."""
+        match self.values:
+            case range(start=first, stop=end):
+                with b.count(variable, end, first):
+                    yield
+            case _:
+                with b.through(variable, self.values):
+                    yield
+
+
+def stretches(context: Context, machines: Sequence[m.Machine]) -> list[tuple[m.Machine, Span]]:
+    """All instances of some machines in the order in which they were made: stretches of one machine."""
+    spans: list[tuple[m.Machine, int, int]] = []
     for n, machine in enumerate(context.universe.machines):
         if machine not in machines:
             continue
-        if found and found[-1][0] is machine and found[-1][2] == n:
-            found[-1] = (machine, found[-1][1], n + 1)
+        if spans and spans[-1][0] is machine and spans[-1][2] == n:
+            spans[-1] = (machine, spans[-1][1], n + 1)
         else:
-            found.append((machine, n, n + 1))
-    return [(machine, f"range({first}, {end})") for machine, first, end in found]
+            spans.append((machine, n, n + 1))
+    return [(machine, Span(range(first, end))) for machine, first, end in spans]
 
 
-def numbers(context: Context, machine: m.Machine) -> str:
-    """`range(…)` or a tuple: the instances of a machine."""
+def numbers(context: Context, machine: m.Machine) -> Span:
+    """The instances of a machine."""
     of = sorted(context.universe.instances_of(machine.qualified))
     gapless = span(context.universe, machine.qualified)
-    return f"range({gapless.start}, {gapless.stop})" if len(of) == len(gapless) else f"({', '.join(map(str, of))},)"
+    return Span(range(gapless.start, gapless.stop) if len(of) == len(gapless) else tuple(of))

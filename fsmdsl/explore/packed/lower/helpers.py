@@ -1,119 +1,22 @@
-"""Small functions that every module has: sets as bits, channels as stretches of a row."""
+"""Functions written by hand, with the places of a layout put in."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from fsmdsl.explore.packed.layout import Layout
+from fsmdsl.explore.program.nodes import Function
+from fsmdsl.explore.program.queries import bound
+from fsmdsl.explore.program.source import functions_in
 
 
-def helpers(layout: Layout) -> list[str]:
-    """Their text."""
-    return TEXT.replace("COPIED", str(layout.copied)).replace("TOUCHED", str(layout.touched)).splitlines()
+def helpers(layout: Layout) -> list[Function]:
+    """Those that every module has."""
+    return of_library("library.py", {"COPIED": layout.copied, "TOUCHED": layout.touched})
 
 
-TEXT = '''
-def copy(s, t):
-    """A step begins."""
-    for i in range(COPIED):
-        t[i] = s[i]
-    return 0
-
-
-def ones(x):
-    """How many elements a set has."""
-    n = 0
-    while x:
-        x &= x - 1
-        n += 1
-    return n
-
-
-def lowest(x):
-    """The place of the lowest element."""
-    return ones((x & -x) - 1)
-
-
-def highest(x):
-    """The highest element, as a set; 0 if there is none."""
-    if x <= 0:
-        return 0
-    while x & x - 1:
-        x &= x - 1
-    return x
-
-
-def first_subset(of, size):
-    """The first subset of so many elements, or -1."""
-    if size < 0 or ones(of) < size:
-        return -1
-    x = 0
-    for _ in range(size):
-        low = of & -of
-        x |= low
-        of ^= low
-    return x
-
-
-def next_subset(of, x):
-    """The subset of as many elements that comes behind one with the last element of all, or -1."""
-    for n in range(1, ones(x) + 1):
-        top = highest(x)
-        x ^= top
-        rest = of & -(top << 1)
-        if ones(rest) >= n:
-            return x | first_subset(rest, n)
-    return -1
-
-
-def touch(t, at):
-    """An instance takes part in this step."""
-    t[TOUCHED] |= 1 << at
-    return 0
-
-
-def ignored_is_fine(f):
-    """An answer that is ignored ends well."""
-    return 0 if f == 1 else f
-
-
-def delivered(f, site):
-    """A message that cannot be handled is a fault of its delivery."""
-    return site - f if f < 0 else 0 if f == 1 else f
-
-
-def put(t, at, message):
-    """A channel holds one message more."""
-    t[at + 1 + t[at]] = message
-    t[at] += 1
-    return 0
-
-
-def put_sorted(t, at, message):
-    """One message more, in its place."""
-    n = t[at]
-    while n > 0 and t[at + n] > message:
-        t[at + 1 + n] = t[at + n]
-        n -= 1
-    t[at + 1 + n] = message
-    t[at] += 1
-    return 0
-
-
-def take_out(t, at, k):
-    """A channel holds one message less."""
-    n = t[at]
-    for i in range(k, n - 1):
-        t[at + 1 + i] = t[at + 2 + i]
-    t[at + n] = 0
-    t[at] -= 1
-    return 0
-
-
-def double(t, at, k):
-    """A channel holds a message twice."""
-    i = t[at]
-    while i > k:
-        t[at + 1 + i] = t[at + i]
-        i -= 1
-    t[at] += 1
-    return 0
-'''
+def of_library(file: str, constants: Mapping[str, int], names: Mapping[str, str] | None = None) -> list[Function]:
+    """The functions of a file beside this one, with numbers put in for the names in capitals; functions can be called
+    by other names."""
+    return [bound(f, constants, names) for f in functions_in(Path(__file__).with_name(file))]

@@ -7,45 +7,46 @@ from contextlib import contextmanager
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.lower.context import Scope
-from fsmdsl.explore.packed.lower.convert import decoded, element_of, item_of, shape_of
+from fsmdsl.explore.packed.lower.convert import decoded, element_of, item_of, length_of, shape_of
 from fsmdsl.explore.packed.shapes import to_number
+from fsmdsl.explore.program.nodes import Expr, Int, Var, call
 
 
 @contextmanager
-def loop(scope: Scope, t: m.Type, over: str, e: m.Expr | None = None) -> Iterator[str]:
-    """Writes the head of a loop through what `over` names; the body gets the name of the item. `break` leaves it."""
-    w = scope.writer
-    x = w.name()
+def loop(scope: Scope, t: m.Type, over: Expr, e: m.Expr | None = None) -> Iterator[Var]:
+    """A loop through what `over` is worth; the body gets the variable of the item, and may be left with `break`."""
+    b = scope.builder
+    x = b.name()
     if isinstance(e, m.Apply) and e.function == "subsets":
         with _subsets(scope, over, e, x):
             yield x
         return
     assert isinstance(t, m.SetType | m.ListType)
     if listed := constants(scope, e):
-        with w.block(f"for {x} in ({', '.join(map(str, listed))},):"):
+        with b.through(x, listed):
             yield x
         return
     if isinstance(t.of, m.NeverType):
-        with w.block(f"for {x} in range(0):"):
+        with b.count(x, 0):
             yield x
         return
     if isinstance(t, m.ListType):
-        n = w.name()
-        with w.block(f"for {n} in range({over} & {(1 << t.bound.bit_length()) - 1}):"):
-            w.line(f"{x} = {item_of(scope, over, t, n)}")
+        place = b.name()
+        with b.count(place, length_of(over, t)):
+            b.set(x, item_of(scope, over, t, place))
             yield x
         return
     of = element_of(scope, t)
-    if over == str((1 << of.codes) - 1) and of.none is None:
-        with w.block(f"for {x} in range({of.low}, {of.high + 1}):"):
+    if over == Int((1 << of.codes) - 1) and of.none is None:
+        with b.count(x, of.high + 1, of.low):
             yield x
         return
     # Element by element, not place by place: so the processor can foresee how often.
-    rest = w.name()
-    w.line(f"{rest} = {over}")
-    with w.block(f"while {rest}:"):
-        w.line(f"{x} = {decoded(scope, f'lowest({rest})', of)}")
-        w.line(f"{rest} &= {rest} - 1")
+    rest = b.name()
+    b.set(rest, over)
+    with b.repeat(rest):
+        b.set(x, decoded(scope, call("lowest", rest), of))
+        b.update(rest, "&", rest - 1)
         yield x
 
 
@@ -62,24 +63,22 @@ def constants(scope: Scope, e: m.Expr | None) -> list[int]:
 
 
 @contextmanager
-def _subsets(scope: Scope, over: str, e: m.Apply, x: str) -> Iterator[None]:
-    """All subsets of so many elements, `{c0, c1}` before `{c0, c2}`. `x` runs through them; what follows is found
+def _subsets(scope: Scope, over: Expr, e: m.Apply, x: Var) -> Iterator[None]:
+    """All subsets of so many elements, `{c0, c1}` before `{c0, c2}`. `x` runs through them; what follows is computed
     before the body, so that the body may be left at any time: mostly the last element makes way for the next."""
-    from fsmdsl.explore.packed.lower.expressions import value
-
-    w = scope.writer
-    size = w.named(value(scope, e.arguments[1]))
-    following, last, next_one = w.name(), w.name(), w.name()
-    w.line(f"{following} = first_subset({over}, {size})")
-    w.line(f"{last} = highest({following})")
-    with w.block(f"while {following} >= 0:"):
-        w.line(f"{x} = {following}")
-        w.line(f"{next_one} = {over} & -({last} << 1)")
-        with w.block(f"if {next_one}:"):
-            w.line(f"{next_one} &= -{next_one}")
-            w.line(f"{following} ^= {last} | {next_one}")
-            w.line(f"{last} = {next_one}")
-        with w.block("else:"):
-            w.line(f"{following} = next_subset({over}, {x})")
-            w.line(f"{last} = highest({following})")
+    b = scope.builder
+    size = b.named(scope.value(e.arguments[1]))
+    following, last, next_one = b.name(), b.name(), b.name()
+    b.set(following, call("first_subset", over, size))
+    b.set(last, call("highest", following))
+    with b.repeat(following >= 0):
+        b.set(x, following)
+        b.set(next_one, over & -(last << 1))
+        with b.when(next_one):
+            b.update(next_one, "&", -next_one)
+            b.update(following, "^", last | next_one)
+            b.set(last, next_one)
+        with b.otherwise():
+            b.set(following, call("next_subset", over, x))
+            b.set(last, call("highest", following))
         yield

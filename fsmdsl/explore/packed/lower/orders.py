@@ -8,20 +8,36 @@ doubt is noted, for which the search gives up the reduction.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from fsmdsl import model as m
+from fsmdsl.describe import words
 from fsmdsl.explore.packed.layout import awaitable
-from fsmdsl.explore.packed.lower.context import Context, Scope
+from fsmdsl.explore.packed.lower.context import AT, Context, F, Scope, T
 from fsmdsl.explore.packed.lower.convert import decoded, element_of
+from fsmdsl.explore.packed.lower.helpers import of_library
 from fsmdsl.explore.packed.lower.sites import CUT, IGNORED
-from fsmdsl.explore.packed.lower.writer import Writer
 from fsmdsl.explore.packed.shapes import Shape
+from fsmdsl.explore.program.builder import Builder, function, numbers, rows
+from fsmdsl.explore.program.nodes import (
+    TRUE,
+    ZERO,
+    Assign,
+    Choice,
+    Expr,
+    Function,
+    Int,
+    Not,
+    Statement,
+    Var,
+    all_of,
+    any_of,
+    call,
+)
+from fsmdsl.explore.program.queries import constants_of
 from fsmdsl.explore.symmetry import SymmetricSet, independent
-from fsmdsl.step.evaluate import words
 
 DEEP = 3
 """There is room for so many loops inside one another, each over as many members as there are or `WIDE`."""
@@ -29,6 +45,10 @@ DEEP = 3
 WIDE = 6
 
 Perform = Callable[[Scope, Sequence[m.Effect]], None]
+
+OVER, REST, FOUND, DOUBT, FIRST, PLACE, DONE, COUNT, OTHER, J, K, X = (
+    Var(name) for name in ("over", "rest", "found", "doubt", "first", "place", "done", "count", "other", "j", "k", "x")
+)
 
 
 def reserve(context: Context) -> None:
@@ -47,9 +67,9 @@ def members_in(context: Context, t: m.Type) -> tuple[SymmetricSet, ...]:
     return context.reduction.of_machine(inner.machine) if isinstance(inner, m.RefType) else ()
 
 
-def doubt(context: Context, row: str, names: Sequence[str], why: str) -> str:
-    """The line that notes a doubt about symmetric sets."""
-    return f"{row}[{context.layout.doubt}] = {context.doubt(names, why)}"
+def doubt(context: Context, row: Var, names: Sequence[str], why: str) -> Statement:
+    """The statement that notes a doubt about symmetric sets."""
+    return Assign(row[context.layout.doubt], Int(context.doubt(names, why)))
 
 
 def mask_of(x: SymmetricSet, of: Shape) -> int:
@@ -61,122 +81,143 @@ def mask_of(x: SymmetricSet, of: Shape) -> int:
 
 
 @contextmanager
-def failing(scope: Scope, e: m.Quantified, over: str) -> Iterator[list[str]]:
+def failing(scope: Scope, e: m.Quantified, over: Expr) -> Iterator[list[str]]:
     """Inside, a body without value is a doubt where it could be another member's that is looked at first. The list is
     no longer empty once the body can be without value: then it must be looked at for all of them."""
     sets = members_in(scope.context, e.over.type)
-    found: list[str] = []
+    failures: list[str] = []
     if not sets:
-        yield found
+        yield failures
         return
-    w, before = scope.writer, scope.fail
-    several = w.name()
+    b, before = scope.builder, scope.fail
+    several = b.name()
 
     def fail(kind: str) -> None:
-        found.append(kind)
+        failures.append(kind)
         why = f"whether `{words(e)}` has a value depends on their order ({e.span})"
-        w.line(f"if {several}:")
-        w.line("    " + doubt(scope.context, scope.row, [x.name for x in sets], why))
+        with b.when(several):
+            b.put([doubt(scope.context, scope.row, [x.name for x in sets], why)])
         before(kind)
 
-    with w.aside() as lines:
+    with b.aside() as body:
         scope.fail = fail
-        yield found
+        yield failures
         scope.fail = before
-    if found:
-        w.line(f"{several} = {_several(scope, e.over, over, sets)}")
-    w.put(lines)
+    if failures:
+        b.set(several, _several(scope, e.over, over, sets))
+    b.put(body)
 
 
-def _several(scope: Scope, e: m.Expr, over: str, sets: Sequence[SymmetricSet]) -> str:
+def _several(scope: Scope, e: m.Expr, over: Expr, sets: Sequence[SymmetricSet]) -> Expr:
     """Whether there is more than one member of a set to be visited."""
     if isinstance(e, m.Apply) and e.function == "subsets":
-        return "True"
-    masks = [mask_of(x, element_of(scope, e.type)) for x in sets]
-    return " or ".join(f"{over} & {x} & ({over} & {x}) - 1 != 0" for x in masks)
+        return TRUE
+    members = [over & mask_of(x, element_of(scope, e.type)) for x in sets]
+    return any_of([(x & x - 1).differs(0) for x in members])
 
 
 # Loops ---------------------------------------------------------------------------------------------------------------
 
 
-def in_every_order(scope: Scope, e: m.ForEach, over: str, perform: Perform) -> None:
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A loop that has functions of its own, all with the number of the loop in their names."""
+
+    scope: Scope
+    e: m.ForEach
+    number: int
+    given: tuple[Var, ...]
+    """What its turns use of the function that it stands in."""
+
+    @property
+    def of(self) -> Shape:
+        """The elements of the set that it goes through."""
+        return element_of(self.scope, self.e.over.type)
+
+    @property
+    def what(self) -> str:
+        """The loop, in words."""
+        return f"`for {self.e.variable} in {words(self.e.over)}`"
+
+    def function(self, name: str, own: Sequence[Var], b: Builder, doc: str = "") -> Function:
+        """One of its functions: of the row, of what is its own, and of what its turns use."""
+        parameters = (*rows("t"), *numbers(*(x.name for x in (*own, *self.given))))
+        return function(f"{name}_{self.number}", parameters, b.block, doc)
+
+    def call(self, name: str, *own: Expr | int) -> Expr:
+        """A call of one of its functions."""
+        return call(f"{name}_{self.number}", T, *own, *self.given)
+
+    def turn(self, b: Builder, code: Expr) -> None:
+        """A turn, with the element of a code: `f` is what it comes to."""
+        b.set(F, self.call("turn", decoded(replace(self.scope, builder=b), code, self.of)))
+
+
+def in_every_order(scope: Scope, e: m.ForEach, over: Expr, perform: Perform) -> None:
     """A loop through a set that can hold members of reduced sets, in functions of its own."""
-    context, w = scope.context, scope.writer
+    context, b = scope.context, scope.builder
     number = len(context.loops)
     context.loops.append([])
-    turn = w.beside()
-    inner = replace(scope, writer=turn, fail=lambda _: turn.line(f"return {context.sites.one()}"))
+    turn = b.inner()
+    inner = replace(scope, builder=turn, fail=lambda _: turn.leave(context.sites.one()))
     assert isinstance(e.over.type, m.SetType)
     x = turn.name()
     with inner.binding(e.variable, x, e.over.type.of):
         perform(inner, e.body)
-    given = "".join(f", {name}" for name in _shared(turn.lines, w))
-    of = element_of(scope, e.over.type)
-    context.loops[number] = [f"def turn_{number}(t, {x}{given}):", *turn.lines, "    return 0", ""]
-    if independent(context.universe, scope.machine, e) and not context.cuts:
-        context.loops[number] += _independent(scope, e, number, given)
-    else:
-        context.loops[number] += [*_orders(scope, number, given, of), *_loop(scope, e, number, given, of)]
-    code = w.name()
-    w.line(f"{code} = loop_{number}(t, {over}{given})")
-    with w.block(f"if {code} != 0:"):
-        w.line(f"return {code}")
+    turn.leave(0)
+    shared = constants_of(function("turn", (*rows("t"), *numbers(x.name)), turn.block))
+    loop = _Loop(scope, e, number, tuple(map(Var, shared)))
+    context.loops[number] = [loop.function("turn", [x], turn), *_turns(loop)]
+    code = b.name()
+    context.sends += 1
+    b.set(code, loop.call("loop", over))
+    with b.when(code.differs(0)):
+        b.leave(code)
 
 
-def _shared(lines: Sequence[str], outer: Writer) -> list[str]:
-    """The names of a function that a part of it uses."""
-    used = dict.fromkeys(name for line in lines for name in re.findall(r"\b(?:v\d+|a\d+|at)\b", line))
-    return [name for name in used if not name.startswith("v") or outer.knows(name)]
+def _turns(loop: _Loop) -> list[Function]:
+    context = loop.scope.context
+    if independent(context.universe, loop.scope.machine, loop.e) and not context.cuts:
+        return [_independent(loop)]
+    return [_orders(loop), _in_any_order(loop)]
 
 
-def _independent(scope: Scope, e: m.ForEach, number: int, given: str) -> list[str]:
+def _independent(loop: _Loop) -> Function:
     """`loop`, where no turn has to do with another: all that can make a difference is which of them fails first."""
-    names = [x.name for x in members_in(scope.context, e.over.type)]
-    why = f"which turn of `for {e.variable} in {words(e.over)}` fails first depends on their order ({e.span})"
-    item = decoded(replace(scope, writer=Writer()), "lowest(over)", element_of(scope, e.over.type))
-    return [
-        f"def loop_{number}(t, over{given}):",
-        f'    """Turns of `{e.variable}`, which have nothing to do with one another."""',
-        "    found = 0",
-        "    while over:",
-        f"        f = turn_{number}(t, {item}{given})",
-        "        if f != 0 and found != 0 and f != found:",
-        f"            {doubt(scope.context, 't', names, why)}",
-        "        if found == 0:",
-        "            found = f",
-        "        over &= over - 1",
-        "    return found",
-        "",
-    ]
+    context, e, b = loop.scope.context, loop.e, loop.scope.builder.inner()
+    names = [x.name for x in members_in(context, e.over.type)]
+    why = f"which turn of {loop.what} fails first depends on their order ({e.span})"
+    b.set(FOUND, ZERO)
+    with b.repeat(OVER):
+        loop.turn(b, call("lowest", OVER))
+        with b.when(all_of([F.differs(0), FOUND.differs(0), F.differs(FOUND)])):
+            b.put([doubt(context, T, names, why)])
+        with b.when(FOUND.equals(0)):
+            b.set(FOUND, F)
+        b.update(OVER, "&", OVER - 1)
+    b.leave(FOUND)
+    return loop.function("loop", [OVER], b, f"Turns of `{e.variable}`, which have nothing to do with one another.")
 
 
-def _loop(scope: Scope, e: m.ForEach, number: int, given: str, of: Shape) -> list[str]:
+def _in_any_order(loop: _Loop) -> Function:
     """`loop`: elements one after the other, but members of a symmetric set in every order."""
-    context = scope.context
-    what = f"`for {e.variable} in {words(e.over)}`"
-    parts: dict[int, SymmetricSet | None] = {mask_of(x, of): x for x in members_in(context, e.over.type)}
-    parts |= dict.fromkeys(_others((1 << of.codes) - 1, list(parts)))
-    w = Writer()
+    context, e, b = loop.scope.context, loop.e, loop.scope.builder.inner()
+    parts: dict[int, SymmetricSet | None] = {mask_of(x, loop.of): x for x in members_in(context, e.over.type)}
+    parts |= dict.fromkeys(_others((1 << loop.of.codes) - 1, list(parts)))
     for mask in sorted(parts):
-        w.line("rest = over" if len(parts) == 1 else f"rest = over & {mask}")
+        b.set(REST, OVER if len(parts) == 1 else OVER & mask)
         x = parts[mask]
         if x is not None:
-            first = context.doubt([x.name], f"what {what} comes to depends on their order ({e.span})")
-            context.doubt([x.name], f"{what} has too many of them to try every order ({e.span})")
-            with w.block("if rest & rest - 1:"):
-                w.line(f"f = orders_{number}(t, rest, {first}{given})")
-                with w.block("if f > 0:"):
-                    w.line("return f")
-                with w.block("if f == 0:"):
-                    w.line("rest = 0")
-        _one_by_one(scope, w, number, given, of)
-    return [
-        f"def loop_{number}(t, over{given}):",
-        f'    """Turns of `{e.variable}`, in any order."""',
-        *w.lines,
-        "    return 0",
-        "",
-    ]
+            first = context.doubt([x.name], f"what {loop.what} comes to depends on their order ({e.span})")
+            context.doubt([x.name], f"{loop.what} has too many of them to try every order ({e.span})")
+            with b.when(REST & REST - 1):
+                b.set(F, loop.call("orders", REST, first))
+                with b.when(F > 0):
+                    b.leave(F)
+                with b.when(F.equals(0)):
+                    b.set(REST, ZERO)
+        _one_by_one(loop, b)
+    return loop.function("loop", [OVER], b, f"Turns of `{e.variable}`, in any order.")
 
 
 def _others(all_of_them: int, masks: Sequence[int]) -> Iterator[int]:
@@ -189,161 +230,105 @@ def _others(all_of_them: int, masks: Sequence[int]) -> Iterator[int]:
         low = mask.bit_length()
 
 
-def _one_by_one(scope: Scope, w: Writer, number: int, given: str, of: Shape) -> None:
-    with w.block("while rest:"):
-        item = decoded(replace(scope, writer=w), "lowest(rest)", of)
-        w.line(f"f = turn_{number}(t, {item}{given})")
-        with w.block("if f != 0:"):
-            w.line("return f")
-        w.line("rest &= rest - 1")
+def _one_by_one(loop: _Loop, b: Builder) -> None:
+    with b.repeat(REST):
+        loop.turn(b, call("lowest", REST))
+        with b.when(F.differs(0)):
+            b.leave(F)
+        b.update(REST, "&", REST - 1)
 
 
-def _orders(scope: Scope, number: int, given: str, of: Shape) -> list[str]:
+def _orders(loop: _Loop) -> Function:
     """`orders`: for every part of the members, and every other that can be the next, a turn and a comparison. -1 if
     there is no room for them, and nothing has been done."""
-    layout = scope.context.layout
+    layout, b = loop.scope.context.layout, loop.scope.builder.inner()
     size, code = layout.copied + 1, layout.copied
-    w = Writer()
-    w.line("k = ones(over)")
-    w.line("first = begin_orders(t, k, doubt)")
-    with w.block("if first < 0:"):
-        w.line("return -1")
-    with w.block("for done in range(1 << k):"):
-        w.line(f"place = first + done * {size}")
-        w.line("rest = over")
-        with w.block("for j in range(k):"):
-            w.line("x = lowest(rest)")
-            w.line("rest &= rest - 1")
-            with w.block("if done >> j & 1 == 0:"):
-                w.line("bring(t, place)")
-                w.line(f"f = t[place + {code}]")
-                with w.block("if f == 0:"):
-                    item = decoded(replace(scope, writer=w), "x", of)
-                    w.line(f"f = turn_{number}(t, {item}{given})")
-                w.line(f"compare(t, first + (done | 1 << j) * {size}, f, doubt)")
-    w.line(f"place = first + ((1 << k) - 1) * {size}")
-    w.line("bring(t, place)")
-    w.line(f"t[{layout.stack}] = first")
-    w.line(f"return t[place + {code}]")
-    return [f"def orders_{number}(t, over, doubt{given}):", *w.lines, ""]
+    b.set(K, call("ones", OVER))
+    b.set(FIRST, call("begin_orders", T, K, DOUBT))
+    with b.when(FIRST < 0):
+        b.leave(-1)
+    with b.count(DONE, 1 << K):
+        b.set(PLACE, FIRST + DONE * size)
+        b.set(REST, OVER)
+        with b.count(J, K):
+            b.set(X, call("lowest", REST))
+            b.update(REST, "&", REST - 1)
+            with b.when((DONE >> J & 1).equals(0)):
+                b.do(call("bring", T, PLACE))
+                b.set(F, T[PLACE + code])
+                with b.when(F.equals(0)):
+                    loop.turn(b, X)
+                b.do(call("compare", T, FIRST + (DONE | 1 << J) * size, F, DOUBT))
+    b.set(PLACE, FIRST + ((1 << K) - 1) * size)
+    b.do(call("bring", T, PLACE))
+    b.set(T[layout.stack], FIRST)
+    b.leave(T[PLACE + code])
+    return loop.function("orders", [OVER, DOUBT], b)
 
 
 # Rounds and crashes ---------------------------------------------------------------------------------------------------
 
 
-def rivals(context: Context, machine: m.Machine, would: str) -> list[str]:
+def rivals(context: Context, machine: m.Machine, would: str) -> list[Function]:
     """`rivals`: could several members of a set go on without an event? Asked where the first of them is about to."""
-    lines: list[str] = []
-    free = " and not awaits(t, at)" if awaitable(machine) else ""
+    functions = []
+    free = [Not(call("awaits", T, AT))] if awaitable(machine) else []
+    able = all_of([T[context.layout.touched] >> AT & 1, *free, call(would, T, AT).differs(IGNORED)])
     for x in context.reduction.of_machine(machine.qualified):
-        lines += [
-            f"def rivals_{x.first}(t):",
-            '    """Could several of them go on without an event?"""',
-            "    count = 0",
-            f"    for at in range({x.first}, {x.first + x.count}):",
-            f"        if t[{context.layout.touched}] >> at & 1{free} and {would}(t, at) != {IGNORED}:",
-            "            count += 1",
-            "    return count > 1",
-            "",
-        ]
-    return lines
+        b = Builder()
+        b.set(COUNT, ZERO)
+        with b.count(AT, x.first + x.count, x.first), b.when(able):
+            b.update(COUNT, "+", 1)
+        b.leave(COUNT > 1)
+        functions.append(
+            function(f"rivals_{x.first}", rows("t"), b.block, "Could several of them go on without an event?")
+        )
+    return functions
 
 
-def lost_apart(context: Context, machine: m.Machine, fragile: Sequence[int], w: Writer) -> None:
+def lost_apart(context: Context, machine: m.Machine, fragile: Sequence[int], b: Builder) -> None:
     """Where a crash finds an instance in a state that does not last: is a member of its set in another such state?"""
     column = context.column(machine.qualified, "")
+    other, mask = T[column + OTHER], Int(sum(1 << leaf for leaf in fragile))
     for x in context.reduction.of_machine(machine.qualified):
-        other = f"t[{column} + other]"
         with (
-            w.block(f"for other in range(at + 1, {x.first + x.count} if at >= {x.first} else 0):"),
-            w.block(f"if {sum(1 << leaf for leaf in fragile)} >> {other} & 1 and {other} != t[{column} + at]:"),
+            b.count(OTHER, Choice(x.first <= AT, Int(x.first + x.count), ZERO), AT + 1),
+            b.when(all_of([mask >> other & 1, other.differs(T[column + AT])])),
         ):
-            w.line(doubt(context, "t", [x.name], "which of them is lost first in a crash makes a difference"))
+            b.put([doubt(context, T, [x.name], "which of them is lost first in a crash makes a difference")])
 
 
-def in_doubt_of_fault(context: Context, machines: Sequence[m.Machine], w: Writer) -> None:
+def in_doubt_of_fault(context: Context, machines: Sequence[m.Machine], b: Builder) -> None:
     """A crash fails: whoever comes first."""
     names = [x.name for k in machines for x in context.reduction.of_machine(k.qualified)]
     if names:
-        w.line(doubt(context, "t", names, "which of them fails first in a crash may make a difference"))
+        b.put([doubt(context, T, names, "which of them fails first in a crash may make a difference")])
 
 
 @contextmanager
-def apart_where_symmetric(context: Context, machines: Sequence[m.Machine], w: Writer) -> Iterator[list[str]]:
+def apart_where_symmetric(context: Context, machines: Sequence[m.Machine], b: Builder) -> Iterator[list[Function]]:
     """Crash transitions, one after the other: where members follow some, in a function of its own, whose faults are
     in doubt."""
-    found: list[str] = []
+    functions: list[Function] = []
     if not any(context.reduction.of_machine(x.qualified) for x in machines):
-        yield found
+        yield functions
         return
-    depth, w.depth = w.depth, 1
-    with w.aside() as lines:
-        yield found
-    w.depth = depth
-    found += ["def crash_effects(t):", '    """Each takes its crash transition."""', *lines, "    return 0", ""]
-    w.line("f = crash_effects(t)")
-    with w.block("if f != 0:"):
-        in_doubt_of_fault(context, machines, w)
-        w.line("return f")
+    with b.aside() as body:
+        yield functions
+    functions.append(function("crash_effects", rows("t"), body, "Each takes its crash transition."))
+    b.set(F, call("crash_effects", T))
+    with b.when(F.differs(0)):
+        in_doubt_of_fault(context, machines, b)
+        b.leave(F)
 
 
-def functions(context: Context) -> list[str]:
+def functions(context: Context) -> list[Function]:
     """What all loops share, and the loops."""
     layout = context.layout
     if not context.loops:
         return []
-    numbers = {
+    places = {
         "COPIED": layout.copied, "SIZE": layout.copied + 1, "STACK": layout.stack, "END": layout.stack_end,
         "DOUBT": layout.doubt, "CUT": CUT,
     }  # fmt: skip
-    text = re.sub(rf"\b({'|'.join(numbers)})\b", lambda found: str(numbers[found[0]]), TEXT)
-    return [*text.splitlines(), "", *(line for lines in context.loops for line in lines)]
-
-
-TEXT = '''
-def keep(t, at):
-    """A copy of the row."""
-    for i in range(COPIED):
-        t[at + i] = t[i]
-    return 0
-
-
-def bring(t, at):
-    """The row as it was."""
-    for i in range(COPIED):
-        t[i] = t[at + i]
-    return 0
-
-
-def same(t, at):
-    """Is the row as it was?"""
-    for i in range(COPIED):
-        if t[i] != t[at + i]:
-            return False
-    return True
-
-
-def begin_orders(t, k, doubt):
-    """Where the rows of all parts of so many members are kept, this one the first; below 0: nowhere."""
-    first = t[STACK]
-    if t[DOUBT] == 0 and (k > 16 or first + (SIZE << k) > END):
-        t[DOUBT] = doubt + 1
-    if t[DOUBT] != 0:
-        return -1
-    t[STACK] = first + (SIZE << k)
-    keep(t, first)
-    t[first + COPIED] = 0
-    for part in range(1, 1 << k):
-        t[first + part * SIZE + COPIED] = -1
-    return first
-
-
-def compare(t, at, f, doubt):
-    """What a part has come to: the same as before? After a fault the row means nothing."""
-    if t[at + COPIED] == -1:
-        t[at + COPIED] = f
-        keep(t, at)
-    elif t[DOUBT] == 0 and (t[at + COPIED] != f or (f == 0 or f == CUT) and not same(t, at)):
-        t[DOUBT] = doubt
-    return 0
-'''
+    return [*of_library("library_orders.py", places), *(f for loop in context.loops for f in loop)]

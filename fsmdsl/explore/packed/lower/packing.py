@@ -2,44 +2,52 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
+
 from fsmdsl.explore.packed.layout import Layout
+from fsmdsl.explore.packed.lower.context import AT, OUT, S, T
+from fsmdsl.explore.packed.shapes import Shape
+from fsmdsl.explore.program.builder import Builder, function, numbers, rows
+from fsmdsl.explore.program.nodes import ZERO, Choice, Expr, Function, Int, Var
+
+WORDS, C = Var("words"), Var("c")
 
 
-def pack(layout: Layout) -> list[str]:
+def pack(layout: Layout) -> Function:
     """`pack` writes the words of a row from a place on."""
-    lines = ["def pack(t, out, at):", '    """The words of a row."""']
+    b = Builder()
     for word in range(layout.words):
-        parts = []
-        for p in layout.packing:
-            if p.word == word:
-                parts.append(_code(f"t[{p.place}]", p.shape.low, p.shape.none, p.shift))
-        lines.append(f"    out[at + {word}] = ({' | '.join(parts) or '0'})")
-    return [*lines, "    return 0"]
+        parts = [_code(T[p.place], p.shape, p.shift) for p in layout.packing if p.word == word]
+        b.set(OUT[AT + word], reduce(or_, parts) if parts else ZERO)
+    return function("pack", (*rows("t", "out"), *numbers("at")), b.block, "The words of a row.")
 
 
-def _code(text: str, low: int, none: int | None, shift: int) -> str:
-    if none is None:
-        code = f"({text} - {low})" if low else text
-    elif none == low - 1:
-        code = f"({text} + {-none})"
+def _code(number: Expr, s: Shape, shift: int) -> Expr:
+    """The code of a number, where it stands in a word."""
+    if s.none is None:
+        code = number - s.low if s.low else number
+    elif s.none == s.low - 1:
+        code = number + -s.none
     else:
-        code = f"(0 if {text} == {none} else {text} - {low - 1})"
-    return f"{code} << {shift}" if shift else code
+        code = Choice(number.equals(s.none), ZERO, number - (s.low - 1))
+    return code << shift if shift else code
 
 
-def unpack(layout: Layout) -> list[str]:
+def unpack(layout: Layout) -> Function:
     """`unpack` reads a row from words that begin at a place."""
-    lines = ["def unpack(words, at, s):", '    """The row of words."""']
-    for word in range(layout.words):
-        lines.append(f"    w{word} = words[at + {word}]")
+    b = Builder()
+    words = [Var(f"w{n}") for n in range(layout.words)]
+    for n, word in enumerate(words):
+        b.set(word, WORDS[AT + n])
     for p in layout.packing:
-        shifted = f"w{p.word} >> {p.shift}" if p.shift else f"w{p.word}"
-        code = f"{shifted} & {(1 << p.shape.bits) - 1}"
-        low, none = p.shape.low, p.shape.none
-        if none is not None and none != low - 1:
-            lines.append(f"    c = {code}")
-            lines.append(f"    s[{p.place}] = {none} if c == 0 else c + {low - 1}")
+        word, s = words[p.word], p.shape
+        code = (word >> p.shift if p.shift else word) & (1 << s.bits) - 1
+        if s.none is not None and s.none != s.low - 1:
+            b.set(C, code)
+            b.set(S[p.place], Choice(C.equals(0), Int(s.none), C + (s.low - 1)))
         else:
-            base = low if none is None else none
-            lines.append(f"    s[{p.place}] = ({code}) + {base}" if base else f"    s[{p.place}] = {code}")
-    return [*lines, "    return 0"]
+            base = s.low if s.none is None else s.none
+            b.set(S[p.place], code + base if base else code)
+    parameters = (*rows("words"), *numbers("at"), *rows("s"))
+    return function("unpack", parameters, b.block, "The row of words.")

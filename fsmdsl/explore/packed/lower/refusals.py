@@ -9,38 +9,40 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from fsmdsl import model as m
-from fsmdsl.explore.packed.lower.context import Context, Scope
+from fsmdsl.explore.packed.lower.context import Context, S, Scope
 from fsmdsl.explore.packed.lower.expressions import reference, value
 from fsmdsl.explore.packed.lower.loops import loop
 from fsmdsl.explore.packed.lower.orders import doubt
 from fsmdsl.explore.packed.lower.sets import collected
 from fsmdsl.explore.packed.lower.widen import Types, widened
-from fsmdsl.explore.packed.lower.writer import Writer
+from fsmdsl.explore.program.builder import Builder, function, rows
+from fsmdsl.explore.program.nodes import FALSE, TRUE, Function, Not, Var, any_of
+
+K, STILL = Var("k"), Var("still")
 
 
-def refusals(context: Context) -> list[str]:
-    """`refused`: the code of the fault, or 0."""
-    layout, w = context.layout, Writer()
+def refusals(context: Context) -> list[Function]:
+    """`refused`: the code of the fault, or 0. None where nothing can be missing."""
+    layout, b = context.layout, Builder()
     failing: list[str] = []
 
     def fail(kind: str) -> None:
         failing.append(kind)
         if context.reduction.sets:
             why = "which condition of the environment it is that has no value may depend on their order"
-            w.line(doubt(context, "s", context.reduction.names, why))
-        w.line(f"return {context.sites.one()}")
+            b.put([doubt(context, S, context.reduction.names, why)])
+        b.leave(context.sites.one())
 
-    scope = Scope(context, w, "s", None, None, fail)
+    scope = Scope(context, b, S, None, None, fail)
     if layout.down is not None:
-        with w.block(f"if s[{layout.down}]:"):
+        with b.when(S[layout.down]):
             _crashes(scope, during_recovery=True)
-            w.line("return 0")
+            b.leave(0)
     _offers(scope)
     _crashes(scope, during_recovery=False)
     if not failing:
         return []
-    head = ["def refused(s):", '    """Has a condition of the environment no value here?"""']
-    return [*head, *w.lines, "    return 0", ""]
+    return [function("refused", rows("s"), b.block, "Has a condition of the environment no value here?")]
 
 
 def _crashes(scope: Scope, *, during_recovery: bool) -> None:
@@ -50,23 +52,23 @@ def _crashes(scope: Scope, *, during_recovery: bool) -> None:
 
 
 def _offers(scope: Scope) -> None:
-    layout, w = scope.context.layout, scope.writer
+    layout, b = scope.context.layout, scope.builder
     standing = [
         n + 1
         for n, p in enumerate(layout.awaited)
         if not scope.context.universe.machines[p.instance].action_named[p.action].asynchronous
     ]
     if standing:
-        w.line("still = False")
-        with w.block(f"for k in range({layout.pending}, {layout.pending + layout.pending_places}):"):
-            w.line(f"still = still or {' or '.join(f's[k] == {code}' for code in standing)}")
-    with w.block("if not still:") if standing else nullcontext():
+        b.set(STILL, FALSE)
+        with b.count(K, layout.pending + layout.pending_places, layout.pending):
+            b.set(STILL, any_of([STILL, *(S[K].equals(code) for code in standing)]))
+    with b.when(Not(STILL)) if standing else nullcontext():
         for o in scope.context.universe.system.offers or ():
             _offer(scope, o, 0, {})
 
 
 def _offer(scope: Scope, o: m.Offer, depth: int, types: Types) -> None:
-    w, universe = scope.writer, scope.context.universe
+    universe = scope.context.universe
     if depth < len(o.variables):
         name, over = o.variables[depth]
         over = widened(universe, over, types)
@@ -74,8 +76,8 @@ def _offer(scope: Scope, o: m.Offer, depth: int, types: Types) -> None:
         with loop(scope, over.type, collected(scope, over), over) as x, scope.binding(name, x, of):
             _offer(scope, o, depth + 1, {**types, name: of})
         return
-    guard = "True" if o.guard is None else value(scope, widened(universe, o.guard, types))
-    with w.block(f"if {guard}:"):
+    guard = TRUE if o.guard is None else value(scope, widened(universe, o.guard, types))
+    with scope.builder.when(guard):
         reference(scope, widened(universe, o.target, types))
         for a in o.arguments:
             value(scope, widened(universe, a, types))

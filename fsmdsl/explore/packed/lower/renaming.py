@@ -7,153 +7,151 @@ from dataclasses import dataclass, field
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import Box, Layout, awaitable, kinds
 from fsmdsl.explore.packed.lower.channels import put
-from fsmdsl.explore.packed.lower.context import Context
+from fsmdsl.explore.packed.lower.context import Context, N, T
+from fsmdsl.explore.packed.lower.handlers import Span
 from fsmdsl.explore.packed.shapes import Shape, element, shape
+from fsmdsl.explore.program.builder import Builder, function, numbers, rows
+from fsmdsl.explore.program.nodes import ZERO, Choice, Compare, Expr, Function, Int, Var, call
 from fsmdsl.explore.symmetry import SymmetricSet
 from fsmdsl.explore.symmetry.sets import mentions
+
+ITEM, J, P, X, Y = (Var(name) for name in "ijpxy")
 
 
 @dataclass(slots=True)
 class Renaming:
-    """Writes the function that does it; which member gets which place stands in the row from `new` on."""
+    """Builds the function that does it; which member gets which place stands in the row from `new` on."""
 
     context: Context
     of: SymmetricSet
     new: int
     spare: int
     """As many places that nobody else uses."""
-    functions: list[str] = field(default_factory=list)
-    _known: dict[m.Type, str] = field(default_factory=dict)
+    _values: dict[m.Type, Function] = field(default_factory=dict)
+    """By type: the function that renames within a value."""
 
     @property
     def layout(self) -> Layout:
         return self.context.layout
 
-    def lines(self, name: str) -> list[str]:
+    def functions(self, name: str) -> list[Function]:
         """`name`, and before it the functions that it needs."""
-        body = [*self._own(), *self._referring(), *self._messages(), *self._awaited()]
-        return [
-            *self.functions,
-            f"def {name}(t):",
-            '    """Each member takes its new place."""',
-            *body,
-            "    return 0",
-            "",
-        ]
+        b = Builder()
+        self._own(b)
+        self._referring(b)
+        for box in self.layout.boxes:
+            self._messages(b, box)
+        self._awaited(b)
+        return [*self._values.values(), function(name, rows("t"), b.block, "Each member takes its new place.")]
 
-    def _own(self) -> list[str]:
+    def _own(self, b: Builder) -> None:
         """The columns of the set's machine, so far as members have them."""
-        lines = []
         for _, place in columns(self.layout, self.of):
-            lines += [
-                f"    for j in range({self.of.count}):",
-                f"        t[{self.spare} + t[{self.new} + j]] = t[{place} + j]",
-                f"    for j in range({self.of.count}):",
-                f"        t[{place} + j] = t[{self.spare} + j]",
-            ]
-        return lines
+            with b.count(J, self.of.count):
+                b.set(T[self.spare + T[self.new + J]], T[place + J])
+            with b.count(J, self.of.count):
+                b.set(T[place + J], T[self.spare + J])
 
-    def _referring(self) -> list[str]:
-        lines = []
+    def _referring(self, b: Builder) -> None:
         for machine in kinds(self.layout.universe):
             of = sorted(self.layout.universe.instances_of(machine.qualified))
             for f in machine.fields:
                 if mentions(f.type, self.of.machine):
                     column = self.layout.columns[machine.qualified, f.name]
-                    gapless = of[-1] - of[0] + 1 == len(of)
-                    places = f"range({column + of[0]}, {column + of[-1] + 1})" if gapless else _tuple(column, of)
-                    lines += [f"    for p in {places}:", f"        t[p] = {self._value(f.type)}(t, t[p])"]
-        return lines
+                    with _span([column + n for n in of]).each(b, P):
+                        b.set(T[P], self._renamed(f.type, T[P]))
 
-    def _messages(self) -> list[str]:
-        lines = []
-        for box in self.layout.boxes:
-            inner = []
+    def _messages(self, b: Builder, box: Box) -> None:
+        with b.aside() as changes:
             for n, event in enumerate(box.events):
-                changes = self._arguments(box, n, event)
-                if changes:
-                    inner += [f"        if x >> {box.argument_bits} == {n}:", *changes]
-            if inner:
-                head = [f"    for i in range({box.first}, {box.first} + t[{box.length}]):", "        x = t[i]"]
-                lines += [*head, *inner, "        t[i] = x"]
-                lines += self._in_order(box) if box.channel.order == "bag" else []
-        return lines
+                self._arguments(b, box, n, event)
+        if not changes:
+            return
+        with b.count(ITEM, box.first + T[box.length], box.first):
+            b.set(X, T[ITEM])
+            b.put(changes)
+            b.set(T[ITEM], X)
+        if box.channel.order == "bag":
+            self._in_order(b, box)
 
-    def _in_order(self, box: Box) -> list[str]:
+    def _in_order(self, b: Builder, box: Box) -> None:
         """A bag whose messages have changed, filled anew."""
         spare = self.layout.reserve(box.channel.bound)
-        return [
-            f"    n = t[{box.length}]",
-            "    for i in range(n):",
-            f"        t[{spare} + i] = t[{box.first} + i]",
-            f"    t[{box.length}] = 0",
-            "    for i in range(n):",
-            f"        {put(self.context, box)}(t, {box.length}, t[{spare} + i])",
-        ]
+        b.set(N, T[box.length])
+        with b.count(ITEM, N):
+            b.set(T[spare + ITEM], T[box.first + ITEM])
+        b.set(T[box.length], ZERO)
+        with b.count(ITEM, N):
+            b.do(call(put(self.context, box), T, box.length, T[spare + ITEM]))
 
-    def _arguments(self, box: Box, n: int, event: m.Event) -> list[str]:
-        lines = []
-        for p, s, at in zip(event.parameters, box.shapes[n], box.offsets(n), strict=True):
-            if mentions(p.type, self.of.machine):
+    def _arguments(self, b: Builder, box: Box, n: int, event: m.Event) -> None:
+        """The arguments of a message `x`, if it is for this event."""
+        listed = zip(event.parameters, box.shapes[n], box.offsets(n), strict=True)
+        referring = [(p.type, s, at) for p, s, at in listed if mentions(p.type, self.of.machine)]
+        if not referring:
+            return
+        with b.when((X >> box.argument_bits).equals(n)):
+            for t, s, at in referring:
                 mask = (1 << s.bits) - 1
-                lines += [
-                    f"            y = {number_of(f'(x >> {at} & {mask})', s)}",
-                    f"            y = {self._value(p.type)}(t, y)",
-                    f"            x = x & ~({mask} << {at}) | {code_of('y', s)} << {at}",
-                ]
-        return lines
+                b.set(Y, number_of(X >> at & mask, s))
+                b.set(Y, self._renamed(t, Y))
+                b.set(X, X & ~Int(mask << at) | code_of(Y, s) << at)
 
-    def _awaited(self) -> list[str]:
+    def _awaited(self, b: Builder) -> None:
         first, actions = awaited(self.layout, self.of)
         if not actions:
-            return []
+            return
         last = first + actions * self.of.count
-        return [
-            f"    for p in range({self.layout.pending}, {self.layout.pending + self.layout.pending_places}):",
-            f"        if {first} <= t[p] < {last}:",
-            f"            j = t[p] - {first}",
-            f"            t[p] = {first} + t[{self.new} + j // {actions}] * {actions} + j % {actions}",
-        ]
+        with (
+            b.count(P, self.layout.pending + self.layout.pending_places, self.layout.pending),
+            b.when(_among(first, T[P], last)),
+        ):
+            b.set(J, T[P] - first)
+            b.set(T[P], first + T[self.new + J // actions] * actions + J % actions)
 
     # Values
 
-    def _value(self, t: m.Type) -> str:
-        """The function that renames within a value of a type."""
-        if t not in self._known:
-            lines = self._of_type(t)
-            name = f"renamed_{self.of.first}_{len(self._known)}"
-            self._known[t] = name
-            self.functions += [f"def {name}(t, x):", *lines, ""]
-        return self._known[t]
+    def _renamed(self, t: m.Type, x: Expr) -> Expr:
+        """A value of a type, with other members."""
+        if t not in self._values:
+            b = Builder()
+            self._of_type(b, t)
+            name = f"renamed_{self.of.first}_{len(self._values)}"
+            self._values[t] = function(name, (*rows("t"), *numbers("x")), b.block)
+        return call(self._values[t].name, T, x)
 
-    def _of_type(self, t: m.Type) -> list[str]:
+    def _of_type(self, b: Builder, t: m.Type) -> None:
         first, last, universe = self.of.first, self.of.first + self.of.count, self.layout.universe
         match t:
             case m.OptionalType(of):
-                inner, none = self._value(of), shape(t, universe).none
-                return [f"    return x if x == {none} else {inner}(t, x)"]
+                none = shape(t, universe).none
+                assert none is not None
+                b.leave(Choice(X.equals(none), X, self._renamed(of, X)))
             case m.SetType(of):
-                low, every = element(of, universe).code(first), (1 << self.of.count) - 1
-                return [
-                    f"    y = x & ~{every << low}",
-                    f"    x = x >> {low} & {every}",
-                    "    while x:",
-                    f"        y |= 1 << t[{self.new} + lowest(x)] + {low}",
-                    "        x &= x - 1",
-                    "    return y",
-                ]
+                self._of_set(b, element(of, universe).code(first))
             case m.ListType(of, bound):
-                inner, s, at = self._value(of), element(of, universe), bound.bit_length()
-                mask = (1 << s.bits) - 1
-                number = number_of(f"(x >> {at} + i * {s.bits} & {mask})", s)
-                return [
-                    f"    for i in range(x & {(1 << at) - 1}):",
-                    f"        y = {inner}(t, {number})",
-                    f"        x = x & ~({mask} << {at} + i * {s.bits}) | {code_of('y', s)} << {at} + i * {s.bits}",
-                    "    return x",
-                ]
+                self._of_list(b, of, bound.bit_length())
             case _:
-                return [f"    return t[{self.new} + x - {first}] + {first} if {first} <= x < {last} else x"]
+                b.leave(Choice(_among(first, X, last), T[self.new + X - first] + first, X))
+
+    def _of_set(self, b: Builder, low: int) -> None:
+        """A set in which the first member has the place `low`."""
+        every = (1 << self.of.count) - 1
+        b.set(Y, X & ~Int(every << low))
+        b.set(X, X >> low & every)
+        with b.repeat(X):
+            b.update(Y, "|", 1 << T[self.new + call("lowest", X)] + low)
+            b.update(X, "&", X - 1)
+        b.leave(Y)
+
+    def _of_list(self, b: Builder, of: m.Type, at: int) -> None:
+        """A list whose items begin at the bit `at`."""
+        s = element(of, self.layout.universe)
+        mask, place = Int((1 << s.bits) - 1), at + ITEM * s.bits
+        with b.count(ITEM, X & (1 << at) - 1):
+            b.set(Y, self._renamed(of, number_of(X >> place & mask, s)))
+            b.set(X, X & ~(mask << place) | code_of(Y, s) << place)
+        b.leave(X)
 
 
 def columns(layout: Layout, of: SymmetricSet) -> list[tuple[str, int]]:
@@ -170,21 +168,24 @@ def awaited(layout: Layout, of: SymmetricSet) -> tuple[int, int]:
     return min(codes, default=0), actions
 
 
-def number_of(code: str, s: Shape) -> str:
-    """The number of a code, as text."""
+def number_of(code: Expr, s: Shape) -> Expr:
+    """The number of a code."""
     if s.none is None:
-        return f"({code} + {s.low})" if s.low else code
-    return f"({code} + {s.none})" if s.none == s.low - 1 else f"({s.none} if {code} == 0 else {code} + {s.low - 1})"
+        return code + s.low if s.low else code
+    return code + s.none if s.none == s.low - 1 else Choice(code.equals(0), Int(s.none), code + (s.low - 1))
 
 
-def code_of(number: str, s: Shape) -> str:
-    """The code of a number, as text."""
+def code_of(number: Expr, s: Shape) -> Expr:
+    """The code of a number."""
     if s.none is None:
-        return f"({number} - {s.low})" if s.low else number
-    return (
-        f"({number} - {s.none})" if s.none == s.low - 1 else f"(0 if {number} == {s.none} else {number} - {s.low - 1})"
-    )
+        return number - s.low if s.low else number
+    return number - s.none if s.none == s.low - 1 else Choice(number.equals(s.none), ZERO, number - (s.low - 1))
 
 
-def _tuple(column: int, of: list[int]) -> str:
-    return f"({', '.join(str(column + n) for n in of)},)"
+def _among(first: int, x: Expr, end: int) -> Expr:
+    return Compare(Int(first), (("<=", x), ("<", Int(end))))
+
+
+def _span(places: list[int]) -> Span:
+    first, end = places[0], places[-1] + 1
+    return Span(range(first, end) if end - first == len(places) else tuple(places))

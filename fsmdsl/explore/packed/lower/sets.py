@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from math import comb
 
 from fsmdsl import model as m
-from fsmdsl.explore.packed.lower import expressions
 from fsmdsl.explore.packed.lower.context import Scope
-from fsmdsl.explore.packed.lower.convert import coded, converted, decoded, element_of, item_of, placed, shape_of
+from fsmdsl.explore.packed.lower.convert import (
+    coded,
+    converted,
+    decoded,
+    element_of,
+    item_of,
+    length_of,
+    placed,
+    shape_of,
+)
 from fsmdsl.explore.packed.lower.loops import constants, loop
 from fsmdsl.explore.packed.lower.orders import failing
+from fsmdsl.explore.packed.lower.widen import common
 from fsmdsl.explore.packed.shapes import UnpackableError
+from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Bool, Choice, Expr, Int, Not, all_of, any_of, call
 from fsmdsl.step.values import MOST
 
 # Made ----------------------------------------------------------------------------------------------------------------
 
 
-def collection(scope: Scope, e: m.Collection, want: m.Type) -> str:
+def collection(scope: Scope, e: m.Collection, want: m.Type) -> Expr:
     """`{a, b}` or `[a, b]`, as one of the type wanted."""
     inner = want.of if isinstance(want, m.OptionalType) else want
     if isinstance(inner, m.SetType):
@@ -26,78 +37,83 @@ def collection(scope: Scope, e: m.Collection, want: m.Type) -> str:
         raise UnpackableError("a collection of no known kind")
     own = e.type if isinstance(e.type, m.ListType) and e.items else inner
     if not e.items:
-        return "0"
+        return ZERO
     of, at = element_of(scope, own), own.bound.bit_length()
-    texts = _in_order(scope, [(x, own.of) for x in e.items])
-    parts = [f"{coded(scope, x, of)} << {at + n * of.bits}" for n, x in enumerate(texts)]
-    return converted(scope, f"({' | '.join([str(len(parts)), *parts])})", own, inner)
+    items = _in_order(scope, [(x, own.of) for x in e.items])
+    parts = [coded(scope, x, of) << at + n * of.bits for n, x in enumerate(items)]
+    return converted(scope, union([Int(len(parts)), *parts]), own, inner)
 
 
-def _set(scope: Scope, e: m.Collection, want: m.SetType) -> str:
+def _set(scope: Scope, e: m.Collection, want: m.SetType) -> Expr:
     if not e.items:
-        return "0"
+        return ZERO
     own = e.type if isinstance(e.type, m.SetType) else want
     of = element_of(scope, own)
-    texts = _in_order(scope, [(x, own.of) for x in e.items])
-    bits = [bit(coded(scope, x, of)) for x in texts]
-    return converted(scope, f"({' | '.join(bits)})", own, want)
+    items = _in_order(scope, [(x, own.of) for x in e.items])
+    bits = [bit(coded(scope, x, of)) for x in items]
+    return converted(scope, union(bits), own, want)
 
 
-def bit(code: str) -> str:
+def union(parts: Sequence[Expr]) -> Expr:
+    """The bits of all of them."""
+    return reduce(lambda a, b: a | b, parts)
+
+
+def bit(code: Expr) -> Expr:
     """A set of one element."""
-    return str(1 << int(code)) if code.isdigit() else f"1 << {code}"
+    return 1 << code
 
 
-def _in_order(scope: Scope, items: list[tuple[m.Expr, m.Type]]) -> list[str]:
-    """Values, each in a name where one behind it needs lines."""
-    texts: list[str] = []
+def _in_order(scope: Scope, items: list[tuple[m.Expr, m.Type]]) -> list[Expr]:
+    """Values, each in a variable where one behind it needs statements."""
+    values: list[Expr] = []
     for x, t in items:
-        with scope.writer.aside() as lines:
-            text = expressions.value(scope, x, t)
-        if lines:
-            texts = [scope.writer.named(x) for x in texts]
-            scope.writer.put(lines)
-        texts.append(text)
-    return texts
+        with scope.builder.aside() as statements:
+            new = scope.value(x, t)
+        if statements:
+            values = [scope.builder.named(x) for x in values]
+            scope.builder.put(statements)
+        values.append(new)
+    return values
 
 
 # Gone through --------------------------------------------------------------------------------------------------------
 
 
-def quantified(scope: Scope, e: m.Quantified) -> str:
+def quantified(scope: Scope, e: m.Quantified) -> Expr:
     """`all`, `some` and `count`, as a loop that ends as soon as it can."""
-    w = scope.writer
+    b = scope.builder
     over = collected(scope, e.over)
-    found = w.name()
-    w.line(f"{found} = {'0' if e.kind == 'count' else str(e.kind == 'all')}")
+    result = b.name()
+    b.set(result, ZERO if e.kind == "count" else Bool(e.kind == "all"))
     of = e.over.type.of if isinstance(e.over.type, m.SetType | m.ListType) else m.ERROR
     with (
         failing(scope, e, over) as asked_of_all,
         loop(scope, e.over.type, over, e.over) as x,
         scope.binding(e.variable, x, of),
     ):
-        text = expressions.value(scope, e.body)
+        holds = scope.value(e.body)
         if e.kind == "count":
-            with w.block(f"if {text}:"):
-                w.line(f"{found} += 1")
+            with b.when(holds):
+                b.update(result, "+", 1)
         else:
-            with w.block(f"if not {text}:" if e.kind == "all" else f"if {text}:"):
-                w.line(f"{found} = {e.kind == 'some'}")
+            with b.when(Not(holds) if e.kind == "all" else holds):
+                b.set(result, Bool(e.kind == "some"))
                 if not asked_of_all:
-                    w.line("break")
-    return found
+                    b.stop()
+    return result
 
 
-def collected(scope: Scope, over: m.Expr) -> str:
-    """What a loop goes through, in a name; for subsets, what they are taken from."""
+def collected(scope: Scope, over: m.Expr) -> Expr:
+    """What a loop goes through, in a variable; for subsets, what they are taken from."""
     if isinstance(over, m.Apply) and over.function == "subsets":
         _check_subsets(scope, over)
-        return scope.writer.named(expressions.value(scope, over.arguments[0]))
+        return scope.builder.named(scope.value(over.arguments[0]))
     if constants(scope, over):
-        return "0"
+        return ZERO
     if isinstance(over.type, m.SetType) and isinstance(over.type.of, m.SetType | m.ListType):
         raise UnpackableError("a set of sets or lists")
-    return scope.writer.named(expressions.value(scope, over))
+    return scope.builder.named(scope.value(over))
 
 
 def _check_subsets(scope: Scope, over: m.Apply) -> None:
@@ -126,24 +142,24 @@ def _sizes(scope: Scope, e: m.Expr) -> list[int]:
 # Asked ---------------------------------------------------------------------------------------------------------------
 
 
-def contained(scope: Scope, e: m.Binary) -> str:
+def contained(scope: Scope, e: m.Binary) -> Expr:
     """`x in set`, `x in list`."""
-    w = scope.writer
+    b = scope.builder
     over = e.right.type
     if isinstance(over, m.SetType) and isinstance(over.of, m.SetType | m.ListType):
         raise UnpackableError("a set of sets or lists")
     if isinstance(e.right, m.Collection) and not _packable(scope, over):
         return _one_of(scope, e.left, e.right)
-    item = w.named(expressions.value(scope, e.left))
+    item = b.named(scope.value(e.left))
     assert isinstance(over, m.SetType | m.ListType)
     if isinstance(over.of, m.NeverType):
-        expressions.value(scope, e.right)
-        return "False"
-    held = expressions.value(scope, e.right)
+        scope.value(e.right)
+        return FALSE
+    held = scope.value(e.right)
     if isinstance(over, m.ListType):
-        return _listed(scope, item, e.left.type, w.named(held), over)
+        return _listed(scope, item, e.left.type, b.named(held), over)
     conditions, place = placed(scope, item, e.left.type, over.of)
-    return f"({' and '.join([*conditions, f'{held} >> {place} & 1 == 1'])})"
+    return all_of([*conditions, (held >> place & 1).equals(1)])
 
 
 def _packable(scope: Scope, t: m.Type) -> bool:
@@ -155,49 +171,47 @@ def _packable(scope: Scope, t: m.Type) -> bool:
     return True
 
 
-def _one_of(scope: Scope, item: m.Expr, these: m.Collection) -> str:
+def _one_of(scope: Scope, item: m.Expr, these: m.Collection) -> Expr:
     """`n in {100, 200}`, where there would be too many places."""
-    t = reduce(expressions.common, [x.type for x in these.items], item.type)
-    first, *others = [scope.writer.named(x) for x in _in_order(scope, [(x, t) for x in (item, *these.items)])]
-    return f"({' or '.join(f'{first} == {x}' for x in others)})"
+    t = reduce(common, [x.type for x in these.items], item.type)
+    first, *others = [scope.builder.named(x) for x in _in_order(scope, [(x, t) for x in (item, *these.items)])]
+    return any_of([first.equals(x) for x in others])
 
 
-def _listed(scope: Scope, item: str, have: m.Type, held: str, over: m.ListType) -> str:
-    w, found = scope.writer, scope.writer.name()
-    w.line(f"{found} = False")
-    t = expressions.common(have, over.of)
-    wanted = w.named(converted(scope, item, have, t))
-    with loop(scope, over, held) as x, w.block(f"if {converted(scope, x, over.of, t)} == {wanted}:"):
-        w.line(f"{found} = True")
-    return found
+def _listed(scope: Scope, item: Expr, have: m.Type, held: Expr, over: m.ListType) -> Expr:
+    b, result = scope.builder, scope.builder.name()
+    b.set(result, FALSE)
+    t = common(have, over.of)
+    wanted = b.named(converted(scope, item, have, t))
+    with loop(scope, over, held) as x, b.when(converted(scope, x, over.of, t).equals(wanted)):
+        b.set(result, TRUE)
+    return result
 
 
-def first(scope: Scope, listed: m.Expr) -> str:
+def first(scope: Scope, listed: m.Expr) -> Expr:
     """The first item; a fault where there is none."""
-    text = scope.writer.named(expressions.value(scope, listed))
-    with scope.writer.block(f"if {text} == 0:"):
+    items = scope.builder.named(scope.value(listed))
+    with scope.builder.when(items.equals(0)):
         scope.fail("none")
     if isinstance(listed.type, m.ListType):
-        return item_of(scope, text, listed.type, "0")
-    return decoded(scope, f"lowest({text})", element_of(scope, listed.type))
+        return item_of(scope, items, listed.type, 0)
+    return decoded(scope, call("lowest", items), element_of(scope, listed.type))
 
 
-def rest(scope: Scope, listed: m.Expr, t: m.Type) -> str:
+def rest(scope: Scope, listed: m.Expr, t: m.Type) -> Expr:
     """A list without its first item."""
     assert isinstance(listed.type, m.ListType)
     of, at = element_of(scope, listed.type), listed.type.bound.bit_length()
-    text = scope.writer.named(expressions.value(scope, listed))
-    length = f"({text} & {(1 << at) - 1})"
-    shorter = f"({length} - 1 | {text} >> {at + of.bits} << {at} if {length} > 1 else 0)"
+    items = scope.builder.named(scope.value(listed))
+    length = length_of(items, listed.type)
+    shorter = Choice(length > 1, length - 1 | items >> at + of.bits << at, ZERO)
     return converted(scope, shorter, listed.type, t)
 
 
-def size(scope: Scope, e: m.Expr) -> str:
+def size(scope: Scope, e: m.Expr) -> Expr:
     """How many a set, a list or a channel holds."""
     if isinstance(e, m.ChannelRef):
         place = scope.context.universe.channel_place.get(e.name)
-        return "0" if place is None else f"{scope.row}[{scope.context.layout.boxes[place].length}]"
-    text = expressions.value(scope, e)
-    if isinstance(e.type, m.ListType):
-        return f"({text} & {(1 << e.type.bound.bit_length()) - 1})"
-    return f"ones({text})"
+        return ZERO if place is None else scope.row[scope.context.layout.boxes[place].length]
+    items = scope.value(e)
+    return length_of(items, e.type) if isinstance(e.type, m.ListType) else call("ones", items)

@@ -1,14 +1,11 @@
 """Compiles text in LLVM's language to machine code: well, or in a hurry.
 
-To compile well takes long, and is done in a process of its own, which another can end at any time. That one reads a job
-as JSON from standard input: the text, and the file to write, whose end is the hash of what is before it. Imports
-nothing of this package, so that it is there at once.
+To compile well takes long, and is done in a process of its own, which another can end at any time. That one reads the
+text from standard input and writes the object to standard output. Imports nothing of this package, so that it is there
+at once.
 """
 
-import json
-import os
 import sys
-from hashlib import sha256
 from typing import Any
 
 OPTIMISED = 2
@@ -16,16 +13,8 @@ OPTIMISED = 2
 
 
 def main() -> None:
-    """Compile one job."""
-    job = json.load(sys.stdin)
-    keep(compiled(job["text"], hurry=False), job["target"])
-
-
-def keep(code: bytes, target: str) -> None:
-    """Write an object with its hash. Whoever looks sees all of the file or none of it. Raises `OSError`."""
-    with open(f"{target}.{os.getpid()}", "wb") as file:
-        file.write(code + sha256(code).digest())
-    os.replace(f"{target}.{os.getpid()}", target)
+    """Compile one text."""
+    sys.stdout.buffer.write(compiled(sys.stdin.buffer.read().decode("utf-8"), hurry=False))
 
 
 def compiled(text: str, *, hurry: bool) -> bytes:

@@ -1,4 +1,5 @@
-"""Functions of whole numbers do the same in machine code as in Python, whether compiled well or in a hurry."""
+"""Programs do the same as Python, as the Python that is printed of them, and as machine code, compiled well or in a
+hurry."""
 
 from __future__ import annotations
 
@@ -8,38 +9,55 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsmdsl.explore.packed.native import _loaded
-from fsmdsl.explore.packed.translate import translated
+from fsmdsl.explore.program import llvm, nodes, python
+from fsmdsl.explore.program.native import loaded
+from fsmdsl.explore.program.source import functions_of
 
 pytest.importorskip("llvmlite")
 
-KINDS = {"q": ctypes.c_int64, "u": ctypes.c_uint32}
+KINDS = {"words": ctypes.c_int64, "halves": ctypes.c_uint32, "ints": ctypes.c_int32}
 
 
-def both(text: str, kinds: str, *given: int | list[int], numbers: dict[str, int] | None = None) -> int:
-    """What `f` returns, in Python and compiled, which must agree, also on what they leave in the arrays."""
-    from fsmdsl.explore.packed.compile import compiled
+def both(text: str, *given: int | list[int], numbers: dict[str, int] | None = None) -> int:
+    """What `f` returns, as it stands, printed and compiled, which must agree, also on what they leave in the arrays."""
+    from fsmdsl.explore.program.compile import compiled
 
-    namespace: dict[str, object] = dict(numbers or {})
+    functions = functions_of(text)
+    expected, left = as_python(text, given, numbers or {})
+    assert as_python(python.module(functions), given, numbers or {}) == (expected, left)
+    assert functions_of(python.module(functions)) == tuple(untyped(x) for x in functions)
+    types = [p.type for p in next(x for x in functions if x.name == "f").parameters]
+    for hurry in (True, False):
+        code = compiled(llvm.module(map(llvm.listing, functions), numbers or {}, ["f"]), hurry=hurry)
+        native = [(KINDS[t] * len(x))(*x) if isinstance(x, list) else x for t, x in zip(types, given, strict=True)]
+        result = loaded(code, {"f": types})["f"](
+            *(ctypes.addressof(x) if isinstance(x, ctypes.Array) else x for x in native)
+        )
+        assert result == expected
+        assert [list(x) for x in native if isinstance(x, ctypes.Array)] == left
+    return expected
+
+
+def as_python(text: str, given: tuple[int | list[int], ...], numbers: dict[str, int]) -> tuple[int, list[list[int]]]:
+    """What Python makes of it."""
+    namespace: dict[str, object] = dict(numbers) | dict.fromkeys(("Words", "Halves", "Ints"), list)
     exec(text, namespace)
     lists = [list(x) if isinstance(x, list) else x for x in given]
     function = namespace["f"]
     assert callable(function)
-    expected = int(function(*lists))
-    for hurry in (True, False):
-        code = compiled(translated([text], numbers or {}, {"f": kinds}), hurry=hurry)
-        native = [(KINDS[k] * len(x))(*x) if isinstance(x, list) else x for k, x in zip(kinds, given, strict=True)]
-        found = _loaded(code, {"f": kinds})["f"](
-            *(ctypes.addressof(x) if isinstance(x, ctypes.Array) else x for x in native)
-        )
-        assert found == expected
-        assert [list(x) for x in native if isinstance(x, ctypes.Array)] == [x for x in lists if isinstance(x, list)]
-    return expected
+    return int(function(*lists)), [x for x in lists if isinstance(x, list)]
+
+
+def untyped(f: nodes.Function) -> nodes.Function:
+    """What is left of a function in Python's text: no types of parameters."""
+    end = () if f.body and isinstance(f.body[-1], nodes.Return) else (nodes.Return(nodes.ZERO),)
+    parameters = tuple(nodes.Parameter(p.name, "number") for p in f.parameters)
+    return nodes.Function(f.name, parameters, (*f.body, *end), f.doc)
 
 
 def test_loops_and_arrays() -> None:
     text = """
-def f(a, b, n):
+def f(a: Words, b: Halves, n: int):
     found = 0
     last = -1
     for i in range(n):
@@ -48,7 +66,7 @@ def f(a, b, n):
         if a[i] < 0:
             break
         b[i] = a[i] * 3
-        found += helper(a, i) if i % 2 == 0 else helper(b, i)
+        found += helper(a, i) if i % 2 == 0 else b[i]
         last = i
     for i in range(2, n - 1):
         a[i] ^= BITS
@@ -62,69 +80,69 @@ def f(a, b, n):
             break
     return found * 100 + n
 
-def helper(x, at):
-    \"\"\"For arrays of both kinds.\"\"\"
+def helper(x: Words, at: int):
+    \"\"\"Changes the array.\"\"\"
     if x[at] > 10:
         return 1
     x[at] |= 1
     pass
     return x[at]
 """
-    assert both(text, "qui", [4, 7, 20, 6, -1, 9], [0] * 6, 6, numbers={"BITS": 12}) != 0
-    assert both(text, "qui", [4, 7, 20, 6, 1, 9], [0] * 6, 6, numbers={"BITS": 12}) != 0
+    assert both(text, [4, 7, 20, 6, -1, 9], [0] * 6, 6, numbers={"BITS": 12}) != 0
+    assert both(text, [4, 7, 20, 6, 1, 9], [0] * 6, 6, numbers={"BITS": 12}) != 0
 
 
 def test_what_a_loop_leaves_behind() -> None:
     text = """
-def f(n):
+def f(n: int):
     i = 50
     for i in range(3, n):
         n = 0
     return i
 """
-    assert [both(text, "i", n) for n in (2, 4, 9)] == [50, 3, 8]
+    assert [both(text, n) for n in (2, 4, 9)] == [50, 3, 8]
 
 
 def test_arrays_change_places() -> None:
     text = """
-def f(a, b, n):
+def f(a: Words, b: Words, n: int):
     for k in range(n):
         a[k] = a[k] + b[k]
         a, b = b, a
     return b[0] // 2 * 100 + (b[1] - 9) % 5
 """
-    both(text, "qqi", [1, 2, 3, 4], [10, 20, 30, 40], 4)
-    both(text, "qqi", [1, 2, 3], [10, 20, 30], 3)
+    both(text, [1, 2, 3, 4], [10, 20, 30, 40], 4)
+    both(text, [1, 2, 3], [10, 20, 30], 3)
 
 
 def test_what_is_one_instruction() -> None:
     text = """
-def f(a, b, x):
+def f(a: Words, b: Words, x: int):
     for i in range(4):
         b[i] = a[i]
     for j in range(3):
         a[j] = a[j]
     return ones(x) * 1000000 + lowest(x) * 10000 + i * 100 + j * 10 + ones(lowest(b[2]))
 
-def ones(x):
+def ones(x: int):
     n = 0
     while x:
         x &= x - 1
         n += 1
     return n
 
-def lowest(x):
+def lowest(x: int):
     return ones((x & -x) - 1)
 """
     for x in (1, 40, 1 << 61, (1 << 62) - 1, 0x2A << 20):
-        both(text, "qqi", [5, 6, 1 << 7, -8, 9], [0] * 5, x)
-    assert both(text, "qqi", [5, 6, 1 << 7, -8, 9], [0] * 5, 0b101000) == 2_030_323
+        both(text, [5, 6, 1 << 7, -8, 9], [0] * 5, x)
+    assert both(text, [5, 6, 1 << 7, -8, 9], [0] * 5, 0b101000) == 2_030_323
 
 
 def test_what_is_not_quite_a_copy() -> None:
     """Other bounds, other places, numbers of another size, the same array."""
     text = """
-def f(a, b, c, n):
+def f(a: Words, b: Words, c: Halves, n: int):
     for i in range(n):
         b[i] = a[i]
     for i in range(1, 3):
@@ -137,32 +155,41 @@ def f(a, b, c, n):
         b[i] = c[i]
     return i
 """
-    assert both(text, "qqui", [5, 6, 7, 8], [0] * 4, [1] * 4, 4) == 2
+    assert both(text, [5, 6, 7, 8], [0] * 4, [1] * 4, 4) == 2
 
 
 def test_small_numbers_have_no_sign_and_wrap_around() -> None:
     text = """
-def f(a):
+def f(a: Halves):
     a[0] = a[1] + 1 & 0xFFFFFFFF
     return a[1] - a[0] << 8
 """
-    assert both(text, "u", [3, 0xFFFFFFFF]) == 0xFFFFFFFF << 8
+    assert both(text, [3, 0xFFFFFFFF]) == 0xFFFFFFFF << 8
+
+
+def test_halves_with_a_sign() -> None:
+    text = """
+def f(a: Ints, b: Halves):
+    a[0] = a[1] - 5
+    return a[0] * 10 + (a[2] < b[0])
+"""
+    assert both(text, [7, 3, -1], [0xFFFFFFFF]) == -19
 
 
 def test_what_comes_behind_is_not_done() -> None:
     """`and` and `or` give what decided, and leave the rest alone."""
     text = """
-def f(a, x):
+def f(a: Words, x: int):
     y = x and note(a, 0, 5)
     z = x or note(a, 1, 6)
     w = (x > 1 and note(a, 2, 0)) or x == 3
     return y * 10000 + z * 100 + w
 
-def note(a, at, value):
+def note(a: Words, at: int, value: int):
     a[at] += 1
     return value
 """
-    assert [both(text, "qi", [0, 0, 0], x) for x in (0, 1, 3)] == [600, 50100, 50301]
+    assert [both(text, [0, 0, 0], x) for x in (0, 1, 3)] == [600, 50100, 50301]
 
 
 NAMES = st.sampled_from(["x", "y", "z", "a[1]", "a[x & 3]"])
@@ -187,12 +214,12 @@ def _larger(of: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 @given(st.lists(st.recursive(LEAVES, _larger, max_leaves=8), min_size=8, max_size=8), st.data())
 def test_any_expression(expressions: list[str], data: st.DataObject) -> None:
     lines = [f"    found = found * 31 + ({x}) & 0xFFFFFFFFFFFF" for x in expressions]
-    text = "\n".join(["def f(a, x, y, z):", "    found = 0", *lines, "    return found", ""])
+    text = "\n".join(["def f(a: Words, x: int, y: int, z: int):", "    found = 0", *lines, "    return found", ""])
     number = st.integers(-100, 100)
-    both(text, "qiii", data.draw(st.lists(number, min_size=4, max_size=4)), *(data.draw(number) for _ in range(3)))
+    both(text, data.draw(st.lists(number, min_size=4, max_size=4)), *(data.draw(number) for _ in range(3)))
 
 
 @pytest.mark.parametrize("text", ["def f(x):\n    return x / 2", "def f(x):\n    x = [1]\n    return 0"])
 def test_what_is_not_understood_is_refused(text: str) -> None:
     with pytest.raises(TypeError):
-        translated([text], {}, {"f": "i"})
+        functions_of(text)

@@ -1,0 +1,46 @@
+"""`fsm cache`: the compiled code that `fsm verify` keeps."""
+
+from __future__ import annotations
+
+from time import time
+
+import click
+
+from fsmdsl.cli.common import format_option, misuse, say, say_json
+from fsmdsl.explore.program import cache
+
+DAY = 24 * 3600.0
+
+
+@click.command("cache")
+@click.argument("action", type=click.Choice(["show", "clear"]), default="show")
+@format_option
+def command(action: str, form: str) -> None:
+    """Show or clear the cache of compiled code. It is cleaned up by itself, by age and size.
+
+    It lies in $FSMDSL_CACHE, else in $XDG_CACHE_HOME/fsmdsl or ~/.cache/fsmdsl.
+    """
+    place = cache.folder()
+    if place is None:
+        misuse("there is no home for a cache; name a folder in FSMDSL_CACHE")
+    removed = cache.clear() if action == "clear" else 0
+    found, now, refusal = cache.listed(), time(), cache.refusal()
+    total = sum(x.bytes for x in found)
+    if form == "json":
+        content = {"folder": str(place), "objects": len(found), "bytes": total, "refused": refusal}
+        say_json("cache", {**content, "removed": removed, "max_bytes": cache.MAX_BYTES, "max_age": cache.MAX_AGE})
+        return
+    if action == "clear":
+        say(f"{removed} file{'s' * (removed != 1)} removed from {place}")
+    else:
+        say(f"{place}: {len(found)} object{'s' * (len(found) != 1)}, {total / 2**20:.1f} MiB")
+        if found:
+            say(f"last used {_days(now - found[0].used)} ago, the oldest {_days(now - found[-1].used)} ago")
+        say(f"kept for {cache.MAX_AGE / DAY:.0f} days after their last use, {cache.MAX_BYTES / 2**20:.0f} MiB at most")
+    if refusal is not None:
+        say(refusal, err=True)
+
+
+def _days(seconds: float) -> str:
+    days = int(max(seconds, 0) / DAY)
+    return "less than a day" if days == 0 else f"{days} day{'s' * (days != 1)}"

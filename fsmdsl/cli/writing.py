@@ -1,0 +1,66 @@
+"""What commands write: files that were named, and folders of output. What cannot be written ends the command with 2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from fsmdsl.cli.common import misuse, say
+from fsmdsl.files import manifest, reason
+from fsmdsl.files import write as disk
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def force_option(command: F) -> F:
+    """`--force`."""
+    told = "Overwrite files in the folder that this command did not write, and links."
+    return click.option("--force", is_flag=True, help=told)(command)
+
+
+def generated(content: bytes, listed: bool) -> bool:
+    """Code whose first line says that changes belong in the spec: it is written anew whatever has become of it."""
+    from fsmdsl.emit import marked
+
+    return marked(content)
+
+
+def earlier(made: Callable[[bytes], bool]) -> manifest.Ours:
+    """What a version without manifests has made. What the manifest lists is judged by its check sum."""
+    return lambda content, listed: not listed and made(content)
+
+
+def write(path: Path, content: str | bytes, *, follow: bool = False) -> bool:
+    """Write a file that the user has named; see `files.write`. True if that changed anything."""
+    try:
+        return disk.write(path, content, follow=follow)
+    except (OSError, ValueError) as error:
+        misuse(f"cannot write `{path}`: {reason(error)}")
+
+
+def write_folder(
+    folder: Path,
+    purpose: str,
+    files: Mapping[str, str | bytes],
+    *,
+    ours: manifest.Ours = lambda _, __: False,
+    force: bool = False,
+    prune: bool = True,
+) -> manifest.Plan:
+    """Write files into a folder of output, and say what is removed from it; see `files.manifest`."""
+    try:
+        plan = manifest.plan(folder, purpose, files, ours=ours, force=force, prune=prune)
+        manifest.carry_out(plan)
+    except manifest.RefusedError as error:
+        misuse(f"nothing was written:\n{error}")
+    except (OSError, ValueError) as error:
+        path = getattr(error, "filename", None) or folder
+        misuse(f"cannot write `{path}`: {reason(error)}")
+    for name in plan.removed:
+        say(f"removed {folder / name}", err=True)
+    for name in plan.edited:
+        say(f"not removed: {folder / name} has changed since it was written; remove it if it is not needed", err=True)
+    return plan

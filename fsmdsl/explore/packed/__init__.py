@@ -1,0 +1,1 @@
+"""The search on numbers: worlds as words, the system as a program."""

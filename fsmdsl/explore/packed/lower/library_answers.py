@@ -1,0 +1,30 @@
+"""Answers that are awaited: their codes, in the order of the requests. Read as a program: see `program.source`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fsmdsl.explore.program.source import Words
+
+    FIRST = END = 0
+
+
+def expect(t: Words, code: int) -> int:
+    """An answer is awaited from now on. False if there is no room to say so."""
+    for n in range(FIRST, END):
+        if t[n] == 0:
+            t[n] = code
+            return True
+    return False
+
+
+def answered(t: Words, code: int) -> int:
+    """The first such answer has come."""
+    found = False
+    for n in range(FIRST, END):
+        if t[n] == code and not found:
+            found = True
+        if found:
+            t[n] = t[n + 1] if n + 1 < END else 0
+    return 0

@@ -1,0 +1,166 @@
+"""Programs as machine code: compiled by another process, or here in a hurry; kept in a cache; loaded.
+
+A job is what is compiled into one object: functions, the constants in them, and which of them are wanted. Objects that
+were compiled well take long to make and run fast; in a hurry it is the other way round.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from fsmdsl.explore.program import cache as objects
+from fsmdsl.explore.program import llvm
+from fsmdsl.explore.program.llvm import Listing
+from fsmdsl.explore.program.nodes import Type
+from fsmdsl.explore.program.source import functions_in
+
+MISSING = "compiled search needs the extra `fast`: pip install 'fsmdsl[fast]'"
+
+
+def missing() -> str | None:
+    """Why there is no compiled search here, if there is none."""
+    return None if find_spec("llvmlite") is not None else MISSING
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is compiled into one object."""
+
+    listings: tuple[Listing, ...]
+    constants: Mapping[str, int]
+    wanted: tuple[str, ...]
+
+    def name(self, *, hasty: bool = False) -> str:
+        """What the object is called in the cache."""
+        made_from = [[x.text for x in self.listings], dict(self.constants), self.wanted, *_machine()]
+        return f"{sha256(json.dumps(made_from).encode()).hexdigest()}{'.hasty' * hasty}.obj"
+
+    def program(self) -> str:
+        """All of it in LLVM's language. Raises KeyError where a function or constant is missing."""
+        return llvm.module(self.listings, self.constants, self.wanted)
+
+    def signatures(self) -> Signatures:
+        """The types of the parameters of each function wanted."""
+        known = {x.function.name: x.function for x in self.listings}
+        return {name: tuple(p.type for p in known[name].parameters) for name in self.wanted}
+
+
+@cache
+def listings(path: Path) -> tuple[Listing, ...]:
+    """The functions of a file of kernels."""
+    return tuple(map(llvm.listing, functions_in(path)))
+
+
+@cache
+def _machine() -> tuple[str, ...]:
+    """What compiled code depends on beside its text."""
+    import llvmlite
+
+    here = Path(__file__).parent
+    made_by = ((here / name).read_text(encoding="utf-8") for name in ("llvm.py", "llvm_function.py", "compile.py"))
+    return (llvmlite.__version__, *_processor(), *made_by)
+
+
+def _processor() -> tuple[str, ...]:
+    """What the processor can do, as far as the system tells without asking a compiler."""
+    kinds = ("model name", "flags", "Features", "CPU part")
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            first = file.read().split("\n\n", 1)[0]
+            return tuple(line for line in first.splitlines() if line.startswith(kinds))
+    except OSError:
+        return platform.machine(), platform.processor()
+
+
+# Compiling -----------------------------------------------------------------------------------------------------------
+
+
+def compiled_here(job: Job, *, kept: bool, hurry: bool = True) -> dict[str, Callable[..., int]]:
+    """The functions wanted, from the cache or compiled here and now; `kept`: in the cache, too. Raises `ImportError`,
+    `OSError`, `RuntimeError`, `KeyError`."""
+    from fsmdsl.explore.program.compile import compiled
+
+    for name in (job.name(), *([job.name(hasty=True)] if hurry else [])):
+        known = objects.read(name)
+        if known is not None:
+            return loaded(known, job.signatures())
+    code = compiled(job.program(), hurry=hurry)
+    if kept:
+        objects.store(job.name(hasty=hurry), code)
+    return loaded(code, job.signatures())
+
+
+def at_hand() -> bool:
+    """Is the compiler loaded?"""
+    return "llvmlite.binding" in sys.modules
+
+
+class Compiler:
+    """A process that makes one object, in a temporary folder of its own."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self._folder = tempfile.TemporaryDirectory(prefix="fsm-")
+        text, self._made, self._errors = (Path(self._folder.name, x) for x in ("text", "object", "errors"))
+        text.write_text(job.program(), "utf-8")
+        with open(text, "rb") as given, open(self._made, "wb") as made, open(self._errors, "wb") as errors:
+            command = [sys.executable, "-P", str(Path(__file__).parent / "compile.py")]
+            self.process = subprocess.Popen(command, stdin=given, stdout=made, stderr=errors)
+
+    def result(self) -> tuple[bytes | None, str]:
+        """The object, which goes to the cache; or why there is none. Once, when the process has ended."""
+        code = self._made.read_bytes() if self.process.returncode == 0 else b""
+        told = self._errors.read_text("utf-8", "replace").strip().splitlines()
+        self._folder.cleanup()
+        if not code:
+            return None, told[-1] if told else f"the compiler ended with exit code {self.process.returncode}"
+        objects.store(self.job.name(), code)
+        objects.remove(self.job.name(hasty=True))
+        return code, ""
+
+    def stop(self) -> None:
+        """Nobody waits for it any more."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self._folder.cleanup()
+
+
+# Loading -------------------------------------------------------------------------------------------------------------
+
+Signatures: TypeAlias = Mapping[str, Sequence[Type]]
+
+
+def loaded(code: bytes, wanted: Signatures) -> dict[str, Callable[..., int]]:
+    """The functions of an object, by name, with the types of their parameters. Raises `ImportError`."""
+    import llvmlite.binding as binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _target_machine(binding))
+    engine.add_object_file(binding.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    found: dict[str, Callable[..., int]] = {}
+    for name, types in wanted.items():
+        given = (ctypes.c_int64 if x == "number" else ctypes.c_void_p for x in types)
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *given)
+        function = prototype(engine.get_function_address(name))
+        function.engine = engine  # type: ignore[attr-defined]
+        found[name] = function
+    return found
+
+
+def _target_machine(binding: Any) -> Any:
+    return binding.Target.from_default_triple().create_target_machine()

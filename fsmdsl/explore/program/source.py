@@ -1,0 +1,180 @@
+"""Functions written by hand, in the part of Python that a program can say, as a program.
+
+`def f(row: Words, n: int) -> int:` with assignments, `if`, `while`, `for` over a range or a tuple, `return`, and calls
+of one another and of `min` and `max`. The annotations are the parameters' types; see `Words`, `Halves`, `Ints`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any as Anything
+from typing import TypeAlias
+
+from fsmdsl.explore.program.arithmetic import Operator
+from fsmdsl.explore.program.nodes import (
+    All,
+    Any,
+    Assign,
+    Block,
+    Bool,
+    Break,
+    Call,
+    Choice,
+    Compare,
+    Comparison,
+    Continue,
+    Count,
+    Do,
+    Element,
+    Expr,
+    Function,
+    If,
+    Int,
+    Inverted,
+    Not,
+    Parameter,
+    Return,
+    Statement,
+    Through,
+    Together,
+    Type,
+    Update,
+    Var,
+    While,
+    binary,
+)
+
+Words: TypeAlias = Anything
+"""An array of numbers with 64 bits."""
+Halves: TypeAlias = Anything
+"""An array of numbers with 32 bits, without sign."""
+Ints: TypeAlias = Anything
+"""An array of numbers with 32 bits, with a sign."""
+
+TYPES: Mapping[str, Type] = {"int": "number", "Words": "words", "Halves": "halves", "Ints": "ints"}
+
+OPERATORS: Mapping[type[ast.operator], Operator] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
+    ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+
+COMPARISONS: Mapping[type[ast.cmpop], Comparison] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
+
+
+@lru_cache(64)
+def functions_in(path: Path) -> tuple[Function, ...]:
+    """The functions of a file. Raises TypeError where one says more than a program can."""
+    return functions_of(path.read_text(encoding="utf-8"))
+
+
+def functions_of(text: str) -> tuple[Function, ...]:
+    """The functions of a text; imports, constants and what is written for type checkers alone are left out."""
+    return tuple(_function(x) for x in ast.parse(text).body if isinstance(x, ast.FunctionDef))
+
+
+def _function(x: ast.FunctionDef) -> Function:
+    parameters = tuple(Parameter(p.arg, _type(p.annotation)) for p in x.args.args)
+    return Function(x.name, parameters, _block(x.body), ast.get_docstring(x) or "")
+
+
+def _type(annotation: ast.expr | None) -> Type:
+    if annotation is None:
+        return "number"
+    return TYPES[ast.unparse(annotation)]
+
+
+# Statements ----------------------------------------------------------------------------------------------------------
+
+
+def _block(statements: Sequence[ast.stmt]) -> Block:
+    return tuple(y for x in statements for y in _statement(x))
+
+
+def _statement(x: ast.stmt) -> list[Statement]:
+    match x:
+        case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)):
+            return [Together(tuple(map(_variable, targets)), tuple(map(expression, values)))]
+        case ast.Assign(targets, value):
+            return [Assign(_place(target), expression(value)) for target in targets]
+        case ast.AnnAssign(target, _, ast.expr() as value):
+            return [Assign(_place(target), expression(value))]
+        case ast.AugAssign(target, op, value):
+            return [Update(_place(target), OPERATORS[type(op)], expression(value))]
+        case ast.If(test, body, orelse):
+            return [If(expression(test), _block(body), _block(orelse))]
+        case ast.While(test, body, []):
+            return [While(expression(test), _block(body))]
+        case ast.For(target, ast.Call(ast.Name("range"), bounds), body, []):
+            first, end = [ast.Constant(0), *bounds][-2:]
+            return [Count(_variable(target), expression(first), expression(end), _block(body))]
+        case ast.For(target, ast.Tuple(listed), body, []):
+            return [Through(_variable(target), tuple(map(expression, listed)), _block(body))]
+        case ast.Return(ast.expr() as value):
+            return [Return(expression(value))]
+        case ast.Break():
+            return [Break()]
+        case ast.Continue():
+            return [Continue()]
+        case ast.Pass() | ast.Expr(ast.Constant(str())):
+            return []
+        case ast.Expr(value):
+            return [Do(expression(value))]
+        case _:
+            raise TypeError(f"not a statement of whole numbers: {ast.unparse(x)}")
+
+
+def _variable(x: ast.expr) -> Var:
+    if not isinstance(x, ast.Name):
+        raise TypeError(f"not a variable: {ast.unparse(x)}")
+    return Var(x.id)
+
+
+def _place(x: ast.expr) -> Var | Element:
+    return _element(x) if isinstance(x, ast.Subscript) else _variable(x)
+
+
+def _element(x: ast.Subscript) -> Element:
+    return Element(_variable(x.value), expression(x.slice))
+
+
+# Expressions ---------------------------------------------------------------------------------------------------------
+
+
+def expression(x: ast.expr) -> Expr:
+    """An expression. Raises TypeError where it says more than a program can."""
+    match x:
+        case ast.Constant(bool() as value):
+            return Bool(value)
+        case ast.Constant(int() as value):
+            return Int(value)
+        case ast.Name(name):
+            return Var(name)
+        case ast.Subscript():
+            return _element(x)
+        case ast.BinOp(left, op, right) if type(op) in OPERATORS:
+            return binary(OPERATORS[type(op)], expression(left), expression(right))
+        case ast.UnaryOp(ast.Not(), of):
+            return Not(expression(of))
+        case ast.UnaryOp(ast.USub(), of):
+            return -expression(of)
+        case ast.UnaryOp(ast.Invert(), of):
+            return Inverted(expression(of))
+        case ast.Compare(left, ops, others) if all(type(op) in COMPARISONS for op in ops):
+            compared = zip(ops, others, strict=True)
+            return Compare(expression(left), tuple((COMPARISONS[type(op)], expression(y)) for op, y in compared))
+        case ast.BoolOp(op, values):
+            return (All if isinstance(op, ast.And) else Any)(tuple(map(expression, values)))
+        case ast.IfExp(test, yes, no):
+            return Choice(expression(test), expression(yes), expression(no))
+        case ast.Call(ast.Name(name), arguments, []):
+            return Call(name, tuple(map(expression, arguments)))
+        case _:
+            raise TypeError(f"not an expression of whole numbers: {ast.unparse(x)}")
+
+
+__all__ = ["Halves", "Ints", "Words", "expression", "functions_in", "functions_of"]
