@@ -22,7 +22,7 @@ from fsmdsl import checks
 from fsmdsl import compare as versions
 from fsmdsl import model as m
 from fsmdsl.compare.as_markdown import as_markdown
-from fsmdsl.compare.told import lines as told
+from fsmdsl.compare.render_text import lines as told
 from fsmdsl.diagnostics import Diagnostic, Severity, did_you_mean, ordered
 from fsmdsl.draw.graph import graph_of
 from fsmdsl.draw.mermaid import mermaid
@@ -31,8 +31,8 @@ from fsmdsl.draw.sequence import as_mermaid
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.draw.svg import picture
 from fsmdsl.explore import Exploration, Limits, Played, Verdict, diagnostics, explore, play
-from fsmdsl.explore.retell import simplest
-from fsmdsl.explore.story import story
+from fsmdsl.explore.narrative import story
+from fsmdsl.explore.replay import simplest
 from fsmdsl.report.chart import chart, violation
 from fsmdsl.report.exploration import details, summary
 from fsmdsl.report.formats.gather import from_check, from_verify

@@ -2,7 +2,8 @@
 
 uvicorn bounds how long an idle connection is kept, and how many there are; a client that sends the headers or the body
 of a request slowly, or never reads the answer, is waited for without end, and counts. Here it is not waited for, and
-when there is no room for another connection, the one that has been receiving or idle for the longest time has to go.
+when there is no room for another connection, the one that has been receiving for the longest time has to go, and where
+there is none, the one that has been idle for the longest time.
 Only connections whose requests are being answered, and whose clients read the answer, keep their place.
 
 The allocator and the toolkit share no code: `runtime/connections.py` and `fsmdsl/live/connections.py` are the same, to
@@ -14,9 +15,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from enum import Enum, auto
+from types import FrameType
 from typing import Any
 
 import h11
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 TIMED_OUT = (
@@ -28,6 +31,14 @@ TIMED_OUT = (
 def bearable(record: logging.LogRecord) -> bool:
     """A filter for uvicorn's log: an answer that ended because the server does is no fault."""
     return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)
+
+
+class Server(uvicorn.Server):
+    """Ends in its own time after a signal, however often it comes: uvicorn leaves off in the middle at the second."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A signal has come."""
+        self.should_exit = True
 
 
 class Phase(Enum):
@@ -66,7 +77,7 @@ class Bounded(H11Protocol):
             going = [x for x in going if x.phase is not Phase.ANSWER or x.stalls]
             if not going:
                 return  # it is answered that there is no room
-            min(going, key=lambda x: x.since).drop()
+            min(going, key=lambda x: (x.phase is Phase.IDLE, x.since)).drop()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing is waited for any more."""

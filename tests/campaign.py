@@ -34,7 +34,7 @@ from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.search import Search
-from fsmdsl.explore.searched import Searched
+from fsmdsl.explore.search_result import Searched
 from fsmdsl.explore.verdict import Limits, Means
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve

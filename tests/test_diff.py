@@ -25,7 +25,7 @@ from fsmdsl.compare.as_markdown import as_markdown
 from fsmdsl.compare.behaviour import alone
 from fsmdsl.compare.page import page
 from fsmdsl.compare.pictures import as_mermaid, as_svg, merged
-from fsmdsl.compare.told import lines, sentence
+from fsmdsl.compare.render_text import lines, sentence
 from fsmdsl.describe import describe
 from fsmdsl.explore.trace import world_data
 from fsmdsl.parse import parse

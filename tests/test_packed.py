@@ -843,12 +843,11 @@ def test_memory_that_is_used_up_stops_the_search(means: Means) -> None:
 def test_time_that_is_used_up_stops_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
     sleeper = tmp_path / "sleeper"
-    sleeper.write_text("#!/bin/sh\nexec sleep 60\n")
+    sleeper.write_text("#!/bin/sh\nexec sleep 86400\n")
     sleeper.chmod(0o700)
     monkeypatch.setattr(program_native.sys, "executable", str(sleeper))
     x = explored(SMALL, COMPILED, Limits(seconds=0.2))
-    assert x.stopped == "stopped after 0.2 seconds"
-    assert x.seconds < 5
+    assert x.stopped == "stopped after 0.2 seconds", "and not at the end of the day, as the compiler would"
 
 
 def test_a_state_with_more_steps_than_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from stepping import compiled, only_system
 from fsmdsl import model as m
 from fsmdsl.explore import Limits
 from fsmdsl.explore.recovery import Answer, Edge, check
-from fsmdsl.explore.refired import Refired
+from fsmdsl.explore.refire import Refired
 from fsmdsl.explore.search import Search
 from fsmdsl.explore.trace import Trace
 from fsmdsl.step import CrashStep, FaultError, RecoverStep, Step, Universe, World, enabled, fire

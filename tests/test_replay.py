@@ -18,7 +18,7 @@ from fsmdsl.cli.replays import CONFTEST, PACKAGE, write_replays
 from fsmdsl.describe import describe
 from fsmdsl.emit.replay import Moment, Run, impossible, replay
 from fsmdsl.explore import Limits, Trace, explore
-from fsmdsl.explore.retell import broken, simplest
+from fsmdsl.explore.replay import broken, simplest
 from fsmdsl.explore.trace import run
 from fsmdsl.step import FaultError, Step, TooManyValuesError, Universe, enabled, fire
 from fsmdsl.workspace import load

@@ -20,11 +20,11 @@ from fsmdsl import describe
 from fsmdsl import model as m
 from fsmdsl.compare import Difference, compare
 from fsmdsl.compare import rows as compared_rows
-from fsmdsl.explore import Exploration, diagnostics, explain, explore, refused, vacuity
-from fsmdsl.explore.best import Budget
-from fsmdsl.explore.retell import simplest
+from fsmdsl.explore import Exploration, diagnostics, explain, explore, rejection, vacuity
+from fsmdsl.explore.replay import simplest
 from fsmdsl.explore.search import Search
-from fsmdsl.explore.searched import FaultKey
+from fsmdsl.explore.search_result import FaultKey
+from fsmdsl.explore.simplest_run import Budget
 from fsmdsl.explore.verdict import Limits
 from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.formula import parts
@@ -33,7 +33,7 @@ from fsmdsl.step import Universe
 WORDED: list[tuple[Any, str]] = [
     *((describe, name) for name in ("describe", "done", "fault_message", "words", "shown", "shown_arguments")),
     (explain, "line"),
-    (refused, "fault_told"),
+    (rejection, "fault_told"),
     (vacuity, "_never"),
     (vacuity, "_of_no_run"),
     (sys.modules["fsmdsl.explore.recovery.compared"], "name"),

@@ -18,11 +18,11 @@ from fsmdsl.describe import describe
 from fsmdsl.draw.sequence import LoopBegins, LoopEnds, Note, as_mermaid, as_plantuml
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.explore import Exploration, Limits, Trace, Verdict, explore, lines
-from fsmdsl.explore.best import Budget, Cost, Goal, best, cost
 from fsmdsl.explore.explain import explain
-from fsmdsl.explore.retell import shortest, simplest
-from fsmdsl.explore.searched import fault_key
-from fsmdsl.explore.story import story
+from fsmdsl.explore.narrative import story
+from fsmdsl.explore.replay import shortest, simplest
+from fsmdsl.explore.search_result import fault_key
+from fsmdsl.explore.simplest_run import Budget, Cost, Goal, best, cost
 from fsmdsl.explore.trace import data, run
 from fsmdsl.report.chart import chart
 from fsmdsl.report.exploration import details

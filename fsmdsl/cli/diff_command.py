@@ -14,11 +14,11 @@ from fsmdsl.cli.completing import versions as offered
 from fsmdsl.cli.versions import Told, model_of, versions
 from fsmdsl.cli.writing import earlier, force_option, write, write_folder
 from fsmdsl.compare import Bounds, Difference, compare
-from fsmdsl.compare.as_data import as_data
 from fsmdsl.compare.as_markdown import as_markdown
 from fsmdsl.compare.page import page
 from fsmdsl.compare.pictures import as_svg, merged
-from fsmdsl.compare.told import lines, tally
+from fsmdsl.compare.render_text import lines, tally
+from fsmdsl.compare.to_json import as_data
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.draw.svg import is_drawing
 from fsmdsl.report.data import document

@@ -21,7 +21,7 @@ from fsmdsl.cli.printing import printing, printing_options
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.draw.svg import rendered_together
 from fsmdsl.explore import Limits, diagnostics, explore, play
-from fsmdsl.explore.retell import simplest
+from fsmdsl.explore.replay import simplest
 from fsmdsl.explore.rules import VACUOUS
 from fsmdsl.report.assemble import assemble
 from fsmdsl.report.census import census

@@ -76,11 +76,11 @@ def _serve(paths: list[str], token: str, port: int, listening: socket.socket) ->
     import uvicorn
 
     from fsmdsl.live.app import application
-    from fsmdsl.live.connections import Bounded, bearable
+    from fsmdsl.live.connections import Bounded, Server, bearable
 
     app = application(paths, token, port)
 
-    class Server(uvicorn.Server):
+    class Page(Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             app.state.end()
             with suppress(TimeoutError):
@@ -97,7 +97,7 @@ def _serve(paths: list[str], token: str, port: int, listening: socket.socket) ->
         access_log=False,
         server_header=False,
     )
-    Server(settings).run(sockets=[listening])
+    Page(settings).run(sockets=[listening])
 
 
 def _end(*_: Any) -> None:

@@ -10,8 +10,8 @@ from fsmdsl.cli.common import paint, say
 from fsmdsl.cli.typed import Typed, short
 from fsmdsl.describe import describe, fault_message
 from fsmdsl.explore import Trace, lines
-from fsmdsl.explore.refused import fault_told
-from fsmdsl.explore.story import tree
+from fsmdsl.explore.narrative import tree
+from fsmdsl.explore.rejection import fault_told
 from fsmdsl.explore.trace import world_lines
 from fsmdsl.files import reason
 from fsmdsl.files.write import create

@@ -10,7 +10,7 @@ from fsmdsl.compare.behaviour import Behaviour, Bounds, Run, alone, behaviour
 from fsmdsl.compare.changes import Change, Compared, Match
 from fsmdsl.compare.machines import compared
 from fsmdsl.compare.names import renamed, under
-from fsmdsl.compare.said import Names, essence
+from fsmdsl.compare.source_text import Names, essence
 from fsmdsl.compare.verdicts import Turn, played, turns
 from fsmdsl.explore import Limits
 from fsmdsl.step import Universe

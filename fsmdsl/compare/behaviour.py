@@ -14,8 +14,8 @@ from time import perf_counter
 from typing import Any, Literal
 
 from fsmdsl import model as m
-from fsmdsl.compare.observed import Observed, Version
-from fsmdsl.compare.said import Names
+from fsmdsl.compare.observations import Observed, Version
+from fsmdsl.compare.source_text import Names
 from fsmdsl.describe import fault_message
 from fsmdsl.explore.trace import Trace, run
 from fsmdsl.step import (

@@ -9,7 +9,7 @@ from typing import Any
 
 from fsmdsl import model as m
 from fsmdsl.compare.changes import Change, Kind, Match
-from fsmdsl.compare.said import Names, effects, guard, row, same, trigger
+from fsmdsl.compare.source_text import Names, effects, guard, row, same, trigger
 
 Key = Callable[[m.Transition], Any]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl.explore import Limits, Trace, Verdict, explore, play
-from fsmdsl.explore.retell import simplest
+from fsmdsl.explore.replay import simplest
 
 Key = tuple[str, str, str]
 """Of a verdict: its kind, the machine whose invariant it is, its name."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.editing.analysis import Analysis
-from fsmdsl.editing.around import around
+from fsmdsl.editing.context_at import around
 from fsmdsl.editing.document import Document
 from fsmdsl.editing.findings import Mark
 from fsmdsl.editing.rename import Edit
-from fsmdsl.editing.withdrawal import withdrawn
+from fsmdsl.editing.retraction import withdrawn
 from fsmdsl.parse.parts import in_file
 from fsmdsl.resolve.scope import MachineNames
 from fsmdsl.source import Span, line_around

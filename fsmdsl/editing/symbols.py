@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fsmdsl import syntax as s
-from fsmdsl.editing.declared import row
+from fsmdsl.editing.declarations import row
 from fsmdsl.editing.document import Document
 from fsmdsl.parse.parts import in_file
 from fsmdsl.resolve.meanings import Kind

@@ -24,9 +24,9 @@ from fsmdsl.editing.analysis import analyse
 from fsmdsl.editing.document import Document, placed, read_document
 from fsmdsl.editing.findings import Explored, Findings, Mark, Request, Unheard
 from fsmdsl.explore import Exploration, Limits, Means, Progress, Trace, diagnostics, explore
-from fsmdsl.explore.best import Budget
-from fsmdsl.explore.retell import simplest
-from fsmdsl.explore.story import story
+from fsmdsl.explore.narrative import story
+from fsmdsl.explore.replay import simplest
+from fsmdsl.explore.simplest_run import Budget
 from fsmdsl.report.exploration import details, exploration, summary
 from fsmdsl.report.exploration import verdict as verdict_of
 from fsmdsl.report.stepping import of_verdict

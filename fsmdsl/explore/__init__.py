@@ -8,14 +8,14 @@ from time import perf_counter
 from fsmdsl import model as m
 from fsmdsl.explore.judge import coverage, judge
 from fsmdsl.explore.liveness import questions
-from fsmdsl.explore.packed.launched import search as packed_search
+from fsmdsl.explore.packed.select_engine import search as packed_search
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.rules import RULES as _EXPLORATION_RULES
 from fsmdsl.explore.rules import diagnostics
 from fsmdsl.explore.scenario import RULES as _SCENARIO_RULES
 from fsmdsl.explore.scenario import Played, play
 from fsmdsl.explore.search import Search
-from fsmdsl.explore.searched import Searched
+from fsmdsl.explore.search_result import Searched
 from fsmdsl.explore.trace import Entry, Trace, data, lines
 from fsmdsl.explore.verdict import (
     Coverage,

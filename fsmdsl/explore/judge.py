@@ -8,8 +8,8 @@ from fsmdsl import model as m
 from fsmdsl.explore.explain import lines
 from fsmdsl.explore.liveness import Answer, answers, counterexample, why
 from fsmdsl.explore.recovery import check as recovers
-from fsmdsl.explore.refused import fault_told
-from fsmdsl.explore.searched import Finding, Question, Searched
+from fsmdsl.explore.rejection import fault_told
+from fsmdsl.explore.search_result import Finding, Question, Searched
 from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.vacuity import premises, untested, untested_on_runs
 from fsmdsl.explore.verdict import Coverage, Outcome, QuestionKey, Untested, Verdict, outermost

@@ -10,7 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.describe import describe, fault_message
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.explore.explain import explain
-from fsmdsl.explore.refused import fault_told
+from fsmdsl.explore.rejection import fault_told
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.source import Span
 from fsmdsl.step import (

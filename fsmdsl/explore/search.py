@@ -12,8 +12,8 @@ from time import perf_counter
 
 from fsmdsl.explore.liveness import Graph, Plan, Recorder
 from fsmdsl.explore.packed.memory import available
-from fsmdsl.explore.refired import Refired
-from fsmdsl.explore.searched import FaultKey, Finding, Question, explained, fault_key, questions
+from fsmdsl.explore.refire import Refired
+from fsmdsl.explore.search_result import FaultKey, Finding, Question, explained, fault_key, questions
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.explore.verdict import Limits, Progress, QuestionKey
 from fsmdsl.step import (

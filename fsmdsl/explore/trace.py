@@ -8,7 +8,7 @@ from typing import Any
 
 from fsmdsl import model as m
 from fsmdsl.describe import describe, fault_message, shown, shown_arguments
-from fsmdsl.explore.cascade import caused
+from fsmdsl.explore.causality_tree import caused
 from fsmdsl.step import Universe, fire
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.values import elements

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any
 
 from fsmdsl.explore import Limits, Verdict, data, explore
-from fsmdsl.explore.retell import simplest
+from fsmdsl.explore.replay import simplest
 from fsmdsl.explore.verdict import Progress
 from fsmdsl.live.loading import model_of
 from fsmdsl.report.exploration import exploration

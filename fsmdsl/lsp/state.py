@@ -18,7 +18,7 @@ from fsmdsl.editing.document import placed
 from fsmdsl.editing.drawing import Pictures
 from fsmdsl.editing.explorer import Explorer
 from fsmdsl.editing.findings import Explored, Findings, Mark
-from fsmdsl.editing.standing import Shift, moved_diagnostic, moved_mark
+from fsmdsl.editing.position_map import Shift, moved_diagnostic, moved_mark
 from fsmdsl.lsp.idle import Idle
 from fsmdsl.lsp.positions import Lines, lines, path_of, uri_of
 from fsmdsl.lsp.reports import of_diagnostic, of_mark

@@ -10,7 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.explore import Exploration, Played, Trace, Verdict
 from fsmdsl.explore import data as trace_data
 from fsmdsl.explore import lines as trace_lines
-from fsmdsl.explore.story import story
+from fsmdsl.explore.narrative import story
 from fsmdsl.report import shapes
 from fsmdsl.report.data import Data
 from fsmdsl.report.frames import Paint, plain

@@ -10,8 +10,8 @@ from fsmdsl import model as m
 from fsmdsl.describe import shown, words
 from fsmdsl.explore import Trace, Verdict
 from fsmdsl.explore.explain import Reason, reasons
-from fsmdsl.explore.refused import refusals
-from fsmdsl.explore.retell import broken
+from fsmdsl.explore.rejection import refusals
+from fsmdsl.explore.replay import broken
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World
 from fsmdsl.step.cascade import bound as given
 from fsmdsl.step.evaluate import Frame, evaluate, iterate
@@ -145,7 +145,7 @@ class _Taker:
             over = iterate(frame, e.over)
         except (FaultError, TooManyValuesError):
             return []
-        of = e.over.type.of if isinstance(e.over.type, m.SetType | m.ListType) else m.ERROR
+        of = m.element_of(e.over.type)
         names = {x: f"{e.variable} = {shown(frame.roster, of, x)}" for x in over}
         matter = {x for x in over if (e.variable, x) in self._deciding}
         found: list[Part] = []

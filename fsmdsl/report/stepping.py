@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from fsmdsl.describe import fault_message, shown
 from fsmdsl.explore import Entry, Trace, Verdict
-from fsmdsl.explore.cascade import caused
+from fsmdsl.explore.causality_tree import caused
 from fsmdsl.explore.trace import world_data
 from fsmdsl.report.data import Data
 from fsmdsl.report.formula import Part, parts, shortened

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from fsmdsl.describe import describe, fault_message
-from fsmdsl.explore.cascade import caused, receiver_of
+from fsmdsl.explore.causality_tree import caused, receiver_of
 from fsmdsl.step import (
     ChannelStep,
     CrashStep,

@@ -16,7 +16,7 @@ import uvicorn
 from runtime.cells import Cluster
 from runtime.config import Configuration, read_configuration
 from runtime.config.model import Settings
-from runtime.connections import Bounded, bearable
+from runtime.connections import Bounded, Server, bearable
 from runtime.errors import UserError
 from runtime.journal import Journal, JournalError
 from runtime.service import logs
@@ -97,7 +97,7 @@ def serve(options: Options) -> int:
     )
     host, port = listener.getsockname()[:2]
     web = Web(service, options.largest, Names(host, options.hosts))
-    server = uvicorn.Server(
+    server = Server(
         uvicorn.Config(
             web.app(),
             http=Bounded,

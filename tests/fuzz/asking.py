@@ -14,7 +14,8 @@ async def ask(app: Any, path: str, body: str, headers: Headers, method: str = "P
     sent = [(b"content-type", b"application/json"), *((k.encode(), v.encode()) for k, v in headers)]
     scope = {
         "type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "method": method,
-        "scheme": "http", "path": path, "raw_path": path.encode("utf-8", "replace"), "query_string": b"", "root_path": "",
+        "scheme": "http", "path": path, "raw_path": path.encode("utf-8", "replace"), "query_string": b"",
+        "root_path": "",
         "headers": sent, "server": ("127.0.0.1", 80), "client": ("127.0.0.1", 9), "state": {},
     }  # fmt: skip
     waiting: list[dict[str, Any]] = [

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from hypothesis import strategies as st
 
 ODD = (
     "null", "true", "0", "-1", "1e400", "-1e400", "NaN", "Infinity", "-Infinity", "1" + "0" * 400, "-" + "9" * 400,
-    "1.5", "1e-400", '""', '"\\ud800"', '"\\udc00\\ud800"', '"a\\nb"', '"a\\r\\nINFO forged"', '"\\u0000"', '"\\u2028"',
-    '"../../etc/passwd"', '"\U0001f512"', "[]", "{}", "[" * 3000 + "]" * 3000, '{"a":' * 3000 + "1" + "}" * 3000,
-    "[" * 100_000, '"' + "x" * 70_000 + '"', '{"__proto__": {"a": 1}}', "[[], {}, [null]]", "2147483648", "-9223372036854775809",
-    "9" * 5000,
+    "1.5", "1e-400", '""', '"\\ud800"', '"\\udc00\\ud800"', '"a\\nb"', '"a\\r\\nINFO forged"', '"\\u0000"',
+    '"\\u2028"', '"../../etc/passwd"', '"\U0001f512"', "[]", "{}", "[" * 3000 + "]" * 3000,
+    '{"a":' * 3000 + "1" + "}" * 3000, "[" * 100_000, '"' + "x" * 70_000 + '"', '{"__proto__": {"a": 1}}',
+    "[[], {}, [null]]", "2147483648", "-9223372036854775809", "9" * 5000,
 )  # fmt: skip
 """Values, as they stand in JSON."""
 
@@ -21,14 +22,12 @@ NONE = ("", "{", "[1,", "\x00", "nul", "{'a': 1}", '{"a" 1}', "\ufeff{}", '"\ud8
 value = st.one_of(
     st.sampled_from(ODD),
     st.integers(-5, 100).map(str),
-    st.text(max_size=8).map(lambda x: __import__("json").dumps(x)),
+    st.text(max_size=8).map(lambda x: json.dumps(x)),
 )
 
 
 def written(fields: dict[str, str]) -> str:
     """A JSON object of values that are written already."""
-    import json
-
     return "{" + ", ".join(f"{json.dumps(key)}: {x}" for key, x in fields.items()) + "}"
 
 
@@ -42,6 +41,4 @@ def objects(known: dict[str, st.SearchStrategy[str]]) -> st.SearchStrategy[str]:
 
 def constant(*choices: Any) -> st.SearchStrategy[str]:
     """One of these, written."""
-    import json
-
     return st.sampled_from([json.dumps(x) for x in choices])

@@ -86,62 +86,84 @@ async def _ask(app: Any, x: dict[str, str]) -> None:
         assert isinstance(told["Error"], str)
 
 
+FORGED = "\n2026-01-01 00:00:00,000 INFO forged"
+
 _SPECS = (
-    '{"virtualCluster": "A", "leafCellNumber": 4}', '{"virtualCluster": "A", "leafCellNumber": 2, "priority": -1}',
-    '{"virtualCluster": "A", "leafCellNumber": 1, "affinityGroup": {"name": "g\\nforged", "members": [{"podNumber": 2, "leafCellNumber": 1}]}}',
-    '{"virtualCluster": "A\\n2026-01-01 00:00:00,000 INFO forged", "leafCellNumber": 1}', "", "{", "[]", "a: &a [*a, *a]",
-    "a: &a [1,1,1,1]\nb: &b [*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b]\nd: [*c,*c,*c,*c]", '{"virtualCluster": "\\ud800"}',
-    "virtualCluster: A\nleafCellNumber: 1e400", "virtualCluster: A\nleafCellNumber: .nan", "[" * 2000,
-    '{"virtualCluster": "A", "leafCellNumber": 2147483648}', "? {}\n: 1", "!!python/object:os.system x", "- \x85\u2028",
+    '{"virtualCluster": "A", "leafCellNumber": 4}',
+    '{"virtualCluster": "A", "leafCellNumber": 2, "priority": -1}',
+    json.dumps({
+        "virtualCluster": "A", "leafCellNumber": 1,
+        "affinityGroup": {"name": "g" + FORGED, "members": [{"podNumber": 2, "leafCellNumber": 1}]},
+    }),
+    json.dumps({"virtualCluster": "A" + FORGED, "leafCellNumber": 1}),
+    "", "{", "[]", "a: &a [*a, *a]", "[" * 2000, "? {}\n: 1", "!!python/object:os.system x", "- \x85\u2028",
+    "a: &a [1,1,1,1]\nb: &b [*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b]\nd: [*c,*c,*c,*c]",
+    '{"virtualCluster": "\\ud800"}', "virtualCluster: A\nleafCellNumber: 1e400",
+    "virtualCluster: A\nleafCellNumber: .nan", '{"virtualCluster": "A", "leafCellNumber": 2147483648}',
 )  # fmt: skip
 
-_uid = constant(
-    "u0", "u1", "u2", "runs-0", "u\n2026-01-01 00:00:00,000 INFO forged", "\ud800", "", "u\u2028forged", "u\rforged"
-)
+_uid = constant("u0", "u1", "u2", "runs-0", "u" + FORGED, "\ud800", "", "u\u2028forged", "u\rforged")
+_infos = st.sampled_from((*_SPECS, "node: a\nleafCellIsolation: [0]"))
 _annotations = st.builds(
     lambda spec, info: json.dumps({SPEC: spec, **({} if info is None else {BIND_INFO: info})}),
-    st.sampled_from(_SPECS), st.one_of(st.none(), st.none(), st.sampled_from((*_SPECS, "node: a\nleafCellIsolation: [0]"))),
-)  # fmt: skip
-_metadata = objects(
-    {"uid": _uid, "name": _uid, "namespace": constant("default", "n\nforged", ""), "annotations": _annotations}
+    st.sampled_from(_SPECS),
+    st.one_of(st.none(), st.none(), _infos),
 )
+_metadata = objects(
+    {"uid": _uid, "name": _uid, "namespace": constant("default", "n" + FORGED, ""), "annotations": _annotations}
+)
+
+
+def _container(count: Any) -> dict[str, Any]:
+    return {"resources": {"limits": {ENABLE: count}}}
+
+
 _spec = objects({
-    "nodeName": constant("a", "b", "", "c\nforged"),
-    "containers": constant([{"resources": {"limits": {ENABLE: 1}}}], [], [{"resources": {"limits": {ENABLE: "9" * 5000}}}]),
+    "nodeName": constant("a", "b", "", "c" + FORGED),
+    "containers": constant([_container(1)], [], [_container("9" * 5000)]),
 })  # fmt: skip
+_status = objects({"phase": constant("Running", "Failed")})
 _pod = st.one_of(
     st.sampled_from([json.dumps(pod_written(x)) for x in gang("runs", "A", 4)]),
-    objects({"kind": constant("Pod"), "metadata": _metadata, "spec": _spec, "status": objects({"phase": constant("Running", "Failed")})}),
-)  # fmt: skip
+    objects({"kind": constant("Pod"), "metadata": _metadata, "spec": _spec, "status": _status}),
+)
 _node = st.one_of(
-    constant(node("a"), node("b", ready=False), node("c\nforged"), node("a", unschedulable=True)),
+    constant(node("a"), node("b", ready=False), node("c" + FORGED), node("a", unschedulable=True)),
     objects({"kind": constant("Node"), "metadata": objects({"name": _uid}), "status": value, "spec": value}),
 )
+_kind = constant("ADDED", "ADDED", "MODIFIED", "DELETED")
 _event = st.one_of(
-    st.builds(
-        lambda kind, x: written({"type": kind, "object": x}), constant("ADDED", "ADDED", "MODIFIED", "DELETED"), _pod
-    ),
-    st.builds(lambda kind, x: written({"type": kind, "object": x}), constant("ADDED", "MODIFIED", "DELETED"), _node),
+    st.builds(lambda kind, x: written({"type": kind, "object": x}), _kind, _pod),
+    st.builds(lambda kind, x: written({"type": kind, "object": x}), _kind, _node),
     objects({"type": constant("ADDED"), "object": value}),
 )
-_names = constant(["a", "b"], ["a"], [], ["c"], ["a\nforged", "\ud800"])
-_request = st.one_of(
-    st.builds(lambda x: {"path": "/v1/simulation/events", "body": "\n".join(x)}, st.lists(_event, max_size=3)),
-    st.builds(lambda x: {"path": "/v1/extender/filter", "body": x}, objects({"Pod": _pod, "NodeNames": _names})),
-    st.builds(lambda x: {"path": "/v1/extender/filter", "body": x}, objects({"Pod": _pod, "NodeNames": _names})),
-    st.builds(lambda x: {"path": "/v1/extender/preempt", "body": x}, objects({"Pod": _pod, "NodeNameToMetaVictims": st.one_of(_names, constant({"a": {}, "b": {}}))})),
-    st.builds(
-        lambda x: {"path": "/v1/extender/bind", "body": x},
-        objects({"PodUID": _uid, "PodName": _uid, "PodNamespace": constant("default", "x\ny"), "Node": constant("a", "b", "c\nforged")}),
-    ),
-    st.builds(
-        lambda x: {"path": x, "body": "", "method": "GET"},
-        st.sampled_from((
-            "/", "/metrics", "/healthz", "/readyz", "/v1/inspect/affinitygroups/", "/v1/inspect/affinitygroups/g\nforged",
-            "/v1/inspect/affinitygroups/\U0001f512", "/v1/inspect/clusterstatus", "/v1/inspect/clusterstatus/virtualclusters/A",
-            "/v1/inspect/clusterstatus/virtualclusters/x\ny", "/v1/inspect/lives/", "/v1/inspect/lives/g",
-        )),
-    ),
+_names = constant(["a", "b"], ["a"], [], ["c"], ["a" + FORGED, "\ud800"])
+_victims = st.one_of(_names, constant({"a": {}, "b": {}}))
+_key = {
+    "PodUID": _uid, "PodName": _uid, "PodNamespace": constant("default", "x" + FORGED),
+    "Node": constant("a", "b", "c" + FORGED),
+}  # fmt: skip
+_INSPECT = "/v1/inspect/"
+_LOOKS = (
+    "/", "/metrics", "/healthz", "/readyz", *(f"{_INSPECT}{x}" for x in (
+        "affinitygroups/", "affinitygroups/g" + FORGED, "affinitygroups/\U0001f512", "clusterstatus",
+        "clusterstatus/virtualclusters/A", "clusterstatus/virtualclusters/x\ny", "lives/", "lives/g",
+    )),
 )  # fmt: skip
+
+
+def _post(path: str, bodies: st.SearchStrategy[str]) -> st.SearchStrategy[dict[str, str]]:
+    return bodies.map(lambda body: {"path": path, "body": body})
+
+
+_filter = _post("/v1/extender/filter", objects({"Pod": _pod, "NodeNames": _names}))
+_request = st.one_of(
+    _post("/v1/simulation/events", st.lists(_event, max_size=3).map("\n".join)),
+    _filter,
+    _filter,
+    _post("/v1/extender/preempt", objects({"Pod": _pod, "NodeNameToMetaVictims": _victims})),
+    _post("/v1/extender/bind", objects(_key)),
+    st.sampled_from(_LOOKS).map(lambda x: {"path": x, "body": "", "method": "GET"}),
+)
 
 service = Target("service", st.lists(_request, min_size=1, max_size=8), _check)

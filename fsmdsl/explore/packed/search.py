@@ -10,7 +10,6 @@ from math import inf
 from time import perf_counter, sleep
 
 from fsmdsl.explore.liveness import Graph, Plan
-from fsmdsl.explore.packed.asked import conditions, of_atoms
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.engine import Engine
 from fsmdsl.explore.packed.interrupt import interruptions
@@ -18,10 +17,11 @@ from fsmdsl.explore.packed.lower import Doubt, Lowered, lower
 from fsmdsl.explore.packed.memory import available, processors
 from fsmdsl.explore.packed.native import Compilation, Function, cached, hastily
 from fsmdsl.explore.packed.plain import Plain, row
+from fsmdsl.explore.packed.queries import conditions, of_atoms
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.native import at_hand, missing
-from fsmdsl.explore.refired import Refired
-from fsmdsl.explore.searched import FaultKey, Finding, Question, explained, fault_key, questions
+from fsmdsl.explore.refire import Refired
+from fsmdsl.explore.search_result import FaultKey, Finding, Question, explained, fault_key, questions
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.explore.verdict import Limits, Means, Progress, QuestionKey

@@ -9,7 +9,7 @@ from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.explore import Exploration, Played, Verdict
 from fsmdsl.explore import diagnostics as violations
-from fsmdsl.explore.story import story
+from fsmdsl.explore.narrative import story
 from fsmdsl.report import shapes
 from fsmdsl.report.chart import chart, violation
 from fsmdsl.report.data import diagnostics

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fsmdsl import model as m
 from fsmdsl.explore.liveness import Atom, Plan
 from fsmdsl.explore.packed.lower import Asked
-from fsmdsl.explore.searched import Question
+from fsmdsl.explore.search_result import Question
 from fsmdsl.explore.verdict import QuestionKey
 from fsmdsl.step.world import Value
 from fsmdsl.walk import expressions

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.errors import FullError
-from fsmdsl.explore.packed.exchange import Exchange
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered
 from fsmdsl.explore.packed.memory import Memory
 from fsmdsl.explore.packed.native import Function
 from fsmdsl.explore.packed.plain import row
-from fsmdsl.explore.packed.share import DIGITS, Scratch, Share, Stretch
+from fsmdsl.explore.packed.ranks.exchange import Exchange
+from fsmdsl.explore.packed.ranks.partition import DIGITS, Scratch, Share, Stretch
 
 CAP = 1 << 18
 """Room for the successors that a rank finds in one block; more is made where it does not do."""

@@ -26,7 +26,7 @@ from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.layout import Layout
 from fsmdsl.explore.packed.lower import Lowered
 from fsmdsl.explore.packed.memory import Memory
-from fsmdsl.explore.packed.share import Loaded, Span, Stretch
+from fsmdsl.explore.packed.ranks.partition import Loaded, Span, Stretch
 from fsmdsl.files import reason
 from fsmdsl.files.private import distrust, open_private, read_private
 from fsmdsl.files.seal import is_sealed, seal

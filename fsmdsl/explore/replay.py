@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fsmdsl import model as m
-from fsmdsl.explore.best import Budget, Goal, cost, simplest_runs
 from fsmdsl.explore.explain import explain
-from fsmdsl.explore.refused import fault_told
-from fsmdsl.explore.searched import fault_key
+from fsmdsl.explore.rejection import fault_told
+from fsmdsl.explore.search_result import fault_key
+from fsmdsl.explore.simplest_run import Budget, Goal, cost, simplest_runs
 from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.verdict import Exploration, Verdict
 from fsmdsl.step import Fault, FaultError, Universe, World, enabled, stuck

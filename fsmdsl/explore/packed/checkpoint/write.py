@@ -9,14 +9,7 @@ from itertools import chain
 from pathlib import Path
 from time import perf_counter
 
-from fsmdsl.explore.packed.compiled import Compiled
-from fsmdsl.explore.packed.distributed import Distributed
-from fsmdsl.explore.packed.errors import SavedError
-from fsmdsl.explore.packed.exchange import Exchange, agreed
-from fsmdsl.explore.packed.frontier import Frontier
-from fsmdsl.explore.packed.lower import Lowered
-from fsmdsl.explore.packed.plain import Plain
-from fsmdsl.explore.packed.saved import (
+from fsmdsl.explore.packed.checkpoint.read import (
     MANIFEST,
     Part,
     Portion,
@@ -30,8 +23,15 @@ from fsmdsl.explore.packed.saved import (
     write_manifest,
     write_part,
 )
-from fsmdsl.explore.packed.share import Loaded, Span
-from fsmdsl.explore.packed.validation import board_of, board_problem, states_problem
+from fsmdsl.explore.packed.checkpoint.validation import board_of, board_problem, states_problem
+from fsmdsl.explore.packed.compiled import Compiled
+from fsmdsl.explore.packed.errors import SavedError
+from fsmdsl.explore.packed.frontier import Frontier
+from fsmdsl.explore.packed.lower import Lowered
+from fsmdsl.explore.packed.plain import Plain
+from fsmdsl.explore.packed.ranks.distributed import Distributed
+from fsmdsl.explore.packed.ranks.exchange import Exchange, agreed
+from fsmdsl.explore.packed.ranks.partition import Loaded, Span
 from fsmdsl.explore.verdict import Keeping
 from fsmdsl.files import reason
 from fsmdsl.files.private import distrust

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from fsmdsl.editing.analysis import Analysis
-from fsmdsl.editing.around import Around
 from fsmdsl.editing.candidates import Candidate, Finder
+from fsmdsl.editing.context_at import Around
 from fsmdsl.resolve.scenarios import FAULTS
 
 Find = Callable[[Finder], Iterator[Candidate]]

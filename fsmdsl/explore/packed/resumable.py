@@ -7,17 +7,17 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from fsmdsl.explore.liveness import Plan
+from fsmdsl.explore.packed.checkpoint.read import Saved
+from fsmdsl.explore.packed.checkpoint.write import Model, Saver
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.errors import FullError, SavedError, UnavailableError
-from fsmdsl.explore.packed.exchange import Alone
 from fsmdsl.explore.packed.memory import Memory, processors
 from fsmdsl.explore.packed.native import Compilation, Function
 from fsmdsl.explore.packed.plain import Plain
-from fsmdsl.explore.packed.refilled import Refilled, answered
-from fsmdsl.explore.packed.saved import Saved
-from fsmdsl.explore.packed.saving import Model, Saver
+from fsmdsl.explore.packed.ranks.exchange import Alone
+from fsmdsl.explore.packed.ranks.partition import Whole, append, listed
+from fsmdsl.explore.packed.restore import Refilled, answered
 from fsmdsl.explore.packed.search import BYTES_OF_TABLE, PackedSearch
-from fsmdsl.explore.packed.share import Whole, append, listed
 from fsmdsl.explore.program.native import missing
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.verdict import Keeping, Limits, Means, Progress

@@ -16,8 +16,8 @@ from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import Box, Layout, kinds
 from fsmdsl.explore.packed.lower import Lowered
 from fsmdsl.explore.packed.plain import row
+from fsmdsl.explore.packed.ranks.partition import LOWER, Loaded, Stretch
 from fsmdsl.explore.packed.shapes import Shape, from_number, to_number
-from fsmdsl.explore.packed.share import LOWER, Loaded, Stretch
 
 Possible = Callable[[int], bool]
 """Can a place of the row hold this number?"""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fsmdsl import model as m
-from fsmdsl.compare.said import Names
+from fsmdsl.compare.source_text import Names
 from fsmdsl.describe import shown
 from fsmdsl.step import CrashStep, Message, Step, TimerStep, Universe, World
 

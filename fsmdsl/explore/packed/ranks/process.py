@@ -10,18 +10,18 @@ from collections.abc import Callable
 from time import perf_counter
 
 from fsmdsl.explore.liveness import Plan
-from fsmdsl.explore.packed.distributed import Distributed
+from fsmdsl.explore.packed.checkpoint.write import Model, Saver
 from fsmdsl.explore.packed.errors import FullError, UnavailableError
-from fsmdsl.explore.packed.exchange import Exchange, agreed
 from fsmdsl.explore.packed.interrupt import interruptions
-from fsmdsl.explore.packed.kept import MISSING_STATES
 from fsmdsl.explore.packed.lower import groups
 from fsmdsl.explore.packed.memory import available
 from fsmdsl.explore.packed.native import Compilation, Function
-from fsmdsl.explore.packed.refilled import Refilled
-from fsmdsl.explore.packed.saving import Model, Saver
+from fsmdsl.explore.packed.ranks.distributed import Distributed
+from fsmdsl.explore.packed.ranks.exchange import Exchange, agreed
+from fsmdsl.explore.packed.ranks.partition import BYTES, Share, append, laid_out
+from fsmdsl.explore.packed.restore import Refilled
+from fsmdsl.explore.packed.resumable import MISSING_STATES
 from fsmdsl.explore.packed.search import BYTES_OF_TABLE, REPORT_EVERY, PackedSearch
-from fsmdsl.explore.packed.share import BYTES, Share, append, laid_out
 from fsmdsl.explore.program.native import missing
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.verdict import Keeping, Limits, Means, Progress

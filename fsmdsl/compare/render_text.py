@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fsmdsl.compare import Behaviour, Change, Compared, Difference, Run, Turn
 from fsmdsl.compare.parts import LONG
-from fsmdsl.explore.story import story
+from fsmdsl.explore.narrative import story
 from fsmdsl.report.frames import Paint, plain
 
 MARKS = {"added": "+", "removed": "−", "changed": "~", "renamed": "~", "moved": "~"}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fsmdsl.explore.recovery.explored import Edge
-from fsmdsl.explore.searched import Finding, Searched
+from fsmdsl.explore.search_result import Finding, Searched
 from fsmdsl.explore.trace import Trace
 from fsmdsl.step import FaultError, Universe, World, enabled, fire
 

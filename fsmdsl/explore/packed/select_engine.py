@@ -7,7 +7,7 @@ from itertools import count
 
 from fsmdsl.explore.liveness import Plan
 from fsmdsl.explore.packed import reduced
-from fsmdsl.explore.packed.exchange import exchange
+from fsmdsl.explore.packed.ranks.exchange import exchange
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.verdict import Keeping, Limits, Means, Progress
@@ -27,9 +27,9 @@ def search(
     if between.size == 1 and keeping is None:
         return reduced.search(universe, limits, means, progress, plan)
     # Most searches do without these.
-    from fsmdsl.explore.packed.kept import KeptSearch
-    from fsmdsl.explore.packed.ranks import RanksSearch
-    from fsmdsl.explore.packed.saving import refused_before
+    from fsmdsl.explore.packed.checkpoint.write import refused_before
+    from fsmdsl.explore.packed.ranks.process import RanksSearch
+    from fsmdsl.explore.packed.resumable import KeptSearch
 
     def make(
         universe: Universe,

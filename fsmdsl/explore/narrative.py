@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fsmdsl.describe import fault_message
-from fsmdsl.explore.cascade import Node, caused
+from fsmdsl.explore.causality_tree import Node, caused
 from fsmdsl.explore.trace import Entry, Trace, changed_channels, changed_fields, for_ever
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.world import Sent, World
