@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.model.typing import bare
 from fsmdsl.resolve import limits, rules
 from fsmdsl.resolve.effects import Place, effects, event_of
 from fsmdsl.resolve.expressions import condition, element, of_type, opened, typed
@@ -15,7 +16,7 @@ from fsmdsl.resolve.lets import all_of
 from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, machine_at, unknown
 from fsmdsl.resolve.states import machine_of
-from fsmdsl.resolve.types import bare, shown
+from fsmdsl.resolve.types import shown
 
 T = TypeVar("T")
 
