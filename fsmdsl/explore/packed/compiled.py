@@ -15,9 +15,10 @@ from itertools import accumulate, pairwise
 from time import perf_counter
 
 from fsmdsl.explore.liveness import Graph
-from fsmdsl.explore.packed.crew import Crew
+from fsmdsl.explore.packed.crew import Crew, block
+from fsmdsl.explore.packed.edges import graph_of
 from fsmdsl.explore.packed.frontier import Frontier
-from fsmdsl.explore.packed.lower import Lowered, groups
+from fsmdsl.explore.packed.lower import Lowered
 from fsmdsl.explore.packed.memory import Memory
 from fsmdsl.explore.packed.native import Function
 from fsmdsl.explore.packed.plain import Plain, row
@@ -66,7 +67,7 @@ class Compiled:
         self._recent = [Memory(RECENT * self._words) for _ in range(workers)]
         for recent in self._recent:
             recent.fill(0xFF)
-        self._cap = _block(workers, room)
+        self._cap = block(workers, room, CAP)
         self._step = 256
         """So many states a worker expands at once."""
         self._pace = SLOW
@@ -374,47 +375,7 @@ class Compiled:
 
     def graph(self) -> Graph:
         """The states that were expanded with all their steps, which are taken once more."""
-        count, done, edges = self.frontier.count, self.frontier.first, self.fired()
-        offsets, targets, marks = Memory(count + 1), Memory(edges), Memory(edges)
-        board = self._fresh_board()
-        at = first = 0
-        while first < done:
-            last = min(first + self._most(), done)
-            again = partial(
-                self._f["expand_block"], self.words.address, first, last, self._out.address, self._origins.address,
-                self._hashes.address, self._cap, self._rows[0].address, board.address,
-            )  # fmt: skip
-            n = self._by_one(again, last - first)
-            following = board.numbers[self.lowered.size]
-            if following == first:
-                self._buffers(2 * self._cap)
-                continue
-            first = following
-            self._f["find_block"](
-                self._out.address, self._hashes.address, n, self.words.address, self._table.address, self._slots - 1,
-                self._bits, self.workers, targets.address, at,
-            )  # fmt: skip
-            self._f["link_block"](
-                self._out.address, self._origins.address, n, offsets.address, marks.address, at
-            )  # fmt: skip
-            at += n
-        columns = groups(self.lowered.atoms)
-        atoms = Memory(max(columns, 1) * count)
-        hold, own = self._f["hold_block"], self._rows[0].address
-        self._stretches(0, lambda first, last: hold(self.words.address, first, last, own, atoms.address, count))
-        return Graph(
-            array("q", accumulate(offsets.numbers)),
-            targets.numbers[:at],
-            marks.numbers[:at],
-            tuple(atoms.numbers[k * count : (k + 1) * count] for k in range(columns)),
-            None if done == count else done,
-        )
-
-    def _fresh_board(self) -> Memory:
-        board = Memory(self.lowered.size + 1)
-        for place, number in enumerate(row(self.lowered)):
-            board.numbers[place] = number
-        return board
+        return graph_of(self)
 
     def noted(self, place: int) -> int:
         """What any worker has noted at a place of a row, if anything was."""
@@ -436,10 +397,3 @@ class Compiled:
     def abandon(self) -> None:
         """Never give back what the workers use, who may be at it for a long time yet."""
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
-
-
-def _block(workers: int, room: int) -> int:
-    """For how many successors of a worker there is room in a block. Workers wait for one another twice a block, so that
-    several take larger ones; but no block is more than a part of all the room there is."""
-    wanted = CAP if workers == 1 else max(32 * CAP // workers, CAP)
-    return max(min(wanted, room // (8 * workers)), 1 << 10)

@@ -42,3 +42,10 @@ class Crew:
         if isinstance(result, BaseException):
             raise result
         return result
+
+
+def block(workers: int, room: int, cap: int) -> int:
+    """For how many successors of a worker there is room in a block. Workers wait for one another twice a block, so that
+    several take larger ones; but no block is more than a part of all the room there is."""
+    wanted = cap if workers == 1 else max(32 * cap // workers, cap)
+    return max(min(wanted, room // (8 * workers)), 1 << 10)

@@ -11,6 +11,7 @@ from time import perf_counter, sleep
 
 from fsmdsl.budget import INTERRUPTED, Budget, LimitError, available
 from fsmdsl.explore.liveness import Graph, Plan
+from fsmdsl.explore.packed.closer import go_on, told_why
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.engine import Engine
 from fsmdsl.explore.packed.lower import Doubt, Lowered, lower
@@ -21,13 +22,11 @@ from fsmdsl.explore.packed.queries import conditions, of_atoms
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.native import at_hand, missing
 from fsmdsl.explore.refire import Refired
-from fsmdsl.explore.search_result import FaultKey, Finding, Question, explained, fault_key, questions
+from fsmdsl.explore.search_result import FaultKey, Finding, fault_key, questions
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.explore.verdict import Limits, Means, Progress
-from fsmdsl.step import FaultError, Universe, World, enabled, fire, stuck
-from fsmdsl.step.evaluate import Frame, truth
-from fsmdsl.step.world import Followed
+from fsmdsl.step import FaultError, Universe, World, enabled, fire
 
 LOADING = 0.05
 """Seconds that it takes to load the compiler."""
@@ -307,40 +306,10 @@ class PackedSearch:
         for key, finding in self.settled.items():
             asked = [q for q in self.questions if q.key == key]
             if asked[0].kind == "invariant":
-                self.settled[key] = Finding(finding.world, explanation=self._told_why(asked, finding))
+                self.settled[key] = Finding(finding.world, explanation=told_why(self, asked, finding))
         frontier = self.engine.frontier
         if self.stopped is not None and frontier.first < frontier.count == self._most():
-            self._go_on(frontier.first)
-
-    def _go_on(self, at: int) -> None:
-        """Take the steps from a state one by one, as far as they lead to states that there are."""
-        universe = self.universe
-        world = self.trace(Finding(at)).end
-        steps = enabled(universe, world, self.guards_seen)
-        if self.deadlock is None and stuck(universe, world, steps):
-            self.deadlock = Finding(at)
-        for step in steps:
-            result = fire(universe, world, step, self.guards_seen)
-            self.transitions += 1
-            followed = (h for h in result.cascade if isinstance(h, Followed))
-            self.followed.update((universe.system.instances[h.instance].machine, h.transition) for h in followed)
-            if result.fault is not None:
-                self.faults.setdefault(fault_key(result.fault), Finding(at, step, result.fault))
-            elif self.number(result.world) is None:
-                break
-
-    def _told_why(self, asked: Sequence[Question], finding: Finding) -> tuple[str, ...]:
-        """For the first instance whose invariant is broken."""
-        world = self.trace(finding).end
-        for q in asked:
-            frame = Frame(self.universe, world, q.instance)
-            try:
-                broken = not truth(frame, q.asked.condition)
-            except FaultError:
-                broken = True
-            if broken:
-                return explained(frame, q)
-        raise ValueError(f"`{asked[0].name}` holds in the state that is said to break it")
+            go_on(self, frontier.first)
 
     def _add_faults(self, at: int) -> None:
         """What can fail in a state. The steps are fired anew: the message is the definition's."""
