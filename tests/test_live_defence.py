@@ -181,4 +181,5 @@ def test_a_signal_in_the_middle_of_work_ends_it_quietly(tmp_path: Path, number: 
     for client in clients:
         client.close()
     assert b"Traceback" not in told, told.decode()
-    assert (process.returncode, told.count(b"\n")) == (0, 2), told.decode()
+    assert process.returncode == 0
+    assert told.strip() in (b"", b"Ctrl-C ends it"), told.decode()

@@ -196,7 +196,7 @@ class _Walk:
         return replace(now, fields={**now.fields, **unknown})
 
     def _any(self, x: m.ForEach) -> m.Expr:
-        of = x.over.type.of if isinstance(x.over.type, m.SetType | m.ListType) else m.ERROR
+        of = m.element_of(x.over.type)
         return m.Local(f"${x.variable} {next(self._fresh)}", of)
 
     def value(self, name: str, place: m.Type, value: m.Expr, now: _Now) -> Iterator[Diagnostic]:

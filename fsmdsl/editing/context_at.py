@@ -66,7 +66,7 @@ def around(analysis: Analysis, path: str, offset: int) -> Around | None:
     found = accepted(source)
     if found is None:
         return None
-    apart = replace(module, program=Program(False, module.program.machines, module.program.lets))
+    apart = replace(module, program=Program(False, typed, module.program.machines, module.program.lets))
     builder = Builder(source, Docs(source, (), ()))
     return Around(found, apart, _scope(apart, builder, found.open), builder)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 from fsmdsl import model as m
@@ -31,7 +32,8 @@ def applied(scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None, 
         found = rules.ARGUMENTS.at(e.span, f"`{name}` takes {wanted} argument{'s' * (wanted != 1)}, not {given}")
         scope.report(found)
         return m.Constant(None, m.ERROR, e.span)
-    arguments = [_opened(typed(scope, a, expected)) for a in e.arguments]
+    inner = replace(scope, channel=name == "size" and isinstance(e.arguments[0], s.Name))
+    arguments = [_opened(typed(inner, a, expected)) for a in e.arguments]
     result = _result(name, arguments)
     if result is None:
         scope.report(rules.MISMATCH.at(e.span, f"`{name}` does not take these").help(_WANTS[name]))
@@ -55,10 +57,12 @@ def _opened(e: m.Expr) -> m.Expr:
 
 def _result(name: str, arguments: list[m.Expr]) -> m.Type | None:
     types = [a.type for a in arguments]
-    if any(isinstance(a.type, m.ErrorType) and not isinstance(a, m.ChannelRef) for a in arguments):
+    if any(isinstance(t, m.ErrorType) for t in types):
         return m.ERROR
     match name, types:
-        case "size", [m.SetType() | m.ErrorType()]:
+        case "size", [m.SetType()]:
+            return m.RangeType(0, 1 << 16)
+        case "size", _ if isinstance(arguments[0], m.ChannelRef):
             return m.RangeType(0, 1 << 16)
         case "size", [m.ListType(bound=bound)]:
             return m.RangeType(0, bound)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from fsmdsl import model as m
@@ -204,7 +204,7 @@ def _post(place: Place, e: s.Post) -> m.Effect | None:
     if not isinstance(target, s.Member):
         scope.report(rules.MISPLACED.at(e.span, "a message goes into a channel").help("write `send channel.event`"))
         return None
-    channel = typed(scope, target.target)
+    channel = typed(replace(scope, channel=isinstance(target.target, s.Name)), target.target)
     if not isinstance(channel, m.ChannelRef):
         scope.report(rules.MISMATCH.at(target.target.span, f"`{target.target.span.text}` is not a channel"))
         return None

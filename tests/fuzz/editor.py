@@ -35,6 +35,7 @@ class Units:
         self.units = self.of(text)
 
     def of(self, text: str) -> list[int]:
+        text = json.loads(json.dumps(text))  # on the way two halves become one character
         match self.encoding:
             case "utf-8":
                 return list(text.encode("utf-8", "surrogatepass"))
