@@ -7,7 +7,7 @@ FSM    := $(BIN)/fsm
 STAMP  := $(VENV)/.installed
 HOLES  := $(wildcard specs/*/holes)
 
-.PHONY: report test editors check generate bench nightly mutants lock clean
+.PHONY: report test editors check generate bench nightly mutants fuzz lock clean
 
 report: $(STAMP)  ## check, test, explore, generate, draw; one page to read
 	$(FSM) check specs $(HOLES)
@@ -42,6 +42,9 @@ bench: $(STAMP)  ## side by side with peers; writes benchmarks/results
 	$(BIN)/python benchmarks/allocator/run.py
 	$(BIN)/python benchmarks/simulator/run.py
 	$(BIN)/python benchmarks/editing/latency.py
+
+fuzz: $(STAMP)  ## every night: each fuzz target for an hour, all at once; what fails is in build/fuzz
+	$(BIN)/python -m tests.fuzz all --minutes 60 --out build/fuzz
 
 nightly: mutants  ## everything that is too long for each change: see CONTRIBUTING.md
 	$(BIN)/python tests/nightly.py $(if $(SEEDS),--seeds $(SEEDS))

@@ -18,8 +18,9 @@ from fsmdsl.checks.subject import Subject
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
+from fsmdsl.simulation.closed import closed
 from fsmdsl.source import Source
-from fsmdsl.step import Frame, Universe, closed, initial, truth
+from fsmdsl.step import Frame, Universe, initial, truth
 from fsmdsl.step.values import domain
 from fsmdsl.step.world import World
 

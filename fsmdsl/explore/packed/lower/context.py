@@ -33,6 +33,8 @@ class Context:
     """One module that is being written."""
 
     layout: Layout
+    expression: Callable[[Scope, m.Expr, m.Type | None], Expr]
+    """`expressions.value`, for parts of expressions that are themselves part of it."""
     sites: Sites = field(default_factory=Sites)
     wanted: dict[tuple[str, str], str] = field(default_factory=dict)
     """The handlers that are called: machine and trigger, and the function's name."""
@@ -43,6 +45,8 @@ class Context:
     obligations: Sequence[Obligation] = ()
     """What fairness asks; each has a bit of a step's mark."""
     reduction: Reduction = field(default_factory=Reduction)
+    sends: int = 0
+    """How many statements were built that can come to other instances: calls of handlers, and loops that have some."""
     hard: set[m.Expr] = field(default_factory=set)
     """Conditions that can be without a value, or need a loop."""
     written_out: int = 0
@@ -121,6 +125,10 @@ class Scope:
     locals: dict[str, tuple[Expr, m.Type]] = field(default_factory=dict)
     known: Known = frozenset()
     """Values that are not none here."""
+
+    def value(self, e: m.Expr, want: m.Type | None = None) -> Expr:
+        """The number of an expression here, as one of the type wanted; see `expressions`."""
+        return self.context.expression(self, e, want)
 
     def inner(self, instance: Var | Int | None, machine: m.Machine | None) -> Scope:
         """The same place, seen by an instance, with no names bound."""

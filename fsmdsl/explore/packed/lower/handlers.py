@@ -13,10 +13,9 @@ from fsmdsl.explore.packed.lower.effects import perform, wrote
 from fsmdsl.explore.packed.lower.expressions import is_one_of, value
 from fsmdsl.explore.packed.lower.sites import BUSY, IGNORED, REENTRANCE, UNHANDLED
 from fsmdsl.explore.packed.lower.widen import widened
-from fsmdsl.explore.program import queries
 from fsmdsl.explore.program.builder import Builder, function, rows
 from fsmdsl.explore.program.builder import numbers as parameters
-from fsmdsl.explore.program.nodes import TRUE, Choice, Expr, Function, Int, Not, Statement, Var, all_of, any_of, call
+from fsmdsl.explore.program.nodes import TRUE, Choice, Expr, Function, Int, Not, Var, all_of, any_of, call
 from fsmdsl.step.universe import EVENTLESS, Levels
 
 Follow = Callable[[Scope, m.Transition, str], None]
@@ -239,9 +238,10 @@ def follow_transition(scope: Scope, t: m.Transition, leaf: str) -> None:
     mark(context, context.followed_bits(machine, t.index), b)
     if context.rounds:
         b.update(T[layout.touched], "|", 1 << AT)
+    before = context.sends
     with b.aside() as body:
         _body(scope, t, leaf)
-    sends = _calls_others(context, body)
+    sends = context.sends > before
     if sends:
         b.update(T[layout.busy], "|", 1 << AT)
     b.put(body)
@@ -252,14 +252,6 @@ def follow_transition(scope: Scope, t: m.Transition, leaf: str) -> None:
             b.set(scope.at(context.column(machine.qualified, "wait"), AT), 1)
         elif layout.waited is not None:
             b.update(T[layout.waited], "|", 1 << AT)
-
-
-def _calls_others(context: Context, body: Sequence[Statement]) -> bool:
-    """Can what is done come to other instances? Then this one must be known to be busy."""
-    called = queries.calls(tuple(body))
-    handlers = set(context.wanted.values())
-    loops = {f.name for functions in context.loops for f in functions}
-    return any(name in handlers or name in loops for name in called)
 
 
 def _body(scope: Scope, t: m.Transition, leaf: str) -> None:
