@@ -51,7 +51,24 @@ Name the folder of the specs, or a file.
 """,
 )
 
-RULES = (UNREADABLE, NOTHING)
+UNFINISHED = Rule(
+    "FSM512",
+    "unfinished",
+    Severity.ERROR,
+    "a limit of time or memory was reached before the specs were read and checked",
+    """
+Reading, resolving and checking count towards `--max-seconds` and `--max-memory`. The command stops where the limit is
+reached. Nothing is known of the specs then, and the exit code is 3.
+
+```console
+$ fsm check --max-seconds 0.001 specs
+```
+
+Allow more, or look at fewer files at once. A small spec that takes long is worth a report.
+""",
+)
+
+RULES = (UNREADABLE, NOTHING, UNFINISHED)
 
 STUDIES = "holes"
 """The name of folders that hold studies of what is wrong with a document. Nobody runs such a machine, so a command that

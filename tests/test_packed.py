@@ -23,12 +23,13 @@ from test_faithful_hived import REFERENCE, TEXT, sized, without_way_back
 from test_faithful_hived import model as hived_model
 from test_random_specs import some_value
 
+from fsmdsl.budget import available
 from fsmdsl.explore import Exploration, Limits, Means, Progress, explore
 from fsmdsl.explore.packed import native
 from fsmdsl.explore.packed import search as packed_search
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.layout import Layout, lay_out
-from fsmdsl.explore.packed.memory import Memory, available
+from fsmdsl.explore.packed.memory import Memory
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.plain import row as plain_row
 from fsmdsl.explore.packed.search import PackedSearch

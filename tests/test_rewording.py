@@ -24,7 +24,7 @@ from fsmdsl.explore import Exploration, diagnostics, explain, explore, rejection
 from fsmdsl.explore.replay import simplest
 from fsmdsl.explore.search import Search
 from fsmdsl.explore.search_result import FaultKey
-from fsmdsl.explore.simplest_run import Budget
+from fsmdsl.explore.simplest_run import Effort
 from fsmdsl.explore.verdict import Limits
 from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.formula import parts
@@ -70,7 +70,7 @@ def _scrambled(text: str) -> str:
 
 def _explored(model: m.Model) -> Iterator[Exploration]:
     for system in model.systems.values():
-        yield simplest(explore(model, system, Limits(states=3000)), model, Budget(2000, 600.0))
+        yield simplest(explore(model, system, Limits(states=3000)), model, Effort(2000, 600.0))
 
 
 def structure(model: m.Model) -> list[Any]:

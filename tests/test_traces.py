@@ -22,7 +22,7 @@ from fsmdsl.explore.explain import explain
 from fsmdsl.explore.narrative import story
 from fsmdsl.explore.replay import shortest, simplest
 from fsmdsl.explore.search_result import fault_key
-from fsmdsl.explore.simplest_run import Budget, Cost, Goal, best, cost
+from fsmdsl.explore.simplest_run import Cost, Effort, Goal, best, cost
 from fsmdsl.explore.trace import data, run
 from fsmdsl.report.chart import chart
 from fsmdsl.report.exploration import details
@@ -145,11 +145,11 @@ def test_messages_lost_and_repeated_are_faults_and_deliveries_happen_at_the_rece
 
 def test_the_shortest_run_is_shown_where_the_budget_ends() -> None:
     model, x = explored(LADDER)
-    told = simplest(x, model, Budget(worlds=1))
+    told = simplest(x, model, Effort(worlds=1))
     v = verdict(told, "low")
     assert trace_of(v) == trace_of(verdict(x, "low"))
     assert v.basis == "the shortest run: 3 steps; the search for the simplest stopped at 1 states or 2 seconds"
-    assert verdict(simplest(x, model, Budget(seconds=0)), "low").basis.endswith("20,000 states or 0 seconds")
+    assert verdict(simplest(x, model, Effort(seconds=0)), "low").basis.endswith("20,000 states or 0 seconds")
 
 
 def test_a_failing_step_is_found_again_by_its_kind_and_place() -> None:

@@ -12,6 +12,7 @@ from fsmdsl.checks.logic import Solution
 from fsmdsl.checks.shape import Shape
 from fsmdsl.checks.subject import Subject, arguments
 from fsmdsl.checks.words import given
+from fsmdsl.core.guards import conjuncts
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.walk import effects, expressions
 
@@ -76,7 +77,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             if line[0].effects:
                 yield from _line(subject, shape, line)
         for hook in shape.machine.hooks:
-            walk = _Walk(subject, shape.machine, shape.inside[hook.state])
+            walk = _Walk(subject, shape.machine, shape.hierarchy.inside[hook.state])
             yield from walk.run(hook.effects, _Now())
     for system in subject.model.systems.values():
         yield from _instances(subject, system)
@@ -87,7 +88,7 @@ def _line(subject: Subject, shape: Shape, line: tuple[m.Transition, ...]) -> Ite
     if not any(_narrow(subject.model, machine, x) for x in effects(first.effects)):
         return
     guard = subject.guard(machine, first)
-    leaves = tuple(dict.fromkeys(leaf for t in line for leaf in shape.inside[t.source]))
+    leaves = tuple(dict.fromkeys(leaf for t in line for leaf in shape.hierarchy.inside[t.source]))
     walk = _Walk(subject, machine, leaves)
     known = () if guard is None or first.guard is None else (guard,)
     yield from walk.run(first.effects, _Now(arguments(machine, first), {}, known))
@@ -187,7 +188,7 @@ class _Walk:
         """Behind an event sent: the data of other instances may have changed, so what is known of it was said of the
         values before."""
         old = {f.name: f.type for f in self.machine.fields if f.name in now.fields and _of_others(now.fields[f.name])}
-        known = tuple(x for fact in now.known for x in _parts(fact) if not _of_others(x))
+        known = tuple(x for fact in now.known for x in conjuncts(fact) if not _of_others(x))
         return self._changed(old, replace(now, known=known))
 
     def _changed(self, fields: Mapping[str, m.Type], now: _Now) -> _Now:
@@ -195,7 +196,7 @@ class _Walk:
         return replace(now, fields={**now.fields, **unknown})
 
     def _any(self, x: m.ForEach) -> m.Expr:
-        of = x.over.type.of if isinstance(x.over.type, m.SetType | m.ListType) else m.ERROR
+        of = m.element_of(x.over.type)
         return m.Local(f"${x.variable} {next(self._fresh)}", of)
 
     def value(self, name: str, place: m.Type, value: m.Expr, now: _Now) -> Iterator[Diagnostic]:
@@ -279,16 +280,6 @@ def _test(value: m.Expr, operator: m.BinaryOperator, limit: int) -> m.Expr:
 def _range(place: m.Type) -> str:
     t = _bare(place)
     return f"{t.low}..{t.high}" if isinstance(t, m.RangeType) else ""
-
-
-def _parts(fact: m.Expr) -> Iterator[m.Expr]:
-    """What holds where a fact does: the parts of an `and`."""
-    match fact:
-        case m.Logic(operator="and", operands=operands):
-            for x in operands:
-                yield from _parts(x)
-        case _:
-            yield fact
 
 
 def _of_others(e: m.Expr) -> bool:

@@ -9,6 +9,7 @@ import click
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.budget import Budget
 from fsmdsl.cli.common import (
     FINDINGS,
     documented_option,
@@ -20,21 +21,19 @@ from fsmdsl.cli.common import (
 )
 from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.completing import system_names
+from fsmdsl.cli.limits import BOUNDED, limit_options, within
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.cli.progress import clear, progress
 from fsmdsl.cli.ranks import agreed_code, is_first, several, together
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Severity, did_you_mean
 from fsmdsl.explore import Exploration, Keeping, Limits, Means, diagnostics, explore
-from fsmdsl.explore.replay import shortest, simplest
+from fsmdsl.explore.replay import shortest, simplest_in_time
 from fsmdsl.report.exploration import details, summary, verdict
 from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.frames import frame
 from fsmdsl.settings import given_settings
 from fsmdsl.workspace import Loaded
-
-BOUNDED = 3
-"""The exit code when nothing is violated in what was explored, and a limit came before the end."""
 
 
 @click.command("verify")
@@ -50,13 +49,7 @@ BOUNDED = 3
 )
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
 @click.option("--max-states", type=click.IntRange(1), help="Stop at so many states.")
-@click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Stop after so long, for each system.")
-@click.option(
-    "--max-memory",
-    type=click.FloatRange(0, min_open=True),
-    metavar="GB",
-    help="Stop at so much memory (default: three quarters of what is free).",
-)
+@limit_options(each="each system; reading and checking count for the first", shared=several)
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Threads (default: one for each processor).")
 @click.option("--no-symmetry", is_flag=True, help="Tell the instances of `symmetric` sets apart.")
 @click.option("--all", "every", is_flag=True, help="Also what holds, with the witnesses.")
@@ -78,8 +71,7 @@ def command(
     names: tuple[str, ...],
     settings: tuple[str, ...],
     max_states: int | None,
-    max_seconds: float | None,
-    max_memory: float | None,
+    budget: Budget,
     workers: int | None,
     no_symmetry: bool,
     every: bool,
@@ -100,16 +92,20 @@ def command(
     checked.
     """
     out = printing(form, outputs)
-    loaded = loaded_or_exit(paths, out, as_documented=as_documented, settings=settings_of(settings))
+    with within(budget, paths, out):
+        loaded = loaded_or_exit(paths, out, as_documented=as_documented, settings=settings_of(settings))
     model, systems = only_asked(loaded), _chosen(loaded, names)
     chosen = _one(systems, out) if by_hand else systems
-    limits = Limits(max_states, max_seconds, None if max_memory is None else int(max_memory * 10**9))
+    limits = Limits(max_states)
     means = Means(workers=workers, symmetry=not no_symmetry)
     keeping = None if save is None and resume is None else Keeping(save, resume, save_every)
     done: list[Exploration] = []
     for system in chosen:
-        x = explore(model, system, limits, progress(system.qualified) if out.speaks else None, means, keeping)
-        x = shortest(x) if as_shortest or not is_first() else simplest(x, model)
+        with budget.renewed() if done else budget:
+            x = explore(
+                model, system, limits, progress(system.qualified) if out.speaks else None, means, keeping, budget
+            )
+            x = shortest(x) if as_shortest or not is_first() else simplest_in_time(x, model, budget)
         done.append(x)
         if out.speaks:
             clear()

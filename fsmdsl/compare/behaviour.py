@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any, Literal
 
 from fsmdsl import model as m
+from fsmdsl.budget import Budget, LimitError
 from fsmdsl.compare.observations import Observed, Version
 from fsmdsl.compare.source_text import Names
 from fsmdsl.describe import fault_message
@@ -68,12 +68,15 @@ class Behaviour:
     comparable: bool = True
 
 
-def behaviour(old: Universe, new: Universe, states: Mapping[str, Names], bounds: Bounds) -> Behaviour:
-    """Compare a system of two models. `states` are the new names of states, by machine (qualified).
+def behaviour(
+    old: Universe, new: Universe, states: Mapping[str, Names], bounds: Bounds, budget: Budget | None = None
+) -> Behaviour:
+    """Compare a system of two models. `states` are the new names of states, by machine (qualified). `budget`: that of
+    the caller, who has entered it; else that of the bounds, which is then looked at between two states.
 
     Takes time in proportion to the pairs of states that a common run leads to.
     """
-    name = new.system.qualified
+    name, budget = new.system.qualified, budget or Budget(bounds.seconds)
     before, after = ([x.name for x in u.system.instances] for u in (old, new))
     if before != after:
         return _not_comparable(name, f"the instances were {_list(before)}, and are {_list(after)}")
@@ -83,9 +86,12 @@ def behaviour(old: Universe, new: Universe, states: Mapping[str, Names], bounds:
             return _not_comparable(name, f"it cannot begin as declared: {told}")
     product = _Product(old, new, states, bounds)
     try:
-        product.search()
+        with budget.patience():
+            product.search(budget)
     except TooManyValuesError as error:
         return _not_comparable(name, f"the environment would have to choose among {error}")
+    except LimitError:
+        product.stopped = product.within(bounds)
     runs = tuple(product.found[version] for version in ("old", "new") if version in product.found)
     return Behaviour(name, "different" if runs else "unknown" if product.stopped else "same", product.basis(), runs)
 
@@ -112,20 +118,23 @@ class _Product:
         self.blurred = False
         """Timers were taken as one that differ in what is not looked at."""
 
-    def search(self) -> None:
+    def search(self, budget: Budget) -> None:
         """Breadth first, until each version allows what the other does not, or there is nothing new."""
-        begun = perf_counter()
         self._arrive(self.old.start, self.new.start, (-1, None, None))
         at = 0
         while at < len(self.pairs) and len(self.found) < 2:
             if len(self.pairs) > self.bounds.pairs:
                 self.stopped = f"up to {self.bounds.pairs:,} states"
                 return
-            if perf_counter() - begun > self.bounds.seconds:
-                self.stopped = f"up to {len(self.pairs):,} states, in {self.bounds.seconds:g} seconds"
+            if budget.over():
+                self.stopped = self.within(self.bounds)
                 return
             self._expand(at)
             at += 1
+
+    def within(self, bounds: Bounds) -> str:
+        """How far it came in its time."""
+        return f"up to {len(self.pairs):,} states, in {bounds.seconds:g} seconds"
 
     def basis(self) -> str:
         """What the answer rests on."""

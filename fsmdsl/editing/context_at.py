@@ -13,13 +13,13 @@ from fsmdsl.build.expressions import EXPRESSIONS, expression
 from fsmdsl.build.types import type_of as type_expression
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.declarations import home
+from fsmdsl.model.typing import bare
 from fsmdsl.parse.place import Accepted, accepted
 from fsmdsl.resolve.expressions import element, opened, typed
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Program, Scope, SystemNames
 from fsmdsl.resolve.states import machine_of
 from fsmdsl.resolve.systems import name_elements, named
 from fsmdsl.resolve.typenames import type_of
-from fsmdsl.resolve.types import bare
 from fsmdsl.source import Source
 from fsmdsl.tree import Node, Token
 
@@ -66,7 +66,7 @@ def around(analysis: Analysis, path: str, offset: int) -> Around | None:
     found = accepted(source)
     if found is None:
         return None
-    apart = replace(module, program=Program(False, module.program.machines, module.program.lets))
+    apart = replace(module, program=Program(False, typed, module.program.machines, module.program.lets))
     builder = Builder(source, Docs(source, (), ()))
     return Around(found, apart, _scope(apart, builder, found.open), builder)
 

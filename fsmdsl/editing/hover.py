@@ -92,7 +92,7 @@ def about_state(shape: Shape, meaning: Meaning) -> Iterator[str]:
     arrivals = [
         f"- {_name(t.source)} {_by(t)}"
         for t in shape.machine.transitions
-        if t.target is not None and meaning.name in (t.target, shape.arrival(t)) and t.source != meaning.name
+        if t.target is not None and meaning.name in (t.target, shape.hierarchy.arrival(t)) and t.source != meaning.name
     ]
     if arrivals:
         yield "Entered from\n" + "\n".join(_cut(list(dict.fromkeys(arrivals))))

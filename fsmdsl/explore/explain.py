@@ -178,7 +178,7 @@ def _none(frame: Frame, e: m.Quantified, bindings: Bindings) -> Iterator[Reason]
 
 
 def _of(e: m.Quantified) -> m.Type:
-    return e.over.type.of if isinstance(e.over.type, m.SetType | m.ListType) else m.ERROR
+    return m.element_of(e.over.type)
 
 
 def _inside(frame: Frame, e: m.Derived, value: bool, bindings: Bindings) -> Iterator[Reason]:

@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 from fsmdsl import model as m
+from fsmdsl.budget import Budget, LimitError
 from fsmdsl.explore.explain import explain
 from fsmdsl.explore.rejection import fault_told
 from fsmdsl.explore.search_result import fault_key
-from fsmdsl.explore.simplest_run import Budget, Goal, cost, simplest_runs
+from fsmdsl.explore.simplest_run import Effort, Goal, cost, simplest_runs
 from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.verdict import Exploration, Verdict
 from fsmdsl.step import Fault, FaultError, Universe, World, enabled, stuck
 from fsmdsl.step.evaluate import Frame, truth
 
 
-def simplest(x: Exploration, model: m.Model, budget: Budget | None = None) -> Exploration:
+def simplest(x: Exploration, model: m.Model, effort: Effort | None = None) -> Exploration:
     """The same verdicts, each violation with the simplest run to it, and what is wrong there."""
     universe = Universe(model, x.system)
-    budget = budget or Budget()
+    effort = effort or Effort()
     wanted = {n: (goal, v.trace) for n, v in enumerate(x.verdicts) if v.trace and (goal := _goal(universe, v))}
     if not wanted:
         return x
     verdicts = list(x.verdicts)
-    for n, trace in zip(wanted, simplest_runs(universe, list(wanted.values()), budget), strict=True):
-        verdicts[n] = _retold(universe, verdicts[n], trace, budget)
+    for n, trace in zip(wanted, simplest_runs(universe, list(wanted.values()), effort), strict=True):
+        verdicts[n] = _retold(universe, verdicts[n], trace, effort)
     return replace(x, verdicts=tuple(verdicts))
 
 
-def shortest(x: Exploration) -> Exploration:
-    """The same verdicts; those with a counterexample say that it is the shortest."""
-    found = (replace(v, basis=_shortest(v.trace)) if v.trace and _has_run(v) else v for v in x.verdicts)
+def simplest_in_time(x: Exploration, model: m.Model, budget: Budget, effort: Effort | None = None) -> Exploration:
+    """`simplest`, inside a budget; where that ends first, the shortest runs, and the verdicts say so."""
+    with suppress(LimitError):
+        if not budget.raised:
+            return simplest(x, model, effort)
+    return shortest(x, f"; {budget.reached} before a simpler one was looked for")
+
+
+def shortest(x: Exploration, why: str = "") -> Exploration:
+    """The same verdicts; those with a counterexample say that it is the shortest, and why that one is shown."""
+    found = (replace(v, basis=_shortest(v.trace) + why) if v.trace and _has_run(v) else v for v in x.verdicts)
     return replace(x, verdicts=tuple(found))
 
 
@@ -88,10 +98,10 @@ def _asked(universe: Universe, v: Verdict) -> list[tuple[int | None, m.Invariant
 # Verdicts ------------------------------------------------------------------------------------------------------------
 
 
-def _retold(universe: Universe, v: Verdict, trace: Trace | None, budget: Budget) -> Verdict:
+def _retold(universe: Universe, v: Verdict, trace: Trace | None, effort: Effort) -> Verdict:
     assert v.trace is not None
     if trace is None:
-        limit = f"{budget.worlds:,} states or {budget.seconds:g} seconds"
+        limit = f"{effort.worlds:,} states or {effort.seconds:g} seconds"
         return replace(v, basis=f"{_shortest(v.trace)}; the search for the simplest stopped at {limit}")
     basis = f"the simplest run: {_told(trace)}"
     if trace is v.trace:

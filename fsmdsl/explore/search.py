@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from time import perf_counter
 
+from fsmdsl.budget import Budget, LimitError, available
 from fsmdsl.explore.liveness import Graph, Plan, Recorder
-from fsmdsl.explore.packed.memory import available
 from fsmdsl.explore.refire import Refired
 from fsmdsl.explore.search_result import FaultKey, Finding, Question, explained, fault_key, questions
 from fsmdsl.explore.trace import Entry, Trace
@@ -44,16 +43,19 @@ class Search:
         limits: Limits,
         progress: Callable[[Progress], None] | None = None,
         plan: Plan | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.universe = universe
+        self.budget = budget or Budget(limits.seconds)
         self.plan = plan
         self.note: str | None = None
         self.reduced: tuple[str, ...] = ()
         self.undecided: str | None = None
+        self.unshown: str | None = None
+        self.abandoned = False
         self._recorder = None if plan is None else Recorder(plan)
         self.limits = limits
         self.progress = progress
-        self.begun = perf_counter()
         self._free = available()
         self._memory = limits.memory or self._free * 3 // 4
         self.worlds: list[World] = []
@@ -77,10 +79,29 @@ class Search:
     def run(self) -> None:
         """Explore until there is nothing new, or a limit is reached."""
         try:
-            self._add(initial(self.universe), -1, None)
-            self._levels()
+            with self.budget.patience():
+                self._add(initial(self.universe), -1, None)
+                self._levels()
+        except LimitError:
+            self.stopped = self._reason()
+            self._mend()
         except TooManyValuesError as error:
             self.stopped = f"stopped: the environment would have to choose among {error}"
+
+    def _mend(self) -> None:
+        """After a limit in the middle of a state: what is not known in every respect is forgotten."""
+        count = min(len(self.worlds), len(self.parent), len(self.step))
+        if self._recorder is not None:
+            count = self._recorder.cut(count)
+        for listed in (self.worlds, self.parent, self.step):
+            del listed[count:]
+        self.number = {world: n for n, world in enumerate(self.worlds)}
+        self._begins = [x for x in self._begins if x < max(count, 1)]
+
+    def _reason(self) -> str | None:
+        """Why the budget ends the search."""
+        why = self.budget.reached
+        return f"{why}, {self.states} states" if self.budget.memory_reached else why
 
     def _levels(self) -> None:
         begin = 0
@@ -97,9 +118,8 @@ class Search:
             begin = end
 
     def _watch(self, at: int) -> None:
-        seconds = self.limits.seconds
-        if seconds is not None and perf_counter() - self.begun > seconds:
-            self.stopped = f"stopped after {seconds:g} seconds"
+        if self.budget.over():
+            self.stopped = self._reason()
         if at % REPORT_EVERY:
             return
         if self._free - available() > self._memory:

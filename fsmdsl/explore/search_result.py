@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from fsmdsl import model as m
+from fsmdsl.budget import Budget
 from fsmdsl.explore.explain import explain
 from fsmdsl.explore.liveness import Graph, Plan
 from fsmdsl.explore.recovery.explored import Explored
@@ -43,6 +44,7 @@ class Searched(Protocol):
     """States found breadth first, so that what was found first is nearest."""
 
     universe: Universe
+    budget: Budget
     questions: list[Question]
     plan: Plan | None
     """What temporal properties ask of states and steps."""
@@ -52,6 +54,10 @@ class Searched(Protocol):
     """What could have been done better, and why it was not."""
     reduced: tuple[str, ...]
     """Symmetric sets: states that differ only in which of their instances is which are one."""
+    unshown: str | None
+    """Why some steps that fail are not among the faults: a limit came while they were looked at."""
+    abandoned: bool
+    """Did a limit come in the middle of something? Then there is no graph, and nothing explored."""
     undecided: str | None
     """Why properties of runs cannot be decided here, if they cannot."""
     transitions: int

@@ -6,7 +6,7 @@ long as they can, then short ones. A breadth-first search knows only the last of
 
 The search goes by cost (Dijkstra) through pairs of a world and the instance of the step that led there, by the
 definition of the language itself. It takes time and memory in proportion to the steps that it looks at, and gives up at
-a budget: what it would show then depends on the machine it ran on, so that the shortest run is shown instead.
+a effort: what it would show then depends on the machine it ran on, so that the shortest run is shown instead.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from fsmdsl.step.roster import Roster
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class Effort:
     """How far to look for a simpler run: distinct worlds, seconds."""
 
     worlds: int = 20_000
@@ -102,14 +102,14 @@ def _is_fault(roster: Roster, step: Step) -> bool:
 # The search ----------------------------------------------------------------------------------------------------------
 
 
-def best(universe: Universe, goal: Goal, shortest: Trace, budget: Budget | None = None) -> Trace | None:
-    """The simplest run to a goal; the shortest itself where no run is simpler. None: the budget came first."""
-    return simplest_runs(universe, [(goal, shortest)], budget or Budget())[0]
+def best(universe: Universe, goal: Goal, shortest: Trace, effort: Effort | None = None) -> Trace | None:
+    """The simplest run to a goal; the shortest itself where no run is simpler. None: the effort came first."""
+    return simplest_runs(universe, [(goal, shortest)], effort or Effort())[0]
 
 
-def simplest_runs(universe: Universe, wanted: Sequence[tuple[Goal, Trace]], budget: Budget) -> list[Trace | None]:
+def simplest_runs(universe: Universe, wanted: Sequence[tuple[Goal, Trace]], effort: Effort) -> list[Trace | None]:
     """The same for several goals at once, in one search."""
-    search = _Search(universe, [goal for goal, _ in wanted], [cost(trace) for _, trace in wanted], budget)
+    search = _Search(universe, [goal for goal, _ in wanted], [cost(trace) for _, trace in wanted], effort)
     complete = search.run()
     found: list[Trace | None] = []
     for n, (_, shortest) in enumerate(wanted):
@@ -135,8 +135,8 @@ Node = tuple[int, int | None]
 class _Search:
     """Worlds by number, as far as they are known, and the cheapest way to each node."""
 
-    def __init__(self, universe: Universe, goals: Sequence[Goal], limits: Sequence[Cost], budget: Budget) -> None:
-        self.universe, self.goals, self.budget = universe, goals, budget
+    def __init__(self, universe: Universe, goals: Sequence[Goal], limits: Sequence[Cost], effort: Effort) -> None:
+        self.universe, self.goals, self.effort = universe, goals, effort
         self.limits = dict(enumerate(limits))
         """What the runs known cost: anything else must cost less."""
         self.open = set(self.limits)
@@ -153,12 +153,12 @@ class _Search:
         self.pushed = 0
 
     def run(self) -> bool:
-        """Look for all goals; False where the budget ends the search first."""
+        """Look for all goals; False where the effort ends the search first."""
         begun = perf_counter()
         try:
             while self.waiting and self.open:
-                self.budget.watch()
-                if len(self.worlds) > self.budget.worlds or perf_counter() - begun > self.budget.seconds:
+                self.effort.watch()
+                if len(self.worlds) > self.effort.worlds or perf_counter() - begun > self.effort.seconds:
                     return False
                 spent, _, node = heappop(self.waiting)
                 self.open = {n for n in self.open if spent < self.limits[n]}

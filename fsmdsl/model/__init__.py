@@ -79,6 +79,7 @@ from fsmdsl.model.system import (
 from fsmdsl.model.types import (
     BOOL,
     ERROR,
+    NEVER,
     BoolType,
     DurationType,
     EnumType,
@@ -92,11 +93,13 @@ from fsmdsl.model.types import (
     RefType,
     SetType,
     Type,
+    element_of,
 )
 
 __all__ = [
     "BOOL",
     "ERROR",
+    "NEVER",
     "Action",
     "AllOf",
     "Apply",
@@ -191,4 +194,5 @@ __all__ = [
     "Variable",
     "Via",
     "Wait",
+    "element_of",
 ]

@@ -145,7 +145,7 @@ class _Taker:
             over = iterate(frame, e.over)
         except (FaultError, TooManyValuesError):
             return []
-        of = e.over.type.of if isinstance(e.over.type, m.SetType | m.ListType) else m.ERROR
+        of = m.element_of(e.over.type)
         names = {x: f"{e.variable} = {shown(frame.roster, of, x)}" for x in over}
         matter = {x for x in over if (e.variable, x) in self._deciding}
         found: list[Part] = []

@@ -6,12 +6,12 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.expressions import condition, opened, typed
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, unknown
 from fsmdsl.resolve.states import machine_of
 from fsmdsl.resolve.systems import channels_of, event_call, labels_of, made, name_elements, named
-from fsmdsl.resolve.types import bare
 
 FAULTS = ("unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost")
 """What a step can fail with; see `step.Fault`."""

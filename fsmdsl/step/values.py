@@ -68,7 +68,7 @@ def elements(t: m.Type, values: Value) -> Sequence[Value]:
     if isinstance(values, tuple):
         return values
     assert isinstance(values, frozenset)
-    of = t.of if isinstance(t, m.SetType | m.ListType) else m.ERROR
+    of = m.element_of(t)
     if isinstance(of, m.RefType | m.RangeType):
         return sorted(values)  # type: ignore[type-var]
     return sorted(values, key=lambda x: rank(of, x))

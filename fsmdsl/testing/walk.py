@@ -28,8 +28,8 @@ from fsmdsl.step import (
     fire,
 )
 from fsmdsl.step.values import domain
+from fsmdsl.testing.implementation import Action, Implementation
 from fsmdsl.testing.plain_values import fields, instances, named
-from fsmdsl.testing.twin import Action, Twin
 
 USUAL = settings(max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -45,7 +45,7 @@ class Told:
         return self.text
 
 
-def walk(twin: type[Twin], universe: Universe) -> None:
+def walk(twin: type[Implementation], universe: Universe) -> None:
     """Many walks. Raises `AssertionError` with a short one that differs."""
     if universe.fault is not None:
         raise ValueError(f"the system cannot begin: {fault_message(universe, universe.fault)}")
@@ -66,7 +66,7 @@ def walk(twin: type[Twin], universe: Universe) -> None:
 class _Walk(RuleBasedStateMachine):
     """Model and implementation, step by step."""
 
-    def __init__(self, twin: Twin, universe: Universe) -> None:
+    def __init__(self, twin: Implementation, universe: Universe) -> None:
         super().__init__()
         self.twin, self.universe, self.world = twin, universe, universe.start
         self.told: list[str] = []
@@ -210,7 +210,7 @@ def _kind(step: Step) -> str:
             assert_never(step)
 
 
-def _drive(twin: Twin, universe: Universe, step: Step) -> None:
+def _drive(twin: Implementation, universe: Universe, step: Step) -> None:
     match step:
         case EventStep(n, event, arguments):
             parameters = universe.machines[n].event_named[event].parameters

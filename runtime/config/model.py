@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
+
+from runtime.errors import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +95,5 @@ class Configuration:
     forests: dict[str, ForestSpec]
     tenants: dict[str, TenantSpec]
     settings: Settings
+    notes: tuple[Problem, ...] = field(default=(), compare=False)
+    """What means nothing here, and does no harm: keys that nobody knows."""

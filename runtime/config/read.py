@@ -56,7 +56,7 @@ def configuration(document: Value) -> Configuration:
     reader.finish()
     check_quota(reader, top.get("virtualClusters", NOTHING), forests, tenants)
     reader.finish()
-    return Configuration(forests, tenants, settings)
+    return Configuration(forests, tenants, settings, tuple(reader.notes))
 
 
 def _settings(reader: Reader, top: Mapping[str, Value]) -> Settings:

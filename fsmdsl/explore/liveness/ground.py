@@ -192,7 +192,7 @@ def _joined(parts: Iterable[Formula], every: bool) -> Formula:
 
 def element(over: m.Expr) -> m.Type:
     """The type of what a set or list holds."""
-    return over.type.of if isinstance(over.type, m.SetType | m.ListType) else m.ERROR
+    return m.element_of(over.type)
 
 
 def temporal(e: m.Expr) -> bool:

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Callable
 from dataclasses import replace
 
+from fsmdsl.budget import Budget
 from fsmdsl.explore.liveness import Plan
 from fsmdsl.explore.packed.checkpoint.read import Saved
 from fsmdsl.explore.packed.checkpoint.write import Model, Saver
@@ -41,8 +42,9 @@ class KeptSearch(PackedSearch):
         plan: Plan | None,
         reduction: Reduction,
         keeping: Keeping,
+        budget: Budget | None = None,
     ) -> None:
-        super().__init__(universe, limits, means, progress, plan, reduction)
+        super().__init__(universe, limits, means, progress, plan, reduction, budget)
         self._keeping, self._cut = keeping, False
         model = Model.of(universe, self.lowered, self._plain.states[0], reduction.refused)
         self._saver = Saver(keeping, model, Alone())
@@ -111,7 +113,7 @@ class KeptSearch(PackedSearch):
         return super()._limit()
 
     def _finish(self) -> None:
-        if not self._cut:
+        if not (self._cut or self.abandoned):
             self._save()
         super()._finish()
         self.note = self.note or self._saver.note

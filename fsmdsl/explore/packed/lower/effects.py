@@ -158,7 +158,7 @@ def _for_each(scope: Scope, e: m.ForEach) -> None:
     if members_in(scope.context, e.over.type):
         in_every_order(scope, e, over, perform)
         return
-    of = e.over.type.of if isinstance(e.over.type, m.SetType | m.ListType) else m.ERROR
+    of = m.element_of(e.over.type)
     with loop(scope, e.over.type, over, e.over) as x, scope.binding(e.variable, x, of):
         _perform(scope, e.body)
 

@@ -84,7 +84,7 @@ class Environment:
         name, over = o.variables[depth]
         later = {x for x, _ in o.variables[depth + 1 :]}
         over = widened(universe, over, types)
-        of = over.type.of if isinstance(over.type, m.SetType | m.ListType) else m.ERROR
+        of = m.element_of(over.type)
         members = collected(scope, over)
         narrowed = None if name in later else self._narrowed(name, over, members, conditions, later, types)
         if narrowed is not None:
@@ -204,7 +204,7 @@ class Environment:
         types: dict[str, m.Type] = {}
         for name, over in o.variables:
             t = widened(self.context.universe, over, types).type
-            types[name] = t.of if isinstance(t, m.SetType | m.ListType) else m.ERROR
+            types[name] = m.element_of(t)
         return [widened(self.context.universe, a, types).type for a in o.arguments]
 
     def _once(

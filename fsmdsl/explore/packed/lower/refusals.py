@@ -72,7 +72,7 @@ def _offer(scope: Scope, o: m.Offer, depth: int, types: Types) -> None:
     if depth < len(o.variables):
         name, over = o.variables[depth]
         over = widened(universe, over, types)
-        of = over.type.of if isinstance(over.type, m.SetType | m.ListType) else m.ERROR
+        of = m.element_of(over.type)
         with loop(scope, over.type, collected(scope, over), over) as x, scope.binding(name, x, of):
             _offer(scope, o, depth + 1, {**types, name: of})
         return

@@ -86,7 +86,7 @@ def quantified(scope: Scope, e: m.Quantified) -> Expr:
     over = collected(scope, e.over)
     result = b.name()
     b.set(result, ZERO if e.kind == "count" else Bool(e.kind == "all"))
-    of = e.over.type.of if isinstance(e.over.type, m.SetType | m.ListType) else m.ERROR
+    of = m.element_of(e.over.type)
     with (
         failing(scope, e, over) as asked_of_all,
         loop(scope, e.over.type, over, e.over) as x,

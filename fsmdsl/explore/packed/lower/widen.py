@@ -88,7 +88,7 @@ class _Widening:
 
     def inner(self, name: str, over: m.Expr) -> _Widening:
         """Inside a quantifier or loop."""
-        of = over.type.of if isinstance(over.type, m.SetType | m.ListType) else m.ERROR
+        of = m.element_of(over.type)
         return _Widening(self.roster, {**self.types, name: of}, self.bodies)
 
     def expression(self, e: m.Expr) -> m.Expr:

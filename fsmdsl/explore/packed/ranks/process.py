@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import perf_counter
 
+from fsmdsl.budget import INTERRUPTED as BY_HAND
+from fsmdsl.budget import Budget, available
 from fsmdsl.explore.liveness import Plan
 from fsmdsl.explore.packed.checkpoint.write import Model, Saver
 from fsmdsl.explore.packed.errors import FullError, UnavailableError
-from fsmdsl.explore.packed.interrupt import interruptions
 from fsmdsl.explore.packed.lower import groups
-from fsmdsl.explore.packed.memory import available
 from fsmdsl.explore.packed.native import Compilation, Function
 from fsmdsl.explore.packed.ranks.distributed import Distributed
 from fsmdsl.explore.packed.ranks.exchange import Exchange, agreed
@@ -49,15 +49,14 @@ class RanksSearch(PackedSearch):
         reduction: Reduction,
         exchange: Exchange,
         keeping: Keeping,
+        budget: Budget | None = None,
     ) -> None:
-        super().__init__(universe, limits, means, progress, plan, reduction)
+        super().__init__(universe, limits, means, progress, plan, reduction, budget)
         self._exchange, self._keeping = exchange, keeping
         model = Model.of(universe, self.lowered, self._plain.states[0], reduction.refused)
         self._saver = Saver(keeping, model, exchange)
         self._ranks: Distributed | None = None
         self._code: dict[str, Function] = {}
-        self._wanted = 0
-        """Why this rank wants to stop."""
 
     # Going through
 
@@ -69,7 +68,7 @@ class RanksSearch(PackedSearch):
         if self._saver.resumed is None:
             done = self._plain.run(self._doubted, SMALL if most is None else min(SMALL, most))
         if not (done or self._doubted()) and (most is None or self.states <= most):
-            with interruptions(self._interrupt):
+            with self.budget.patience():
                 self._ranks = self._dealt_out()
                 self.engine = self._ranks
                 done = self._ranks.run(self._pause_together, most)
@@ -127,10 +126,6 @@ class RanksSearch(PackedSearch):
         """For so many states this rank has memory."""
         return int(self._memory // self._exchange.neighbours // (8 * self.lowered.layout.words + BYTES))
 
-    def _interrupt(self) -> None:
-        """So that all ranks stop at the same block."""
-        self._wanted = INTERRUPTED
-
     # Between two blocks
 
     def _pause_together(self) -> bool:
@@ -138,7 +133,7 @@ class RanksSearch(PackedSearch):
         assert self._ranks is not None
         now, first = perf_counter(), self._exchange.rank == 0
         save, tell = first and self._saver.due(), first and self._told_long_ago(now)
-        wanted, saving, telling = self._exchange.all_reduce([self._why_stop(now), save, tell], "max")
+        wanted, saving, telling = self._exchange.all_reduce([self._why_stop(), save, tell], "max")
         if self._doubted():
             return True
         if saving:
@@ -155,17 +150,20 @@ class RanksSearch(PackedSearch):
             self.doubt = self.lowered.doubts[number - 1] if number else None
         return super()._doubted()
 
-    def _why_stop(self, now: float) -> int:
+    def _why_stop(self) -> int:
         assert self._ranks is not None
         if self._ranks.share.full():
             return MEMORY
-        seconds = self._limits.seconds
-        return self._wanted or (TIME if seconds is not None and now - self.begun > seconds else 0)
+        if not self.budget.over():
+            return 0
+        if self.budget.memory_reached:
+            return MEMORY
+        return INTERRUPTED if self.budget.reached == BY_HAND else TIME
 
     def _stopped(self, wanted: int) -> str:
         if wanted == TIME:
             return f"stopped after {self._limits.seconds:g} seconds"
-        return "interrupted" if wanted == INTERRUPTED else super()._limit()
+        return BY_HAND if wanted == INTERRUPTED else super()._limit()
 
     def _told_long_ago(self, now: float) -> bool:
         return self._progress is not None and now - self._told > REPORT_EVERY
