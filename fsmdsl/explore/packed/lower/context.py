@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fsmdsl import model as m
+from fsmdsl.core.presence import Known, without
 from fsmdsl.explore.liveness.plan import Obligation
 from fsmdsl.explore.packed.layout import Layout, has_cuts, has_rounds, kinds
-from fsmdsl.explore.packed.lower.facts import Known, without
 from fsmdsl.explore.packed.lower.sites import Sites
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.builder import Builder

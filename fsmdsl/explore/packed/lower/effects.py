@@ -16,7 +16,7 @@ from fsmdsl.explore.packed.lower.loops import loop
 from fsmdsl.explore.packed.lower.orders import in_every_order, members_in
 from fsmdsl.explore.packed.lower.sets import bit, collected
 from fsmdsl.explore.packed.lower.sites import BUSY, CUT, FULL, REENTRANCE
-from fsmdsl.explore.packed.lower.widen import widened_effects, within
+from fsmdsl.explore.packed.lower.widen import widened_effects
 from fsmdsl.explore.program.nodes import (
     ZERO,
     Choice,
@@ -29,6 +29,7 @@ from fsmdsl.explore.program.nodes import (
     any_of,
     call,
 )
+from fsmdsl.model.typing import holds
 from fsmdsl.step.world import Pending
 
 
@@ -185,7 +186,7 @@ def _send(scope: Scope, e: m.Send) -> None:
         return  # There is nobody to receive it, so the target is none, and that has failed.
     first = context.sites.several(6 + len(machine.leaves))
     event = machine.event_named[e.event]
-    if not all(within(a.type, p.type) for a, p in zip(e.arguments, event.parameters, strict=True)):
+    if not all(holds(p.type, a.type) for a, p in zip(e.arguments, event.parameters, strict=True)):
         # Whether the receiver is free is looked at before the arguments.
         _check_free(scope, machine, receiver, first)
     given = _fitting(scope, values, e.arguments, event.parameters)
