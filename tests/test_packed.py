@@ -24,6 +24,7 @@ from test_faithful_hived import model as hived_model
 from test_random_specs import some_value
 
 from fsmdsl.explore import Exploration, Limits, Means, Progress, explore
+from fsmdsl.explore.packed import layout as layouts
 from fsmdsl.explore.packed import native
 from fsmdsl.explore.packed import search as packed_search
 from fsmdsl.explore.packed.compiled import Compiled
@@ -66,6 +67,57 @@ def test_random_systems_are_explored_as_defined(seed: int) -> None:
 def test_random_specs_are_explored_as_defined(seed: int) -> None:
     for model, system in systems(spec(seed)):
         assert compare(model, system, 100, random=Random(seed)) == ("the same", [])
+
+
+@pytest.mark.parametrize("seed", range(35, 60))
+def test_masks_of_several_words_say_what_one_word_says(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than 62 instances: here, more than one, with two in each word."""
+    monkeypatch.setattr(layouts, "ONE_WORD", 1)
+    monkeypatch.setattr(layouts, "PER_WORD", 2)
+    for model, system in [*systems(text_of(seed)), *systems(spec(1000 + seed))]:
+        assert compare(model, system, 100, random=Random(seed), compiled=seed % 12 == 0) == ("the same", [])
+
+
+MANY = """
+machine M {
+  initial state S
+  state T
+  state U
+  event go from environment
+  event step from N
+  bool b = false
+  S -> T on go { b = true }
+  T -> U when b
+  U -> S on step
+  S ignores step
+}
+machine N {
+  M? m
+  initial state S
+  state T
+  event go from environment
+  event done from environment
+  S -> T on go
+  T -> S on done { if m != none { send step to m } }
+  T ignores go
+  S ignores done
+}
+system X {
+  many: M[70]
+  n: N { m = many1 }
+  k: N { m = many68 }
+  environment { many1.go many68.go n.go k.go n.done k.done }
+  reachable two: many1 in U and many68 in U
+  invariant never: all x in many: x.b or x in S
+  invariant few: count x in many: x in U <= 2
+}
+"""
+
+
+def test_seventy_instances_are_explored_as_defined() -> None:
+    """Rounds, sends and quantifiers over more instances than a word has bits."""
+    model, system = next(systems(MANY))
+    assert compare(model, system, 400, random=Random(1), compiled=True) == ("the same", [])
 
 
 @needs_compiler
@@ -596,7 +648,6 @@ def test_memory_is_zero_and_is_given_back() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (f"{SWITCH} system X {{ many: Switch[300] }}", "300 instances, more than 62"),
         (
             "machine A { s: set<0..99>  initial state S  event go from environment  S on go do add 7 to s }\n"
             "system X { a: A }",

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import Box, awaitable
+from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.channels import put
 from fsmdsl.explore.packed.lower.context import Scope, T
 from fsmdsl.explore.packed.lower.convert import coded, converted, element_of, length_of, misfit, placed
@@ -196,8 +197,8 @@ def _send(scope: Scope, e: m.Send) -> None:
 
 
 def _check_free(scope: Scope, machine: m.Machine, receiver: Expr, first: int) -> None:
-    b = scope.builder
-    with b.when(T[scope.context.layout.busy] >> receiver & 1):
+    b, layout = scope.builder, scope.context.layout
+    with b.when(masks.test(layout, T, layout.busy, receiver)):
         b.leave(first + REENTRANCE)
     if awaitable(machine):
         with b.when(call("awaits", T, receiver)):

@@ -14,7 +14,7 @@ from typing import Literal, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import awaitable, leaf_number
-from fsmdsl.explore.packed.lower import sets
+from fsmdsl.explore.packed.lower import masks, sets
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.convert import converted, shape_of
 from fsmdsl.explore.packed.lower.facts import Known, present_if
@@ -153,8 +153,8 @@ def _wait(scope: Scope) -> Expr:
     assert scope.machine is not None
     if awaitable(scope.machine):
         return scope.at(scope.context.column(scope.machine.qualified, "wait"), scope.instance).equals(0)
-    waited = scope.context.layout.waited
-    return TRUE if waited is None else (scope.row[waited] >> scope.instance & 1).equals(0)
+    layout, waited = scope.context.layout, scope.context.layout.waited
+    return TRUE if waited is None else masks.test(layout, scope.row, waited, scope.instance).equals(0)
 
 
 def is_one_of(x: Expr, numbers: Sequence[int], count: int) -> Expr:

@@ -19,7 +19,7 @@ from fsmdsl.explore.packed.lower.convert import (
     placed,
     shape_of,
 )
-from fsmdsl.explore.packed.lower.loops import constants, loop
+from fsmdsl.explore.packed.lower.loops import constants, loop, too_many
 from fsmdsl.explore.packed.lower.orders import failing
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Bool, Choice, Expr, Int, Not, all_of, any_of, call
@@ -109,7 +109,7 @@ def collected(scope: Scope, over: m.Expr) -> Expr:
     if isinstance(over, m.Apply) and over.function == "subsets":
         _check_subsets(scope, over)
         return scope.builder.named(expressions.value(scope, over.arguments[0]))
-    if constants(scope, over):
+    if constants(scope, over) or too_many(scope, over) is not None:
         return ZERO
     if isinstance(over.type, m.SetType) and isinstance(over.type.of, m.SetType | m.ListType):
         raise UnpackableError("a set of sets or lists")

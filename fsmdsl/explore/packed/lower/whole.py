@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import awaitable, kinds, leaf_number
+from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, N, Scope, T
 from fsmdsl.explore.packed.lower.effects import perform
 from fsmdsl.explore.packed.lower.expressions import is_one_of
@@ -85,10 +86,16 @@ def _until_quiet(context: Context, machines: Sequence[m.Machine], b: Builder) ->
     b.set(COUNT, ZERO)
     with b.repeat(TRUE):
         b.set(QUIET, TRUE)
-        for instance, machine in enumerate(context.universe.machines):
-            if machine in machines:
-                _unless_rivals(context, machine, instance, b)
-                _follow_one(context, machine, instance, f"without_event_{machines.index(machine)}", b)
+        for machine, span in stretches(context, machines):
+            name = f"without_event_{machines.index(machine)}"
+            if context.layout.mask_words == 1:
+                for instance in span.values:
+                    _unless_rivals(context, machine, instance, b)
+                    _follow_one(context, machine, instance, name, b)
+            else:
+                with span.each(b, AT):
+                    _unless_rivals(context, machine, AT, b)
+                    _follow_one(context, machine, AT, name, b)
         with b.when(QUIET):
             b.stop()
         with b.when(any_of([call("returned", T, COUNT), COUNT >= LONGEST_ROUND])):
@@ -96,20 +103,22 @@ def _until_quiet(context: Context, machines: Sequence[m.Machine], b: Builder) ->
         b.update(COUNT, "+", 1)
 
 
-def _unless_rivals(context: Context, machine: m.Machine, instance: int, b: Builder) -> None:
+def _unless_rivals(context: Context, machine: m.Machine, instance: Var | int, b: Builder) -> None:
     """A doubt where an instance is the first of a symmetric set of which several could go on."""
     for x in context.reduction.of_machine(machine.qualified):
-        if instance == x.first:
-            touched = T[context.layout.touched] & x.bits
-            with b.when(all_of([QUIET, touched & touched - 1, call(f"rivals_{x.first}", T)])):
+        if isinstance(instance, Var) or instance == x.first:
+            first = [instance.equals(x.first)] if isinstance(instance, Var) else []
+            several = masks.several(context.layout, T, context.layout.touched, x)
+            with b.when(all_of([QUIET, *first, several, call(f"rivals_{x.first}", T)])):
                 why = "which of them goes on first without an event may make a difference"
                 b.put([doubt(context, T, [x.name], why)])
 
 
-def _follow_one(context: Context, machine: m.Machine, instance: int, name: str, b: Builder) -> None:
+def _follow_one(context: Context, machine: m.Machine, instance: Var | int, name: str, b: Builder) -> None:
     """A touched instance follows a transition without event, if nobody has before it."""
     free = [Not(call("awaits", T, instance))] if awaitable(machine) else []
-    with b.when(all_of([QUIET, T[context.layout.touched] >> instance & 1, *free])):
+    touched = masks.test(context.layout, T, context.layout.touched, instance)
+    with b.when(all_of([QUIET, touched, *free])):
         b.set(F, call(name, T, instance))
         with b.when(F > IGNORED):
             b.leave(F)
@@ -122,7 +131,8 @@ def returned(context: Context) -> Function:
     n, at = layout.kept, layout.history
     b.do(call("pack", T, T, at + COUNT * n))
     if layout.waited is not None:
-        b.set(T[at + COUNT * n + (n - 1)], T[layout.waited])
+        for k in range(layout.mask_words):
+            b.set(T[at + COUNT * n + (layout.words + k)], T[layout.waited + k])
     same = [T[at + K * n + i].equals(T[at + COUNT * n + i]) for i in range(n)]
     with b.count(K, COUNT), b.when(all_of(same)):
         b.leave(TRUE)
