@@ -119,7 +119,7 @@ class Environment:
         assert isinstance(whole.type, m.SetType)
         b, of = self.offers.builder, whole.type.of
         failing: list[str] = []
-        scope = replace(self.offers.scope, fail=failing.append)
+        scope = replace(self.offers.scope, fail=lambda kind, _=None: failing.append(kind))
         with b.aside() as statements:
             those = b.name()
             b.set(those, 0)

@@ -14,11 +14,10 @@ from typing import Literal, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import awaitable, leaf_number
-from fsmdsl.explore.packed.lower import masks, sets
+from fsmdsl.explore.packed.lower import lets, masks, sets
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.convert import converted, shape_of
 from fsmdsl.explore.packed.lower.facts import Known, present_if
-from fsmdsl.explore.packed.lower.widen import body_of, types_of
 from fsmdsl.explore.packed.shapes import LARGEST, UnpackableError, to_number
 from fsmdsl.explore.program import queries
 from fsmdsl.explore.program.nodes import (
@@ -82,7 +81,7 @@ def _value(scope: Scope, e: m.Expr) -> Expr:
         case m.Quantified():
             return sets.quantified(scope, e)
         case m.Derived():
-            return _derived(scope, e)
+            return lets.derived(scope, e)
         case m.Self():
             assert scope.instance is not None
             return scope.instance
@@ -167,24 +166,6 @@ def is_one_of(x: Expr, numbers: Sequence[int], count: int) -> Expr:
     return (sum(1 << n for n in these) >> x & 1).equals(1)
 
 
-def _derived(scope: Scope, e: m.Derived) -> Expr:
-    """The body of a `let`, written out, about its own instance and with its parameters."""
-    universe = scope.context.universe
-    scope.context.write_out(e)
-    if e.target is not None:
-        instance: Var | Int | None = reference(scope, e.target)
-        machine: m.Machine | None = machine_of(scope, e.target.type)
-    else:
-        instance, machine = scope.instance, scope.machine
-    pairs = zip(types_of(universe, e).items(), e.arguments, strict=True)
-    bound: dict[str, tuple[Expr, m.Type]] = {
-        name: (scope.builder.named(value(scope, a, t)), t) for (name, t), a in pairs
-    }
-    inner = scope.inner(instance, machine)
-    inner.locals = bound
-    return value(inner, body_of(universe, e), e.type)
-
-
 # Operators -----------------------------------------------------------------------------------------------------------
 
 
@@ -227,10 +208,14 @@ def _easily(scope: Scope, e: m.Expr) -> tuple[list[Statement], Expr] | None:
     failing: list[str] = []
     if e in hard:
         return None
-    trial = replace(scope, fail=failing.append, known=frozenset())
+
+    def fail(kind: str, code: Expr | None = None) -> None:
+        failing.append(kind)
+
+    trial = replace(scope, fail=fail, known=frozenset())
     with scope.builder.aside() as statements:
         condition = value(trial, e)
-    if failing or queries.loops(tuple(statements)):
+    if failing or queries.loops(tuple(statements)) or lets.called_in(scope.context, statements):
         hard.add(e)
         return None
     return statements, condition

@@ -26,7 +26,7 @@ Follow = Callable[[Scope, m.Transition, str], None]
 
 def machine_scope(context: Context, machine: m.Machine, builder: Builder) -> Scope:
     """Inside a function about the instance `at` of a machine: a fault is its result."""
-    return Scope(context, builder, T, AT, machine, lambda _: builder.leave(context.sites.one()))
+    return Scope(context, builder, T, AT, machine, lambda _, code=None: builder.leave(context.code(code)))
 
 
 def read_state(scope: Scope, machine: m.Machine) -> None:
@@ -213,7 +213,7 @@ def refuser(context: Context, machine: m.Machine, event: str, given: Sequence[m.
     """The function for an event with an argument that its parameter cannot hold: the fault `f` if a transition for it
     is enabled all the same, for then it is offered."""
     b = Builder()
-    scope = Scope(context, b, T, AT, machine, lambda _: b.leave(F))
+    scope = Scope(context, b, T, AT, machine, lambda _, __=None: b.leave(F))
     read_state(scope, machine)
     arguments = {f"a{n}": p for n, p in enumerate(given)}
     for leaves, levels in _by_leaf(context, machine, event):
@@ -257,10 +257,14 @@ def follow_transition(scope: Scope, t: m.Transition, leaf: str) -> None:
 
 def _calls_others(context: Context, body: Sequence[Statement]) -> bool:
     """Can what is done come to other instances? Then this one must be known to be busy."""
-    called = queries.calls(tuple(body))
-    handlers = set(context.wanted.values())
-    loops = {f.name for functions in context.loops for f in functions}
-    return any(name in handlers or name in loops for name in called)
+    others = set(context.wanted.values()) | {f.name for functions in context.loops for f in functions}
+    parts = {f.name: f.body for f in context.parts}
+    called = list(queries.calls(tuple(body)))
+    for name in called:  # which a part makes longer by what it calls
+        if name in others:
+            return True
+        called += (x for x in queries.calls(parts.get(name, ())) if x not in called)
+    return False
 
 
 def _body(scope: Scope, t: m.Transition, leaf: str) -> None:

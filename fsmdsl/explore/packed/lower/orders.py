@@ -93,12 +93,12 @@ def failing(scope: Scope, e: m.Quantified, over: Expr) -> Iterator[list[str]]:
     b, before = scope.builder, scope.fail
     several = b.name()
 
-    def fail(kind: str) -> None:
+    def fail(kind: str, code: Expr | None = None) -> None:
         failures.append(kind)
         why = f"whether `{words(e)}` has a value depends on their order ({e.span})"
         with b.when(several):
             b.put([doubt(scope.context, scope.row, [x.name for x in sets], why)])
-        before(kind)
+        before(kind, code)
 
     with b.aside() as body:
         scope.fail = fail
@@ -160,7 +160,7 @@ def in_every_order(scope: Scope, e: m.ForEach, over: Expr, perform: Perform) -> 
     number = len(context.loops)
     context.loops.append([])
     turn = b.inner()
-    inner = replace(scope, builder=turn, fail=lambda _: turn.leave(context.sites.one()))
+    inner = replace(scope, builder=turn, fail=lambda _, code=None: turn.leave(context.code(code)))
     assert isinstance(e.over.type, m.SetType)
     x = turn.name()
     with inner.binding(e.variable, x, e.over.type.of):

@@ -33,6 +33,7 @@ from fsmdsl.explore.program.nodes import (
     all_of,
     any_of,
     call,
+    number,
 )
 from fsmdsl.step.cascade import LONGEST_ROUND
 from fsmdsl.step.universe import CRASH, flag
@@ -73,7 +74,7 @@ def rounds(context: Context) -> list[Function]:
             functions += rivals(context, machine, f"would_{n}")
     if machines:
         _until_quiet(context, machines, b)
-    scope = Scope(context, b, T, None, None, lambda _: None)
+    scope = Scope(context, b, T, None, None, lambda _, __=None: None)
     for machine in kinds(context.universe):
         if awaitable(machine):
             with instances(context, machine).each(b, AT), b.when(Not(call("awaits", T, AT))):
@@ -208,7 +209,7 @@ def _concerned(machine: m.Machine) -> bool:
 def _crash_choice(context: Context, machine: m.Machine, name: str) -> Function:
     """The function that says which crash transition an instance takes: its index plus 1, or 0; a fault below 0."""
     b, universe = Builder(), context.universe
-    scope = Scope(context, b, T, AT, machine, lambda _: b.leave(-context.sites.one()))
+    scope = Scope(context, b, T, AT, machine, lambda _, code=None: b.leave(-number(context.code(code))))
     read_state(scope, machine)
     for s in machine.leaves:
         levels = universe.candidates(min(universe.instances_of(machine.qualified)), s.name, CRASH)
@@ -267,7 +268,7 @@ def _forget(context: Context, b: Builder) -> None:
 def recovery(context: Context) -> Function:
     """`recover`: the system's block, as one step."""
     b = Builder()
-    scope = Scope(context, b, T, None, None, lambda _: b.leave(context.sites.one()))
+    scope = Scope(context, b, T, None, None, lambda _, code=None: b.leave(context.code(code)))
     assert context.layout.down is not None
     b.set(T[context.layout.down], ZERO)
     perform(scope, context.universe.system.recover or ())
