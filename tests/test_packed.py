@@ -724,6 +724,40 @@ def test_lets_that_use_others_twice_cost_a_function_each() -> None:
     assert len([f for f in lowered.functions if f.name.startswith("let_")]) < 2 * 40
 
 
+def nested(levels: int) -> m.Model:
+    """So many quantifiers in one another, and so many `for`; the innermost may have no value, or go beyond a range."""
+    names = [f"x{n}" for n in range(levels)]
+    quantified = " ".join(f"{('all', 'some')[n % 2]} {x} in s:" for n, x in enumerate(names))
+    loops = " ".join(f"for {x} in s {{" for x in names)
+    same = " and ".join(f"{x} == x0" for x in names)
+    return compiled(f"""module x
+machine A {{
+    s: set<0..2>
+    n: 0..2
+    other: A?
+    initial state S
+    event go, in_all, get from environment
+    event put(k: 0..2) from environment
+    S on put(k) do add k to s
+    S on get do other = self
+    S on in_all when {quantified} {same} and (n < 1 or other.n == 2) do n = (if n < 2 then n + 1 else 0)
+    S on go do {{ {loops} if {same} {{ n = n + 1 }} {"}" * levels} }}
+}}
+system X {{
+    a: A
+    environment {{ a.go a.in_all a.get some k in {{1, 2}}: a.put(k) }}
+}}
+""")
+
+
+def test_twenty_loops_in_one_another_are_explored_as_defined() -> None:
+    """Python has room for 20 blocks, some of which the lowering needs itself."""
+    model = nested(22)
+    assert explore(model, only_system(model), Limits(100), means=PLAIN).note is None
+    model = nested(9)
+    assert compare(model, only_system(model), 40, compiled=True) == ("the same", [])
+
+
 def test_conditions_inside_one_another_are_no_matter() -> None:
     condition = "(some x in others: x in S)"
     for n in range(12):

@@ -15,6 +15,7 @@ from fsmdsl.explore.packed.lower.convert import coded, converted, element_of, le
 from fsmdsl.explore.packed.lower.expressions import machine_of, reference, value
 from fsmdsl.explore.packed.lower.loops import loop
 from fsmdsl.explore.packed.lower.orders import in_every_order, members_in
+from fsmdsl.explore.packed.lower.parts import effects_apart, too_deep
 from fsmdsl.explore.packed.lower.sets import bit, collected
 from fsmdsl.explore.packed.lower.sites import BUSY, CUT, FULL, REENTRANCE
 from fsmdsl.explore.packed.lower.widen import widened_effects, within
@@ -151,6 +152,9 @@ def _take_out(scope: Scope, t: m.ListType, place: Element, code: Expr) -> None:
 
 
 def _for_each(scope: Scope, e: m.ForEach) -> None:
+    if too_deep(scope):
+        effects_apart(scope, lambda inner: _for_each(inner, e))
+        return
     over = collected(scope, e.over)
     if isinstance(over, Var) and not scope.builder.knows(over.name):
         name = scope.builder.name()

@@ -22,9 +22,6 @@ from fsmdsl.walk import expressions as all_in
 SMALL = 100
 """A `let` with up to so many nodes, all that it uses written out, has no function of its own."""
 
-LET = "let_"
-"""How the names of the functions begin."""
-
 Instance = Var | Int | None
 
 
@@ -44,8 +41,11 @@ def derived(scope: Scope, e: m.Derived) -> Expr:
 
 
 def called_in(context: Context, statements: Sequence[Statement]) -> bool:
-    """Is a function for a `let` called?"""
-    return bool(context.lets) and any(name.startswith(LET) for name in queries.calls(tuple(statements)))
+    """Is a function for a `let` called, or one for a loop?"""
+    if not context.parts:
+        return False
+    called = queries.calls(tuple(statements))
+    return any(x.name in called for x in context.parts)
 
 
 def _weight(context: Context, e: m.Derived) -> int:
@@ -105,7 +105,7 @@ def _let(context: Context, e: m.Derived, machine: m.Machine | None) -> Let:
     scope.locals = {name: (Var(p), t) for p, (name, t) in zip(parameters, types.items(), strict=True)}
     b.leave(expressions.value(scope, body_of(context.universe, e), e.type))
     given = (*rows(S.name), *numbers(*([AT.name] if machine is not None else []), *parameters))
-    name = f"{LET}{len(context.lets)}"
+    name = f"let_{len(context.lets)}"
     context.parts.append(function(name, given, [*unknown(shared), *b.statements], f"let {e.name}"))
     context.lets[key] = Let(name, failing)
     return context.lets[key]

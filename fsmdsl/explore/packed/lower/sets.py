@@ -21,6 +21,7 @@ from fsmdsl.explore.packed.lower.convert import (
 )
 from fsmdsl.explore.packed.lower.loops import constants, loop, too_many
 from fsmdsl.explore.packed.lower.orders import failing
+from fsmdsl.explore.packed.lower.parts import too_deep, value_apart
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Bool, Choice, Expr, Int, Not, all_of, any_of, call
 from fsmdsl.step.values import MOST
@@ -82,6 +83,8 @@ def _in_order(scope: Scope, items: list[tuple[m.Expr, m.Type]]) -> list[Expr]:
 
 def quantified(scope: Scope, e: m.Quantified) -> Expr:
     """`all`, `some` and `count`, as a loop that ends as soon as it can."""
+    if too_deep(scope):
+        return value_apart(scope, lambda inner: quantified(inner, e))
     b = scope.builder
     over = collected(scope, e.over)
     result = b.name()
