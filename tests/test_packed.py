@@ -758,6 +758,22 @@ def test_twenty_loops_in_one_another_are_explored_as_defined() -> None:
     assert compare(model, only_system(model), 40, compiled=True) == ("the same", [])
 
 
+def test_ten_thousand_choices_are_explored_as_defined() -> None:
+    """An environment without limits, with more combinations of arguments than 4,096."""
+    model = compiled("""module x
+machine M {
+    n: 0..99
+    initial state S
+    event e(a: 0..99, b: 0..99) from environment
+    S on e(a, b) when a + 1 == b and a == n do n = b
+}
+system X { m: M  reachable r: m.n == 99 }
+""")
+    assert compare(model, only_system(model), 5) == ("the same", [])
+    x = explore(model, only_system(model), means=PLAIN)
+    assert (x.stopped, x.states, x.transitions) == (None, 100, 99)
+
+
 def test_conditions_inside_one_another_are_no_matter() -> None:
     condition = "(some x in others: x in S)"
     for n in range(12):
