@@ -7,7 +7,7 @@ FSM    := $(BIN)/fsm
 STAMP  := $(VENV)/.installed
 HOLES  := $(wildcard specs/*/holes)
 
-.PHONY: report test editors check generate bench lock clean
+.PHONY: report test editors check generate bench nightly mutants fuzz lock clean
 
 report: $(STAMP)  ## check, test, explore, generate, draw; one page to read
 	$(FSM) check specs $(HOLES)
@@ -43,6 +43,16 @@ bench: $(STAMP)  ## side by side with peers; writes benchmarks/results
 	$(BIN)/python benchmarks/simulator/run.py
 	$(BIN)/python benchmarks/editing/latency.py
 
+fuzz: $(STAMP)  ## every night: each fuzz target for an hour, all at once; what fails is in build/fuzz
+	$(BIN)/python -m tests.fuzz all --minutes 60 --out build/fuzz
+
+nightly: mutants  ## everything that is too long for each change: see CONTRIBUTING.md
+	$(BIN)/python tests/nightly.py $(if $(SEEDS),--seeds $(SEEDS))
+
+mutants: $(STAMP)  ## what is left of the mutation campaign; MINUTES=60 stops after an hour
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/mutants.txt
+	nice -n 15 $(BIN)/python tests/mutants.py --count 500 $(if $(MINUTES),--minutes $(MINUTES))
+
 $(STAMP): pyproject.toml requirements/dev.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fsmdsl needs Python 3.11 or newer: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
@@ -53,6 +63,8 @@ $(STAMP): pyproject.toml requirements/dev.txt
 lock:  ## after a change of dependencies in pyproject.toml; needs uv
 	uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --generate-hashes \
 		--no-header --no-emit-index-url --quiet --output-file requirements/dev.txt
+	uv pip compile pyproject.toml --group mutants --constraints requirements/dev.txt --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-emit-index-url --quiet --output-file requirements/mutants.txt
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -30,10 +30,10 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from fsmdsl.explore.packed import distributed, ranks  # noqa: E402
-from fsmdsl.explore.packed.exchange import Exchange, Together, exchange  # noqa: E402
+from fsmdsl.explore.packed.checkpoint.write import Saver  # noqa: E402
 from fsmdsl.explore.packed.memory import Memory  # noqa: E402
-from fsmdsl.explore.packed.saving import Saver  # noqa: E402
+from fsmdsl.explore.packed.ranks import distributed, process  # noqa: E402
+from fsmdsl.explore.packed.ranks.exchange import Exchange, Together, exchange  # noqa: E402
 from fsmdsl.explore.symmetry import Reduction  # noqa: E402
 from fsmdsl.explore.verdict import Keeping, Limits, Means  # noqa: E402
 from fsmdsl.settings import setting  # noqa: E402
@@ -96,7 +96,7 @@ def searched(size: str, saved: Path) -> dict[str, Any]:
     assert model is not None
     universe = Universe(model, next(iter(model.systems.values())))
     between = Timed(exchange())
-    search = ranks.RanksSearch(
+    search = process.RanksSearch(
         universe, Limits(), Means(symmetry=False), None, None, Reduction(), between, Keeping(saved, None, inf)
     )
     blocks = _watched(distributed.Distributed, "block", lambda x: x.frontier.depth)

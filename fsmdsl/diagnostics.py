@@ -68,10 +68,17 @@ class Diagnostic:
     notes: tuple[str, ...] = ()
     advice: str | None = None
     fix: Fix | None = None
+    run: str | None = None
+    """The steps of a run that shows it, in a line."""
 
     @property
     def severity(self) -> Severity:
         return self.rule.severity
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The notes, and the run."""
+        return self.notes if self.run is None else (*self.notes, self.run)
 
     def label(self, span: Span, text: str) -> Diagnostic:
         """The same finding with one more place."""

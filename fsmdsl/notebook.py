@@ -22,7 +22,7 @@ from fsmdsl import checks
 from fsmdsl import compare as versions
 from fsmdsl import model as m
 from fsmdsl.compare.as_markdown import as_markdown
-from fsmdsl.compare.told import lines as told
+from fsmdsl.compare.render_text import lines as told
 from fsmdsl.diagnostics import Diagnostic, Severity, did_you_mean, ordered
 from fsmdsl.draw.graph import graph_of
 from fsmdsl.draw.mermaid import mermaid
@@ -31,14 +31,14 @@ from fsmdsl.draw.sequence import as_mermaid
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.draw.svg import picture
 from fsmdsl.explore import Exploration, Limits, Played, Verdict, diagnostics, explore, play
-from fsmdsl.explore.retell import simplest
-from fsmdsl.explore.story import story
+from fsmdsl.explore.narrative import story
+from fsmdsl.explore.replay import simplest
 from fsmdsl.report.chart import chart, violation
 from fsmdsl.report.exploration import details, summary
 from fsmdsl.report.formats.gather import from_check, from_verify
 from fsmdsl.report.formats.markdown import cell, fenced, markdown, text
 from fsmdsl.report.frames import frames, tally
-from fsmdsl.settings import setting
+from fsmdsl.settings import given_settings
 from fsmdsl.workspace import load as load_files
 
 T = TypeVar("T")
@@ -86,12 +86,12 @@ class Shown:
 def load(*paths: Path | str, as_documented: bool = False, sizes: Mapping[str, object] | None = None) -> Specs:
     """Read specs: files, or folders with all in them. `sizes` replace sizes and parameters of systems: `{"groups": 4}`.
     Raises `SpecError` where something in them is wrong, `ValueError` for a size that there is not."""
-    settings = dict(setting(f"{name}={value}") for name, value in (sizes or {}).items())
+    settings = given_settings(f"{name}={value}" for name, value in (sizes or {}).items())
     loaded = load_files(paths or ["specs"], as_documented=as_documented, settings=settings)
     if loaded.model is None:
         raise SpecError([d for d in loaded.diagnostics if d.severity is Severity.ERROR])
     if loaded.unanswered:
-        raise ValueError(f"no system has a set of instances or a parameter `{min(loaded.unanswered)}`")
+        raise ValueError("; ".join(loaded.unanswered.values()))
     return Specs(loaded.model, loaded.asked)
 
 

@@ -117,13 +117,12 @@ class SystemCollector(pytest.Collector):
 
     def collect(self) -> Iterator[pytest.Item]:
         """An item for each question, in the order of `fsm verify`."""
-        from fsmdsl.explore.searched import questions
+        from fsmdsl.explore.search_result import questions
         from fsmdsl.step import Universe
 
         asked = {q.key: q for q in questions(Universe(self.model, self.system)) if q.kind != "premise"}
         for q in asked.values():
-            machine = None if q.instance is None else q.key[0]
-            run = self._asking(q.kind, q.name, machine)
+            run = self._asking(q.kind, q.name, q.key.machine or None)
             yield SpecItem.of(self, f"{q.kind} {q.name}", _line(q.asked.span), run)
         line = _line(self.system.span)
         yield SpecItem.of(self, "no step fails", line, self._asking("fault"))
@@ -135,7 +134,7 @@ class SystemCollector(pytest.Collector):
     def explored(self) -> Exploration:
         """Everything that can happen in it, as far as the limits go."""
         from fsmdsl.explore import Limits, explore
-        from fsmdsl.explore.retell import simplest
+        from fsmdsl.explore.replay import simplest
 
         states, seconds = (self._limit(name) for name in ("fsm_max_states", "fsm_max_seconds"))
         limits = Limits(None if states is None else int(states), seconds)

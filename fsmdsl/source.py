@@ -2,9 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+
+LINE_END = re.compile(r"\r\n|\n|\r")
+"""What ends a line, here and in every message: as in the protocol of editors, and nothing else that Unicode knows."""
+
+
+def line_ends(text: str) -> Iterator[tuple[int, int]]:
+    """Where the end of each line stands in a text, as half-open ranges of offsets."""
+    if "\r" in text:
+        yield from (x.span() for x in LINE_END.finditer(text))
+    else:
+        yield from ((i, i + 1) for i, c in enumerate(text) if c == "\n")
+
+
+def breaks(text: str, start: int, end: int) -> int:
+    """How many lines end between two offsets."""
+    if text.find("\r", start, end) < 0:
+        return text.count("\n", start, end)
+    return sum(1 for _ in LINE_END.finditer(text, start, end))
+
+
+def line_around(text: str, offset: int) -> tuple[int, int]:
+    """Where the line of an offset begins, and where it ends, without its end."""
+    if text.startswith("\r\n", offset - 1):
+        offset -= 1
+    start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+    end = LINE_END.search(text, offset)
+    return start, len(text) if end is None else end.start()
+
+
+def next_line(text: str, offset: int) -> int:
+    """Where the line behind that of an offset begins; the end of the text where there is none."""
+    end = LINE_END.search(text, offset)
+    return len(text) if end is None else end.end()
 
 
 @dataclass(frozen=True)
@@ -16,8 +51,8 @@ class Source:
 
     @cached_property
     def line_starts(self) -> list[int]:
-        """Offsets at which each line begins; lines end at `\\n` alone."""
-        return [0, *(i + 1 for i, c in enumerate(self.text) if c == "\n")]
+        """Offsets at which each line begins."""
+        return [0, *(end for _, end in line_ends(self.text))]
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset, both counted from 1, the column in code points."""
@@ -26,9 +61,8 @@ class Source:
 
     def line(self, number: int) -> str:
         """The text of a line, counted from 1, without its end."""
-        start = self.line_starts[number - 1]
-        end = self.text.find("\n", start)
-        return self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
+        start, end = line_around(self.text, self.line_starts[number - 1])
+        return self.text[start:end]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fsmdsl import model as m
@@ -51,7 +51,24 @@ Name the folder of the specs, or a file.
 """,
 )
 
-RULES = (UNREADABLE, NOTHING)
+UNFINISHED = Rule(
+    "FSM512",
+    "unfinished",
+    Severity.ERROR,
+    "a limit of time or memory was reached before the specs were read and checked",
+    """
+Reading, resolving and checking count towards `--max-seconds` and `--max-memory`. The command stops where the limit is
+reached. Nothing is known of the specs then, and the exit code is 3.
+
+```console
+$ fsm check --max-seconds 0.001 specs
+```
+
+Allow more, or look at fewer files at once. A small spec that takes long is worth a report.
+""",
+)
+
+RULES = (UNREADABLE, NOTHING, UNFINISHED)
 
 STUDIES = "holes"
 """The name of folders that hold studies of what is wrong with a document. Nobody runs such a machine, so a command that
@@ -67,8 +84,8 @@ class Loaded:
     diagnostics: tuple[Diagnostic, ...]
     asked: frozenset[str]
     """The modules of the files that were named, apart from those that came by import."""
-    unanswered: frozenset[str] = frozenset()
-    """Settings that no set of instances and no parameter answered to."""
+    unanswered: Mapping[str, str] = field(default_factory=dict)
+    """Settings that no set of instances and no parameter answered to, each with the reason."""
 
 
 def load(
@@ -86,15 +103,15 @@ def load(
     asked = frozenset(module_name(p.module) for p in parsed)
     known = len(parsed)
     _read_imports(parsed, found, follow_links)
-    modules, used = with_settings([p.module for p in parsed], settings or {})
-    resolved = resolve(modules, as_documented=as_documented)
+    settled = with_settings([p.module for p in parsed], settings or {})
+    resolved = resolve(settled.modules, as_documented=as_documented)
     found.extend(d for p in parsed[known:] for d in p.diagnostics)
     if not any(d.severity is Severity.ERROR for d in found):
         # Otherwise declarations are missing, and what resolve would say of the rest could be a consequence.
         found.extend(resolved.diagnostics)
     broken = any(d.severity is Severity.ERROR for d in found)
-    unanswered = frozenset(settings or {}) - used
-    return Loaded(tuple(parsed), None if broken else resolved.model, tuple(ordered(found)), asked, unanswered)
+    model = None if broken else resolved.model
+    return Loaded(tuple(parsed), model, tuple(ordered(found)), asked, settled.unanswered)
 
 
 def read(paths: Sequence[Path | str], *, follow_links: bool = False) -> tuple[list[Parsed], list[Diagnostic]]:

@@ -13,6 +13,7 @@ from runtime.config import Configuration, read_configuration
 from runtime.cycle import Cycle
 from runtime.errors import UserError
 from runtime.gangs import Gang
+from runtime.holding import Claim, hold
 from runtime.inspect import gang_status, leaf_cell, top_cells
 from runtime.pods import BindInfo, Pod
 from runtime.recovery import Recovered, recover
@@ -98,6 +99,13 @@ class Allocator:
         The first pod of a gang takes the leaf cells of all. Raises `UserError` when the place cannot be had any more.
         """
         self._cycle.allocate(pod, bind_info)
+
+    def hold(self, claim: Claim) -> tuple[Pod, BindInfo]:
+        """A pod runs on these devices, and what is written on it cannot be understood: they count as taken.
+
+        Answers the pod as it counts from now on, and its place. Raises `UserError` where there is nothing to book.
+        """
+        return hold(self._cycle, claim)
 
     def delete(self, pod: Pod) -> None:
         """A pod is gone, whether it was ever placed or not. A gang keeps its leaf cells until its last pod goes."""

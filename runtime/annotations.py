@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.config.reader import NOTHING, Reader, join
 from runtime.config.source import Value, read_object, read_text
-from runtime.errors import ConfigurationError, UserError
+from runtime.errors import ConfigurationError, Problem, UserError
 from runtime.pods import HIGHEST, OPPORTUNISTIC, BindInfo, GangSpec, Member, PodPlacement, PodSpec
 
 PREFIX = "hivedscheduler.microsoft.com/"
@@ -17,6 +17,7 @@ ENABLE = PREFIX + "pod-scheduling-enable"
 SPEC = PREFIX + "pod-scheduling-spec"
 ISOLATION = PREFIX + "pod-leaf-cell-isolation"
 BIND_INFO = PREFIX + "pod-bind-info"
+OLD_ISOLATION = PREFIX + "pod-gpu-isolation"
 
 LARGEST = 300_000
 """How many values an annotation may have: what Kubernetes lets through, with room to spare."""
@@ -41,8 +42,11 @@ SPEC_KEYS = (
 )
 
 
-def read_spec(text: str, namespace: str, name: str) -> PodSpec:
-    """What a pod asks for; raises `UserError` with everything that is wrong."""
+def read_spec(text: str, namespace: str, name: str, notes: list[Problem] | None = None) -> PodSpec:
+    """What a pod asks for; raises `UserError` with everything that is wrong.
+
+    Keys that mean nothing are added to `notes`: HiveD passes over them, and over those of its own past.
+    """
     reader = Reader()
     fields = reader.table(_document(text, SPEC), "", SPEC_KEYS)
     size = reader.number(fields.get("leafCellNumber", NOTHING), "leafCellNumber", least=1, default=0)
@@ -64,6 +68,8 @@ def read_spec(text: str, namespace: str, name: str) -> PodSpec:
     _flag(reader, fields, "gangReleaseEnable", default=False)
     _finish(reader, SPEC)
     spec.check()
+    if notes is not None:
+        notes.extend(sorted(reader.notes, key=lambda note: note.path))
     return spec
 
 
@@ -123,6 +129,11 @@ def _placement(reader: Reader, path: str, value: Value) -> PodPlacement:
 
 def _indices(reader: Reader, value: Value, path: str) -> tuple[int, ...]:
     return tuple(reader.number(item, at, least=0, default=0) for at, item in reader.items(value, path))
+
+
+def read_isolation(text: str) -> tuple[int, ...]:
+    """The devices of a pod on its node, as its containers see them: `0,1,2`. What is no number is left out."""
+    return tuple(int(word) for part in text.split(",") if (word := part.strip()).isdecimal() and len(word) < 10)
 
 
 def write_bind_info(info: BindInfo) -> dict[str, str]:

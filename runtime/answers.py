@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -35,6 +35,10 @@ class Preempt:
     """The pod has a place once these are gone: whole gangs, by the node that each pod is on."""
 
     victims: Mapping[str, tuple[Pod, ...]]
+
+    def pods(self) -> Iterator[Pod]:
+        """All of them."""
+        return (pod for pods in self.victims.values() for pod in pods)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,15 +17,16 @@ from collections.abc import Callable, Iterable
 from generated.hived import AffinityGroupState
 from runtime.answers import Answer, Bind, Demotion, Phase, Preempt, Wait
 from runtime.binding import Bindings
-from runtime.cells import Books, Cluster
+from runtime.cells import Books, Cluster, Device
 from runtime.errors import UserError
 from runtime.gangs import Gang, Places, Slot
+from runtime.offered import Offered
 from runtime.placement.choose import choose
 from runtime.placement.offer import Offer
 from runtime.placement.proposal import Placement
 from runtime.pods import BindInfo, Pod
 from runtime.preemption.victims import displaced, reserver, victims
-from runtime.requests import check, check_member
+from runtime.requests import check, check_member, check_open
 from runtime.restore import Restored, restore
 
 PENDING, PREEMPTING = AffinityGroupState.PENDING, AffinityGroupState.PREEMPTING
@@ -41,6 +42,7 @@ class Cycle:
         self.gangs: dict[str, Gang] = {}
         self.homes: dict[str, Gang] = {}
         """By uid: the gang of each pod that is known."""
+        self._offered = Offered()
         self._changes = 0
         """Counts what may make an earlier decision wrong."""
         self._decided: dict[str, tuple[int, Places, tuple[Gang, ...]]] = {}
@@ -65,10 +67,15 @@ class Cycle:
         """Where a pod goes. In the preempting phase this may begin a preemption, or call one off."""
         self._check(pod)
         gang = self.join(pod)
-        offer = Offer(None if pod.spec.ignore_suggested else suggested)
-        begun = gang.state is PREEMPTING and phase is Phase.PREEMPTING
-        if begun and not all(offer.has(device.host) for device in gang.virtual):
-            self._call_off(gang)
+        if gang.state is PENDING and not gang.specified_by(pod):
+            gang.respecify(pod.spec)
+            self._changes += 1
+        names = self._offered.note(pod.uid, None if gang.spec.ignore_suggested else suggested, phase)
+        offer = Offer(names)
+        if gang.state is PREEMPTING:
+            self._offered.keep(gang.name, pod.uid, names)
+            if phase is Phase.PREEMPTING and not all(self._reachable(gang, x, names) for x in gang.virtual):
+                self.call_off(gang)
         match gang.state:
             case AffinityGroupState.PENDING:
                 return self._place(gang, pod, offer, phase)
@@ -86,19 +93,33 @@ class Cycle:
         if gang is None or gang.state is PENDING:
             check(self.cluster, pod.spec)
 
-    def join(self, pod: Pod) -> Gang:
-        """The gang of a pod, to which it is added if it is new; refuses one that does not fit."""
+    def join(self, pod: Pod, *, bound: bool = False) -> Gang:
+        """The gang of a pod, to which it is added if it is new.
+
+        Raises `UserError` where the pod does not fit. A bound pod always fits: it has its place, whatever it says.
+        """
         home, gang = self.homes.get(pod.uid), self.gangs.get(pod.spec.gang.name)
         if home is not None and home is not gang:
             raise UserError(f"pod {pod.key} belongs to gang {home.name}, and cannot move to {pod.spec.gang.name}")
         if gang is not None:
-            check_member(gang, pod)
+            if not bound:
+                check_member(gang, pod)
         else:
             gang = self.gangs[pod.spec.gang.name] = Gang(pod.spec, self.cluster.system)
         if home is None:
             self.homes[pod.uid] = gang
             gang.waiting[pod.uid] = pod
         return gang
+
+    def _reachable(self, gang: Gang, device: Device, names: frozenset[str] | None) -> bool:
+        """Whether a preempting gang can still have a leaf cell that it has reserved, or waits for.
+
+        An outer scheduler that preempts offers only nodes with weaker pods: that a reserved node, which has none any
+        more, is not among them, says nothing against it.
+        """
+        if not device.host.healthy:
+            return False
+        return names is None or device.machine.user is None or self._offered.has(gang.name, device.host.name)
 
     def _place(self, gang: Gang, pod: Pod, offer: Offer, phase: Phase) -> Answer:
         found = self._choose(gang, offer)
@@ -108,7 +129,8 @@ class Cycle:
         left = displaced(places.virtual)
         if left:
             if phase is Phase.PREEMPTING:
-                self._take(gang, places, found.demote)
+                self.take(gang, places, found.demote)
+                self._offered.keep(gang.name, pod.uid, offer.names)
             return Preempt(victims(left))
         self._decided[gang.name] = (self._changes, places, found.demote)
         slot = places.slots[pod.spec.leaf_cells][0]
@@ -128,7 +150,7 @@ class Cycle:
         """A pod is bound, or about to be. The first one of a gang takes the leaf cells of all."""
         pod.spec.check()
         known = pod.uid in self.homes
-        gang = self.join(pod)
+        gang = self.join(pod, bound=True)
         try:
             if gang.state is PENDING:
                 self._allocate_first(gang, pod, info)
@@ -149,7 +171,7 @@ class Cycle:
             changes, places, demoted = decided
             if changes == self._changes and (places.chain, places.written) == (info.chain, info.gang):
                 _slot(gang.name, places, pod, info)
-                self._take(gang, places, demoted)
+                self.take(gang, places, demoted)
                 return
         restored = restore(self.books, gang.spec, info)
         if restored.taken:
@@ -163,7 +185,7 @@ class Cycle:
         _slot(gang.name, restored.places, pod, info)
         if restored.lost:
             gang.demote(Demotion("", self.now()))
-        self._take(gang, restored.places, ())
+        self.take(gang, restored.places, ())
 
     def _proceed(self, gang: Gang, pod: Pod, info: BindInfo) -> None:
         """The victims are gone."""
@@ -171,9 +193,10 @@ class Cycle:
             raise UserError(f"gang {gang.name} still waits for the gangs that it displaces")
         _slot(gang.name, gang.places, pod, info)
         gang.machine.proceed()
+        self._offered.forget(gang.name)
         self._changes += 1
 
-    def _take(self, gang: Gang, places: Places, demoted: Iterable[Gang]) -> None:
+    def take(self, gang: Gang, places: Places, demoted: Iterable[Gang]) -> None:
         """A pending gang takes leaf cells, or reserves them where somebody uses some of them."""
         for other in demoted:
             other.demote(Demotion(gang.name, self.now()))
@@ -182,11 +205,13 @@ class Cycle:
         gang.machine.schedule(frozenset(device.machine for device in places.virtual))
         for loser in overthrown:
             if loser is not None and loser.state is PENDING:
+                self._offered.forget(loser.name)
                 loser.unplace()
         self._changes += 1
 
-    def _call_off(self, gang: Gang) -> None:
+    def call_off(self, gang: Gang) -> None:
         """Gives back what a preempting gang holds: some of it is of no use any more."""
+        self._offered.forget(gang.name)
         gang.machine.call_off()
         gang.unplace()
         self._changes += 1
@@ -200,6 +225,7 @@ class Cycle:
         gang = self.homes.pop(pod.uid, None)
         if gang is None:
             return
+        self._offered.forget_pod(gang.name, pod.uid)
         gang.leave(pod)
         if gang.seated or (gang.waiting and gang.state in (PENDING, PREEMPTING)):
             return
@@ -211,14 +237,17 @@ class Cycle:
             self._decided.pop(gang.name, None)
 
     def _end(self, gang: Gang) -> None:
+        self._offered.forget(gang.name)
         gang.machine.pods_deleted()
         self.cluster.system.remove(gang.machine)
         self._changes += 1
 
 
 def _bind(gang: Gang, pod: Pod) -> Bind:
-    """The slot that a pod has, or the next free one of its size."""
+    """The slot that a pod has, or the next free one of its size; raises `UserError` where there is none."""
     slot = gang.seated.get(pod.uid) or gang.open_slot(pod.spec.leaf_cells)
+    if slot is None:
+        check_open(gang, pod)
     assert slot is not None, "a pod too many has been refused"
     return Bind(slot.place.node, slot.place.leaf_cells, gang.places.bind_info(slot))
 

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import time
 
-from generated.hived import Followed
+from generated.hived import AffinityGroupState, Followed
 from runtime.allocator import Allocator, Tenant
 from runtime.answers import Answer, GangStatus, LeafCell, Phase
 from runtime.cells import Cluster
 from runtime.config import Configuration, read_configuration
 from runtime.errors import UserError
 from runtime.gangs import Gang, GangMachine
+from runtime.holding import Claim
 from runtime.images import (
     CONFIGURATION,
     KINDS,
@@ -32,6 +33,8 @@ from runtime.journal import Damage, Journal, JournalError
 from runtime.pods import BindInfo, Pod
 from runtime.rebuild import Written, read, rebuild
 from runtime.recovery import Recovered
+
+PENDING = AffinityGroupState.PENDING
 
 
 @contextmanager
@@ -162,10 +165,15 @@ class DurableAllocator:
         images: dict[str, str | None] = {}
         names = {gang.name for gang in self._moved}
         home = self.homes.get(pod.uid)
-        if home is not None and gang_key(home.name) not in self.journal.images:
-            names.add(home.name)
+        if home is not None and (home.state is PENDING or gang_key(home.name) not in self.journal.images):
+            image = images[gang_key(home.name)] = write_gang(home)
+            if self.journal.images.get(gang_key(home.name)) != image:
+                images.update((pod_key(other.uid), write_pod(home, other)) for other in home.pods)
+            names.discard(home.name)
         for name in sorted(names | {pod.spec.gang.name}):
             gang = self.gangs.get(name)
+            if gang_key(name) in images:
+                continue
             if gang is None:
                 images[gang_key(name)] = None
             elif name in names:
@@ -236,6 +244,23 @@ class DurableAllocator:
         """A pod gets its place. Raises `UserError`."""
         with self._step("allocate", lambda: self._difference(pod)):
             self._allocator.allocate(pod, bind_info)
+
+    def hold(self, claim: Claim) -> tuple[Pod, BindInfo]:
+        """The devices of a bound pod that cannot be understood count as taken. Raises `UserError`."""
+        held: list[tuple[Pod, BindInfo]] = []
+        before = self._allocator.homes.get(claim.uid)
+
+        def difference() -> dict[str, str | None]:
+            images: dict[str, str | None] = {}
+            if before is not None:
+                images = {gang_key(before.name): None, pod_key(claim.uid): None}
+                if self.gangs.get(before.name) is before:
+                    images[gang_key(before.name)] = write_gang(before)
+            return {**images, **(self._difference(held[0][0]) if held else {})}
+
+        with self._step("hold", difference):
+            held.append(self._allocator.hold(claim))
+        return held[0]
 
     def delete(self, pod: Pod) -> None:
         """A pod is gone."""

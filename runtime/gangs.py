@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from generated.hived import AffinityGroup, AffinityGroupState, System
 from runtime.answers import Demotion
@@ -63,7 +63,7 @@ class Gang:
     """Pods that are placed all together or not at all."""
 
     spec: PodSpec
-    """That of the first pod; the others must say the same."""
+    """While it is pending, that of the pod that asked last; with its places, it is settled."""
     system: System
     machine: GangMachine = field(init=False)
     waiting: dict[str, Pod] = field(default_factory=dict)
@@ -128,6 +128,17 @@ class Gang:
         slot = self.seated.pop(pod.uid, None)
         if slot is not None:
             slot.pod = None
+
+    def specified_by(self, pod: Pod) -> bool:
+        """Whether a pod says of the gang what the gang goes by."""
+        spec = pod.spec
+        return spec is self.spec or replace(spec, leaf_cells=self.spec.leaf_cells) == self.spec
+
+    def respecify(self, spec: PodSpec) -> None:
+        """It goes by another specification from now on; only a pending gang can."""
+        self.spec = spec
+        self.system.remove(self.machine)
+        self.begin_anew()
 
     def settle(self, places: Places) -> None:
         """It will go there. If a new configuration lacks some of its leaf cells, it lives on with fewer."""

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import fields
+from collections.abc import Iterable, Mapping
 
+from generated.hived import AffinityGroupState
 from runtime.cells import Cluster
 from runtime.errors import UserError
 from runtime.gangs import Gang
 from runtime.pods import OPPORTUNISTIC, Pod, PodSpec
 
-WORDS = {
-    "virtual_cluster": "virtual cluster",
+IDENTITY = {"virtual_cluster": "virtual cluster", "priority": "priority"}
+"""What all pods of a gang that has places must say alike: whose cells they are, and how strong their claim is."""
+PREFERENCES = {
     "leaf_type": "leaf cell type",
     "pinned_cell": "pinned cell",
     "lazy_preemption": "lazy preemption",
     "ignore_suggested": "the use of suggested nodes",
 }
+"""What a gang with places has settled: a pod that says otherwise gets its place all the same."""
 
 
 def check(cluster: Cluster, spec: PodSpec) -> None:
@@ -31,8 +33,6 @@ def check(cluster: Cluster, spec: PodSpec) -> None:
         view = tenant.pinned.get(spec.pinned_cell)
         if view is None:
             raise UserError(f"virtual cluster {tenant.name} has no pinned cell {spec.pinned_cell}")
-        if spec.leaf_type not in ("", view.chain.leaf_type):
-            raise UserError(f"pinned cell {spec.pinned_cell} has {view.chain.leaf_type}, not {spec.leaf_type}")
     elif spec.leaf_type and spec.priority != OPPORTUNISTIC:
         own = {view.chain.leaf_type for view in tenant.views.values()}
         if spec.leaf_type not in own:
@@ -40,28 +40,37 @@ def check(cluster: Cluster, spec: PodSpec) -> None:
 
 
 def check_member(gang: Gang, pod: Pod) -> None:
-    """Refuses a pod that contradicts its gang, or is one too many."""
+    """Refuses a pod that cannot be one of its gang.
+
+    A pending gang has decided nothing yet: the specification of the pod that asks counts, as in HiveD. A gang with
+    places takes a pod of its virtual cluster, priority and members for which it has a place left.
+    """
     known = gang.known(pod)
-    if known is not None and known.spec is pod.spec:
+    if known is not None and known.spec.leaf_cells != pod.spec.leaf_cells:
+        was = known.spec.leaf_cells
+        raise UserError(f"pod {pod.key} wants {pod.spec.leaf_cells} leaf cells, but wanted {was} before")
+    if gang.state is AffinityGroupState.PENDING or (known is not None and known.spec is pod.spec):
         return
-    for field in fields(PodSpec):
-        if field.name in ("leaf_cells", "gang"):
-            continue
-        theirs, its = getattr(gang.spec, field.name), getattr(pod.spec, field.name)
-        if theirs != its:
-            what = WORDS.get(field.name, field.name)
-            raise UserError(f"pod {pod.key} and its gang {gang.name} disagree on {what}: {its!r}, but {theirs!r}")
+    for different in disagreements(gang, pod, IDENTITY):
+        raise UserError(f"pod {pod.key} and its gang {gang.name} disagree on {different}")
     if gang.spec.gang is not pod.spec.gang and gang.spec.gang.sizes != pod.spec.gang.sizes:
         raise UserError(f"pod {pod.key} and its gang {gang.name} disagree on the members of the gang")
-    if known is not None:
-        if known.spec != pod.spec:
-            was = known.spec.leaf_cells
-            raise UserError(f"pod {pod.key} wants {pod.spec.leaf_cells} leaf cells, but wanted {was} before")
-        return
+    if known is None:
+        check_open(gang, pod)
+
+
+def check_open(gang: Gang, pod: Pod) -> None:
+    """Refuses a pod for which a gang with places has none left."""
     size = pod.spec.leaf_cells
-    most = gang.spec.gang.sizes[size]
-    if sum(other.spec.leaf_cells == size for other in gang.pods) >= most:
-        raise UserError(f"gang {gang.name} has all its {most} pods of {size} leaf cells already")
+    if gang.open_slot(size) is None:
+        slots = len(gang.places.slots.get(size, ()))
+        raise UserError(f"gang {gang.name} has all its {slots} pods of {size} leaf cells already")
+
+
+def disagreements(gang: Gang, pod: Pod, among: Mapping[str, str] = PREFERENCES) -> list[str]:
+    """What a pod says otherwise than its gang, in words."""
+    pairs = {name: (getattr(pod.spec, name), getattr(gang.spec, name)) for name in among}
+    return [f"{among[name]}: {its!r}, but {theirs!r}" for name, (its, theirs) in pairs.items() if its != theirs]
 
 
 def _list(names: Iterable[str]) -> str:

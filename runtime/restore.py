@@ -39,7 +39,7 @@ def restore(books: Books, spec: PodSpec, info: BindInfo) -> Restored:
     for place in written:
         found = []
         for index, kind in zip(place.leaf_cells, place.preassigned_types, strict=True):
-            device = _device(books.cluster, info.chain, place.node, index)
+            device = find_device(books.cluster, info.chain, place.node, index)
             if device is None:
                 missing.append(f"{place.node} has no device {index}")
             elif device.state is not CellState.FREE:
@@ -71,7 +71,7 @@ def _check(spec: PodSpec, written: list[PodPlacement]) -> None:
         raise UserError(f"the bind info of gang {spec.gang.name} names a device twice")
 
 
-def _device(cluster: Cluster, chain: str, node: str, index: int) -> Device | None:
+def find_device(cluster: Cluster, chain: str, node: str, index: int) -> Device | None:
     """A device of a node, of this chain or else of another one."""
     cells = sorted(cluster.nodes.get(node, ()), key=lambda cell: cell.chain.name != chain)
     return next((device for cell in cells for device in cell.devices() if device.index == index), None)

@@ -34,12 +34,13 @@ from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.search import Search
-from fsmdsl.explore.searched import Searched
+from fsmdsl.explore.search_result import Searched
 from fsmdsl.explore.verdict import Limits, Means
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
+from fsmdsl.simulation.closed import closed
 from fsmdsl.source import Source
-from fsmdsl.step import Universe, closed
+from fsmdsl.step import Universe
 
 STATES = 1000
 """A system with more is explored so far and no further."""
@@ -139,14 +140,14 @@ def found(search: Searched) -> dict[str, object]:
         "depth": search.depth,
         "levels": search.levels,
         "stopped": search.stopped,
-        "settled": {key: (f.world, f.explanation) for key, f in sorted(search.settled.items())},
-        "faults": {key: (f.world, f.step, f.fault) for key, f in sorted(search.faults.items())},
+        "settled": {key: (f.world, f.explanation) for key, f in search.settled.items()},
+        "faults": {key: (f.world, f.step, f.fault) for key, f in search.faults.items()},
         "deadlock": search.deadlock,
         "followed": search.followed,
         # Where the environment itself has no value, which guards were looked at before is nobody's business.
         "guards": None if unasked else search.guards_seen,
         "worlds": [search.world(n) for n in range(search.states)],
-        "steps to each": {key: len(search.trace(f).entries) for key, f in sorted(search.settled.items())},
+        "steps to each": {key: len(search.trace(f).entries) for key, f in search.settled.items()},
         "graph": graph(search),
     }
 

@@ -258,6 +258,8 @@ def campaign(folder: Path, kills: int, seed: int) -> Result:
     page = folder / "page"
     page.mkdir()
     for n in range(kills):
+        if n and n % 20 == 0:
+            print(f"{n} kills, {len(result.broken)} problems", file=sys.stderr, flush=True)
         if n % 4 == 3:
             kill_save(page, result, chance)
         else:

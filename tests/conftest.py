@@ -7,8 +7,23 @@ import signal
 import tempfile
 from pathlib import Path
 
+import pytest
+from hypothesis import settings
+
 # Who is started in the background ignores interrupts, and so do all whom it starts; the tests of interrupts need them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Searches are sealed with a key of the tests' own; the processes that they start have it too.
 os.environ.setdefault("FSMDSL_KEY", str(Path(tempfile.mkdtemp(prefix="fsm-key-")) / "key"))
+
+# In CI a test does the same each time. Elsewhere it tries something new; `--hypothesis-profile campaign`: much of it.
+settings.register_profile("dev", max_examples=60, deadline=None)
+settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True, database=None)
+settings.register_profile("campaign", max_examples=3000, deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave the asserts of `fsmdsl` as they are. Pytest rewrites those of every package that has a plugin, which takes
+    a sixth of the time before the first test, and `fsmdsl` is not a plugin here but what is tested."""
+    getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", set()).discard("fsmdsl")

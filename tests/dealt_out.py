@@ -9,15 +9,15 @@ from __future__ import annotations
 import sys
 
 from fsmdsl.cli import main
-from fsmdsl.explore.packed import distributed, ranks
 from fsmdsl.explore.packed.errors import FullError
-from fsmdsl.explore.packed.exchange import started
-from fsmdsl.explore.packed.share import Share
+from fsmdsl.explore.packed.ranks import distributed, process
+from fsmdsl.explore.packed.ranks.exchange import started
+from fsmdsl.explore.packed.ranks.partition import Share
 
 
 def deal_out() -> None:
     """From the first state on."""
-    ranks.SMALL = 1
+    process.SMALL = 1
 
 
 def small_blocks() -> None:

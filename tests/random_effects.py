@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from random_expressions import Env, MachinePlan, Text, Writer, bare
+from random_expressions import Env, MachinePlan, Text, Writer, alike, bare
 
 from fsmdsl import model as m
 
@@ -64,7 +64,8 @@ class EffectWriter(Writer):
         found = [(n, t) for n, t in found if self.possible(env, t)]
         if not found:
             return None
-        name, of = self.random.choice(found)
+        lists = [(n, t) for n, t in found if isinstance(dict(self._fields(env))[n], m.ListType)]
+        name, of = self.random.choice(lists if lists and self.chance(0.5) else found)
         kind = self.random.choice(["add {} to {}", "add {} to {}", "remove {} from {}"])
         item = self.value(env, of, 1, opened=True)
         while item.text.startswith("("):  # `add (` would be an action
@@ -125,8 +126,23 @@ class EffectWriter(Writer):
     def _for(self, env: Env, depth: int) -> str | None:
         over, of = self.source(env, 1)
         name = self.local(env)
-        body = self.effects(env.bind({name: of}), self.random.choice([1, 1, 2]), depth, last=False)
+        inner = env.bind({name: of})
+        body = self.effects(inner, self.random.choice([1, 1, 2]), depth, last=False)
+        told = self._in_turn(inner, name, of)
+        if told is not None and self.chance(0.5):
+            body.insert(self.random.randint(0, len(body)), told)
         return f"for {name} in {over.text} {self.block(body)}" if body else None
+
+    def _in_turn(self, env: Env, name: str, of: m.Type) -> str | None:
+        """An effect that shows in which order a loop goes through its items: the last one stays, or all in a row."""
+        fields = [(n, t) for n, t in self._fields(env) if n != name]
+        places = [f"{n} = {name}" for n, t in fields if alike(bare(t), of)]
+        places += [f"add {name} to {n}" for n, t in fields if isinstance(t, m.ListType) and alike(t.of, of)]
+        if isinstance(of, m.RefType):
+            data = env.module.machines[of.machine].data
+            known = [(n, t, x) for n, t in fields for x, u in data.items() if alike(t, u)]
+            places += [f"{n} = {name}.{x}" for n, _, x in known]
+        return self.random.choice(places) if places else None
 
     def _if(self, env: Env, depth: int, *, quiet: bool) -> str | None:
         then = self.effects(env, self.random.choice([1, 1, 2]), depth, quiet=quiet, last=False)

@@ -239,7 +239,10 @@ class Writer:
                 return Text("{" + ", ".join(self._items(env, of, self.random.randint(0, 2))) + "}")
             case m.ListType(of, bound):
                 count = self.random.randint(0, bound) + self.chance(0.03)
-                return Text("[" + ", ".join(self._items(env, of, count)) + "]")
+                items = self._items(env, of, count)
+                if len(items) > 1 and self.chance(0.4):  # which of the same comes first or goes makes a difference
+                    items[-1] = items[0]
+                return Text("[" + ", ".join(items) + "]")
             case _:
                 return Text("none")
 
@@ -355,6 +358,9 @@ class Writer:
             lambda: self._quantified(env, self.random.choice(["all", "some"]), depth),
             lambda: self._state_test(env) or self._comparison(env, depth),
             lambda: self._state_test(env) or self._comparison(env, depth),
+            lambda: self._bound(env) or self._comparison(env, depth),
+            lambda: self._bound(env) or self._comparison(env, depth),
+            lambda: self._then_read(env) or self._comparison(env, depth),
         ]
         if env.machine is not None:
             ways.append(lambda: Text("wait"))
@@ -381,6 +387,50 @@ class Writer:
         left, right = self.value(env, t, depth), self.value(env, t, depth)
         parts = [within(x, SUM, False) for x in (left, right)]
         return Text(f"{parts[0].text} {operator} {parts[1].text}", COMPARISON)
+
+    def _bound(self, env: Env) -> Text | None:
+        """A field of its own against a literal: so few of both that guards often speak of the same, with equal bounds,
+        or with bounds that are one apart."""
+        fields = {} if env.machine is None else env.machine.fields
+        ordered = [(n, t) for n, t in fields.items() if _ordered(t) and not isinstance(t, m.DurationType)]
+        own = [(n, t) for n, t in ordered if env.names.get(n) == t]
+        if not own:
+            return None
+        name, t = self.random.choice(own)
+        operator = self.random.choice(["<", "<=", ">", ">=", "==", "!="])
+        literal = within(self.literal(env, t), SUM).text
+        return Text(f"{name} {operator} {literal}" if self.chance(0.8) else f"{literal} {operator} {name}", COMPARISON)
+
+    def _then_read(self, env: Env) -> Text | None:
+        """A test of something that may be none, and what can be read through it: `x not in Used and x.level < 2`. With
+        some of the tests it is there, with others it need not be."""
+        if env.own_only:
+            return None
+        options = [(n, r.machine) for n, t in env.names.items() if isinstance(r := option_of(t), m.RefType)]
+        if not options:
+            return None
+        name, machine = self.random.choice(options)
+        plan = env.module.machines[machine]
+        states = [s for s in plan.states if not env.holds(s)]
+        tests = [f"{name} == none", f"{name} != none"]
+        tests += [f"{name} {x} {self.random.choice(states)}" for x in ("in", "not in", "not in") if states]
+        read = [(n, t) for n, t in plan.data.items() if isinstance(t, m.BoolType | m.RangeType | m.EnumType)]
+        if not read:
+            return None
+        field, t = self.random.choice(read)
+        operator = self.random.choice(["==", "!="])
+        right = Text(f"{name}.{field} {operator} {within(self.literal(env, t), SUM).text}", COMPARISON)
+        test = Text(self.random.choice(tests), COMPARISON)
+        if self.chance(0.2):
+            test = Text(f"not ({test.text})", NOT)
+        match self.random.choice(["and", "and", "or", "=>", "if"]):
+            case "=>":
+                return Text(f"{within(test, OR, False).text} => {right.text}", IMPLICATION)
+            case "if":
+                other = self.random.choice(["true", "false"])
+                return Text(f"if {test.text} then {right.text} else {other}", NOT, True)
+            case kind:
+                return joined(kind, AND if kind == "and" else OR, [test, right])
 
     def _membership(self, env: Env, depth: int) -> Text:
         over, of = self.source(env, depth)
@@ -415,6 +465,11 @@ class Writer:
 def _plain(t: m.Type) -> bool:
     """Does the type say enough about its literals for both sides of a comparison to agree?"""
     return not (isinstance(t, m.SetType | m.ListType) and isinstance(t.of, m.OptionalType))
+
+
+def option_of(t: m.Type) -> m.Type | None:
+    """What an optional type holds."""
+    return t.of if isinstance(t, m.OptionalType) else None
 
 
 def _ordered(t: m.Type) -> bool:

@@ -150,7 +150,7 @@ class _Specs(EffectWriter):
         refs: list[m.Type] = [m.RefType(x) for x in self.plan.machines]
         inner: m.Type = self.random.choice([*plain, *refs, *refs])
         options: list[m.Type] = [*plain, *(m.OptionalType(x) for x in refs), *(m.SetType(x) for x in refs)]
-        options += [m.OptionalType(inner), m.SetType(inner), m.ListType(inner, self.random.randint(1, 2))]
+        options += [m.OptionalType(inner), m.SetType(inner), m.ListType(inner, self.random.choice([1, 2, 2, 3]))]
         if place == "field":
             options += [m.DurationType(), m.ListType(m.OptionalType(inner), 1), m.SetType(m.OptionalType(inner))]
         else:
@@ -361,8 +361,8 @@ class _Specs(EffectWriter):
     def _rules(self, machine: MachinePlan) -> Iterator[str]:
         """Hooks, ignored events, priorities, invariants."""
         env = self._machine_env(machine)
-        if self.chance(0.3):
-            body = self.do(env, 1, 1)
+        for _ in range(self.random.choice([0, 0, 0, 1, 1, 2])):
+            body = self.do(env, self.random.choice([1, 1, 2]), 1)
             if body:
                 states = ", ".join(self.random.sample(machine.states, self.random.choice([1, 1, 2])))
                 yield f"on {self.random.choice(['entry', 'exit'])}({states}){body}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fsmdsl import model as m
+from fsmdsl.describe import describe, fault_message, shown
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
-from fsmdsl.step import EventStep, Result, Step, Universe, Value, World, describe, enabled, fire, initial
-from fsmdsl.step.describe import shown
+from fsmdsl.step import EventStep, Fault, Result, Step, Universe, Value, World, enabled, fire, initial
 
 
 def compiled(text: str, *, as_documented: bool = False) -> m.Model:
@@ -64,6 +64,10 @@ class Run:
     def send(self, instance: str, event: str, *arguments: Value) -> Result:
         """The result of an event that need not be enabled, which is not kept."""
         return fire(self.universe, self.world, EventStep(self.number(instance), event, arguments))
+
+    def why(self, fault: Fault) -> str:
+        """Why a step fails, in words."""
+        return fault_message(self.universe, fault)
 
     def state(self, name: str) -> str:
         return self.world.states[self.number(name)]

@@ -97,6 +97,32 @@ def test_misuse_ends_with_2_and_says_what_to_do(folder: Path) -> None:
     assert "did you mean `One`" in fsm("verify", "--system", "Onne", cwd=folder).stderr
 
 
+def test_an_error_that_set_causes_says_so(folder: Path) -> None:
+    (folder / "m.fsm").write_text(
+        "module m machine M { param n: 1..3 initial state A event go from environment A on go } "
+        "system S { ms: M[2] { n = 2 } }"
+    )
+    size = fsm("verify", "m.fsm", "--set", "ms=0", cwd=folder)
+    assert (size.returncode, "`ms` has no instances" in size.stderr) == (1, True)
+    assert "`--set ms=0` causes this: as it is written, the text is fine" in size.stderr
+    value = fsm("verify", "m.fsm", "--set", "n=7", cwd=folder)
+    assert "--> --set:1:1" in value.stderr
+    assert "`--set n=7` causes this" in value.stderr
+    assert fsm("verify", "m.fsm", "--set", "n=3", "--set", "n=1", cwd=folder).returncode == 2
+
+
+def test_verify_and_test_take_what_the_files_given_have(folder: Path) -> None:
+    machine = "machine M { initial state A event go from environment A on go }"
+    (folder / "lib.fsm").write_text(f"module lib {machine} system Lib {{ m: M }} scenario l {{ m: M m.go }}")
+    (folder / "use.fsm").write_text("module use import lib { M } system Use { m: M } scenario u { m: M m.go }")
+    (folder / "bare.fsm").write_text("module bare import lib { M }")
+    assert [x["name"] for x in data("verify", "use.fsm", cwd=folder)["systems"]] == ["Use"]
+    assert [x["name"] for x in data("test", "use.fsm", cwd=folder)["scenarios"]] == ["u"]
+    assert [x["name"] for x in data("verify", "use.fsm", "--system", "Lib", cwd=folder)["systems"]] == ["Lib"]
+    assert [x["name"] for x in data("verify", "use.fsm", "lib.fsm", cwd=folder)["systems"]] == ["Use", "Lib"]
+    assert "`--system lib.Lib` explores one of an imported module" in fsm("verify", "bare.fsm", cwd=folder).stdout
+
+
 def test_check_clean(folder: Path) -> None:
     done = fsm("check", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
@@ -129,8 +155,9 @@ def test_bad_files_are_findings(folder: Path, content: bytes) -> None:
     assert "Traceback" not in done.stdout + done.stderr
 
 
-def test_missing_paths_are_findings(folder: Path) -> None:
-    done = fsm("check", "nowhere.fsm", cwd=folder)
+def test_what_cannot_be_read_is_a_finding(folder: Path) -> None:
+    (folder / "specs" / "folder.fsm").mkdir()
+    done = fsm("check", cwd=folder)
     assert done.returncode == 1
     assert "error[FSM510]" in done.stdout
     (folder / "empty").mkdir()

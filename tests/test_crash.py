@@ -57,7 +57,7 @@ def test_a_crash_that_finds_no_way_on_from_a_volatile_state_is_a_fault() -> None
     fault = run.attempt("crash").fault
     assert fault is not None
     assert fault.kind == "lost"
-    assert fault.message == "a crash finds m in `Busy`, which is volatile, and no crash transition leads on"
+    assert run.why(fault) == "a crash finds m in `Busy`, which is volatile, and no crash transition leads on"
 
 
 def test_crashes_come_only_where_the_environment_says() -> None:
@@ -118,7 +118,7 @@ def test_a_transient_state_does_not_survive_a_crash_either() -> None:
     run.take("m.go")
     fault = run.attempt("crash").fault
     assert fault is not None
-    assert fault.message == "a crash finds m in `B`, which is transient, and no crash transition leads on"
+    assert run.why(fault) == "a crash finds m in `B`, which is transient, and no crash transition leads on"
 
 
 def test_a_crash_ends_the_round_and_leads_into_initial_children() -> None:
@@ -166,7 +166,10 @@ def test_after_a_crash_recovery_comes_first_and_alone() -> None:
     assert run.steps() == ["recover"]
     fault = run.send("m0", "write").fault
     assert fault is not None
-    assert (fault.kind, fault.message) == ("busy", "`write` comes while the system is down: `recover` is first")
+    assert (fault.kind, run.why(fault)) == (
+        "busy",
+        "`write` comes while the system is down: `recover` is first",
+    )
     told = run.take("recover")
     assert told[:3] == ["recover sends m0.woken", "m0: woken Idle → Ready", "m0.b = 1"]
     assert (run.states(), run.field("m0.owner"), run.world.down) == ("Ready Ready", "m1", False)

@@ -25,12 +25,13 @@ from fsmdsl.compare.as_markdown import as_markdown
 from fsmdsl.compare.behaviour import alone
 from fsmdsl.compare.page import page
 from fsmdsl.compare.pictures import as_mermaid, as_svg, merged
-from fsmdsl.compare.told import lines, sentence
+from fsmdsl.compare.render_text import lines, sentence
+from fsmdsl.describe import describe
 from fsmdsl.explore.trace import world_data
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
-from fsmdsl.step import Universe, World, describe, enabled, fire
+from fsmdsl.step import Universe, World, enabled, fire
 from fsmdsl.workspace import load
 
 ROOT = Path(__file__).parent.parent

@@ -7,12 +7,13 @@ from pathlib import Path
 from queue import Queue
 
 import pytest
+from stepping import compiled
 
 from fsmdsl.editing import Desk, Highlight, completions, diagnostics, explanation, offset_at, tokens
 from fsmdsl.editing.explorer import Explorer
 from fsmdsl.editing.findings import Findings
+from fsmdsl.editing.position_map import Shift
 from fsmdsl.editing.rename import RefusedError, rename
-from fsmdsl.editing.standing import Shift
 from fsmdsl.lsp.positions import Lines
 from fsmdsl.source import Source
 
@@ -49,6 +50,29 @@ def test_tokens_say_what_words_are() -> None:
     assert all(a[1] <= b[0] for a, b in pairwise(spans))
     assert tokens("") == []
     assert tokens("// x") == [Highlight(0, 4, "comment")]
+
+
+AMENDED = """\
+module m
+machine Door {
+    opened: 0..9
+    initial state Open
+    state Shut
+    event push from environment
+    e1: Open -> Shut on push when opened < 9
+    Shut on push
+    amends "it counts" replaces
+        e1: Open -> Shut on push when opened < 9 do opened = opened + 1
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["opened", "push", "Shut"])
+def test_a_name_is_changed_in_rows_that_an_amendment_replaces(name: str) -> None:
+    text = renamed(AMENDED, name, 0, "other")
+    assert text.count("other") == AMENDED.count(name)
+    assert compiled(text, as_documented=True).machines
+    assert compiled(text).machines
 
 
 def test_diagnostics_of_a_text() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hived_lite import hived_lite
 from stepping import compiled, only_system
 
+from fsmdsl import budget as budget_module
 from fsmdsl import explore as module
 from fsmdsl.diagnostics import Severity
 from fsmdsl.explore import Exploration, Limits, Means, Progress, Verdict, data, diagnostics, explore, lines
@@ -132,12 +133,22 @@ def test_an_invariant_without_a_value_is_broken() -> None:
         ("(count x in {1, 2}: x > one.n) == 1", [
             "`(count x in {1, 2}: x > one.n) == 1` is false: count x in {1, 2}: x > one.n is 2"
         ]),
+        # what is not looked at needs no value
+        ("(if one.n == 0 then one.n else one.peer.n) > 1", [
+            "`(if one.n == 0 then one.n else one.peer.n) > 1` is false: one.n is 0, one.peer is none"
+        ]),
+        # a part without a value is not a false one
+        ("one.level < Level.high or (all x in {one}: x in On)", ["it has no value here: `one.level` is none here"]),
+        ("one.level < Level.high or one.n > 3", ["it has no value here: `one.level` is none here"]),
+        ("not (one.level < Level.high)", ["it has no value here: `one.level` is none here"]),
+        ("all x in {1, 2}: x < 3 and one.peer.n < x", ["it has no value here: `one.peer` is none here"]),
     ],
 )  # fmt: skip
 def test_reasons_name_the_part_that_fails_and_its_values(formula: str, told: list[str]) -> None:
     x = explored(
         f"""
-        machine M {{ peer: M?  n: 0..9  marks: set<0..9>  initial state On }}
+        enum Level {{ low < high }}
+        machine M {{ peer: M?  level: Level?  n: 0..9  marks: set<0..9>  initial state On }}
         system S {{ one: M  let large(of: M, than: 0..9) = of.n > than  invariant it: {formula} }}
         """
     )
@@ -352,10 +363,10 @@ def test_a_limit_that_is_just_enough_is_no_limit() -> None:
 
 def test_a_limit_on_time(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = count()
-    monkeypatch.setattr(packed_module, "perf_counter", lambda: float(next(clock)))
     model = compiled(COUNTER % ("", 2, ""))
-    x = explore(model, only_system(model), Limits(seconds=5), means=Means(compiled=False))
-    assert (x.stopped, verdict(x, "no deadlock").outcome) == ("stopped after 5 seconds", "unknown")
+    monkeypatch.setattr(budget_module, "monotonic", lambda: float(next(clock)))
+    x = explore(model, only_system(model), Limits(seconds=8), means=Means(compiled=False))
+    assert (x.stopped, verdict(x, "no deadlock").outcome) == ("stopped after 8 seconds", "unknown")
     assert x.transitions > 0
 
 
@@ -391,7 +402,7 @@ def test_the_search_by_definition_has_limits_and_tells_its_progress(monkeypatch:
     assert [p.states for p in told] == sorted(p.states for p in told)
     assert told[0] == Progress(1, 0, 0, 1)
     clock = count()
-    monkeypatch.setattr(search_module, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(budget_module, "monotonic", lambda: float(next(clock)))
     search = search_module.Search(universe, Limits(seconds=5))
     search.run()
     assert search.stopped == "stopped after 5 seconds"
@@ -480,7 +491,8 @@ def test_violations_are_diagnostics_at_their_place() -> None:
     d = found["invariant-violated"]
     assert d.span.text == "invariant low: counters[0].n < 1"
     assert d.message == "`low` does not hold in every state of `S`"
-    assert d.notes == ("`counters[0].n < 1` is false: counters[0].n is 1", "run: c0.up")
+    assert d.notes == ("`counters[0].n < 1` is false: counters[0].n is 1",)
+    assert (d.run, d.remarks) == ("run: c0.up", (*d.notes, "run: c0.up"))
 
 
 def test_a_limit_is_a_note() -> None:

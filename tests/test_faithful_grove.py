@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from fsmdsl import model as m
+from fsmdsl.describe import describe
 from fsmdsl.explore import Exploration, explore, play
 from fsmdsl.report.data import listing
-from fsmdsl.step import Universe, World, describe, enabled, fire, holds, initial
+from fsmdsl.step import Universe, World, enabled, fire, holds, initial
 from fsmdsl.workspace import load
 
 SPEC = Path(__file__).parent.parent / "specs" / "grove" / "grove.fsm"

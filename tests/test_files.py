@@ -368,11 +368,10 @@ def test_seals_are_those_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert is_sealed(b"x", given)
     assert not is_sealed(b"y", given)
     assert not is_sealed(b"x", None)
-    key.chmod(0o644)
-    assert is_sealed(b"x", given)
-    key.chmod(0o666)
-    with pytest.raises(ValueError, match="others may write"):
-        is_sealed(b"x", given)
+    for mode, why in ((0o644, "others may read"), (0o666, "others may write")):
+        key.chmod(mode)
+        with pytest.raises(ValueError, match=why):
+            is_sealed(b"x", given)
     key.unlink()
     assert not is_sealed(b"x", given)
     assert seal(b"x") != given
@@ -391,7 +390,11 @@ machine Door {
     Shut -> Open on pull
 }
 """
-FORMATTED = DOOR.replace("Shut on", "Shut  on").replace("Open on", "Open  on")
+FORMATTED = (
+    DOOR.replace("    state Shut", "            state Shut")
+    .replace("Shut on", "Shut  on")
+    .replace("Open on", "Open  on")
+)
 
 
 def small_files() -> None:
@@ -471,7 +474,9 @@ def test_a_link_in_a_folder_of_specs_brings_nothing_in(tmp_path: Path) -> None:
 def test_fmt_of_a_link_formats_what_it_leads_to(tmp_path: Path) -> None:
     (tmp_path / "door.fsm").write_text(DOOR.replace("    state Shut", "        state Shut"))
     (tmp_path / "link.fsm").symlink_to("door.fsm")
-    assert fsm("fmt", "link.fsm", cwd=tmp_path).returncode == 0
+    done = fsm("fmt", "link.fsm", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr == "formatted link.fsm, which leads to door.fsm\n"
     assert ((tmp_path / "link.fsm").is_symlink(), (tmp_path / "door.fsm").read_text()) == (True, FORMATTED)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from test_cli import DOOR, data, fsm
 
@@ -89,3 +91,77 @@ def test_check_and_diff_print_what_their_shapes_say(folder: Path) -> None:
     assert set(behaviour) == fields(shapes.Behaviour)
     assert set(behaviour["runs"][0]) == fields(shapes.Run)
     assert set(different["answers"][0]) == fields(shapes.Answer)
+
+
+# Validated by a library ----------------------------------------------------------------------------------------------
+
+RUNS = """module runs
+machine Door {
+    n: 0..2
+    initial state Open
+    state Shut
+    event push, pull from environment
+    Open -> Shut on push
+    Shut -> Open on pull do n = n + 1
+}
+system One {
+    door: Door
+    property shut: door in Open ~> door in Shut
+    property never: always door.n < 2
+    reachable five: door.n == 2 and door in Shut
+}
+system Other {
+    doors: Door[2] symmetric
+    environment { some d in doors: d.push  crash }
+}
+scenario right "which goes well" { door: Door  door.push  expect door in Shut }
+"""
+
+
+def strict(schema: object) -> object:
+    """The same schema, without leave to print more than it says."""
+    if isinstance(schema, list):
+        return [strict(x) for x in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    closed = {"additionalProperties": False} if "properties" in schema else {}
+    return {**closed, **{k: strict(v) for k, v in schema.items()}}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "check door.fsm",
+        "check runs.fsm",
+        "check broken.fsm",
+        "check HOLES",
+        "verify door.fsm",
+        "verify runs.fsm",
+        "verify runs.fsm --max-states 2",
+        "verify runs.fsm --as-documented",
+        "verify broken.fsm",
+        "test door.fsm",
+        "test runs.fsm",
+        "test broken.fsm",
+        "diff door.fsm new.fsm",
+        "diff door.fsm door.fsm",
+        "diff new.fsm runs.fsm",
+        "diff door.fsm broken.fsm",
+    ],
+)
+def test_a_validator_accepts_what_is_printed(line: str, folder: Path) -> None:
+    (folder / "new.fsm").write_text(DOOR)
+    (folder / "runs.fsm").write_text(RUNS)
+    (folder / "broken.fsm").write_text("machine M { initial state A  A -> Nowhere on gone  ]")
+    arguments = line.replace("HOLES", str(ROOT / "specs" / "hived" / "holes")).split()
+    printed = json.loads(fsm(*arguments, "--format", "json", cwd=folder).stdout)
+    known = {kind: name for name, (_, kinds) in DOCUMENTS.items() for kind in kinds}
+    schema = json.loads((ROOT / "docs" / "schema" / f"{known[printed['kind']]}.schema.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator(strict(schema)).validate(printed)
+
+
+def test_a_field_that_no_schema_has_is_refused() -> None:
+    printed = {"kind": "check", "version": 1, "summary": {}, "diagnostics": [], "more": 1}
+    found = jsonschema.Draft202012Validator(strict(schemas()["check"])).iter_errors(printed)
+    assert any("Additional properties are not allowed ('more' was unexpected)" in x.message for x in found)

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from fsmdsl.describe import describe
 from fsmdsl.explore import Limits, explore
 from fsmdsl.settings import setting
-from fsmdsl.step import Step, Universe, World, describe, enabled, fire, initial
+from fsmdsl.step import Step, Universe, World, enabled, fire, initial
 from fsmdsl.workspace import load
 
 SPEC = Path(__file__).parent.parent / "specs" / "hived" / "hived.fsm"

@@ -32,11 +32,12 @@ from threaded import together
 
 from fsmdsl import model as m
 from fsmdsl.explore import Exploration, Keeping, Limits, Means, data, explore
-from fsmdsl.explore.packed import distributed, exchange, kept, launched, ranks, share
-from fsmdsl.explore.packed import saved as saved_search
+from fsmdsl.explore.packed import resumable, select_engine
+from fsmdsl.explore.packed.checkpoint import read as saved_search
 from fsmdsl.explore.packed.errors import SavedError, UnavailableError
-from fsmdsl.explore.packed.exchange import Alone, Exchange, agreed
 from fsmdsl.explore.packed.memory import Memory
+from fsmdsl.explore.packed.ranks import distributed, exchange, partition, process
+from fsmdsl.explore.packed.ranks.exchange import Alone, Exchange, agreed
 from fsmdsl.explore.program.native import missing
 from fsmdsl.workspace import load
 
@@ -53,7 +54,7 @@ needs_mpi = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True)
 def _many_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, name in ((ranks, "SMALL"), (distributed, "LEAST_MESSAGE"), (distributed, "CAP")):
+    for module, name in ((process, "SMALL"), (distributed, "LEAST_MESSAGE"), (distributed, "CAP")):
         monkeypatch.setattr(module, name, getattr(module, name))
     deal_out()
     small_blocks()
@@ -85,7 +86,7 @@ def by_ranks(
 
     here = threading.local()
     with monkeypatch.context() as patch:
-        patch.setattr(launched, "exchange", lambda: here.between)
+        patch.setattr(select_engine, "exchange", lambda: here.between)
         return together(size, one)
 
 
@@ -126,15 +127,15 @@ def test_something_is_violated_and_a_trace_compared() -> None:
 
 
 def test_what_is_small_is_exchanged_with_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranks, "SMALL", 10_000)
-    monkeypatch.delattr(ranks.RanksSearch, "_dealt_out")
+    monkeypatch.setattr(process, "SMALL", 10_000)
+    monkeypatch.delattr(process.RanksSearch, "_dealt_out")
     model, system = hived(3, 4, 2)
     assert [x.states for x in by_ranks(monkeypatch, 2, model, system)] == [812, 812]
 
 
 def test_numbers_of_more_than_32_bits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """With spans of few states, what is kept of numbers is counted from many places."""
-    monkeypatch.setattr(share, "SPAN", 300)
+    monkeypatch.setattr(partition, "SPAN", 300)
     model, system = hived(3, 5, 2, progress=True)
     alone = told(explore(model, system))
     keeping = Keeping(tmp_path, None, 0.0)
@@ -164,7 +165,7 @@ def test_time_and_memory_end_a_search_in_all_ranks_at_the_same_state(monkeypatch
 
 
 def test_where_a_graph_does_not_fit_properties_are_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranks, "BYTES_OF_EDGE", 1 << 50)
+    monkeypatch.setattr(process, "BYTES_OF_EDGE", 1 << 50)
     model, system = hived(3, 4, 2, progress=True)
     (verdict,) = (v for v in by_ranks(monkeypatch, 2, model, system)[0].verdicts if v.name == "progress")
     assert verdict.outcome == "not checked"
@@ -198,9 +199,9 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         exchange.exchange()
     monkeypatch.undo()
     exchange.exchange.cache_clear()
-    monkeypatch.setattr(ranks, "missing", lambda: "needs the extra `fast`")
+    monkeypatch.setattr(process, "missing", lambda: "needs the extra `fast`")
     model, system = hived(3, 4, 2)
-    monkeypatch.setattr(ranks, "SMALL", 1)
+    monkeypatch.setattr(process, "SMALL", 1)
     with pytest.raises(UnavailableError, match="needs the extra `fast`"):
         by_ranks(monkeypatch, 2, model, system)
 
@@ -225,7 +226,7 @@ def test_any_number_of_ranks_goes_on_with_what_any_has_saved(monkeypatch: pytest
             assert not by_ranks(monkeypatch, size, model, system, limits=limits, keeping=keeping)[0].complete
         going_on = Keeping(None, tmp_path / str(size))
         for little in (0, 20_000):
-            monkeypatch.setattr(kept, "LITTLE", little)
+            monkeypatch.setattr(resumable, "LITTLE", little)
             assert told(explore(model, system, keeping=going_on)) == alone
             assert told(explore(model, system, Limits(1000), keeping=going_on)) == limited
         for others in (2, 3):

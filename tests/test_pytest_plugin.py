@@ -121,6 +121,16 @@ def test_studies_are_collected_where_they_are_named(project: Project) -> None:
     assert "8 passed" in project.pytest("specs/holes/lease.fsm")[1]
 
 
+def test_a_link_brings_nothing_in_from_elsewhere(project: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
+    secret = tmp_path_factory.mktemp("elsewhere") / "secret.fsm"
+    secret.write_text("password: hunter2\n")
+    project.spec.unlink()
+    project.spec.symlink_to(secret)
+    code, out = project.pytest("specs")
+    assert (code, "hunter2" in out, "behind a link that leads out of" in out) == (1, False, True)
+    assert "hunter2" in project.pytest("specs", "--fsm-follow-links")[1]
+
+
 def test_bytes_that_are_no_text_fail_the_checks(project: Project) -> None:
     project.spec.write_bytes(b"\xff\xfe machine")
     _code, out = project.pytest()

@@ -12,6 +12,7 @@ from random_specs import spec
 
 from fsmdsl import model as m
 from fsmdsl.checks import check
+from fsmdsl.describe import describe, fault_message
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.explore import Limits, Means, explore
 from fsmdsl.format import format_source
@@ -33,7 +34,6 @@ from fsmdsl.step import (
     Universe,
     Value,
     World,
-    describe,
     enabled,
     fire,
     initial,
@@ -177,7 +177,7 @@ def check_result(universe: Universe, before: World, step: Step, result: Result) 
     if result.fault is not None:
         assert result.world is before
         assert result.fault.kind in get_args(FaultKind)
-        assert result.fault.message
+        assert fault_message(universe, result.fault)
         return
     check_world(universe, result.world)
     if isinstance(step, CrashStep):  # which may come in the middle of a transition

@@ -12,7 +12,7 @@ from stepping import compiled, only_system
 from fsmdsl import model as m
 from fsmdsl.explore import Limits
 from fsmdsl.explore.recovery import Answer, Edge, check
-from fsmdsl.explore.refired import Refired
+from fsmdsl.explore.refire import Refired
 from fsmdsl.explore.search import Search
 from fsmdsl.explore.trace import Trace
 from fsmdsl.step import CrashStep, FaultError, RecoverStep, Step, Universe, World, enabled, fire
@@ -650,6 +650,6 @@ def test_a_world_may_be_reached_with_a_crash_first_and_without_one_later() -> No
 def test_looking_leaves_no_trace_in_the_coverage() -> None:
     model = compiled(PAIR.format(crash="crash", recover="recover { m.b = 1 - m.a }", on="on a, b"))
     search = searched(model, only_system(model))
-    seen, worlds = set(search.universe.guards_seen), list(search.worlds)
+    seen, worlds = set(search.guards_seen), list(search.worlds)
     check(search.universe, m.Recovers(()), search.explored())
-    assert (search.universe.guards_seen, search.worlds) == (seen, worlds)
+    assert (search.guards_seen, search.worlds) == (seen, worlds)

@@ -15,11 +15,12 @@ from stepping import compiled, only_system
 from fsmdsl import emit
 from fsmdsl import model as m
 from fsmdsl.cli.replays import CONFTEST, PACKAGE, write_replays
+from fsmdsl.describe import describe
 from fsmdsl.emit.replay import Moment, Run, impossible, replay
 from fsmdsl.explore import Limits, Trace, explore
-from fsmdsl.explore.retell import broken, simplest
+from fsmdsl.explore.replay import broken, simplest
 from fsmdsl.explore.trace import run
-from fsmdsl.step import FaultError, Step, TooManyValuesError, Universe, describe, enabled, fire
+from fsmdsl.step import FaultError, Step, TooManyValuesError, Universe, enabled, fire
 from fsmdsl.workspace import load
 
 ROOT = Path(__file__).parent.parent

@@ -76,7 +76,7 @@ def test_a_round_that_repeats_itself_is_endless() -> None:
     fault = run.attempt("m.go").fault
     assert fault is not None
     assert fault.kind == "endless"
-    assert "the round of m does not end" in fault.message
+    assert "the round of m does not end" in run.why(fault)
 
 
 def test_a_round_of_more_than_a_thousand_transitions_is_endless() -> None:
@@ -215,7 +215,10 @@ def test_while_an_answer_is_awaited_the_system_stands_still() -> None:
     run.take("m0.go")
     fault = run.send("m1", "nudge").fault
     assert fault is not None
-    assert (fault.kind, fault.message) == ("busy", "`nudge` comes while m0 waits for the answer of `work`")
+    assert (fault.kind, run.why(fault)) == (
+        "busy",
+        "`nudge` comes while m0 waits for the answer of `work`",
+    )
 
 
 def test_an_answer_that_nothing_handles_is_a_fault() -> None:
@@ -224,14 +227,17 @@ def test_an_answer_that_nothing_handles_is_a_fault() -> None:
     fault = run.attempt("m0.work.err").fault
     assert fault is not None
     assert fault.kind == "unhandled"
-    assert fault.message == "`work.err` reaches m0 in `Working`, where it is neither handled nor ignored"
+    assert run.why(fault) == "`work.err` reaches m0 in `Working`, where it is neither handled nor ignored"
 
 
 def test_an_answer_that_nobody_waits_for_is_a_fault() -> None:
     run = Run(ACTIONS % "")
     fault = fire(run.universe, run.world, OutcomeStep(0, "work", "ok")).fault
     assert fault is not None
-    assert (fault.kind, fault.message) == ("unhandled", "`work.ok` comes, and m0 does not wait for it")
+    assert (fault.kind, run.why(fault)) == (
+        "unhandled",
+        "`work.ok` comes, and m0 does not wait for it",
+    )
 
 
 def test_an_async_action_holds_up_its_own_machine_only() -> None:
@@ -240,7 +246,10 @@ def test_an_async_action_holds_up_its_own_machine_only() -> None:
     assert run.steps() == ["m0.work.ok", "m0.work.err", "m1.go", "m1.nudge"]
     fault = run.attempt("m1.nudge").fault
     assert fault is not None
-    assert (fault.kind, fault.message) == ("busy", "m0 receives `poke` while it waits for the answer of `work`")
+    assert (fault.kind, run.why(fault)) == (
+        "busy",
+        "m0 receives `poke` while it waits for the answer of `work`",
+    )
     run.take("m1.go")
     assert run.steps() == ["m0.work.ok", "m0.work.err", "m1.work.ok", "m1.work.err"]
     run.take("m1.work.ok")
@@ -271,7 +280,7 @@ def test_synchronous_answers_come_in_the_order_of_the_calls() -> None:
     assert run.steps() == ["hands0.close.ok"]
     fault = fire(run.universe, run.world, OutcomeStep(2, "close", "ok")).fault
     assert fault is not None
-    assert fault.message == "`close.ok` comes, and hands1 does not wait for it"
+    assert run.why(fault) == "`close.ok` comes, and hands1 does not wait for it"
     run.take("hands0.close.ok")
     assert run.steps() == ["hands1.close.ok"]
 
@@ -321,7 +330,7 @@ def test_action_arguments_are_checked() -> None:
     )
     fault = run.attempt("m.go").fault
     assert fault is not None
-    assert (fault.kind, fault.message) == ("range", "`n` of `work` would be 9, outside 0..3")
+    assert (fault.kind, run.why(fault)) == ("range", "`n` of `work` would be 9, outside 0..3")
 
 
 # Timers --------------------------------------------------------------------------------------------------------------
@@ -352,4 +361,4 @@ def test_timers_may_fire_while_their_source_is_active_and_their_guard_holds() ->
     assert run.take("timeout m of T1") == ["m: T1 Next → Late"]
     fault = fire(run.universe, run.world, TimerStep(0, 2)).fault
     assert fault is not None
-    assert (fault.kind, fault.message) == ("unhandled", "`T1` cannot fire in `Late` of m now")
+    assert (fault.kind, run.why(fault)) == ("unhandled", "`T1` cannot fire in `Late` of m now")

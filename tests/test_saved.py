@@ -19,7 +19,8 @@ from stepping import compiled
 
 from fsmdsl import model as m
 from fsmdsl.explore import Keeping, Limits, Means, explore
-from fsmdsl.explore.packed import kept, saved
+from fsmdsl.explore.packed import resumable
+from fsmdsl.explore.packed.checkpoint import read
 from fsmdsl.explore.packed.errors import SavedError
 
 MAKERS = [Means(compiled=False), Means(compiled=True, workers=1)]
@@ -45,7 +46,7 @@ def little(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> i
     """Who takes the states up."""
     if request.param == 0:
         pytest.importorskip("llvmlite")
-    monkeypatch.setattr(kept, "LITTLE", request.param)
+    monkeypatch.setattr(resumable, "LITTLE", request.param)
     return int(request.param)
 
 
@@ -55,7 +56,7 @@ def resumed(folder: Path) -> object:
 
 
 def content_of(folder: Path) -> Content:
-    content: Content = json.loads((folder / saved.MANIFEST).read_text())
+    content: Content = json.loads((folder / read.MANIFEST).read_text())
     return content
 
 
@@ -63,9 +64,9 @@ def forge(folder: Path, content: Content, *, sealed: bool) -> None:
     """Write a manifest whose check sum fits; `sealed`: as if the key were known."""
     for name in ("sha256", "seal"):
         content.pop(name, None)
-    text = saved._text_of(content)
-    seal = saved.seal(text) if sealed else "00" * 32
-    (folder / saved.MANIFEST).write_text(json.dumps({**content, "sha256": sha256(text).hexdigest(), "seal": seal}))
+    text = read._text_of(content)
+    seal = read.seal(text) if sealed else "00" * 32
+    (folder / read.MANIFEST).write_text(json.dumps({**content, "sha256": sha256(text).hexdigest(), "seal": seal}))
 
 
 def forge_part(folder: Path, change: Callable[[bytearray], None]) -> None:
@@ -106,7 +107,7 @@ def test_the_search_of_another_user_is_not_believed(
 @pytest.mark.skipif(sys.platform == "win32", reason="needs modes")
 def test_a_folder_that_others_can_write_to_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     part = next(folder.glob("*.states"))
-    for path, mode in ((folder, 0o777), (folder / saved.MANIFEST, 0o666), (part, 0o620)):
+    for path, mode in ((folder, 0o777), (folder / read.MANIFEST, 0o666), (part, 0o620)):
         before = path.stat().st_mode
         path.chmod(mode)
         with pytest.raises(SavedError, match="is not believed: others may write to it"):

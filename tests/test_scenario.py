@@ -152,6 +152,52 @@ def test_what_does_not_is_said_at_its_step(steps: str, at: str, message: str) ->
     assert p.failure.message == f"`it`: {message}"
 
 
+FAILING = """
+channel ch: fifo[2] to M
+machine M {
+    other: M?
+    x: 0..1
+    initial state A
+    volatile state B
+    event go, up, fall from environment
+    event msg from ch, environment
+    go: A on go do x = other.x
+    up: A on up do x = x + 1
+    A on msg do send ch.msg
+    B on msg do x = x + 1
+    A -> B on fall
+    B -> B on up do x = 1
+    late: A after 5s do x = x + 1
+}
+scenario s {
+    m: M
+    %s
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "failure"),
+    [
+        ("fails m.go with none", ""),
+        ("m.up fails timeout m of late with range", ""),
+        ("m.up fails timeout m with range", ""),
+        ("fails timeout m", "timeout m of late should fail, and does not"),
+        ("fails recover with unhandled", ""),
+        ("m.msg m.fall m.up fails deliver ch.msg with range", ""),
+        ("m.msg m.fall fails deliver ch", "deliver ch.msg should fail, and does not"),
+        ("fails deliver ch", "there is no message in channel `ch`"),
+        ("m.fall fails crash with lost", ""),
+        ("fails crash", "crash should fail, and does not"),
+    ],
+)
+def test_any_step_can_be_expected_to_fail_with_any_fault(steps: str, failure: str) -> None:
+    model = compiled(FAILING % steps)
+    x = play(model, model.scenarios["test.s"])
+    assert (x.failure is None) == (failure == "")
+    assert x.failure is None or x.failure.message == f"`s`: {failure}"
+
+
 def test_the_states_at_the_failing_step_are_told() -> None:
     p = played("boss.hire(worker) boss.order expect boss in Idle")
     assert p.failure is not None

@@ -16,6 +16,7 @@ from random_specs import spec
 from stepping import compiled, only_system
 
 from fsmdsl.cli import cli
+from fsmdsl.describe import describe
 from fsmdsl.explore import data, explore, play
 from fsmdsl.explore.trace import run as walked
 from fsmdsl.report.as_scenario import as_scenario
@@ -35,7 +36,7 @@ from fsmdsl.simulation import (
     view,
     why_not,
 )
-from fsmdsl.step import Universe, describe, enabled
+from fsmdsl.step import Universe, enabled
 from fsmdsl.workspace import load
 
 ROOT = Path(__file__).parent.parent

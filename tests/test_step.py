@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from stepping import Run
 
-from fsmdsl.step import describe
+from fsmdsl.describe import describe
 from fsmdsl.step.cascade import DEEPEST_CASCADE
 
 DOOR = """
@@ -63,7 +63,7 @@ def test_an_event_that_nothing_handles_is_a_fault_and_changes_nothing() -> None:
     result = run.send("door", "slam")
     assert result.fault is not None
     assert (result.fault.kind, result.world) == ("unhandled", run.world)
-    assert result.fault.message == "`slam` reaches door in `Shut`, where it is neither handled nor ignored"
+    assert run.why(result.fault) == "`slam` reaches door in `Shut`, where it is neither handled nor ignored"
 
 
 def test_a_fault_says_when_it_was_the_guard() -> None:
@@ -72,7 +72,8 @@ def test_a_fault_says_when_it_was_the_guard() -> None:
     fault = run.send("door", "push", 0).fault
     assert fault is not None
     assert (
-        fault.message == "`push` reaches door in `Shut`, where it is not ignored, and no guard of its transitions holds"
+        run.why(fault)
+        == "`push` reaches door in `Shut`, where it is not ignored, and no guard of its transitions holds"
     )
 
 
@@ -106,14 +107,15 @@ def test_two_enabled_transitions_without_priority_overlap() -> None:
     fault = run.attempt("m.e").fault
     assert fault is not None
     assert fault.kind == "overlap"
-    assert fault.message == "`x` and `y` of m are enabled in `A` at once, and none has priority"
+    assert run.why(fault) == "`x` and `y` of m are enabled in `A` at once, and none has priority"
     assert fault.span.text.startswith("y:")
 
 
 def test_arguments_out_of_range_are_a_fault() -> None:
-    fault = Run(DOOR).send("door", "push", 7).fault
+    run = Run(DOOR)
+    fault = run.send("door", "push", 7).fault
     assert fault is not None
-    assert (fault.kind, fault.message) == ("range", "`by` of `push` would be 7, outside 0..1")
+    assert (fault.kind, run.why(fault)) == ("range", "`by` of `push` would be 7, outside 0..1")
 
 
 # Levels and priority -------------------------------------------------------------------------------------------------
@@ -327,7 +329,7 @@ def test_effects_that_cannot_be_are_faults(before: list[str], step: str, kind: s
     run.take(*before)
     result = run.attempt(step)
     assert result.fault is not None
-    assert (result.fault.kind, result.fault.message) == (kind, message)
+    assert (result.fault.kind, run.why(result.fault)) == (kind, message)
     assert result.world == run.world
 
 
@@ -398,9 +400,14 @@ def test_an_event_sent_is_handled_before_the_effect_goes_on() -> None:
 
 
 def test_an_event_sent_to_none_is_a_fault() -> None:
-    fault = Run(PAIR).attempt("boss.order").fault
+    run = Run(PAIR)
+    fault = run.attempt("boss.order").fault
     assert fault is not None
-    assert (fault.kind, fault.message, fault.span.text) == ("none", "`worker` is none here", "worker")
+    assert (fault.kind, run.why(fault), fault.span.text) == (
+        "none",
+        "`worker` is none here",
+        "worker",
+    )
 
 
 def test_an_event_sent_and_not_handled_is_a_fault_at_the_sender() -> None:
@@ -408,7 +415,7 @@ def test_an_event_sent_and_not_handled_is_a_fault_at_the_sender() -> None:
     fault = run.attempt("worker.call(boss)").fault
     assert fault is not None
     assert (fault.kind, fault.span.text) == ("unhandled", "by.finished")
-    assert fault.message == "`finished` reaches boss in `Idle`, where it is neither handled nor ignored"
+    assert run.why(fault) == "`finished` reaches boss in `Idle`, where it is neither handled nor ignored"
 
 
 def test_an_instance_in_its_own_transition_takes_no_event() -> None:
@@ -416,7 +423,10 @@ def test_an_instance_in_its_own_transition_takes_no_event() -> None:
     run.take("boss.hire(worker)", "boss.order")
     fault = run.attempt("boss.order_all").fault
     assert fault is not None
-    assert (fault.kind, fault.message) == ("reentrance", "boss receives `nag` in the middle of its own transition")
+    assert (fault.kind, run.why(fault)) == (
+        "reentrance",
+        "boss receives `nag` in the middle of its own transition",
+    )
 
 
 @pytest.mark.parametrize("hook", ["on exit(Idle) do other.ping(self)", "on entry(Done) do other.ping(self)", ""])

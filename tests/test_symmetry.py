@@ -23,7 +23,7 @@ from fsmdsl.explore.packed.lower import orders
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.native import missing
-from fsmdsl.explore.searched import Searched
+from fsmdsl.explore.search_result import Searched
 from fsmdsl.explore.symmetry import reducible
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve

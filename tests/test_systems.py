@@ -5,18 +5,9 @@ from __future__ import annotations
 import pytest
 from stepping import Run, compiled, only_system
 
-from fsmdsl.step import (
-    ChannelStep,
-    CrashStep,
-    EventStep,
-    RecoverStep,
-    Universe,
-    closed,
-    describe,
-    enabled,
-    initial,
-    stuck,
-)
+from fsmdsl.describe import describe, fault_message
+from fsmdsl.simulation.closed import closed
+from fsmdsl.step import ChannelStep, CrashStep, EventStep, RecoverStep, Universe, enabled, initial, stuck
 
 # The environment -----------------------------------------------------------------------------------------------------
 
@@ -78,7 +69,7 @@ def test_an_event_whose_guard_cannot_be_computed_is_offered_and_fails() -> None:
     assert run.steps() == ["m.e"]
     fault = run.attempt("m.e").fault
     assert fault is not None
-    assert (fault.kind, fault.message) == ("none", "`peer` is none here")
+    assert (fault.kind, run.why(fault)) == ("none", "`peer` is none here")
 
 
 # Channels ------------------------------------------------------------------------------------------------------------
@@ -148,7 +139,7 @@ def test_a_full_channel_is_a_fault() -> None:
     run.take("sender.post(1)")
     fault = run.attempt("sender.post(2)").fault
     assert fault is not None
-    assert (fault.kind, fault.message) == ("overflow", "channel `c` is full: it holds 1")
+    assert (fault.kind, run.why(fault)) == ("overflow", "channel `c` is full: it holds 1")
 
 
 def test_a_message_that_nothing_handles_is_a_fault() -> None:
@@ -187,7 +178,8 @@ def test_an_impossible_initial_value_is_a_fault_of_the_universe() -> None:
     )
     universe = Universe(model, only_system(model))
     assert universe.fault is not None
-    assert (universe.fault.kind, universe.fault.message) == ("range", "`size` of o begins as 9, outside 1..3")
+    assert universe.fault.kind == "range"
+    assert fault_message(universe, universe.fault) == "`size` of o begins as 9, outside 1..3"
     assert enabled(universe, initial(universe)) == []
 
 

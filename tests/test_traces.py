@@ -14,18 +14,19 @@ from stepping import compiled, only_system
 
 from fsmdsl import model as m
 from fsmdsl.cli import cli
+from fsmdsl.describe import describe
 from fsmdsl.draw.sequence import LoopBegins, LoopEnds, Note, as_mermaid, as_plantuml
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.explore import Exploration, Limits, Trace, Verdict, explore, lines
-from fsmdsl.explore.best import Budget, Cost, Goal, best, cost
 from fsmdsl.explore.explain import explain
-from fsmdsl.explore.retell import shortest, simplest
-from fsmdsl.explore.searched import fault_key
-from fsmdsl.explore.story import story
+from fsmdsl.explore.narrative import story
+from fsmdsl.explore.replay import shortest, simplest
+from fsmdsl.explore.search_result import fault_key
+from fsmdsl.explore.simplest_run import Cost, Effort, Goal, best, cost
 from fsmdsl.explore.trace import data, run
 from fsmdsl.report.chart import chart
 from fsmdsl.report.exploration import details
-from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, World, describe, enabled, fire, holds
+from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, World, enabled, fire, holds
 from fsmdsl.step.evaluate import Frame
 from fsmdsl.workspace import load
 
@@ -144,11 +145,11 @@ def test_messages_lost_and_repeated_are_faults_and_deliveries_happen_at_the_rece
 
 def test_the_shortest_run_is_shown_where_the_budget_ends() -> None:
     model, x = explored(LADDER)
-    told = simplest(x, model, Budget(worlds=1))
+    told = simplest(x, model, Effort(worlds=1))
     v = verdict(told, "low")
     assert trace_of(v) == trace_of(verdict(x, "low"))
     assert v.basis == "the shortest run: 3 steps; the search for the simplest stopped at 1 states or 2 seconds"
-    assert verdict(simplest(x, model, Budget(seconds=0)), "low").basis.endswith("20,000 states or 0 seconds")
+    assert verdict(simplest(x, model, Effort(seconds=0)), "low").basis.endswith("20,000 states or 0 seconds")
 
 
 def test_a_failing_step_is_found_again_by_its_kind_and_place() -> None:
@@ -162,7 +163,7 @@ def test_a_failing_step_is_found_again_by_its_kind_and_place() -> None:
     universe = Universe(model, only_system(model))
     clumsy = run(universe, [s for s in enabled(universe, universe.start) if describe(universe, s) == "m1.up"] * 3)
     assert clumsy.fault is not None
-    found = best(universe, Goal(fault=fault_key(universe, clumsy.fault)), clumsy)
+    found = best(universe, Goal(fault=fault_key(clumsy.fault)), clumsy)
     assert found is clumsy, "no run is simpler: the known one stays"
     longer = took(MOVES, "m0.up", "m0.down", "m1.up", "m1.up", "m1.up")
     assert longer.fault is not None
@@ -206,7 +207,7 @@ def cheapest(universe: Universe, wanted: Goal, most: int) -> Cost | None:
         for step, result in leading[world]:
             total = known[world, last].plus(_of(universe, step, last))
             if result.fault is not None:
-                ends += [total] if wanted.fault == fault_key(universe, result.fault) else []
+                ends += [total] if wanted.fault == fault_key(result.fault) else []
                 continue
             target = (result.world, _instance(universe, step, last))
             if target not in known or total < known[target]:
@@ -265,7 +266,7 @@ def test_simplest_runs_of_random_systems_cost_what_the_explicit_graph_says(seed:
 def _wanted(universe: Universe, v: Verdict) -> Goal | None:
     """The goal of a failing step or of a system's invariant."""
     if v.trace is not None and v.trace.fault is not None:
-        return Goal(fault=fault_key(universe, v.trace.fault))
+        return Goal(fault=fault_key(v.trace.fault))
     asked = [i for i in universe.system.invariants if i.name == v.name and v.kind == "invariant"]
     if not asked:
         return None

@@ -11,7 +11,7 @@ from fsmdsl.explore import Limits, diagnostics, explore
 from fsmdsl.explore.rules import VACUOUS
 from fsmdsl.explore.search import Search
 from fsmdsl.explore.vacuity import Premise, premises, untested
-from fsmdsl.explore.verdict import outermost
+from fsmdsl.explore.verdict import QuestionKey, outermost
 from fsmdsl.step import FaultError, Universe, holds
 
 BANK = """
@@ -38,7 +38,7 @@ system Bank {
 """
 
 
-def asked(text: str) -> tuple[list[Premise], set[tuple[str, str]]]:
+def asked(text: str) -> tuple[list[Premise], set[QuestionKey]]:
     """The premises of a system, and those that are true in some reachable world."""
     model = compiled(text)
     universe = Universe(model, only_system(model))
@@ -56,16 +56,16 @@ def _true(universe: Universe, p: Premise, world: object) -> bool:
         return False
 
 
-def told(text: str) -> dict[tuple[str, str], tuple[str, ...]]:
+def told(text: str) -> dict[QuestionKey, tuple[str, ...]]:
     return {of: tuple(x.told for x in outermost(parts)) for of, parts in untested(*asked(text)).items()}
 
 
 def of_machine(invariant: str) -> tuple[str, ...]:
-    return told(BANK % (f"invariant it: {invariant}", "")).get(("test.Account", "it"), ())
+    return told(BANK % (f"invariant it: {invariant}", "")).get(QuestionKey("invariant", "it", "test.Account"), ())
 
 
 def of_system(invariant: str) -> tuple[str, ...]:
-    return told(BANK % ("", f"invariant it: {invariant}")).get(("invariant", "it"), ())
+    return told(BANK % ("", f"invariant it: {invariant}")).get(QuestionKey("invariant", "it"), ())
 
 
 # Premises ------------------------------------------------------------------------------------------------------------
@@ -121,8 +121,10 @@ def test_a_premise_without_a_value_is_not_true() -> None:
         machine M { peer: M?  n: 0..1  initial state A  event e from environment  A on e do n = 1 - n }
         system S { m: M  invariant it: m.peer != none => m.peer.n == 1 => m.n == 0 }
         """
-    assert told(text) == {("invariant", "it"): ("`m.peer != none` is never true",)}
-    assert told(text.replace("m.peer != none =>", "")) == {("invariant", "it"): ("`m.peer.n == 1` is never true",)}
+    assert told(text) == {QuestionKey("invariant", "it"): ("`m.peer != none` is never true",)}
+    assert told(text.replace("m.peer != none =>", "")) == {
+        QuestionKey("invariant", "it"): ("`m.peer.n == 1` is never true",)
+    }
 
 
 def test_a_set_without_instances_is_empty() -> None:
@@ -153,7 +155,7 @@ def test_a_set_without_instances_is_empty() -> None:
     ],
 )
 def test_premises_of_properties(formula: str, lines: tuple[str, ...]) -> None:
-    assert told(BANK % ("", f"property it: {formula}")).get(("property", "it"), ()) == lines
+    assert told(BANK % ("", f"property it: {formula}")).get(QuestionKey("property", "it"), ()) == lines
 
 
 # Keys ----------------------------------------------------------------------------------------------------------------
@@ -162,10 +164,10 @@ def test_premises_of_properties(formula: str, lines: tuple[str, ...]) -> None:
 def test_instances_share_the_key_of_a_premise_and_are_asked_each() -> None:
     listed, held = asked(BANK % ("invariant one: Rich => money > 1  invariant two: Fair => money > 0", ""))
     assert [(p.of, p.instance) for p in listed] == [
-        (("test.Account", "one"), 0),
-        (("test.Account", "two"), 0),
-        (("test.Account", "one"), 1),
-        (("test.Account", "two"), 1),
+        (QuestionKey("invariant", "one", "test.Account"), 0),
+        (QuestionKey("invariant", "two", "test.Account"), 0),
+        (QuestionKey("invariant", "one", "test.Account"), 1),
+        (QuestionKey("invariant", "two", "test.Account"), 1),
     ]
     assert len({p.key for p in listed}) == 2
     assert held == {listed[1].key}
@@ -264,4 +266,4 @@ def test_fairness_that_promises_nothing_is_told() -> None:
 
 def test_the_example_of_the_rule_is_vacuous() -> None:
     text = VACUOUS.explanation.split("```fsm\n")[1].split("```")[0]
-    assert told(text) == {("test.Door", "invariant 1"): ("no `Door` is ever in `Locked`",)}
+    assert told(text) == {QuestionKey("invariant", "invariant 1", "test.Door"): ("no `Door` is ever in `Locked`",)}

@@ -16,10 +16,11 @@ from random_specs import spec
 from stepping import compiled, only_system
 
 from fsmdsl.cli import cli
+from fsmdsl.describe import describe
 from fsmdsl.explore import Trace, play
 from fsmdsl.explore.trace import run
 from fsmdsl.report.as_scenario import as_scenario
-from fsmdsl.step import FaultError, Step, TooManyValuesError, Universe, describe, enabled, fire
+from fsmdsl.step import FaultError, Step, TooManyValuesError, Universe, enabled, fire
 from fsmdsl.workspace import load
 
 ROOT = Path(__file__).parent.parent

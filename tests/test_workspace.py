@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fsmdsl import syntax as s
-from fsmdsl.settings import setting
+from fsmdsl.settings import given_settings, setting
 from fsmdsl.workspace import load
 
 CELL = """\
@@ -81,7 +81,41 @@ def test_settings_replace_sizes_and_parameters(folder: Path) -> None:
     assert len(instances) == 4
     assert [str(v) for _, v in instances[0].values] == [str(v) for _, v in instances[3].values]
     assert instances[0].values[0][1].value == 5  # type: ignore[union-attr]
-    assert loaded.unanswered == {"depth"}
+    assert loaded.unanswered == {"depth": "no system has a set of instances or a parameter `depth`"}
+
+
+SAME_NAME = """\
+module same
+machine Level { initial state Here event up from environment Here on up }
+machine Proc { param levels: set<Level> initial state A event go from environment A on go }
+system S { levels: Level[2] p: Proc { levels = levels } }
+"""
+
+
+def test_a_set_goes_before_a_parameter_of_its_name(folder: Path) -> None:
+    (folder / "same.fsm").write_text(SAME_NAME)
+    loaded = load(["same.fsm"], settings=given_settings(["levels=1"]))
+    assert loaded.diagnostics == ()
+    assert loaded.model is not None
+    assert [i.name for i in loaded.model.systems["same.S"].instances] == ["l0", "p"]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("p=2", "`p` is a single instance in `S`: only a set, as `p: Proc[2]`, has a size"),
+        ("levels=yes", "`levels` is a set of instances in `S`: its size is a number"),
+        ("depth=1", "no system has a set of instances or a parameter `depth`"),
+    ],
+)
+def test_a_setting_that_nothing_answers_to_says_why(folder: Path, given: str, why: str) -> None:
+    (folder / "same.fsm").write_text(SAME_NAME)
+    assert list(load(["same.fsm"], settings=given_settings([given])).unanswered.values()) == [why]
+
+
+def test_a_setting_is_given_once() -> None:
+    with pytest.raises(ValueError, match="`levels` is given twice, as `levels=1` and as `levels = 2`"):
+        given_settings(["levels=1", "levels = 2"])
 
 
 def test_a_setting_out_of_range_is_an_error(folder: Path) -> None:

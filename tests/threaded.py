@@ -7,8 +7,8 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from fsmdsl.explore.packed.exchange import Exchange, Together
 from fsmdsl.explore.packed.memory import Memory
+from fsmdsl.explore.packed.ranks.exchange import Exchange, Together
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from fsmdsl.source import Source
+from fsmdsl.source import Source, breaks
 from fsmdsl.tree import Comment, Token
 
 SEPARATORS = frozenset({",", "|", "<", ">", ";"})
@@ -28,7 +28,7 @@ class Docs:
         for c in (c for c in comments if c.doc):
             words = c.text.removeprefix("///").strip()
             after = bisect_left(starts, c.end)
-            if c.previous >= 0 and "\n" not in source.text[c.previous : c.start]:
+            if c.previous >= 0 and breaks(source.text, c.previous, c.start) == 0:
                 self._places.append(_end_before(tokens, after - 1))
                 self._trailing.append(words)
             elif (start := _start_after(tokens, after)) is not None:

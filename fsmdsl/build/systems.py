@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from fsmdsl import syntax as s
@@ -66,29 +66,41 @@ def _property(b: Builder, n: Node) -> s.PropertyDecl:
         formula = s.Recovers(b.paths(recovers), b.span(recovers))
     else:
         formula = expression(b, next(n.every(*EXPRESSIONS)))
-    fair = () if under is None else tuple(_fairness(b, f) for f in under.nodes())
+    fair = () if under is None else tuple(_fairness(b, under))
     return s.PropertyDecl(b.label(n), formula, fair, b.doc(n), b.span(n))
 
 
-def _fairness(b: Builder, n: Node) -> s.Fairness:
-    strength = n.one("strength")
-    return s.Fairness(cast(Any, "weak" if strength is None else strength.text()), b.paths(n), b.span(n))
+def _fairness(b: Builder, under: Node) -> Iterator[s.Fairness]:
+    """`strong fair a, b and fair c`: a name without a strength of its own has that of the one before it."""
+    groups: list[list[Node]] = []
+    for n in under.nodes():
+        groups += [[n]] if n.rule == "fairness" else []
+        groups[-1] += [n] if n.rule == "path" else []
+    for first, *others in groups:
+        strength = first.one("strength")
+        names = (*b.paths(first), *(b.path(n) for n in others))
+        span = b.span(first).to(b.span([first, *others][-1]))
+        yield s.Fairness(cast(Any, "weak" if strength is None else strength.text()), names, span)
 
 
 def _reachable(b: Builder, n: Node) -> s.ReachableDecl:
     return s.ReachableDecl(b.label(n), value(b, n), b.doc(n), b.span(n))
 
 
-def _do(b: Builder, n: Node) -> s.Do | s.Restart:
-    call = value(b, n)
+def _do(b: Builder, n: Node) -> s.Taken:
+    return _done(b, value(b, n), n)
+
+
+def _done(b: Builder, call: s.Expr, n: Node) -> s.Do | s.Restart:
     if isinstance(call, s.Name) and call.text in ("crash", "recover"):
         return s.Restart(cast(Any, call.text), b.doc(n), b.span(n))
-    return s.Do(call, False, None, b.doc(n), b.span(n))
+    return s.Do(call, b.doc(n), b.span(n))
 
 
-def _fails(b: Builder, n: Node) -> s.Do:
-    call, *fault = n.nodes()
-    return s.Do(expression(b, call), True, b.name(fault[0]) if fault else None, b.doc(n), b.span(n))
+def _fails(b: Builder, n: Node) -> s.Fails:
+    step, *fault = n.nodes()
+    taken = _TAKEN[step.rule](b, step) if step.rule in _TAKEN else _done(b, expression(b, step), step)
+    return s.Fails(taken, b.name(only(fault[0])) if fault else None, b.doc(n), b.span(n))
 
 
 def _elapse(b: Builder, n: Node) -> s.Elapse:
@@ -113,6 +125,7 @@ _SYSTEM: dict[str, Callable[[Builder, Node], s.SystemMember]] = {
     "instance": _instance, "let": let, "environment": _environment, "recover": _recover, "invariant": invariant,
     "property": _property, "reachable": _reachable,
 }  # fmt: skip
+_TAKEN: dict[str, Callable[[Builder, Node], s.Taken]] = {"do_step": _do, "elapse": _elapse, "transmit": _transmit}
 _STEPS: dict[str, Callable[[Builder, Node], s.ScenarioStep]] = {
-    "do_step": _do, "fails": _fails, "elapse": _elapse, "transmit": _transmit, "expect": _expect, "via": _via,
+    **_TAKEN, "fails": _fails, "expect": _expect, "via": _via,
 }  # fmt: skip

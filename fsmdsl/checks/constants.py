@@ -102,7 +102,7 @@ def _guard(subject: Subject, shape: Shape, line: tuple[m.Transition, ...]) -> It
     first, machine = line[0], shape.machine
     if first.guard is None:
         return
-    leaves = tuple(dict.fromkeys(leaf for t in line for leaf in shape.inside[t.source]))
+    leaves = tuple(dict.fromkeys(leaf for t in line for leaf in shape.hierarchy.inside[t.source]))
     guard = subject.guard(machine, first)
     if subject.together(machine, leaves, [guard]) is None:
         found = NEVER.at(first.guard.span, f"the guard of `{first.name}` is never true")

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from fsmdsl import model as m
 from fsmdsl.checks.shape import Shape
 from fsmdsl.checks.subject import Subject
+from fsmdsl.core.hierarchy import Endurance
+from fsmdsl.core.triggers import CRASH
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
-from fsmdsl.step.universe import CRASH, flag
 
 LOST = Rule(
     "FSM219",
@@ -42,14 +43,15 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     """Guards are not looked at: one transition is enough."""
     struck = {i.machine for s in subject.model.systems.values() if s.crashes for i in s.instances}
     for shape in subject.shapes:
-        flags = ("volatile", "transient") if shape.machine.qualified in struck else ("volatile",)
+        flags: tuple[Endurance, ...] = ("volatile", "transient") if shape.machine.qualified in struck else ("volatile",)
         for state in shape.machine.leaves:
-            kind = flag(shape.machine, state.name)
-            if kind in flags and state.name in shape.reachable and not shape.candidates(state.name, CRASH):
+            kind = shape.hierarchy.endurance(state.name)
+            followed = shape.selection.candidates(state.name, CRASH)
+            if kind is not None and kind in flags and state.name in shape.reachable and not followed:
                 yield _lost(shape, state, kind)
 
 
-def _lost(shape: Shape, state: m.State, kind: str) -> Diagnostic:
+def _lost(shape: Shape, state: m.State, kind: Endurance) -> Diagnostic:
     found = LOST.at(
         state.span, f"a crash leaves `{state.name}` nowhere: it is {kind}, and has no transition `on crash`"
     )

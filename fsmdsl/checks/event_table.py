@@ -77,7 +77,7 @@ def _table(shape: Shape) -> Completeness:
 
 
 def _cell(shape: Shape, event: str, state: str, ignored: bool) -> Cell:
-    candidates = shape.candidates(state, event)
+    candidates = shape.selection.candidates(state, event)
     if any(t.guard is None for t in candidates):
         return "handled"
     if ignored:

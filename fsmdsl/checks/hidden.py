@@ -6,12 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from fsmdsl import model as m
-from fsmdsl.checks.ranking import before
 from fsmdsl.checks.shape import Shape
 from fsmdsl.checks.subject import Subject
 from fsmdsl.checks.words import triggered
+from fsmdsl.core.triggers import trigger_name
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
-from fsmdsl.step.universe import trigger_name
 
 NEVER_CHOSEN = Rule(
     "FSM211",
@@ -85,7 +84,7 @@ def _never_chosen(shape: Shape, line: tuple[m.Transition, ...]) -> Iterator[Diag
     winner: m.Transition | None = None
     for t in line:
         trigger = trigger_name(t.trigger)
-        for leaf in shape.inside[t.source]:
+        for leaf in shape.hierarchy.inside[t.source]:
             winner = None if trigger is None else _chosen_before(shape, leaf, trigger, t)
             if winner is None:
                 return
@@ -96,10 +95,10 @@ def _never_chosen(shape: Shape, line: tuple[m.Transition, ...]) -> Iterator[Diag
 
 def _chosen_before(shape: Shape, leaf: str, trigger: str, t: m.Transition) -> m.Transition | None:
     """A transition without a guard that is always chosen before this one in a leaf."""
-    for source, wild in shape.sources(leaf):
-        sure = shape.sure.get((source, wild, trigger), ())
+    for source, wild in shape.selection.sources(leaf):
+        sure = shape.selection.unguarded(source, wild, trigger)
         if (source, wild) == (t.source, t.wild):
-            return next((x for x in sure[:_MOST] if before(shape.machine, x, t)), None)
+            return next((x for x in sure[:_MOST] if shape.selection.priority.before(x, t)), None)
         if sure:
             return sure[0]
     return None
@@ -119,4 +118,4 @@ def _ignored_in_vain(shape: Shape) -> Iterator[Diagnostic]:
 
 
 def _handled(shape: Shape, ignore: m.Ignore) -> m.Transition | None:
-    return next((t for t in shape.candidates(ignore.state, ignore.event) if t.guard is None), None)
+    return next((t for t in shape.selection.candidates(ignore.state, ignore.event) if t.guard is None), None)

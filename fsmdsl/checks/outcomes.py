@@ -105,13 +105,11 @@ class _Calls:
 
 def _calls(shape: Shape, t: m.Transition) -> _Calls:
     """In the order of a step: exit effects, the transition's own, entry effects."""
-    after = shape.arrival(t)
-    entries = [x for s in shape.entries(t) for x in shape.hooks.get(("entry", s), ())]
+    after = shape.hierarchy.arrival(t)
     first: list[_Call] = []
     more = False
-    for leaf in shape.inside[t.source] if t.effects or shape.hooks else ():
-        exits = [x for s in shape.exits(t, leaf) for x in shape.hooks.get(("exit", s), ())]
-        found, extra = _first(shape.machine, [*exits, *t.effects, *entries])
+    for leaf in shape.hierarchy.inside[t.source] if t.effects or shape.machine.hooks else ():
+        found, extra = _first(shape.machine, shape.selection.move(leaf, t).effects)
         first.extend(_Call(r.action, after or leaf, r.span) for r in found)
         more = more or extra
     return _Calls(tuple(first), more)
@@ -140,7 +138,7 @@ def _unhandled(shape: Shape, calls: list[_Call]) -> Iterator[Diagnostic]:
     for call in calls:
         for outcome in machine.action_named[call.action].outcomes:
             name = f"{call.action}.{outcome}"
-            taken = shape.candidates(call.leaf, name) or (name, call.leaf) in ignored
+            taken = shape.selection.candidates(call.leaf, name) or (name, call.leaf) in ignored
             if not taken and (name, call.leaf) not in reported and call.leaf in shape.reachable:
                 reported.add((name, call.leaf))
                 yield _missing(machine, call, name)
@@ -161,7 +159,7 @@ def _never_comes(shape: Shape, calls: list[_Call]) -> Iterator[Diagnostic]:
         trigger = line[0].trigger
         if not isinstance(trigger, m.OnOutcome):
             continue
-        leaves = list(dict.fromkeys(leaf for t in line for leaf in shape.inside[t.source]))
+        leaves = list(dict.fromkeys(leaf for t in line for leaf in shape.hierarchy.inside[t.source]))
         if not any((trigger.action, leaf) in arriving for leaf in leaves):
             message = f"`{trigger.action}.{trigger.outcome}` never comes in {quoted(leaves, 'or')}"
             found = UNUSED.at(line[0].span, message)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from fsmdsl import model as m
 from fsmdsl.checks.logic import Solution
-from fsmdsl.checks.ranking import before
 from fsmdsl.checks.shape import Shape
 from fsmdsl.checks.subject import Subject
 from fsmdsl.checks.words import given, triggered
@@ -80,7 +79,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     """A line is reported once, with a line before it that competes with it, whatever states they share."""
     for shape in subject.shapes:
         reported: dict[int, Diagnostic] = {}
-        for group in shape.groups():
+        for group in shape.selection.rivals():
             if len(group) ** 2 > 2 * _MOST_PAIRS:
                 yield _too_many(group)
                 continue
@@ -96,10 +95,10 @@ def _first(subject: Subject, shape: Shape, others: Sequence[m.Transition], t: m.
     """The first that surely competes, else the first that may."""
     possible: Diagnostic | None = None
     for other in others:
-        if before(shape.machine, other, t) or before(shape.machine, t, other):
+        if shape.selection.priority.ranked(other, t):
             continue
         guards = [subject.guard(shape.machine, other), subject.guard(shape.machine, t)]
-        common = subject.together(shape.machine, shape.inside[t.source], guards)
+        common = subject.together(shape.machine, shape.hierarchy.inside[t.source], guards)
         if isinstance(common, Solution) and common.exact:
             return _definite(other, t, common)
         if common is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsmdsl.checks.ranking import names
 from fsmdsl.checks.subject import Subject
+from fsmdsl.core.priority import names
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity, did_you_mean
 
 NOTHING = Rule(

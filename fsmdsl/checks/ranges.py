@@ -12,6 +12,7 @@ from fsmdsl.checks.logic import Solution
 from fsmdsl.checks.shape import Shape
 from fsmdsl.checks.subject import Subject, arguments
 from fsmdsl.checks.words import given
+from fsmdsl.core.guards import conjuncts
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.walk import effects, expressions
 
@@ -76,7 +77,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             if line[0].effects:
                 yield from _line(subject, shape, line)
         for hook in shape.machine.hooks:
-            walk = _Walk(subject, shape.machine, shape.inside[hook.state])
+            walk = _Walk(subject, shape.machine, shape.hierarchy.inside[hook.state])
             yield from walk.run(hook.effects, _Now())
     for system in subject.model.systems.values():
         yield from _instances(subject, system)
@@ -87,7 +88,7 @@ def _line(subject: Subject, shape: Shape, line: tuple[m.Transition, ...]) -> Ite
     if not any(_narrow(subject.model, machine, x) for x in effects(first.effects)):
         return
     guard = subject.guard(machine, first)
-    leaves = tuple(dict.fromkeys(leaf for t in line for leaf in shape.inside[t.source]))
+    leaves = tuple(dict.fromkeys(leaf for t in line for leaf in shape.hierarchy.inside[t.source]))
     walk = _Walk(subject, machine, leaves)
     known = () if guard is None or first.guard is None else (guard,)
     yield from walk.run(first.effects, _Now(arguments(machine, first), {}, known))
@@ -124,13 +125,11 @@ def _instances(subject: Subject, system: m.System) -> Iterator[Diagnostic]:
 
 @dataclass(frozen=True, slots=True)
 class _Now:
-    """What is known at a place among effects: what names and changed fields stand for, and what holds."""
+    """What is known at a place among effects: what names and changed fields stand for, what holds; in normal form."""
 
     names: Mapping[str, m.Expr] = field(default_factory=dict)
     fields: Mapping[str, m.Expr] = field(default_factory=dict)
     known: tuple[m.Expr, ...] = ()
-    sent: bool = False
-    """Has an event been sent? Then other instances' data may have changed."""
 
 
 class _Walk:
@@ -160,7 +159,7 @@ class _Walk:
                     now = self._after(inner, now)
                     yield from self.run(inner, replace(now, names={**now.names, x.variable: self._any(x)}))
                 case m.Send():
-                    now = replace(now, sent=True)
+                    now = self._sent(now)
                 case m.Post() | m.Request():
                     pass
                 case _:
@@ -183,14 +182,21 @@ class _Walk:
         inside = list(effects(list(body)))
         changed = {x.name: x.type for x in inside if isinstance(x, m.Assign | m.Change) and x.target is None}
         after = self._changed(changed, now)
-        return replace(after, sent=now.sent or any(isinstance(x, m.Send) for x in inside))
+        return self._sent(after) if any(isinstance(x, m.Send) for x in inside) else after
+
+    def _sent(self, now: _Now) -> _Now:
+        """Behind an event sent: the data of other instances may have changed, so what is known of it was said of the
+        values before."""
+        old = {f.name: f.type for f in self.machine.fields if f.name in now.fields and _of_others(now.fields[f.name])}
+        known = tuple(x for fact in now.known for x in conjuncts(fact) if not _of_others(x))
+        return self._changed(old, replace(now, known=known))
 
     def _changed(self, fields: Mapping[str, m.Type], now: _Now) -> _Now:
         unknown = {name: m.Local(f"${name} {next(self._fresh)}", t) for name, t in fields.items()}
         return replace(now, fields={**now.fields, **unknown})
 
     def _any(self, x: m.ForEach) -> m.Expr:
-        of = x.over.type.of if isinstance(x.over.type, m.SetType | m.ListType) else m.ERROR
+        of = m.element_of(x.over.type)
         return m.Local(f"${x.variable} {next(self._fresh)}", of)
 
     def value(self, name: str, place: m.Type, value: m.Expr, now: _Now) -> Iterator[Diagnostic]:
@@ -201,12 +207,11 @@ class _Walk:
         inside, outside = (None, None) if found is None else (_inside(found, place), _outside(found, place))
         if inside is None or outside is None:
             return
-        known = () if now.sent and _reads_others(value) else now.known
-        leaving = self.subject.together(self.machine, self.leaves, (*known, outside))
+        leaving = self.subject.together(self.machine, self.leaves, (*now.known, outside))
         if leaving is None:
             return
         shown = _range(place)
-        if self.subject.together(self.machine, self.leaves, (*known, inside)) is None:
+        if self.subject.together(self.machine, self.leaves, (*now.known, inside)) is None:
             message = f"`{name}` would always be given a value outside {shown}"
             yield LEAVES.at(value.span, message).help("correct the value or the guard, or make the range wider")
             return
@@ -277,5 +282,11 @@ def _range(place: m.Type) -> str:
     return f"{t.low}..{t.high}" if isinstance(t, m.RangeType) else ""
 
 
-def _reads_others(e: m.Expr) -> bool:
-    return any(isinstance(x, m.Read) and x.target is not None for x in expressions(e))
+def _of_others(e: m.Expr) -> bool:
+    """Does an expression in normal form speak of what another instance, or a channel, holds?"""
+    return any(
+        isinstance(x, m.ChannelRef)
+        or (isinstance(x, m.Read) and x.target is not None)
+        or (isinstance(x, m.InState) and not isinstance(x.target, m.Self))
+        for x in expressions(e)
+    )

@@ -8,8 +8,8 @@ from fsmdsl import model as m
 from fsmdsl.checks.shape import Shape
 from fsmdsl.checks.subject import Subject
 from fsmdsl.checks.words import quoted
+from fsmdsl.core.triggers import EVENTLESS
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
-from fsmdsl.step.universe import EVENTLESS
 from fsmdsl.walk import effects
 
 CIRCLE = Rule(
@@ -44,7 +44,8 @@ RULES = (CIRCLE,)
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """A state with several eventless transitions may escape by another, and is left to exploration."""
     for shape in subject.shapes:
-        steps = {leaf: t for leaf in shape.around if (t := _only_step(subject, shape, leaf)) is not None}
+        leaves = [x.name for x in shape.machine.leaves]
+        steps = {leaf: t for leaf in leaves if (t := _only_step(subject, shape, leaf)) is not None}
         seen: set[str] = set()
         for leaf in steps:
             circle = _circle(shape, steps, leaf, seen)
@@ -59,7 +60,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 def _only_step(subject: Subject, shape: Shape, leaf: str) -> m.Transition | None:
     """The eventless transition that is always followed from a leaf, if it is the only one and goes on at once."""
-    candidates = shape.candidates(leaf, EVENTLESS)
+    candidates = shape.selection.candidates(leaf, EVENTLESS)
     if len(candidates) != 1 or leaf not in shape.reachable:
         return None
     (t,) = candidates
@@ -72,9 +73,7 @@ def _only_step(subject: Subject, shape: Shape, leaf: str) -> m.Transition | None
 
 def _calls_action(shape: Shape, t: m.Transition, leaf: str) -> bool:
     """Does it call an action with outcomes, whose answer has to be waited for?"""
-    hooks = [x for s in shape.exits(t, leaf) for x in shape.hooks.get(("exit", s), ())]
-    hooks += [x for s in shape.entries(t) for x in shape.hooks.get(("entry", s), ())]
-    called = (x.action for x in effects([*hooks, *t.effects]) if isinstance(x, m.Request))
+    called = (x.action for x in effects(shape.selection.move(leaf, t).effects) if isinstance(x, m.Request))
     return any(shape.machine.action_named[a].outcomes for a in called)
 
 
@@ -85,5 +84,5 @@ def _circle(shape: Shape, steps: Mapping[str, m.Transition], leaf: str, seen: se
     while at is not None and at in steps and at not in seen:
         seen.add(at)
         path.append(at)
-        at = shape.arrival(steps[at]) or at
+        at = shape.hierarchy.arrival(steps[at]) or at
     return path[path.index(at) :] if at in path else []

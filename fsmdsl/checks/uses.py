@@ -108,7 +108,7 @@ class _Collector:
         self._names(scenario.system.qualified)
         self._system(scenario.system)
         for step in scenario.steps:
-            match step:
+            match step.step if isinstance(step, m.Fails) else step:
                 case m.Do(target=target, arguments=arguments):
                     for e in (target, *arguments):
                         self._expression(None, e)

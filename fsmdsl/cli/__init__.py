@@ -41,8 +41,24 @@ MISUSE = 2
 """The exit code when a command could not do what it was asked."""
 
 
+class _ClosedPipeError(Exception):
+    """Whoever read the output has gone. click would end with 1, as if something had been found."""
+
+
 class _Commands(click.Group):
     """Subcommands that are imported when called."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        try:
+            return super().make_context(*arguments, **options)
+        except BrokenPipeError as error:
+            raise _ClosedPipeError from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _ClosedPipeError from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -147,14 +163,10 @@ def main(arguments: list[str] | None = None) -> None:
 def _run(arguments: list[str] | None) -> int:
     """The exit code."""
     try:
-        cli.main(arguments, prog_name="fsm", standalone_mode=False)
-        return 0
-    except SystemExit as end:
-        if isinstance(end.__context__, BrokenPipeError):  # which click has seen, and ended with 1
-            return _silenced(CLOSED_PIPE)
-        raise
-    except click.exceptions.Exit as end:
-        return end.exit_code
+        code = cli.main(arguments, prog_name="fsm", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except _ClosedPipeError:
+        return _silenced(CLOSED_PIPE)
     except click.Abort as end:
         _complain("interrupted" if isinstance(end.__cause__, KeyboardInterrupt) else "the input has ended")
         return INTERRUPTED if isinstance(end.__cause__, KeyboardInterrupt) else MISUSE

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
+from fsmdsl.budget import Budget
 from fsmdsl.cli.common import FINDINGS, checked, documented_option, paint, paths_argument, serious
+from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.printing import printing, printing_options
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.report.formats.gather import from_check
@@ -20,16 +22,23 @@ from fsmdsl.workspace import Loaded
 @paths_argument
 @documented_option
 @click.option("--notes", is_flag=True, help="Print notes too, such as events that a state does not handle.")
+@limit_options(MINUTES)
 @printing_options
 def command(
-    paths: tuple[str, ...], as_documented: bool, notes: bool, form: str | None, outputs: tuple[Path, ...]
+    paths: tuple[str, ...],
+    as_documented: bool,
+    notes: bool,
+    budget: Budget,
+    form: str | None,
+    outputs: tuple[Path, ...],
 ) -> None:
     """Report what is wrong in specs, without running anything.
 
     PATHS are files or folders; without any, the folder `specs`, else the current one. `-` reads standard input.
     """
     out = printing(form, outputs)
-    loaded, found = checked(paths, as_documented=as_documented)
+    with within(budget, paths, out):
+        loaded, found = checked(paths, as_documented=as_documented)
     shown = found if notes else [d for d in found if d.severity > Severity.NOTE]
     told = _summary(loaded, found)
     if shown:

@@ -85,7 +85,7 @@ def chosen(paths: Sequence[str]) -> list[str]:
 
 
 def existing(paths: Sequence[str]) -> list[str]:
-    """Likewise; a path that does not exist ends the command with 2."""
+    """`chosen`, all of which exist; otherwise the command ends with 2."""
     found = chosen(paths)
     for path in found:
         try:
@@ -125,8 +125,7 @@ def checked(
     """The specs, and everything that `fsm check` finds in them."""
     loaded = load(existing(paths), as_documented=as_documented, settings=settings, follow_links=follows_links())
     if loaded.unanswered:
-        names = " and ".join(f"`{n}`" for n in sorted(loaded.unanswered))
-        misuse(f"no system has a set of instances or a parameter {names}")
+        misuse("; ".join(loaded.unanswered.values()))
     found = list(loaded.diagnostics)
     if loaded.model is not None:
         from fsmdsl.checks import check
@@ -137,11 +136,17 @@ def checked(
 
 def model_or_exit(paths: Sequence[str], form: str | Printing = "text", **options: Any) -> m.Model:
     """The model of specs that have no errors; otherwise the errors are printed and the command ends with 1."""
+    return only_asked(loaded_or_exit(paths, form, **options))
+
+
+def loaded_or_exit(paths: Sequence[str], form: str | Printing = "text", **options: Any) -> Loaded:
+    """The same, with what was named on the command line."""
     loaded, found = checked(paths, **options)
     # As documented, what the checks find is the document's doing, and the reason to look further.
     fatal = loaded.diagnostics if options.get("as_documented") else found
     errors = [d for d in fatal if d.severity is Severity.ERROR]
     if loaded.model is None or errors:
+        errors = _caused_by_settings(errors, paths, **options)
         if form == "json":
             from fsmdsl.report.data import diagnostics
 
@@ -152,7 +157,23 @@ def model_or_exit(paths: Sequence[str], form: str | Printing = "text", **options
         else:
             refuse(form, errors, "mend that first")
         sys.exit(FINDINGS)
-    return only_asked(loaded)
+    return loaded
+
+
+def _caused_by_settings(
+    errors: list[Diagnostic],
+    paths: Sequence[str],
+    *,
+    as_documented: bool = False,
+    settings: Mapping[str, Any] | None = None,
+) -> list[Diagnostic]:
+    """The errors; those that the text has not as it is written say that the settings cause them."""
+    if not settings:
+        return errors
+    _, as_written = checked(paths, as_documented=as_documented)
+    given = " ".join(f"--set {x.span.text}" for x in settings.values())
+    note = f"`{given}` causes this: as it is written, the text is fine"
+    return [d if d in as_written else d.note(note) for d in errors]
 
 
 def refuse(printing: Printing, errors: list[Diagnostic], why: str) -> None:

@@ -11,14 +11,15 @@ import click
 
 from fsmdsl.cli.common import links_option, paint, say
 from fsmdsl.cli.completing import versions as offered
+from fsmdsl.cli.limits import MINUTES, made, within
 from fsmdsl.cli.versions import Told, model_of, versions
 from fsmdsl.cli.writing import earlier, force_option, write, write_folder
 from fsmdsl.compare import Bounds, Difference, compare
-from fsmdsl.compare.as_data import as_data
 from fsmdsl.compare.as_markdown import as_markdown
 from fsmdsl.compare.page import page
 from fsmdsl.compare.pictures import as_svg, merged
-from fsmdsl.compare.told import lines, tally
+from fsmdsl.compare.render_text import lines, tally
+from fsmdsl.compare.to_json import as_data
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.draw.svg import is_drawing
 from fsmdsl.report.data import document
@@ -40,9 +41,8 @@ DIFFERENT = 1
 @click.option(
     "--max-seconds",
     type=click.FloatRange(0, min_open=True),
-    default=Bounds().seconds,
-    show_default=True,
-    help="For each comparison, and for each exploration.",
+    help=f"For each comparison, and for each exploration (default: {Bounds().seconds:g}), and to read both versions "
+    f"(default: {MINUTES:g}).",
 )
 @click.option("--out", "-o", type=click.Path(path_type=Path), help="A folder for a page with diagrams, and their SVG.")
 @force_option
@@ -57,7 +57,7 @@ def command(
     quick: bool,
     no_verdicts: bool,
     max_states: int,
-    max_seconds: float,
+    max_seconds: float | None,
     out: Path | None,
     force: bool,
     form: str,
@@ -68,12 +68,14 @@ def command(
     OLD and NEW are files or folders, or what git has of them: HEAD~1:specs/door.fsm, or a revision alone, which takes
     the path of the other (fsm diff HEAD~1 specs) or PATH (fsm diff v1 v2 specs). Without NEW, the files as they are.
 
-    Exit codes: 0 the same, 1 different, 2 misuse, or a version that has errors.
+    Exit codes: 0 the same, 1 different, 2 misuse, or a version that has errors, 3 a limit came before both were read.
     """
     before, after = versions(old, new, path)
     told = Told()
-    models = model_of(before, told), model_of(after, told)
-    found = compare(*models, Bounds(max_states, max_seconds), run=not quick, verify=not (quick or no_verdicts))
+    with within(made(max_seconds or MINUTES, None), (old, *(x for x in (new, path) if x is not None))):
+        models = model_of(before, told), model_of(after, told)
+    bounds = Bounds(max_states, max_seconds or Bounds().seconds)
+    found = compare(*models, bounds, run=not quick, verify=not (quick or no_verdicts))
     names = before.shown, after.shown
     match form:
         case "json":

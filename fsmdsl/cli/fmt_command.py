@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from pathlib import Path
 
@@ -60,7 +61,8 @@ def _tell(changed: list[str], count: int, found: list[Diagnostic], would: bool, 
         say(frames(found, paint), err=True)
         say(tally(found), err=True)
     for name in changed:
-        say(f"{'would format' if would else 'formatted'} {name}", err=True)
+        target = f", which leads to {os.path.relpath(os.path.realpath(name))}" if os.path.islink(name) else ""
+        say(f"{'would format' if would else 'formatted'} {name}{target}", err=True)
 
 
 def _diff(name: str, before: str, after: str) -> str:

@@ -21,7 +21,6 @@ from fsmdsl.cli.common import (
 from fsmdsl.cli.writing import force_option, generated, write_folder
 from fsmdsl.files import manifest
 
-TARGETS = {"python": emit.python, "transitions": emit.transitions}
 PURPOSE = "generate"
 
 
@@ -29,7 +28,9 @@ PURPOSE = "generate"
 @paths_argument
 @documented_option
 @click.option("--out", "-o", type=click.Path(path_type=Path), default="generated", show_default=True, help="Where to.")
-@click.option("--target", type=click.Choice(list(TARGETS)), default="python", show_default=True, help="What to write.")
+@click.option(
+    "--target", type=click.Choice(list(emit.TARGETS)), default="python", show_default=True, help="What to write."
+)
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit with 1 if something would change.")
 @force_option
 @format_option
@@ -44,7 +45,7 @@ def command(
     model = model_or_exit(paths, form, as_documented=as_documented)
     files: dict[str, str] = {}
     for module in model.modules:
-        files.update(TARGETS[target](model, module.name))
+        files.update(emit.TARGETS[target](model, module.name))
     if only_check:
         plan = manifest.plan(out, PURPOSE, files, ours=generated)
     else:

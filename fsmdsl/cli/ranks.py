@@ -13,7 +13,7 @@ import click
 
 from fsmdsl.cli.common import misuse
 from fsmdsl.explore.packed.errors import FullError, SavedError, UnavailableError
-from fsmdsl.explore.packed.exchange import Mpi, exchange, started
+from fsmdsl.explore.packed.ranks.exchange import Mpi, exchange, started
 
 P = ParamSpec("P")
 

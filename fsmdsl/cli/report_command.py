@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
+from fsmdsl import model as m
+from fsmdsl.budget import Budget, LimitError
 from fsmdsl.cli.check_command import looked_for
 from fsmdsl.cli.common import (
     FINDINGS,
@@ -17,14 +20,16 @@ from fsmdsl.cli.common import (
     refuse,
     say,
 )
+from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
 from fsmdsl.cli.printing import printing, printing_options
+from fsmdsl.cli.test_command import played as play_all
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.draw.svg import rendered_together
-from fsmdsl.explore import Limits, diagnostics, explore, play
-from fsmdsl.explore.retell import simplest
+from fsmdsl.explore import Exploration, Limits, diagnostics, explore
+from fsmdsl.explore.replay import simplest_in_time
 from fsmdsl.explore.rules import VACUOUS
 from fsmdsl.report.assemble import assemble
-from fsmdsl.report.census import census
+from fsmdsl.report.census import Census, census
 from fsmdsl.report.formats.gather import from_report
 from fsmdsl.report.frames import frame
 from fsmdsl.report.page import is_page, page
@@ -40,6 +45,7 @@ NAME = "index.html"
 )
 @click.option("--title", default="State machines", show_default=True, help="The heading of the page.")
 @click.option("--max-states", type=click.IntRange(1), help="A limit for each system.")
+@limit_options(MINUTES, "each system; reading and checking count for the first")
 @force_option
 @printing_options
 def command(
@@ -48,6 +54,7 @@ def command(
     out: Path,
     title: str,
     max_states: int | None,
+    budget: Budget,
     force: bool,
     form: str | None,
     outputs: tuple[Path, ...],
@@ -59,15 +66,21 @@ def command(
     from fsmdsl.cli import version
 
     told = printing(form, outputs)
-    loaded, found = checked(paths, as_documented=as_documented)
+    with within(budget, paths, told):
+        loaded, found = checked(paths, as_documented=as_documented)
     if loaded.model is None:
         refuse(told, found, "there is nothing to report on")
         sys.exit(FINDINGS)
     model = loaded.model
-    explored = [simplest(explore(model, x, Limits(max_states)), model) for x in model.systems.values()]
+    counted = [
+        _explored(model, x, Limits(max_states), budget.renewed() if n else budget)
+        for n, x in enumerate(model.systems.values())
+    ]
+    explored = [x for x, _ in counted]
     found += [d for d in diagnostics(*explored) if d.rule == VACUOUS]
-    counted = [(x, census(model, x.system)) for x in explored]
-    played = [play(model, x) for module in model.modules for x in module.scenarios]
+    played, unplayed = play_all(model, [x for module in model.modules for x in module.scenarios], budget.renewed())
+    for scenario in unplayed:
+        say(f"{paint('unknown', 'warning')}  {scenario.qualified}  {budget.reached}", err=True)
     report, undrawn = assemble(title, model, found, counted, played, rendered_together, version())
     for problem in undrawn:
         say(frame(problem, paint), err=True)
@@ -79,4 +92,13 @@ def command(
     extra = {"page": str(path), "totals": totals}
     told.finish(lambda: from_report(model, found, explored, played, counts, looked_for(), extra))
     bad = totals["violations"] or totals["undecided"] or totals["failing"] or any(d.severity for d in found)
-    sys.exit(FINDINGS if bad else 0)
+    sys.exit(FINDINGS if bad else BOUNDED if unplayed else 0)
+
+
+def _explored(model: m.Model, system: m.System, limits: Limits, budget: Budget) -> tuple[Exploration, Census]:
+    with budget:
+        x = simplest_in_time(explore(model, system, limits, budget=budget), model, budget)
+        counted = Census(complete=False)
+        with suppress(LimitError):
+            counted = counted if budget.raised else census(model, system)
+    return x, counted

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import sys
 from contextlib import suppress
 from importlib.util import find_spec
 from secrets import token_urlsafe
+from typing import Any
 
 import click
 
 from fsmdsl.cli.common import existing, misuse, paths_argument, say
 
 LOOPBACK = "127.0.0.1"
+MOST = 128
+"""Connections at a time."""
+GRACE = 1.0
+"""Seconds to finish what is under way."""
 
 
 @click.command("serve")
@@ -31,15 +38,21 @@ def command(paths: tuple[str, ...], port: int, open_it: bool) -> None:
         misuse(f"the page needs {' and '.join(f'`{x}`' for x in missing)}; run `pip install 'fsmdsl[serve]'`")
     named = existing(paths)
     listening = _bound(port)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
     port = listening.getsockname()[1]
     token = token_urlsafe(18)
     address = f"http://{LOOPBACK}:{port}/#token={token}"
-    say(f"serving {' '.join(named)} at\n\n    {address}\n\nCtrl-C ends it")
+    say(f"serving {' '.join(map(_shown, named))} at\n\n    {address}\n\nCtrl-C ends it")
     sys.stdout.flush()
     if open_it:
         click.launch(address)
-    with suppress(KeyboardInterrupt):
-        _serve(named, token, port, listening)
+    _serve(named, token, port, listening)
+
+
+def _shown(path: str) -> str:
+    """A path on one line, whatever its name."""
+    return "".join(x if x.isprintable() else repr(x)[1:-1] for x in path)
 
 
 def _bound(port: int) -> socket.socket:
@@ -56,15 +69,39 @@ def _bound(port: int) -> socket.socket:
 
 
 def _serve(paths: list[str], token: str, port: int, listening: socket.socket) -> None:
+    """Until a signal ends it."""
+    import asyncio
+    import logging
+
     import uvicorn
 
     from fsmdsl.live.app import application
+    from fsmdsl.live.connections import Bounded, Server, bearable
 
+    app = application(paths, token, port)
+
+    class Page(Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            app.state.end()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(super().shutdown(sockets), GRACE)
+            _end()
+
+    logging.getLogger("uvicorn.error").addFilter(bearable)
     settings = uvicorn.Config(
-        application(paths, token, port),
+        app,
+        http=Bounded,
+        ws="none",
+        limit_concurrency=MOST,
         log_level="warning",
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=1,
     )
-    uvicorn.Server(settings).run(sockets=[listening])
+    Page(settings).run(sockets=[listening])
+
+
+def _end(*_: Any) -> None:
+    """At once, whatever other threads do: nothing has to be saved."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+    os._exit(0)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from fsmdsl import model as m
-from fsmdsl.cli.common import FINDINGS, documented_option, model_or_exit, paint, paths_argument
+from fsmdsl.budget import Budget, LimitError
+from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, only_asked, paint, paths_argument
+from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.explore import Played, lines, play
 from fsmdsl.report.formats.gather import from_test
@@ -19,21 +22,49 @@ from fsmdsl.report.frames import frame
 @paths_argument
 @documented_option
 @click.option("--verbose", "-v", is_flag=True, help="Print every scenario with its run.")
+@limit_options(MINUTES)
 @printing_options
 def command(
-    paths: tuple[str, ...], as_documented: bool, verbose: bool, form: str | None, outputs: tuple[Path, ...]
+    paths: tuple[str, ...],
+    as_documented: bool,
+    verbose: bool,
+    budget: Budget,
+    form: str | None,
+    outputs: tuple[Path, ...],
 ) -> None:
-    """Run the scenarios of specs: worked examples, step by step."""
+    """Run the scenarios of specs: worked examples, step by step.
+
+    Exit codes: 0 all pass, 1 some fail, 2 misuse, 3 a limit came before all were played.
+    """
     out = printing(form, outputs)
-    model = model_or_exit(paths, out, as_documented=as_documented)
-    done = [play(model, scenario) for scenario in model.scenarios.values()]
+    with within(budget, paths, out):
+        loaded = loaded_or_exit(paths, out, as_documented=as_documented)
+    model = only_asked(loaded)
+    done, open_ = played(model, [x for x in model.scenarios.values() if x.module in loaded.asked], budget)
     failed = sum(not x.passed for x in done)
     for x in done:
         _tell(out, x, verbose)
     told = _tally(len(done), failed)
+    for scenario in open_:
+        out.say(f"{paint('unknown', 'warning')}  {scenario.qualified}  {budget.reached}")
     _left_out(out, model, verbose, told)
     out.finish(lambda: from_test(model, done, click.unstyle(told)))
-    sys.exit(FINDINGS if failed else 0)
+    sys.exit(FINDINGS if failed else BOUNDED if open_ else 0)
+
+
+def played(
+    model: m.Model, scenarios: Sequence[m.Scenario], budget: Budget
+) -> tuple[list[Played], Sequence[m.Scenario]]:
+    """The scenarios that could be played within the limits, and the others."""
+    done: list[Played] = []
+    try:
+        with budget:
+            budget.check()
+            for scenario in scenarios:
+                done.append(play(model, scenario))
+    except LimitError:
+        pass
+    return done, scenarios[len(done) :]
 
 
 def _tell(out: Printing, x: Played, verbose: bool) -> None:

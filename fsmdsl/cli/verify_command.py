@@ -9,30 +9,31 @@ import click
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.budget import Budget
 from fsmdsl.cli.common import (
     FINDINGS,
     documented_option,
+    loaded_or_exit,
     misuse,
-    model_or_exit,
+    only_asked,
     paint,
     paths_argument,
 )
 from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.completing import system_names
+from fsmdsl.cli.limits import BOUNDED, limit_options, within
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.cli.progress import clear, progress
 from fsmdsl.cli.ranks import agreed_code, is_first, several, together
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Severity, did_you_mean
 from fsmdsl.explore import Exploration, Keeping, Limits, Means, diagnostics, explore
-from fsmdsl.explore.retell import shortest, simplest
+from fsmdsl.explore.replay import shortest, simplest_in_time
 from fsmdsl.report.exploration import details, summary, verdict
 from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.frames import frame
-from fsmdsl.settings import setting
-
-BOUNDED = 3
-"""The exit code when nothing is violated in what was explored, and a limit came before the end."""
+from fsmdsl.settings import given_settings
+from fsmdsl.workspace import Loaded
 
 
 @click.command("verify")
@@ -48,13 +49,7 @@ BOUNDED = 3
 )
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
 @click.option("--max-states", type=click.IntRange(1), help="Stop at so many states.")
-@click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Stop after so long, for each system.")
-@click.option(
-    "--max-memory",
-    type=click.FloatRange(0, min_open=True),
-    metavar="GB",
-    help="Stop at so much memory (default: three quarters of what is free).",
-)
+@limit_options(each="each system; reading and checking count for the first", shared=several)
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Threads (default: one for each processor).")
 @click.option("--no-symmetry", is_flag=True, help="Tell the instances of `symmetric` sets apart.")
 @click.option("--all", "every", is_flag=True, help="Also what holds, with the witnesses.")
@@ -76,8 +71,7 @@ def command(
     names: tuple[str, ...],
     settings: tuple[str, ...],
     max_states: int | None,
-    max_seconds: float | None,
-    max_memory: float | None,
+    budget: Budget,
     workers: int | None,
     no_symmetry: bool,
     every: bool,
@@ -98,15 +92,20 @@ def command(
     checked.
     """
     out = printing(form, outputs)
-    model = model_or_exit(paths, out, as_documented=as_documented, settings=settings_of(settings))
-    chosen = _one(_chosen(model, names), out) if by_hand else _chosen(model, names)
-    limits = Limits(max_states, max_seconds, None if max_memory is None else int(max_memory * 10**9))
+    with within(budget, paths, out):
+        loaded = loaded_or_exit(paths, out, as_documented=as_documented, settings=settings_of(settings))
+    model, systems = only_asked(loaded), _chosen(loaded, names)
+    chosen = _one(systems, out) if by_hand else systems
+    limits = Limits(max_states)
     means = Means(workers=workers, symmetry=not no_symmetry)
     keeping = None if save is None and resume is None else Keeping(save, resume, save_every)
     done: list[Exploration] = []
     for system in chosen:
-        x = explore(model, system, limits, progress(system.qualified) if out.speaks else None, means, keeping)
-        x = shortest(x) if as_shortest or not is_first() else simplest(x, model)
+        with budget.renewed() if done else budget:
+            x = explore(
+                model, system, limits, progress(system.qualified) if out.speaks else None, means, keeping, budget
+            )
+            x = shortest(x) if as_shortest or not is_first() else simplest_in_time(x, model, budget)
         done.append(x)
         if out.speaks:
             clear()
@@ -117,7 +116,7 @@ def command(
     for d in () if by_hand else (d for d in found if d.severity is Severity.WARNING):
         out.say(f"\n{frame(d, paint)}".rstrip("\n"))
     if charts is not None and is_first():
-        _draw(done, charts, force)
+        _draw(done, charts, force, prune=not names)
     replays = [] if replay is None or not is_first() else _write_replays(done, model, replay, out, force)
     if by_hand:
         rest = f"{' '.join(specs(paths))}{' --as-documented' * as_documented}"
@@ -125,14 +124,14 @@ def command(
     for name, left in () if names else _left_out(model):
         out.say(f"{paint('left out', 'warning')}  {name}: it speaks of what only amendments declare, for {left.why}")
     if not done:
-        out.say("no system to explore: a `system` says how many instances of the machines there are")
+        out.say(_no_system(model))
     told = {} if replay is None else {"replays": replays}
     if is_first():
         out.finish(lambda: from_verify(done, model, found, told))
     sys.exit(agreed_code(_exit_code(done)))
 
 
-def _draw(done: list[Exploration], folder: Path, force: bool) -> None:
+def _draw(done: list[Exploration], folder: Path, force: bool, *, prune: bool) -> None:
     """A sequence diagram for every run that shows something."""
     from fsmdsl.draw.sequence_svg import as_svg
     from fsmdsl.draw.svg import is_drawing
@@ -144,7 +143,7 @@ def _draw(done: list[Exploration], folder: Path, force: bool) -> None:
         for n, v in enumerate(v for v in x.verdicts if v.trace is not None and v.trace.entries):
             name = f"{x.system.qualified}-{n + 1}-{anchor(v.kind, v.name)}.svg"
             files[name] = as_svg(violation(f"{x.system.qualified}: {v.shown}", v))
-    write_folder(folder, "verify --charts", files, ours=earlier(is_drawing), force=force)
+    write_folder(folder, "verify --charts", files, ours=earlier(is_drawing), force=force, prune=prune)
 
 
 def _write_replays(done: list[Exploration], model: m.Model, folder: Path, out: Printing, force: bool) -> list[str]:
@@ -186,7 +185,7 @@ def _exit_code(done: list[Exploration]) -> int:
 def settings_of(given: tuple[str, ...]) -> dict[str, s.Expr]:
     """The values of `--set`."""
     try:
-        return dict(setting(text) for text in given)
+        return given_settings(given)
     except ValueError as error:
         misuse(f"--set: {error}")
 
@@ -196,9 +195,18 @@ def _left_out(model: m.Model) -> list[tuple[str, m.LeftOut]]:
     return [(f"{x.name}.{y.name}", y) for x in model.modules for y in x.systems_left_out]
 
 
-def _chosen(model: m.Model, names: tuple[str, ...]) -> list[m.System]:
+def _no_system(model: m.Model) -> str:
+    if model.systems:
+        imported = " or ".join(f"`--system {x}`" for x in model.systems)
+        return f"no system to explore here; {imported} explores one of an imported module"
+    return "no system to explore: a `system` says how many instances of the machines there are"
+
+
+def _chosen(loaded: Loaded, names: tuple[str, ...]) -> list[m.System]:
+    """The systems named, of imported modules too; else those of the files that were given."""
+    model = only_asked(loaded)
     if not names:
-        return list(model.systems.values())
+        return [x for x in model.systems.values() if x.module in loaded.asked]
     known = {name: x for x in model.systems.values() for name in (x.name, x.qualified)}
     gone = {name: x for qualified, x in _left_out(model) for name in (x.name, qualified)}
     for name in names:

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from fsmdsl.cli.common import paint, say
 from fsmdsl.cli.typed import Typed, short
+from fsmdsl.describe import describe, fault_message
 from fsmdsl.explore import Trace, lines
-from fsmdsl.explore.refused import fault_told
-from fsmdsl.explore.story import tree
+from fsmdsl.explore.narrative import tree
+from fsmdsl.explore.rejection import fault_told
 from fsmdsl.explore.trace import world_lines
 from fsmdsl.files import reason
 from fsmdsl.files.write import create
 from fsmdsl.report.as_scenario import as_scenario
 from fsmdsl.simulation import Choice, Session, asked, called, matching, offered, why_not
-from fsmdsl.step import describe
 
 MOST = 40
 """More steps than this are not listed unless asked for."""
@@ -48,7 +48,7 @@ def walkthrough(session: Session, known: Sequence[Known], hint: Callable[[Path],
     walk = _Walk(session, known, hint, own)
     say(f"walking through {called(session.universe.system, session.universe.model)}; `help` says how")
     if session.universe.fault is not None:
-        say(f"it cannot begin as declared: {session.universe.fault.message}")
+        say(f"it cannot begin as declared: {fault_message(session.universe, session.universe.fault)}")
     walk.show_traces()
     walk.show()
     typed = Typed(walk.words)

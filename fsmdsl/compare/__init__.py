@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 from fsmdsl import model as m
+from fsmdsl.budget import Budget, LimitError
 from fsmdsl.compare.behaviour import Behaviour, Bounds, Run, alone, behaviour
 from fsmdsl.compare.changes import Change, Compared, Match
 from fsmdsl.compare.machines import compared
 from fsmdsl.compare.names import renamed, under
-from fsmdsl.compare.said import Names, essence
+from fsmdsl.compare.source_text import Names, essence
 from fsmdsl.compare.verdicts import Turn, played, turns
 from fsmdsl.explore import Limits
 from fsmdsl.step import Universe
@@ -52,18 +55,42 @@ def _behaviours(old: m.Model, new: m.Model, names: dict[str, Names], bounds: Bou
         if _means(old, name) == _means(new, name):
             yield Behaviour(name, "same", "nothing that it is made of has changed")
         else:
-            before, after = (Universe(model, model.systems[name]) for model in (old, new))
-            yield behaviour(before, after, names, bounds)
+            yield _within(bounds, name, partial(_of_system, old, new, name, names, bounds))
     used = {i.machine for name in both for model in (old, new) for i in model.systems[name].instances}
     for name, machine in new.machines.items():
         if name in used or name not in old.machines:
             continue
         if essence(machine) == essence(old.machines[name]):
             continue
-        ends = alone(old, old.machines[name]), alone(new, machine)
-        if ends[0] is not None and ends[1] is not None:
-            found = behaviour(ends[0], ends[1], names, bounds)
-            yield Behaviour(name, found.outcome, found.basis, found.runs, alone=True)
+        found = _within(bounds, name, partial(_of_machine, old, new, name, names, bounds))
+        if found is not None:
+            yield replace(found, name=name, alone=True)
+
+
+T = TypeVar("T", Behaviour, Behaviour | None)
+
+
+def _within(bounds: Bounds, name: str, comparison: Callable[[Budget], T]) -> T | Behaviour:
+    """A comparison within its limits."""
+    try:
+        with Budget(bounds.seconds) as budget:
+            return comparison(budget)
+    except LimitError as error:
+        return Behaviour(name, "unknown", f"{error}, before the first state was looked at")
+
+
+def _of_system(
+    old: m.Model, new: m.Model, name: str, names: dict[str, Names], bounds: Bounds, budget: Budget
+) -> Behaviour:
+    before, after = (Universe(model, model.systems[name]) for model in (old, new))
+    return behaviour(before, after, names, bounds, budget)
+
+
+def _of_machine(
+    old: m.Model, new: m.Model, name: str, names: dict[str, Names], bounds: Bounds, budget: Budget
+) -> Behaviour | None:
+    before, after = alone(old, old.machines[name]), alone(new, new.machines[name])
+    return None if before is None or after is None else behaviour(before, after, names, bounds, budget)
 
 
 def _turns(old: m.Model, new: m.Model, limits: Limits) -> Iterator[Turn]:
@@ -72,7 +99,7 @@ def _turns(old: m.Model, new: m.Model, limits: Limits) -> Iterator[Turn]:
             continue
         yield from turns(old, new, name, limits)
     if _all(old) != _all(new):
-        yield from played(old, new)
+        yield from played(old, new, limits)
 
 
 def _means(model: m.Model, name: str) -> object:

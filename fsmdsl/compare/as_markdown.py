@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from fsmdsl.compare import Behaviour, Compared, Difference
 from fsmdsl.compare.pictures import as_mermaid, merged
-from fsmdsl.compare.told import MARKS, about, alike, alive, sentence, tally, turned
-from fsmdsl.explore.story import story
+from fsmdsl.compare.render_text import MARKS, about, alike, alive, sentence, tally, turned
+from fsmdsl.explore.narrative import story
 from fsmdsl.report.formats.markdown import cell, fenced, text
 
 MOST = 30
@@ -59,7 +59,7 @@ def _folded(title: str, content: str) -> list[str]:
 
 def _behaviour(b: Behaviour, old: str, new: str, *, told: bool) -> Iterator[str]:
     word = "behaves differently" if b.outcome == "different" else "behaves the same"
-    known = f"{word} ({b.basis})" if not b.basis.startswith("not comparable") else b.basis
+    known = f"{word} ({b.basis})" if b.comparable else b.basis
     yield from [f"**{text(about(b))}** {text(known)}", ""]
     if not told:
         return

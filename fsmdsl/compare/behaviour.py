@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any, Literal
 
 from fsmdsl import model as m
-from fsmdsl.compare.observed import Observed, Version
-from fsmdsl.compare.said import Names
+from fsmdsl.budget import Budget, LimitError
+from fsmdsl.compare.observations import Observed, Version
+from fsmdsl.compare.source_text import Names
+from fsmdsl.describe import fault_message
 from fsmdsl.explore.trace import Trace, run
 from fsmdsl.step import (
     EventStep,
@@ -64,27 +65,39 @@ class Behaviour:
     runs: tuple[Run, ...] = ()
     alone: bool = False
     """One instance of a machine, to which every event may come."""
+    comparable: bool = True
 
 
-def behaviour(old: Universe, new: Universe, states: Mapping[str, Names], bounds: Bounds) -> Behaviour:
-    """Compare a system of two models. `states` are the new names of states, by machine (qualified).
+def behaviour(
+    old: Universe, new: Universe, states: Mapping[str, Names], bounds: Bounds, budget: Budget | None = None
+) -> Behaviour:
+    """Compare a system of two models. `states` are the new names of states, by machine (qualified). `budget`: that of
+    the caller, who has entered it; else that of the bounds, which is then looked at between two states.
 
     Takes time in proportion to the pairs of states that a common run leads to.
     """
-    name = new.system.qualified
+    name, budget = new.system.qualified, budget or Budget(bounds.seconds)
     before, after = ([x.name for x in u.system.instances] for u in (old, new))
     if before != after:
-        return Behaviour(name, "unknown", f"not comparable: the instances were {_list(before)}, and are {_list(after)}")
-    fault = old.fault or new.fault
-    if fault is not None:
-        return Behaviour(name, "unknown", f"not comparable: it cannot begin as declared: {fault.message}")
+        return _not_comparable(name, f"the instances were {_list(before)}, and are {_list(after)}")
+    for universe in (old, new):
+        if universe.fault is not None:
+            told = fault_message(universe, universe.fault)
+            return _not_comparable(name, f"it cannot begin as declared: {told}")
     product = _Product(old, new, states, bounds)
     try:
-        product.search()
+        with budget.patience():
+            product.search(budget)
     except TooManyValuesError as error:
-        return Behaviour(name, "unknown", f"not comparable: the environment would have to choose among {error}")
+        return _not_comparable(name, f"the environment would have to choose among {error}")
+    except LimitError:
+        product.stopped = product.within(bounds)
     runs = tuple(product.found[version] for version in ("old", "new") if version in product.found)
     return Behaviour(name, "different" if runs else "unknown" if product.stopped else "same", product.basis(), runs)
+
+
+def _not_comparable(name: str, why: str) -> Behaviour:
+    return Behaviour(name, "unknown", f"not comparable: {why}", comparable=False)
 
 
 def _list(names: list[str]) -> str:
@@ -105,20 +118,23 @@ class _Product:
         self.blurred = False
         """Timers were taken as one that differ in what is not looked at."""
 
-    def search(self) -> None:
+    def search(self, budget: Budget) -> None:
         """Breadth first, until each version allows what the other does not, or there is nothing new."""
-        begun = perf_counter()
         self._arrive(self.old.start, self.new.start, (-1, None, None))
         at = 0
         while at < len(self.pairs) and len(self.found) < 2:
             if len(self.pairs) > self.bounds.pairs:
                 self.stopped = f"up to {self.bounds.pairs:,} states"
                 return
-            if perf_counter() - begun > self.bounds.seconds:
-                self.stopped = f"up to {len(self.pairs):,} states, in {self.bounds.seconds:g} seconds"
+            if budget.over():
+                self.stopped = self.within(self.bounds)
                 return
             self._expand(at)
             at += 1
+
+    def within(self, bounds: Bounds) -> str:
+        """How far it came in its time."""
+        return f"up to {len(self.pairs):,} states, in {bounds.seconds:g} seconds"
 
     def basis(self) -> str:
         """What the answer rests on."""
@@ -191,7 +207,7 @@ def _why(other: Universe, world: World, step: Step) -> str:
         return f"`{step.event}` takes other arguments there"
     result = fire(other, world, step)
     if result.fault is not None:
-        return f"it fails there: {result.fault.message} ({result.fault.kind})"
+        return f"it fails there: {fault_message(other, result.fault)} ({result.fault.kind})"
     if not any(isinstance(h, Followed) for h in result.cascade):
         return "it is ignored there"
     return "the environment does not send it there"

@@ -9,7 +9,7 @@ from fsmdsl import model as m
 from fsmdsl.compare import parts, rows, states
 from fsmdsl.compare.changes import Change, Compared
 from fsmdsl.compare.names import both
-from fsmdsl.compare.said import Names
+from fsmdsl.compare.source_text import Names
 
 
 def compared(old: m.Model, new: m.Model, called: Names) -> tuple[Compared, ...]:

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from fsmdsl import model as m
-from fsmdsl.compare.alike import Signature, pairs
-from fsmdsl.compare.said import Names, effects, guard, plain, row
+from fsmdsl.compare.rename_detection import Signature, pairs
+from fsmdsl.compare.source_text import Names, effects, guard, plain, row
 
 
 def renamed(old: m.Model, new: m.Model) -> Names:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl.compare.changes import Change
-from fsmdsl.compare.said import Names, effects, plain, same
+from fsmdsl.compare.source_text import Names, effects, plain, same
 from fsmdsl.source import Span
 
 LONG = 240

@@ -9,7 +9,7 @@ from typing import Any
 
 from fsmdsl import model as m
 from fsmdsl.compare.changes import Change, Kind, Match
-from fsmdsl.compare.said import Names, effects, guard, row, same, trigger
+from fsmdsl.compare.source_text import Names, effects, guard, row, same, trigger
 
 Key = Callable[[m.Transition], Any]
 
@@ -147,10 +147,8 @@ def changes(matches: Iterable[Match]) -> Iterator[Change]:
 
 
 def _alike(x: Match) -> Any:
-    told = x.new or x.old
-    assert told is not None
-    details = tuple(d for d in x.details if not d.startswith("leaves "))
-    return (x.old is None, x.new is None, details, x.moved and id(x), _said(told))
+    said = [t and (_said(t), t.wild, t.amended is None) for t in (x.old, x.new)]
+    return (*said, x.moved and id(x))
 
 
 def _change(found: Sequence[Match]) -> Change:

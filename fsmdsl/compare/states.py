@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fsmdsl import model as m
-from fsmdsl.compare.alike import Signature, pairs
 from fsmdsl.compare.changes import Change
-from fsmdsl.compare.said import Names, trigger
+from fsmdsl.compare.rename_detection import Signature, pairs
+from fsmdsl.compare.source_text import Names, trigger
 
 
 def renamed(old: m.Machine, new: m.Machine) -> Names:

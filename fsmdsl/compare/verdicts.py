@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from fsmdsl import model as m
-from fsmdsl.explore import Limits, Trace, Verdict, explore, play
-from fsmdsl.explore.retell import simplest
+from fsmdsl.budget import LimitError
+from fsmdsl.explore import Limits, Played, Trace, Verdict, budget_of, explore, play
+from fsmdsl.explore.replay import simplest_in_time
 
 Key = tuple[str, str, str]
 """Of a verdict: its kind, the machine whose invariant it is, its name."""
@@ -65,17 +67,27 @@ def _verdicts(model: m.Model, name: str, limits: Limits) -> Mapping[Key, Verdict
     system = model.systems.get(name)
     if system is None:
         return {}
-    x = simplest(explore(model, system, limits), model)
+    with budget_of(limits) as budget:
+        x = simplest_in_time(explore(model, system, limits, budget=budget), model, budget)
     asked = (v for v in x.verdicts if v.kind != "fault" or v.outcome == "violated")
     return {(v.kind, v.machine or "", v.name): v for v in asked}
 
 
-def played(old: m.Model, new: m.Model) -> Iterator[Turn]:
+def played(old: m.Model, new: m.Model, limits: Limits) -> Iterator[Turn]:
     """Of scenarios."""
     for name in dict.fromkeys([*old.scenarios, *new.scenarios]):
-        results = [play(model, model.scenarios[name]) if name in model.scenarios else None for model in (old, new)]
-        before, after = (None if x is None else "passes" if x.passed else "fails" for x in results)
+        results = [_played(model, name, limits) if name in model.scenarios else None for model in (old, new)]
+        before, after = (x if x is None or isinstance(x, str) else "passes" if x.passed else "fails" for x in results)
         if before != after:
             last = results[1]
-            told = () if last is None or last.failure is None else (last.failure.message, *last.failure.notes)
+            failure = last.failure if isinstance(last, Played) else None
+            told = () if failure is None else (failure.message, *failure.notes)
             yield Turn(name.rpartition(".")[0], f"scenario {name.rpartition('.')[2]}", before, after, told)
+
+
+def _played(model: m.Model, name: str, limits: Limits) -> Played | Literal["unknown"]:
+    try:
+        with budget_of(limits):
+            return play(model, model.scenarios[name])
+    except LimitError:
+        return "unknown"

@@ -19,10 +19,10 @@ from __future__ import annotations
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.completion import Completion, complete
-from fsmdsl.editing.desk import Desk
 from fsmdsl.editing.document import Document
 from fsmdsl.editing.highlight import Highlight, TokenKind, highlights
 from fsmdsl.editing.hover import Hover, hover
+from fsmdsl.editing.session import Desk
 from fsmdsl.source import Source
 
 __all__ = [

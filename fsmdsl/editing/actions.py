@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.editing.analysis import Analysis
-from fsmdsl.editing.around import around
+from fsmdsl.editing.context_at import around
 from fsmdsl.editing.document import Document
 from fsmdsl.editing.findings import Mark
 from fsmdsl.editing.rename import Edit
-from fsmdsl.editing.withdrawal import withdrawn
+from fsmdsl.editing.retraction import withdrawn
 from fsmdsl.parse.parts import in_file
 from fsmdsl.resolve.scope import MachineNames
-from fsmdsl.source import Span
+from fsmdsl.source import Span, line_around
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +167,8 @@ def _behind_line(last: Span, line: str) -> tuple[Span, str]:
     """A place behind the line on which something ends, and a line for it that begins like the line of that."""
     source = last.source
     text = source.text
-    start = text.rfind("\n", 0, last.start) + 1
+    start, end = line_around(text, last.start)[0], line_around(text, last.end)[1]
     indent = re.match(r"[ \t]*", text[start:])
-    end = text.find("\n", last.end)
-    end = len(text) if end < 0 else end
     shown = "    " if indent is None or text[start : last.start].strip() else indent[0]
     if text[last.end : end].strip() and not text[last.end : end].strip().startswith("//"):
         return Span(source, last.end, last.end), f"\n{shown}{line}\n"

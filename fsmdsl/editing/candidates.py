@@ -9,14 +9,15 @@ from typing import Literal
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.editing.analysis import Analysis
-from fsmdsl.editing.around import Around
-from fsmdsl.editing.declared import declared
+from fsmdsl.editing.context_at import Around
+from fsmdsl.editing.declarations import declared
+from fsmdsl.model.typing import bare
 from fsmdsl.resolve import Meaning
 from fsmdsl.resolve.calls import FUNCTIONS
 from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.scope import MachineNames, ModuleNames
 from fsmdsl.resolve.systems import labels_of
-from fsmdsl.resolve.types import bare, shown
+from fsmdsl.resolve.types import shown
 from fsmdsl.tree import Node, Token
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fsmdsl.editing.analysis import Analysis
-from fsmdsl.editing.around import Around, around
-from fsmdsl.editing.awaited import names
+from fsmdsl.editing.context_at import Around, around
+from fsmdsl.editing.grammar_completion import names
 from fsmdsl.editing.keywords import KEYWORDS
 from fsmdsl.parse.table import load
 from fsmdsl.resolve.meanings import Kind

@@ -34,6 +34,13 @@ class Mark:
     notes: tuple[str, ...]
     story: tuple[str, ...]
     unheard: Unheard | None = None
+    run: str | None = None
+    """The steps of the run, in a line; `story` tells them in full."""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The notes, and the run in a line."""
+        return self.notes if self.run is None else (*self.notes, self.run)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fsmdsl.editing.analysis import Analysis
-from fsmdsl.editing.declared import labelled
+from fsmdsl.editing.declarations import labelled
 
 LONGEST = 40
 

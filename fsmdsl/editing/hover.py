@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fsmdsl import model as m
 from fsmdsl.checks.shape import Shape
 from fsmdsl.editing.analysis import Analysis
-from fsmdsl.editing.declared import declared
+from fsmdsl.editing.declarations import declared
 from fsmdsl.editing.keywords import KEYWORDS
 from fsmdsl.resolve import Meaning, Use
 from fsmdsl.resolve.types import shown
@@ -92,7 +92,7 @@ def about_state(shape: Shape, meaning: Meaning) -> Iterator[str]:
     arrivals = [
         f"- {_name(t.source)} {_by(t)}"
         for t in shape.machine.transitions
-        if t.target is not None and meaning.name in (t.target, shape.arrival(t)) and t.source != meaning.name
+        if t.target is not None and meaning.name in (t.target, shape.hierarchy.arrival(t)) and t.source != meaning.name
     ]
     if arrivals:
         yield "Entered from\n" + "\n".join(_cut(list(dict.fromkeys(arrivals))))

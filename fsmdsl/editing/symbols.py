@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fsmdsl import syntax as s
-from fsmdsl.editing.declared import row
+from fsmdsl.editing.declarations import row
 from fsmdsl.editing.document import Document
 from fsmdsl.parse.parts import in_file
 from fsmdsl.resolve.meanings import Kind
-from fsmdsl.source import Span
+from fsmdsl.source import LINE_END, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def _machine_member(x: s.MachineMember) -> Iterator[Symbol]:
             yield from (_symbol(y.name, kind, "", y.span) for y in listed)
         case s.TransitionDecl():
             detail = "" if x.trigger is None else x.trigger.span.text
-            name = row(x) or x.span.text.partition("\n")[0]
+            name = row(x) or LINE_END.split(x.span.text, maxsplit=1)[0]
             if x.label is not None:
                 yield _symbol(s.Name(f"{x.label.text}: {name}", x.label.span), "transition", detail, x.span)
             else:

@@ -12,21 +12,22 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import is_
 from queue import SimpleQueue
 from threading import Thread
-from time import perf_counter
 from typing import Any, BinaryIO
 
 from fsmdsl import model as m
+from fsmdsl.budget import Budget, LimitError
 from fsmdsl.editing.analysis import analyse
 from fsmdsl.editing.document import Document, placed, read_document
 from fsmdsl.editing.findings import Explored, Findings, Mark, Request, Unheard
-from fsmdsl.explore import Exploration, Limits, Means, Progress, Trace, diagnostics, explore
-from fsmdsl.explore.best import Budget
-from fsmdsl.explore.retell import simplest
-from fsmdsl.explore.story import story
+from fsmdsl.explore import Exploration, Limits, Means, Progress, Trace, budget_of, diagnostics, explore
+from fsmdsl.explore.narrative import story
+from fsmdsl.explore.replay import simplest_in_time
+from fsmdsl.explore.simplest_run import Effort
 from fsmdsl.report.exploration import details, exploration, summary
 from fsmdsl.report.exploration import verdict as verdict_of
 from fsmdsl.report.stepping import of_verdict
@@ -86,8 +87,7 @@ class Worker:
     def _answer(self, request: Request) -> None:
         self._send(Findings(request.number, {}, (), False))
         documents = {p: self._documents[p] for p in request.paths}
-        analysis = analyse(documents, self._memory, checking=False)
-        model = analysis.model
+        model = self._read(documents, request.seconds)
         if model is None:
             self._send(Findings(request.number, {}, (), True))
             return
@@ -108,6 +108,15 @@ class Worker:
             self._count(model, found, request.counted)
         self._send(self._findings(request, model, found, done=True))
 
+    def _read(self, documents: dict[str, Document], seconds: float | None) -> m.Model | None:
+        """The model; None where the text has errors, or takes longer to be understood than its exploration may."""
+        try:
+            with budget_of(Limits(seconds=seconds)):
+                return analyse(documents, self._memory, checking=False).model
+        except LimitError:
+            self._memory = Memory()
+            return None
+
     def _still(self, system: m.System, model: m.Model, limits: Limits) -> _Kept | None:
         """What is known of a system, if nothing was touched that it is made of."""
         kept = self._kept.get(system.qualified)
@@ -122,14 +131,17 @@ class Worker:
     def _explored(self, model: m.Model, system: m.System, limits: Limits) -> _Kept:
         """What is found."""
         self._still_wanted()
-        x = explore(model, system, limits, self._progress, Means(workers=1, once=True))
+        with budget_of(limits) as budget:
+            x = explore(model, system, limits, self._progress, Means(workers=1, once=True), budget=budget)
         kept = _Kept(slice_of(model, system), limits, x, _told(model, x), simple=not x.violations)
         self._kept[system.qualified] = kept
         return kept
 
     def _simpler(self, model: m.Model, kept: _Kept) -> _Kept:
         """The same once more, with the simplest runs to what is violated."""
-        x = simplest(kept.exploration, model, Budget(*SIMPLER, self._still_wanted))
+        with Budget(2 * SIMPLER[1]) as budget:
+            effort = Effort(*SIMPLER, self._still_wanted)
+            x = simplest_in_time(kept.exploration, model, budget, effort)
         made = replace(kept, exploration=x, told=_told(model, x), simple=True)
         self._kept[x.system.qualified] = made
         return made
@@ -138,7 +150,9 @@ class Worker:
         """Count how often each transition is followed, in those systems for which that is quickly done."""
         for name, kept in found.items():
             if None in kept.told.followed.values() and kept.exploration.complete:
-                counts = _counted(Universe(model, kept.exploration.system), seconds, self._still_wanted)
+                counts = None
+                with suppress(LimitError), Budget(seconds):
+                    counts = _counted(Universe(model, kept.exploration.system), self._still_wanted)
                 if counts is not None:
                     followed = {key: counts.get(key, 0) for key in kept.told.followed}
                     told = replace(kept.told, followed=followed)
@@ -198,9 +212,9 @@ def _followed(model: m.Model, x: Exploration) -> dict[tuple[str, int], int | Non
     return {key: 0 if key in never else None for key in keys} if x.complete else {}
 
 
-def _counted(universe: Universe, seconds: float, watch: Callable[[], None]) -> dict[tuple[str, int], int] | None:
-    """In how many steps of all states each transition is followed; None where finding out takes too long."""
-    begun, instances = perf_counter(), universe.system.instances
+def _counted(universe: Universe, watch: Callable[[], None]) -> dict[tuple[str, int], int]:
+    """In how many steps of all states each transition is followed."""
+    instances = universe.system.instances
     first = initial(universe)
     seen, waiting = {first}, [first]
     counts: dict[tuple[str, int], int] = {}
@@ -215,8 +229,6 @@ def _counted(universe: Universe, seconds: float, watch: Callable[[], None]) -> d
             if result.fault is None and result.world not in seen:
                 seen.add(result.world)
                 waiting.append(result.world)
-        if perf_counter() - begun > seconds:
-            return None
     return counts
 
 
@@ -230,7 +242,7 @@ def _marks(model: m.Model, explored: list[Exploration]) -> Iterator[Mark]:
         run = () if verdict is None or verdict.trace is None else tuple(story(verdict.trace))
         place = (d.span.source.name, d.span.start, d.span.end)
         unheard = None if verdict is None or verdict.trace is None else _unheard(verdict.trace)
-        yield Mark(system, *place, d.severity, d.rule.code, d.message, d.notes, run, unheard)
+        yield Mark(system, *place, d.severity, d.rule.code, d.message, d.notes, run, unheard, d.run)
 
 
 def _unheard(trace: Trace) -> Unheard | None:

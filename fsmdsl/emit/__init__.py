@@ -6,15 +6,18 @@ model's typed expressions.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
+from fsmdsl.emit.files import Written
 from fsmdsl.emit.naming import folder
 from fsmdsl.emit.packages import face, machinery, needs_machinery, package, support
 from fsmdsl.emit.tabular import tabular
 from fsmdsl.emit.templates import rendered
 from fsmdsl.emit.text import MARK, mark, marked
 
-__all__ = ["MARK", "folder", "marked", "python", "transitions"]
+__all__ = ["MARK", "TARGETS", "folder", "marked", "python", "transitions"]
 
 
 def python(model: m.Model, module_name: str) -> dict[str, str]:
@@ -24,23 +27,28 @@ def python(model: m.Model, module_name: str) -> dict[str, str]:
     make one system, so their packages share the `machinery.py` of the folder that holds them all: that folder is what
     can be copied elsewhere.
     """
-    return _written(Context(model), module_name)
+    return _files_of(Context(model), module_name)
 
 
 def transitions(model: m.Model, module_name: str) -> dict[str, str]:
     """The same for the `transitions` library: a file for each flat machine, with states, transitions and a model."""
-    return _written(Context(model, "transitions"), module_name)
+    return _files_of(Context(model, "transitions"), module_name)
 
 
-def _written(context: Context, module_name: str) -> dict[str, str]:
+TARGETS: Mapping[str, Callable[[m.Model, str], dict[str, str]]] = {"python": python, "transitions": transitions}
+"""What `fsm generate --target` can write: a model and the name of one of its modules, to files by relative path."""
+
+
+def _files_of(context: Context, module_name: str) -> dict[str, str]:
     module = context.modules[module_name]
     place, home = context.packages[module_name].folder, context.home(module_name)
     files = _files(context, module)
-    out = {"/".join((*place, f"{name}.py")): text for name, text in files.items()}
+    out = {"/".join((*place, f"{name}.py")): file.text for name, file in files.items()}
     if needs_machinery(module):
         family = [x for x in context.modules.values() if context.home(x.name) == home]
-        texts = [text for x in family for text in (files if x is module else _files(context, x)).values()]
-        shared = machinery(context, module_name, texts) if context.dialect == "classes" else support(texts)
+        written = [file for x in family for file in (files if x is module else _files(context, x)).values()]
+        used = frozenset().union(*(file.helpers for file in written))
+        shared = machinery(context, module_name, used) if context.dialect == "classes" else support(used)
         if shared:
             out["/".join((*home, "machinery.py"))] = shared
         if context.dialect == "classes" and context.traits(module_name).timers:
@@ -51,7 +59,7 @@ def _written(context: Context, module_name: str) -> dict[str, str]:
     return dict(sorted(out.items()))
 
 
-def _files(context: Context, module: m.Module) -> dict[str, str]:
+def _files(context: Context, module: m.Module) -> dict[str, Written]:
     if context.dialect == "transitions":
         return tabular(context, module)
     files = package(context, module)

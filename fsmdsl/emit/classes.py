@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from fsmdsl import model as m
-from fsmdsl.emit.clockwork import clockwork, starts, stops
+from fsmdsl.core.selection import Move
+from fsmdsl.core.triggers import EVENTLESS, triggered_by
+from fsmdsl.emit.clockwork import FollowTimer, clockwork, starts, stops
+from fsmdsl.emit.code import Block, Branch, If, Statement, Suite, Text
 from fsmdsl.emit.crashes import crash_members
-from fsmdsl.emit.effects import checked, needs_check, statements
+from fsmdsl.emit.effects import argument_checks, statements
 from fsmdsl.emit.expressions import python
 from fsmdsl.emit.members import (
     Member,
@@ -19,6 +22,7 @@ from fsmdsl.emit.members import (
     is_constant,
     joined,
     keyword,
+    keywords,
     method,
     notes,
     parameter_names,
@@ -29,10 +33,9 @@ from fsmdsl.emit.members import (
 )
 from fsmdsl.emit.persistence import persistence
 from fsmdsl.emit.place import Place
-from fsmdsl.emit.rows import move, stored, triggers
-from fsmdsl.emit.selection import IGNORED, Follow, Trigger, dispatch
+from fsmdsl.emit.selection import IGNORED, Passed, Trigger, dispatch
 from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
-from fsmdsl.emit.traits import connected, reads_wait
+from fsmdsl.emit.traits import connected, reads_wait, stored
 from fsmdsl.emit.types import annotation
 
 
@@ -90,22 +93,15 @@ def _constructor(place: Place, waits: bool) -> Member:
     machine, file = place.machine, place.file
     assert machine is not None
     late = connected(file.context.model, machine)
-    keywords: list[str] = []
-    body = [*(["self._actions = actions"] if machine.actions else []), "self._state = state"]
-    for x in stored(machine):
-        given, store = keyword(place, x, optional=x in late)
-        keywords += [given] if given is not None else []
-        body += store.splitlines()
-    body += _first_values(place)
+    values = [keyword(place, x, late=x in late) for x in stored(machine)]
+    body: list[Statement] = ["self._actions = actions"] if machine.actions else []
+    body += ["self._state = state", *(k.store for k in values), *_first_values(place)]
     body += ["self._wait = True"] if waits else []
-    body += ["super().__init__(system)", *(["self._start_timers()"] if triggers(machine, m.OnTimer) else [])]
-    # Those that must be given stand first, so that a call reads as the spec does.
-    required = [k for k in keywords if " = " not in k]
-    others = [k for k in keywords if " = " in k]
+    body += ["super().__init__(system)", *(["self._start_timers()"] if triggered_by(machine, m.OnTimer) else [])]
     head = ["self", f"system: {file.machinery('System', typing=True)}"]
     head += [f"actions: {file.actions_class(machine.qualified)}"] if machine.actions else []
-    given_ = ", ".join([*head, "*", *required, *others, initial_state(place)])
-    return method(f"def __init__({given_}) -> None:", "", body)
+    given = ", ".join([*head, "*", *keywords(values), initial_state(place)])
+    return method(f"def __init__({given}) -> None:", "", body)
 
 
 def _first_values(place: Place) -> list[str]:
@@ -145,22 +141,19 @@ def _connect(place: Place) -> Member:
 # Events --------------------------------------------------------------------------------------------------------------
 
 
-def _following(place: Place, waits: bool) -> Follow:
+def _following(place: Place, waits: bool) -> FollowTimer:
     """How a transition is followed from a leaf."""
 
-    def follow(at: Place, leaf: str, t: m.Transition) -> list[str]:
-        assert place.machine is not None
-        moved = move(place.machine, leaf, t)
+    def follow(at: Place, moved: Move, own_timer: bool = True) -> Block:
+        t = moved.transition
         names = place.names.states
-        target = "self._state" if moved.arrival is None else names[moved.arrival]
-        lines = [*notes(t), f"self._follow({literal(t.name)}, {literal(t.shown_trigger)}, {target})"]
-        lines += [*statements(at, moved.effects), *stops(place, moved)]
-        if moved.arrival is not None and moved.arrival != leaf:
-            lines.append(f"self._state = {target}")
-        lines += statements(place, moved.entry)
-        lines += starts(place, moved)
+        target = "self._state" if moved.target is None else names[moved.target]
+        before = f"self._follow({literal(t.name)}, {literal(t.shown_trigger)}, {target})"
+        effects = (*statements(at, (*moved.exits, *t.effects)), *stops(place, moved))
+        arrive = (f"self._state = {target}",) if moved.target is not None and moved.target not in moved.left else ()
+        after = (*statements(place, moved.entries), *starts(place, moved, own_timer))
         consumed = waits and not isinstance(t.trigger, m.OnEvent | m.OnTimer)
-        return [*lines, *(["self._wait = False"] if consumed else [])]
+        return (*notes(t), before, *effects, *arrive, *after, *(("self._wait = False",) if consumed else ()))
 
     return follow
 
@@ -170,23 +163,26 @@ def _event(place: Place, waits: bool, event: m.Event) -> Member:
     machine, file = place.machine, place.file
     assert machine is not None
     given = parameter_names(place, event)
-    checks = [
-        f"{n} = {checked(file, p.type, None, n, p.name)}"
-        for n, p in zip(given, event.parameters, strict=True)
-        if needs_check(p.type)
-    ]
-    unhandled = file.machinery("UnhandledEvent")
-    otherwise = [f"raise {unhandled}(self, self._state, {literal(event.name)}, {handled_in(place, event.name)})"]
     inner = Place(file, machine, locals={p.name: n for p, n in zip(event.parameters, given, strict=True)})
-    trigger = Trigger(event.name, inner, given, _following(place, waits), otherwise)
-    body = dispatch(trigger, _passed(machine, event.name))
+    trigger = Trigger(event.name, event.name, inner, given, _following(place, waits), _unhandled(place, event.name))
     head = f"def {place.names.events[event.name]}({signature(place, given, event.parameters)}) -> None:"
-    lines = [f"with self._system.step(self, {literal(event.name)}):", *indented([*checks, *body])]
-    return method(head, event_doc(machine, event), lines)
+    body = (*argument_checks(file, given, event.parameters), *dispatch(trigger, _passed(machine, event.name)))
+    step = Suite(f"with self._system.step(self, {literal(event.name)}):", body)
+    return method(head, event_doc(machine, event), [step])
 
 
-def _passed(machine: m.Machine, trigger: str) -> dict[str, Sequence[str]]:
-    return {i.state: IGNORED for i in machine.ignores if i.event == trigger}
+def _unhandled(place: Place, trigger: str) -> Callable[[], Block]:
+    """What is done where no transition is enabled."""
+
+    def refuse() -> Block:
+        unhandled = place.file.machinery("UnhandledEvent")
+        return (f"raise {unhandled}(self, self._state, {literal(trigger)}, {handled_in(place, trigger)})",)
+
+    return refuse
+
+
+def _passed(machine: m.Machine, trigger: str) -> Passed:
+    return {i.state: lambda: IGNORED for i in machine.ignores if i.event == trigger}
 
 
 # Actions with outcomes -----------------------------------------------------------------------------------------------
@@ -201,19 +197,18 @@ def _answers(place: Place, waits: bool) -> Iterator[Member]:
 
 
 def _answer(place: Place, waits: bool, action: m.Action, outcome: str) -> Member:
-    machine, file = place.machine, place.file
+    machine = place.machine
     assert machine is not None
     name = f"{action.name}.{outcome}"
-    unhandled = file.machinery("UnhandledEvent")
-    otherwise = [f"raise {unhandled}(self, self._state, {literal(name)}, {handled_in(place, name)})"]
-    trigger = Trigger(name, place, (), _following(place, waits), otherwise)
+    trigger = Trigger(name, name, place, (), _following(place, waits), _unhandled(place, name))
     body = dispatch(trigger, _passed(machine, name))
-    ticket = "ticket: int" if action.asynchronous else ""
-    head = f"def {place.names.answers[(action.name, outcome)]}({', '.join(x for x in ('self', ticket) if x)}) -> None:"
-    given = ["self", literal(action.name), literal(outcome), *(["ticket"] if ticket else [])]
+    ticket = ["ticket"] if action.asynchronous else []
+    parameters = ", ".join(["self", *(f"{x}: int" for x in ticket)])
+    head = f"def {place.names.answers[(action.name, outcome)]}({parameters}) -> None:"
+    given = ", ".join(["self", literal(action.name), literal(outcome), *ticket])
     rows_ = table(t for t in machine.transitions if t.trigger == m.OnOutcome(action.name, outcome))
     doc = f"The answer to `{action.name}` is `{outcome}`.\n\n{rows_}"
-    return method(head, doc, [f"with self._system.answer({', '.join(given)}):", *indented(body)])
+    return method(head, doc, [Suite(f"with self._system.answer({given}):", body)])
 
 
 def _asking(place: Place) -> Iterator[Member]:
@@ -227,14 +222,15 @@ def _asking(place: Place) -> Iterator[Member]:
         for p in action.parameters:
             space = space.bind(p.name)
         given = [space.locals[p.name] for p in action.parameters]
-        body = [f"outcome = self._actions.{names.actions[action.name]}({', '.join(['self', *given])})"]
-        for i, o in enumerate(action.outcomes):
-            body += [f"{'elif' if i else 'if'} outcome == {literal(o)}:"]
-            body += indented([f"self.{names.answers[(action.name, o)]}()"])
+        branches = (
+            Branch(Text(f"outcome == {literal(o)}"), (f"self.{names.answers[(action.name, o)]}()",))
+            for o in action.outcomes
+        )
         wanted = " or ".join(action.outcomes)
-        body += ["else:", f'    raise ValueError(f"{action.name} answers {wanted}, not {{outcome!r}}")']
+        refusal = f'raise ValueError(f"{action.name} answers {wanted}, not {{outcome!r}}")'
+        called = f"outcome = self._actions.{names.actions[action.name]}({', '.join(['self', *given])})"
         head = f"def _{names.asking[action.name]}({signature(place, given, action.parameters)}) -> None:"
-        yield method(head, "", body)
+        yield method(head, "", [called, If(tuple(branches), (refusal,))])
 
 
 # Rounds --------------------------------------------------------------------------------------------------------------
@@ -243,9 +239,9 @@ def _asking(place: Place) -> Iterator[Member]:
 def _rounds(place: Place, waits: bool) -> Iterator[Member]:
     machine = place.machine
     assert machine is not None
-    found = triggers(machine, m.Eventless)
+    found = triggered_by(machine, m.Eventless)
     if found:
-        trigger = Trigger("", place, (), _following(place, waits), ["return False"])
+        trigger = Trigger(EVENTLESS, "", place, (), _following(place, waits), lambda: ("return False",))
         doc = f"Follows one transition that needs no event, if any is enabled.\n\n{table(found)}"
         yield method("def _go_on(self) -> bool:", doc, [*dispatch(trigger), "return True"])
     if waits:

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Literal
 
 from fsmdsl import model as m
-from fsmdsl.emit.names import RESERVED, Namespace, snake
+from fsmdsl.core.selection import Selection
+from fsmdsl.emit.names import RESERVED, Namespace, module_of, snake
 from fsmdsl.emit.naming import MachineNames, PackageNames, folder, package_names
 from fsmdsl.emit.traits import Traits, family, is_flat, standalone, traits
 
@@ -35,9 +36,14 @@ class Context:
             for at in [folder(name)]
         }
 
+    @cached_property
+    def selections(self) -> Mapping[str, Selection]:
+        """Which transitions come into question where, by machine."""
+        return {qualified: Selection(x) for qualified, x in self.model.machines.items()}
+
     def machine(self, qualified: str) -> MachineNames:
         """The names of a machine."""
-        return self.packages[qualified.rpartition(".")[0]].machines[qualified]
+        return self.packages[module_of(qualified)].machines[qualified]
 
     @cached_property
     def _homes(self) -> Mapping[str, tuple[str, ...]]:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from fsmdsl import model as m
+from fsmdsl.core.lets import looks_beyond, surveys
+from fsmdsl.emit.code import Block, Branch, If, Suite, Text
 from fsmdsl.emit.context import Context
-from fsmdsl.emit.effects import checked, needs_check
+from fsmdsl.emit.effects import argument_checks
 from fsmdsl.emit.expressions import python
-from fsmdsl.emit.files import File
+from fsmdsl.emit.files import File, Written
 from fsmdsl.emit.members import Member, joined, method, shown, signature
-from fsmdsl.emit.names import snake
+from fsmdsl.emit.names import snake, with_article
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
-from fsmdsl.emit.traits import needs_system, surveys
-from fsmdsl.emit.types import annotation, decoded, encoded
+from fsmdsl.emit.types import annotation, decoded, encoded, is_same_in_json
 
 
-def states_file(context: Context, module: m.Module) -> str:
+def states_file(context: Context, module: m.Module) -> Written:
     """The states of all machines of a module."""
     file = File(context, module.name, "states")
     lines: list[str] = []
@@ -29,7 +30,7 @@ def states_file(context: Context, module: m.Module) -> str:
 def _states(file: File, machine: m.Machine) -> list[str]:
     names = file.context.machine(machine.qualified)
     lines = [f"class {names.states_class}({file.machinery('State')}):"]
-    lines += [*indented(docstring(f"Where {_article(machine)} can be.", 1)), ""]
+    lines += [*indented(docstring(f"Where {with_article(machine.display)} can be.", 1)), ""]
     for s in machine.leaves:
         lines.append(f"    {names.states[s.name]} = {literal(s.name)}")
         about = " ".join(sentence(x) for x in (s.doc, _flags(s)) if x)
@@ -42,17 +43,12 @@ def _states(file: File, machine: m.Machine) -> list[str]:
     return lines
 
 
-def _article(machine: m.Machine) -> str:
-    name = machine.display if machine.display != machine.name else machine.name
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
-
-
 def _flags(s: m.State) -> str:
     flags = ("final", "persistent", "volatile", "transient", "error")
     return ", ".join(f for f in flags if getattr(s, f))
 
 
-def values_file(context: Context, module: m.Module) -> str:
+def values_file(context: Context, module: m.Module) -> Written:
     """Enums, and types that only hand-written code looks into."""
     file = File(context, module.name, "values")
     names = context.packages[module.name]
@@ -74,7 +70,7 @@ def values_file(context: Context, module: m.Module) -> str:
     return file.text(f"The values that machines of {module.name} hold.", lines)
 
 
-def derived_file(context: Context, module: m.Module) -> str:
+def derived_file(context: Context, module: m.Module) -> Written:
     """The derived values of a module, as functions."""
     file = File(context, module.name, "derived")
     names = context.packages[module.name]
@@ -93,7 +89,7 @@ def derived_function(file: File, let: m.Let, name: str) -> list[str]:
     for p in let.parameters:
         place = place.bind(p.name)
     given = [f"{place.locals[p.name]}: {annotation(file, p.type)}" for p in let.parameters]
-    if needs_system(file.context.model, let.value):
+    if looks_beyond(file.context.model, let.value):
         given.insert(0, f"system: {file.machinery('System', typing=True)}")
     doc = sentence(let.doc) or sentence(f"`{shown(let.value)}`")
     head = folded([f"def {name}({', '.join(given)}) -> {annotation(file, let.type)}:"])
@@ -112,7 +108,7 @@ def apart(parts: Iterable[Sequence[str]]) -> list[str]:
 # Actions -------------------------------------------------------------------------------------------------------------
 
 
-def actions_file(context: Context, module: m.Module) -> str:
+def actions_file(context: Context, module: m.Module) -> Written:
     """The protocols that hand-written code implements."""
     file = File(context, module.name, "actions")
     protocol = file.library("typing", "Protocol", typing=False)
@@ -120,7 +116,7 @@ def actions_file(context: Context, module: m.Module) -> str:
     for machine in module.machines:
         if machine.actions:
             names = context.machine(machine.qualified)
-            doc = docstring(f"What hand-written code does for {_article(machine)}.", 1)
+            doc = docstring(f"What hand-written code does for {with_article(machine.display)}.", 1)
             members = [_action(file, machine, a) for a in machine.actions]
             lines += [*(["", ""] if lines else []), f"class {names.actions_class}({protocol}):"]
             lines += indented([*doc, "", *joined(members)])
@@ -156,7 +152,7 @@ def _action_doc(answers: object, action: m.Action) -> str:
 # Channels ------------------------------------------------------------------------------------------------------------
 
 
-def channels_file(context: Context, module: m.Module) -> str:
+def channels_file(context: Context, module: m.Module) -> Written:
     """The channels of a module."""
     file = File(context, module.name, "channels")
     lines: list[str] = []
@@ -197,17 +193,13 @@ def _posting(file: File, channel: m.Channel, event: m.Event) -> Member:
     for p in event.parameters:
         place = place.bind(p.name)
     given = [place.locals[p.name] for p in event.parameters]
-    checks = [
-        f"{n} = {checked(file, p.type, None, n, p.name)}"
-        for n, p in zip(given, event.parameters, strict=True)
-        if needs_check(p.type)
-    ]
     name = file.context.channel_methods(channel.qualified)[event.name]
     call = f"receiver.{file.context.machine(channel.receiver).events[event.name]}({', '.join(given)})"
     arguments = f"({', '.join(given)}{',' if len(given) == 1 else ''})"
     message = file.machinery("Message")
     put = f"self._put({message}({literal(event.name)}, {arguments}, lambda: {call}), len(self))"
-    body = [*checks, "receiver = self.receiver", "if receiver is not None:", f"    {put}"]
+    sent = ("receiver = self.receiver", If((Branch(Text("receiver is not None"), (put,)),)))
+    body = (*argument_checks(file, given, event.parameters), *sent)
     doc = sentence(event.doc) or f"Sends `{event.name}`."
     return method(f"def {name}({signature(place, given, event.parameters)}) -> None:", doc, body)
 
@@ -241,37 +233,33 @@ def _codec(file: File, events: list[m.Event], channel: m.Channel) -> list[Member
     data, saved = file.machinery("Data", typing=True), file.machinery("Saved", typing=True)
     mapping, any_ = file.library("collections.abc", "Mapping"), file.library("typing", "Any")
     names = file.context.channel_methods(channel.qualified)
-    converted: dict[str, list[str]] = {}
-    reading: list[str] = []
+    converted: dict[Block, list[str]] = {}
+    reading: list[Branch] = []
     for event in events:
-        plain = [f"message.arguments[{i}]" for i in range(len(event.parameters))]
-        listed = [encoded(p.type, x) for p, x in zip(event.parameters, plain, strict=True)]
+        listed = [encoded(p.type, f"message.arguments[{i}]") for i, p in enumerate(event.parameters)]
         back = [decoded(file, p.type, f"given[{i}]") for i, p in enumerate(event.parameters)]
-        if listed != plain:
-            converted.setdefault(f"arguments = [{', '.join(listed)}]", []).append(literal(event.name))
-        reading.append(f"{'elif' if reading else 'if'} event == {literal(event.name)}:")
-        reading.append(f"    self.{names[event.name]}({', '.join(back)})")
-    writing: list[str] = []
-    for code, of in converted.items():
-        test = f"message.event in ({', '.join(of)})" if len(of) > 1 else f"message.event == {of[0]}"
-        writing += [f"{'elif' if writing else 'if'} {test}:", f"    {code}"]
-    given = ['given = message["arguments"]'] if any(e.parameters for e in events) else []
+        if not all(is_same_in_json(p.type) for p in event.parameters):
+            converted.setdefault((f"arguments = [{', '.join(listed)}]",), []).append(literal(event.name))
+        received = Text(f"event == {literal(event.name)}")
+        reading.append(Branch(received, (f"self.{names[event.name]}({', '.join(back)})",)))
+    tests = {code: f"in ({', '.join(of)})" if len(of) > 1 else f"== {of[0]}" for code, of in converted.items()}
+    writing = [Branch(Text(f"message.event {test}"), code) for code, test in tests.items()]
+    given: Block = ('given = message["arguments"]',) if any(e.parameters for e in events) else ()
     note = 'held.append({"event": message.event, "arguments": arguments})'
-    encoding = ["arguments = list(message.arguments)", *writing, note]
-    decoding = ['event = message["event"]', *given, *reading]
+    encoding: Block = ("arguments = list(message.arguments)", *([If(tuple(writing))] if writing else []), note)
+    decoding: Block = ('event = message["event"]', *given, *([If(tuple(reading))] if reading else []))
     return [
         method(
             f"def _encode(self) -> list[{data}]:",
             "",
-            [f"held: list[{data}] = []", "for message in self._messages:", *indented(encoding), "return held"],
+            [f"held: list[{data}] = []", Suite("for message in self._messages:", encoding), "return held"],
         ),
         method(
             f"def _decode(self, data: list[{data}], machines: {mapping}[int, {any_}]) -> {saved}:",
             "",
             [
                 "before, self._messages = self._messages, ()",
-                "for message in data:",
-                *indented(decoding),
+                Suite("for message in data:", decoding),
                 "found, self._messages = self._messages, before",
                 "return (found,)",
             ],

@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal, assert_never
 
 from fsmdsl import model as m
-from fsmdsl.emit.place import Binds, Place, constant, machine_of
-from fsmdsl.emit.text import literal
-from fsmdsl.emit.traits import may_fail, needs_system
-from fsmdsl.walk import expressions
+from fsmdsl.core.lets import looks_beyond, may_lack_value
+from fsmdsl.emit.code import Binds, Text
+from fsmdsl.emit.place import Place, constant, machine_of
+from fsmdsl.emit.text import literal, one_line
+from fsmdsl.model.typing import Sum
 
 
 def python(place: Place, e: m.Expr, within: Binds = Binds.LOOSE) -> str:
     """An expression as text, in brackets where it stands within something that binds more tightly."""
-    text, binds = _emitted(place, e)
-    return f"({text})" if binds < within else text
+    return code(place, e).within(within)
 
 
-def _emitted(place: Place, e: m.Expr) -> tuple[str, Binds]:
+def code(place: Place, e: m.Expr) -> Text:
+    """An expression as Python."""
     match e:
         case m.Constant():
             return constant(place.file, e)
         case m.Self():
-            return "self", Binds.ATOM
+            return Text("self")
         case m.Wait():
-            return "self._wait", Binds.ATOM
+            return Text("self._wait")
         case m.Local(name=name):
-            return place.locals[name], Binds.ATOM
+            return Text(place.locals[name])
         case m.Read():
-            return _read(place, e), Binds.ATOM
+            return _read(place, e)
         case m.Derived():
             return _derived(place, e)
         case m.InState():
@@ -38,25 +39,25 @@ def _emitted(place: Place, e: m.Expr) -> tuple[str, Binds]:
         case m.Not():
             return _negated(place, e.operand)
         case m.Negative(operand=operand):
-            return f"-{python(place, operand, Binds.SIGN)}", Binds.SIGN
+            return Text(f"-{python(place, operand, Binds.SIGN)}", Binds.SIGN)
         case m.Logic():
             return _logic(place, e)
         case m.Binary():
             return _binary(place, e)
         case m.Conditional(condition=test, then=then, otherwise=otherwise):
             yes = python(place.knowing(test), then, Binds.OR)
-            no = python(place.knowing_not(test), otherwise, Binds.CONDITIONAL)
-            return f"{yes} if {python(place, test, Binds.OR)} else {no}", Binds.CONDITIONAL
+            no = python(place.knowing(test, holds=False), otherwise, Binds.CONDITIONAL)
+            return Text(f"{yes} if {python(place, test, Binds.OR)} else {no}", Binds.CONDITIONAL)
         case m.Quantified():
-            return _quantified(place, e), Binds.ATOM
+            return Text(_quantified(place, e))
         case m.Collection():
-            return collection(place, e), Binds.ATOM
+            return Text(collection(place, e))
         case m.Apply():
             return _applied(place, e)
         case m.InstanceRef(name=name, index=index):
-            return _instance(place, name, index), Binds.ATOM
+            return Text(_instance(place, name, index))
         case m.Instances() | m.AllOf():
-            return f"frozenset({_group(place, e)})", Binds.ATOM
+            return Text(f"frozenset({_group(place, e)})")
         case m.ChannelRef() | m.Ordinal() | m.Temporal():
             raise TypeError(f"{type(e).__name__} is nothing that code can compute")
         case _:
@@ -66,47 +67,32 @@ def _emitted(place: Place, e: m.Expr) -> tuple[str, Binds]:
 # Names ---------------------------------------------------------------------------------------------------------------
 
 
-def _read(place: Place, e: m.Read) -> str:
+def _read(place: Place, e: m.Read) -> Text:
     if e.target is None or isinstance(e.target, m.Self):
         if e.kind == "field" and e.name in place.staged:
-            return place.staged[e.name]
-        return place.own(e.name)
+            return Text(place.staged[e.name])
+        return Text(place.own(e.name))
     machine = machine_of(e.target.type)
-    return f"{python(place, e.target, Binds.ATOM)}.{place.file.context.machine(machine).values[e.name]}"
+    return Text(f"{python(place, e.target, Binds.ATOM)}.{place.file.context.machine(machine).values[e.name]}")
 
 
-def _derived(place: Place, e: m.Derived) -> tuple[str, Binds]:
+def _derived(place: Place, e: m.Derived) -> Text:
     context = place.file.context
     arguments = ", ".join(python(place, a, Binds.CONDITIONAL) for a in e.arguments)
     if e.owner in context.model.machines:
         let = context.model.let(e, place.system)
         own = e.target is None or isinstance(e.target, m.Self)
-        if own and place.staged and _reads(context.model, let.value, place.staged):
-            return python(_called(place, let, e.arguments), let.value, Binds.ATOM), Binds.ATOM
+        if own and let.name in place.functions:
+            return Text(f"{place.functions[let.name]}({arguments})")
         target = "self" if e.target is None else python(place, e.target, Binds.ATOM)
         name = f"{target}.{context.machine(e.owner).values[e.name]}"
-        return (f"{name}({arguments})" if let.parameters else name), Binds.ATOM
+        return Text(f"{name}({arguments})" if let.parameters else name)
     if place.system is not None and e.owner == place.system.qualified:
         name = f"self.{place.locals[e.name]}"
-        return (f"{name}({arguments})" if e.arguments else name), Binds.ATOM
+        return Text(f"{name}({arguments})" if e.arguments else name)
     let = context.model.let(e, None)
-    first = [place.system_name] if needs_system(context.model, let.value) else []
-    return f"{place.file.let(e.owner, let)}({', '.join([*first, *([arguments] if arguments else [])])})", Binds.ATOM
-
-
-def _reads(model: m.Model, e: m.Expr, fields: Mapping[str, str]) -> bool:
-    for x in expressions(e):
-        if isinstance(x, m.Read) and x.name in fields:
-            return True
-        if isinstance(x, m.Derived) and x.owner in model.machines and _reads(model, model.let(x, None).value, fields):
-            return True
-    return False
-
-
-def _called(place: Place, let: m.Let, arguments: Sequence[m.Expr]) -> Place:
-    """Where the value of a `let` stands if it is written out in place of its name."""
-    given = (python(place, a, Binds.ATOM) for a in arguments)
-    return replace(place, locals=dict(zip((p.name for p in let.parameters), given, strict=True)))
+    first = [place.system_name] if looks_beyond(context.model, let.value) else []
+    return Text(f"{place.file.let(e.owner, let)}({', '.join([*first, *([arguments] if arguments else [])])})")
 
 
 def _instance(place: Place, name: str, index: int) -> str:
@@ -118,18 +104,18 @@ def _instance(place: Place, name: str, index: int) -> str:
 # Conditions ----------------------------------------------------------------------------------------------------------
 
 
-def _logic(place: Place, e: m.Logic) -> tuple[str, Binds]:
+def _logic(place: Place, e: m.Logic) -> Text:
     binds = Binds.AND if e.operator == "and" else Binds.OR
     texts: list[str] = []
     operands = _gathered(e)
     if len(operands) == 1:
-        return _emitted(place, operands[0])
+        return code(place, operands[0])
     for operand in operands:
-        text, inner = _emitted(place, operand)
-        mixed = binds is Binds.OR and inner is Binds.AND
-        texts.append(f"({text})" if inner < binds or mixed else text)
-        place = place.knowing(operand) if e.operator == "and" else place.knowing_not(operand)
-    return f" {e.operator} ".join(texts), binds
+        found = code(place, operand)
+        mixed = binds is Binds.OR and found.binds is Binds.AND
+        texts.append(f"({found.text})" if mixed else found.within(binds))
+        place = place.knowing(operand, holds=e.operator == "and")
+    return Text(f" {e.operator} ".join(texts), binds)
 
 
 def _gathered(e: m.Logic) -> list[m.Expr]:
@@ -164,15 +150,15 @@ def _same_test(a: m.Expr, b: m.Expr) -> bool:
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
-def _negated(place: Place, e: m.Expr) -> tuple[str, Binds]:
+def _negated(place: Place, e: m.Expr) -> Text:
     """`not`, moved inwards where that reads better."""
     match e:
         case m.InState():
             return _in_state(place, e, positive=False)
         case m.Not(operand=operand):
-            return _emitted(place, operand)
+            return code(place, operand)
         case m.Binary(operator="in", left=left, right=right):
-            return f"{python(place, left, Binds.UNION)} not in {_container(place, right)}", Binds.COMPARISON
+            return Text(f"{python(place, left, Binds.UNION)} not in {_container(place, right)}", Binds.COMPARISON)
         case m.Binary(operator="=>", left=left, right=right):
             return _logic(place, m.Logic("and", (left, m.Not(right))))
         case m.Binary(operator=operator, left=left, right=right, type=type_) if operator in _OPPOSITE:
@@ -181,7 +167,7 @@ def _negated(place: Place, e: m.Expr) -> tuple[str, Binds]:
             other: Literal["and", "or"] = "or" if operator == "and" else "and"
             return _logic(place, m.Logic(other, tuple(m.Not(x) for x in operands)))
         case _:
-            return f"not {python(place, e, Binds.NOT)}", Binds.NOT
+            return Text(f"not {python(place, e, Binds.NOT)}", Binds.NOT)
 
 
 def _flips(e: m.Expr) -> bool:
@@ -190,26 +176,22 @@ def _flips(e: m.Expr) -> bool:
     return (isinstance(e, m.Not | m.InState) and not optional) or (isinstance(e, m.Binary) and e.operator in _OPPOSITE)
 
 
-def _in_state(place: Place, e: m.InState, positive: bool) -> tuple[str, Binds]:
+def _in_state(place: Place, e: m.InState, positive: bool) -> Text:
     """A test of the state. Of none it is false."""
     own = isinstance(e.target, m.Self)
     machine = place.file.context.model.machines[machine_of(e.target.type)]
     target = "self" if own else python(place, e.target, Binds.ATOM)
-    text, binds = _state_test(place, machine, target, own, e.states, positive)
+    test = _state_test(place, machine, target, own, e.states, positive)
     if not isinstance(e.target.type, m.OptionalType) or e.target in place.present:
-        return text, binds
+        return test
     if not positive:
-        return f"{target} is None or {_bracketed(text, binds, Binds.NOT)}", Binds.OR
-    return f"{target} is not None and {_bracketed(text, binds, Binds.NOT)}", Binds.AND
-
-
-def _bracketed(text: str, binds: Binds, within: Binds) -> str:
-    return f"({text})" if binds < within else text
+        return Text(f"{target} is None or {test.within(Binds.NOT)}", Binds.OR)
+    return Text(f"{target} is not None and {test.within(Binds.NOT)}", Binds.AND)
 
 
 def _state_test(
     place: Place, machine: m.Machine, target: str, own: bool, states: frozenset[str], positive: bool
-) -> tuple[str, Binds]:
+) -> Text:
     if place.file.context.dialect == "transitions":
         return _string_test(machine, target, states, positive)
     names = place.file.context.machine(machine.qualified)
@@ -217,45 +199,45 @@ def _state_test(
     state = "self._state" if own else f"{target}.state"
     if composite is not None and len(states) > 1:
         if own:
-            return f"{state} {'in' if positive else 'not in'} {names.states[composite]}", Binds.COMPARISON
+            return Text(f"{state} {'in' if positive else 'not in'} {names.states[composite]}", Binds.COMPARISON)
         test = f"{target}.{names.composites[composite]}"
-        return (test, Binds.ATOM) if positive else (f"not {test}", Binds.NOT)
+        return Text(test) if positive else Text(f"not {test}", Binds.NOT)
     if own and states >= {s.name for s in machine.leaves}:
-        return str(positive), Binds.ATOM
+        return Text(str(positive))
     prefix = "" if own and place.machine == machine else f"{place.file.states_class(machine.qualified)}."
     listed = [f"{prefix}{names.states[s.name]}" for s in machine.leaves if s.name in states]
     if len(listed) == 1:
-        return f"{state} {'is' if positive else 'is not'} {listed[0]}", Binds.COMPARISON
-    return f"{state} {'in' if positive else 'not in'} ({', '.join(listed)})", Binds.COMPARISON
+        return Text(f"{state} {'is' if positive else 'is not'} {listed[0]}", Binds.COMPARISON)
+    return Text(f"{state} {'in' if positive else 'not in'} ({', '.join(listed)})", Binds.COMPARISON)
 
 
-def _string_test(machine: m.Machine, target: str, states: frozenset[str], positive: bool) -> tuple[str, Binds]:
+def _string_test(machine: m.Machine, target: str, states: frozenset[str], positive: bool) -> Text:
     """A test of the state of a model of `transitions`."""
     listed = [literal(s.name) for s in machine.leaves if s.name in states]
     if len(listed) == 1:
-        return f"{target}.state {'==' if positive else '!='} {listed[0]}", Binds.COMPARISON
-    return f"{target}.state {'in' if positive else 'not in'} ({', '.join(listed)})", Binds.COMPARISON
+        return Text(f"{target}.state {'==' if positive else '!='} {listed[0]}", Binds.COMPARISON)
+    return Text(f"{target}.state {'in' if positive else 'not in'} ({', '.join(listed)})", Binds.COMPARISON)
 
 
 _IDENTICAL = {"==": "is", "!=": "is not"}
 
 
-def _binary(place: Place, e: m.Binary) -> tuple[str, Binds]:
+def _binary(place: Place, e: m.Binary) -> Text:
     match e.operator:
         case "=>":
-            premise = _bracketed(*_negated(place, e.left), Binds.NOT)
-            return f"{premise} or {python(place.knowing(e.left), e.right, Binds.NOT)}", Binds.OR
+            conclusion = python(place.knowing(e.left), e.right, Binds.NOT)
+            return Text(f"{_negated(place, e.left).within(Binds.NOT)} or {conclusion}", Binds.OR)
         case "==" | "!=" if isinstance(e.left, m.Constant) and isinstance(e.right, m.Constant):
-            return str((e.left.value == e.right.value) is (e.operator == "==")), Binds.ATOM
+            return Text(str((e.left.value == e.right.value) is (e.operator == "==")))
         case "==" | "!=":
-            return _equality(place, e), Binds.COMPARISON
+            return Text(_equality(place, e), Binds.COMPARISON)
         case "in":
-            return f"{python(place, e.left, Binds.UNION)} in {_container(place, e.right)}", Binds.COMPARISON
+            return Text(f"{python(place, e.left, Binds.UNION)} in {_container(place, e.right)}", Binds.COMPARISON)
         case "<" | "<=" | ">" | ">=":
-            left_text, right_text = (python(place, x, Binds.UNION) for x in (e.left, e.right))
-            return f"{left_text} {e.operator} {right_text}", Binds.COMPARISON
+            left, right = (python(place, x, Binds.UNION) for x in (e.left, e.right))
+            return Text(f"{left} {e.operator} {right}", Binds.COMPARISON)
         case "+" | "-" | "&":
-            return _sum(place, e)
+            return _sum(place, e, e.operator)
         case _:
             assert_never(e.operator)
 
@@ -273,17 +255,26 @@ def _unique(t: m.Type) -> bool:
             return True
         case m.OptionalType(of):
             return _unique(of)
-        case _:
+        case m.RangeType() | m.DurationType() | m.OpaqueType() | m.SetType() | m.ListType():
             return False
+        case m.NeverType() | m.ErrorType():
+            return False
+        case _:
+            assert_never(t)
 
 
-def _sum(place: Place, e: m.Binary) -> tuple[str, Binds]:
+_OF_SETS: Mapping[Sum, tuple[str, Binds]] = {
+    "+": ("|", Binds.UNION), "-": ("-", Binds.SUM), "&": ("&", Binds.INTERSECTION),
+}  # fmt: skip
+_OF_NUMBERS: Mapping[Sum, tuple[str, Binds]] = {"+": ("+", Binds.SUM), "-": ("-", Binds.SUM)}
+
+
+def _sum(place: Place, e: m.Binary, by: Sum) -> Text:
     sets = isinstance(e.type, m.SetType)
-    operator = "|" if sets and e.operator == "+" else e.operator
-    binds = {"|": Binds.UNION, "&": Binds.INTERSECTION}.get(operator, Binds.SUM)
+    operator, binds = (_OF_SETS if sets else _OF_NUMBERS)[by]
     right = _set_display(place, e.right) if sets else None
     text = right or python(place, e.right, Binds(binds + 1))
-    return f"{python(place, e.left, binds)} {operator} {text}", binds
+    return Text(f"{python(place, e.left, binds)} {operator} {text}", binds)
 
 
 def _set_display(place: Place, e: m.Expr) -> str | None:
@@ -317,15 +308,19 @@ def _tuple(place: Place, e: m.Collection) -> str:
 
 def _quantified(place: Place, e: m.Quantified) -> str:
     inner = place.bind(e.variable)
-    name = inner.locals[e.variable]
-    body = python(inner, e.body, Binds.CONDITIONAL)
-    ordered = may_fail(place.file.context.model, e.body, place.system)
-    over = in_order(place, e.over) if ordered else _visited(place, e.over)
+    name, body = inner.locals[e.variable], code(inner, e.body)
+    ordered = may_lack_value(place.file.context.model, e.body, place.system)
     if e.kind == "count":
-        if not ordered and isinstance(e.over.type, m.SetType):
-            over = _set_display(place, e.over) or over
-        return f"sum(1 for {name} in {over} if {python(inner, e.body, Binds.OR)})"
-    return f"{'all' if e.kind == 'all' else 'any'}({body} for {name} in {over})"
+        display = None if ordered or not isinstance(e.over.type, m.SetType) else _set_display(place, e.over)
+        over = display or _over(place, e.over, ordered)
+        return f"sum(1 for {name} in {over} if {body.within(Binds.OR)})"
+    over = _over(place, e.over, ordered)
+    return f"{'all' if e.kind == 'all' else 'any'}({body.within(Binds.CONDITIONAL)} for {name} in {over})"
+
+
+def _over(place: Place, over: m.Expr, ordered: bool) -> str:
+    """What a quantifier goes through: in order where it may break off with a fault."""
+    return in_order(place, over) if ordered else _visited(place, over)
 
 
 def _group(place: Place, e: m.Instances | m.AllOf) -> str:
@@ -348,40 +343,36 @@ def in_order(place: Place, over: m.Expr) -> str:
     are."""
     if isinstance(over, m.Instances | m.AllOf):
         return _group(place, over)
-    text = python(place, over, Binds.CONDITIONAL)
     match over.type:
         case m.SetType(of=m.RefType()):
             several = _set_display(place, over) if isinstance(over, m.Collection) and len(over.items) > 1 else None
             return f"{place.file.machinery('in_order')}({several or _visited(place, over)})"
         case m.SetType(of=m.EnumType() as t) if not t.ordered:
-            return f"sorted({text}, key=list({place.file.enum(t)}).index)"
+            return f"sorted({python(place, over, Binds.CONDITIONAL)}, key=list({place.file.enum(t)}).index)"
         case m.SetType(of=m.RangeType() | m.BoolType() | m.EnumType()):
-            return f"sorted({text})"
+            return f"sorted({python(place, over, Binds.CONDITIONAL)})"
         case _:
-            return text
+            return python(place, over, Binds.CONDITIONAL)
 
 
-def _applied(place: Place, e: m.Apply) -> tuple[str, Binds]:
+def _applied(place: Place, e: m.Apply) -> Text:
     first = e.arguments[0]
     if e.function == "size" and isinstance(first, m.ChannelRef):
-        return f"len({place.system_name}.channel({place.file.channel(first.name)}))", Binds.ATOM
+        return Text(f"len({place.system_name}.channel({place.file.channel(first.name)}))")
+    if e.function == "present" and first in place.present:
+        return code(place, first)
+    if e.function == "rest":
+        return Text(f"{python(place, first, Binds.ATOM)}[1:]")
     given = [python(place, a, Binds.CONDITIONAL) for a in e.arguments]
     match e.function:
-        case "present":
-            if first in place.present:
-                return _emitted(place, first)
-            shown = literal(" ".join(first.span.text.split())[:60] or "it")
-            return f"{place.file.machinery('present')}({given[0]}, {shown})", Binds.ATOM
+        case "present" | "first":
+            shown = literal(one_line(first.span.text)[:60] or "it")
+            return Text(f"{place.file.machinery(e.function)}({given[0]}, {shown})")
         case "size":
-            return f"len({given[0]})", Binds.ATOM
+            return Text(f"len({given[0]})")
         case "min" | "max":
-            return f"{e.function}({', '.join(given)})", Binds.ATOM
-        case "first":
-            shown = literal(" ".join(first.span.text.split())[:60] or "it")
-            return f"{place.file.machinery('first')}({given[0]}, {shown})", Binds.ATOM
-        case "rest":
-            return f"{python(place, first, Binds.ATOM)}[1:]", Binds.ATOM
+            return Text(f"{e.function}({', '.join(given)})")
         case "subsets":
-            return f"{place.file.machinery('subsets')}({', '.join(given)})", Binds.ATOM
+            return Text(f"{place.file.machinery('subsets')}({', '.join(given)})")
         case _:
             assert_never(e.function)

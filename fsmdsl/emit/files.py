@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from fsmdsl import model as m
+from fsmdsl.core.lets import surveys
 from fsmdsl.emit.context import Context
-from fsmdsl.emit.names import Namespace, camel
+from fsmdsl.emit.imports import Origin, import_order, relative_imports
+from fsmdsl.emit.names import Namespace, module_of, prefixed
 from fsmdsl.emit.text import WIDTH, docstring, folded, indented, mark
-from fsmdsl.emit.traits import surveys
 
-Origin = tuple[str, ...]
-"""The path of a module from the top of what is generated: `("hived", "cell")`."""
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A finished file, and what it uses of the support file."""
+
+    text: str
+    helpers: frozenset[str] = frozenset()
 
 
 class File:
@@ -28,12 +34,15 @@ class File:
         self._running: set[tuple[Origin, str]] = set()
         self._library: set[tuple[str, str]] = set()
         self._running_library: set[tuple[str, str]] = set()
+        self._packages: set[str] = set()
+        self._helpers: set[str] = set()
         self.names = Namespace()
 
     # What a file refers to. Each gives the name by which it does.
 
     def machinery(self, name: str, typing: bool = False) -> str:
         """Something of the support file."""
+        self._helpers.add(name)
         return self._take((*self.context.home(self.module), "machinery"), name, typing)
 
     def states_class(self, machine: str, typing: bool = False) -> str:
@@ -53,17 +62,17 @@ class File:
 
     def enum(self, t: m.EnumType, typing: bool = False) -> str:
         """The class of an enum."""
-        module = t.name.rpartition(".")[0]
+        module = module_of(t.name)
         return self._of(t.name, "values", self.context.packages[module].enums[t.name], typing)
 
     def opaque(self, t: m.OpaqueType) -> str:
         """The name of an opaque type."""
-        module = t.name.rpartition(".")[0]
+        module = module_of(t.name)
         return self._of(t.name, "values", self.context.packages[module].opaques[t.name], True)
 
     def channel(self, channel: str) -> str:
         """The class of a channel."""
-        module = channel.rpartition(".")[0]
+        module = module_of(channel)
         return self._of(channel, "channels", self.context.packages[module].channels[channel], False)
 
     def let(self, module: str, let: m.Let) -> str:
@@ -76,8 +85,12 @@ class File:
         (self._library if typing else self._running_library).add((module, name))
         return name
 
+    def package_import(self, package: str) -> None:
+        """A package of others, imported as a whole."""
+        self._packages.add(package)
+
     def _of(self, qualified: str, file: str, name: str, typing: bool) -> str:
-        return self._take((*self.context.packages[qualified.rpartition(".")[0]].folder, file), name, typing)
+        return self._take((*self.context.packages[module_of(qualified)].folder, file), name, typing)
 
     def _take(self, origin: Origin, name: str, typing: bool) -> str:
         if origin == (*self.package, self.name):
@@ -94,8 +107,7 @@ class File:
         return self._local[key]
 
     def _alias(self, origin: Origin, name: str) -> str:
-        prefix = origin[-2] if len(origin) > 1 else origin[-1]
-        local = f"{camel(prefix)}{name}" if name[:1].isupper() else f"{prefix}_{name}"
+        local = prefixed(origin[-2] if len(origin) > 1 else origin[-1], name)
         while local in self._used:
             local += "_"
         return local
@@ -107,33 +119,34 @@ class File:
 
     # How it begins
 
-    def text(self, doc: str, body: Sequence[str]) -> str:
+    def text(self, doc: str, body: Sequence[str]) -> Written:
         """The whole file."""
-        words = set(re.findall(r"\w+", "\n".join(body)))
-        local = {key for key, name in self._local.items() if name in words}
         lines = [mark(self.module), *docstring(doc), "", "from __future__ import annotations", ""]
-        lines += self._imports(self._running_library, local & self._running, 0)
-        typed, library = local - self._running, {(m, n) for m, n in self._library if n in words}
-        if library or typed:
-            block = indented(self._imports(library, typed, 1))
+        lines += self._imports(self._running_library, self._running, 0, sorted(self._packages))
+        typed = set(self._local) - self._running
+        if self._library or typed:
+            block = indented(self._imports(self._library, typed, 1))
             lines += ["TYPE_CHECKING = False", "if TYPE_CHECKING:", *block]
         while lines[-1] == "":
             lines.pop()
-        return "\n".join([*lines, *(["", *body] if body[:1] == ["#"] else spaced(body)), ""])
+        return Written("\n".join([*lines, *spaced(body), ""]), frozenset(self._helpers))
 
     def _imports(
-        self, library: Iterable[tuple[str, str]], relative: Iterable[tuple[Origin, str]], indent: int
+        self,
+        library: Iterable[tuple[str, str]],
+        relative: Iterable[tuple[Origin, str]],
+        indent: int,
+        packages: Sequence[str] = (),
     ) -> list[str]:
         lines = [f"from {module} import {', '.join(names)}" for module, names in sorted(_grouped(library).items())]
         lines += [""] if lines else []
-        by_path: dict[str, list[str]] = {}
+        lines += [*(f"import {x}" for x in packages), ""] if packages else []
+        by_origin: dict[Origin, list[str]] = {}
         for origin, name in relative:
             local = self._local[(origin, name)]
-            shown = name if local == name else f"{name} as {local}"
-            by_path.setdefault(relative_path(self.package, origin), []).append(shown)
-        near_last = sorted(by_path, key=lambda p: (-(len(p) - len(p.lstrip("."))), p))
-        inner = [f"from {path} import {', '.join(sorted(by_path[path], key=import_order))}" for path in near_last]
-        lines += folded([x if len(x) <= WIDTH - 4 * indent else _bracketed(x) for x in inner], indent)
+            by_origin.setdefault(origin, []).append(name if local == name else f"{name} as {local}")
+        inner = relative_imports(self.package, by_origin, WIDTH - 4 * indent)
+        lines += folded(inner, indent)
         return [*lines, ""] if inner else lines
 
 
@@ -142,34 +155,8 @@ def spaced(body: Sequence[str]) -> list[str]:
     return ["", "", *body] if body else []
 
 
-def _bracketed(line: str) -> str:
-    head, _, names = line.partition(" import ")
-    return f"{head} import ({names})"
-
-
 def _grouped(library: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for module, name in sorted(library):
         found.setdefault(module, []).append(name)
     return {module: sorted(names, key=import_order) for module, names in found.items()}
-
-
-def import_order(name: str) -> tuple[int, list[tuple[int, str]]]:
-    """As imports are sorted: constants, then classes, then functions; numbers in names count as numbers."""
-    kind, parts = listing_order(name)
-    return kind, [(number, text.lower()) for number, text in parts]
-
-
-def listing_order(name: str) -> tuple[int, list[tuple[int, str]]]:
-    """As `__all__` is sorted, where capitals come before small letters."""
-    first = name.split(" ")[0]
-    kind = 0 if first.isupper() and len(first) > 1 else 1 if first[:1].isupper() else 2
-    return kind, [(int(x or 0), text) for text, x in re.findall(r"(\D*)(\d*)", name)]
-
-
-def relative_path(package: Origin, origin: Origin) -> str:
-    """How a file in one package names a module elsewhere: `.cell`, `..machinery`."""
-    common = 0
-    while common < min(len(package), len(origin)) and package[common] == origin[common]:
-        common += 1
-    return "." * (len(package) - common + 1) + ".".join(origin[common:])

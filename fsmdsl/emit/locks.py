@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
+from fsmdsl.emit.files import Written
 from fsmdsl.emit.members import Member, joined, method
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
 from fsmdsl.emit.templates import rendered
 from fsmdsl.emit.text import docstring, indented, literal, mark, rows, sentence
 
 
-def locks_file(context: Context, module: m.Module) -> str:
+def locks_file(context: Context, module: m.Module) -> Written:
     """The lock orders of a module. The file needs nothing else."""
     names = context.packages[module.name].locks
     lines = [mark(module.name), *docstring(f"The lock orders of {module.name}.")]
@@ -20,7 +21,7 @@ def locks_file(context: Context, module: m.Module) -> str:
     lines += rendered("locks.py.jinja").splitlines()
     for locks in module.locks:
         lines += ["", "", *_class(names[locks.name], locks)]
-    return "\n".join([*lines, ""])
+    return Written("\n".join([*lines, ""]))
 
 
 def _class(name: str, locks: m.Locks) -> list[str]:

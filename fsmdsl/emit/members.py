@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from fsmdsl import model as m
-from fsmdsl.emit.effects import checked
-from fsmdsl.emit.expressions import python
-from fsmdsl.emit.place import Binds, Place
-from fsmdsl.emit.rows import levels, stored, triggers
-from fsmdsl.emit.text import docstring, folded, indented, literal, rows, sentence
+from fsmdsl.core.triggers import trigger_name
+from fsmdsl.emit.code import Binds, Block, Branch, Comment, If, Statement, Text, lines
+from fsmdsl.emit.effects import checked, first_value
+from fsmdsl.emit.expressions import code, python
+from fsmdsl.emit.names import own_name
+from fsmdsl.emit.place import Place
+from fsmdsl.emit.text import commented, docstring, folded, indented, literal, one_line, rows, sentence
+from fsmdsl.emit.traits import stored
 from fsmdsl.emit.types import annotation
 from fsmdsl.walk import expressions
 
@@ -17,26 +21,26 @@ Member = list[str]
 """The lines of a method, without the indentation of its class."""
 
 
-def method(head: str, doc: str, body: Sequence[str], *decorators: str) -> Member:
+def method(head: str, doc: str, body: Iterable[Statement], *decorators: str) -> Member:
     """A method. The lines of its body are broken where they are too long."""
-    lines = [*decorators, *folded([head], 1)]
+    written = [*decorators, *folded([head], 1)]
     if doc:
-        lines += indented(docstring(doc, 2))
-    return [*lines, *indented(folded(body, 2))]
+        written += indented(docstring(doc, 2))
+    return [*written, *indented(folded(lines(body), 2))]
 
 
 def joined(members: Iterable[Member]) -> list[str]:
     """The members of a class, with an empty line between each two."""
-    lines: list[str] = []
+    found: list[str] = []
     for member in members:
         if member:
-            lines += [*([""] if lines else []), *member]
-    return lines
+            found += [*([""] if found else []), *member]
+    return found
 
 
 def shown(e: m.Expr | None) -> str:
     """An expression as the spec has it, on one line."""
-    return "" if e is None else " ".join(e.span.text.split())
+    return "" if e is None else one_line(e.span.text)
 
 
 # Documentation -------------------------------------------------------------------------------------------------------
@@ -59,9 +63,9 @@ def table(transitions: Iterable[m.Transition]) -> str:
 
 def event_doc(machine: m.Machine, event: m.Event) -> str:
     """What an event is, where it is handled, where it is ignored."""
-    senders = [s.rpartition(".")[2] for s in event.senders if s != "environment"]
+    senders = [own_name(s) for s in event.senders if s != "environment"]
     first = sentence(event.doc) or f"`{event.name}`{', from ' + ' or '.join(senders) if senders else ''}."
-    handled = table(t for t in triggers(machine, m.OnEvent) if t.shown_trigger == event.name)
+    handled = table(t for t in machine.transitions if trigger_name(t.trigger) == event.name)
     return "\n\n".join(x for x in (first, handled, _ignored(machine, event.name)) if x)
 
 
@@ -74,21 +78,19 @@ def _ignored(machine: m.Machine, event: str) -> str:
     return f"Ignored in {', '.join(states)}."
 
 
-def notes(t: m.Transition) -> list[str]:
+def notes(t: m.Transition) -> Block:
     """Comments before the code of a transition: what the document says, why it was amended."""
-    said = " ".join(t.doc.split())
-    lines = docstring(f"{t.label + ': ' if t.label else ''}{said}", 4)[0:] if said else []
-    text = [line.strip('"').replace('\\"', '"').replace("\\\\", "\\") for line in lines]
-    if t.amended:
-        text += [x.strip('"') for x in docstring(f"Amended: {t.amended}.", 4)]
-    return [f"# {x}" for x in text if x]
+    said = one_line(t.doc)
+    texts = [f"{t.label + ': ' if t.label else ''}{said}"] if said else []
+    texts += [f"Amended: {t.amended}."] if t.amended else []
+    return tuple(Comment(line) for text in texts for line in commented(text, 4))
 
 
 def handled_in(place: Place, trigger: str) -> str:
     """The states that handle a trigger, as a tuple."""
     machine = place.machine
     assert machine is not None
-    names = [place.names.states[x.name] for x in machine.leaves if levels(machine, x.name, trigger)]
+    names = [place.names.states[x.name] for x in machine.leaves if place.selection.levels(x.name, trigger)]
     return f"({names[0]},)" if len(names) == 1 else f"({', '.join(names)})"
 
 
@@ -101,12 +103,13 @@ def constants(place: Place) -> list[str]:
     assert machine is not None
     class_ = file.states_class(machine.qualified)
     final = file.library("typing", "Final")
-    lines = [f"{file.define(names.states[s.name])}: {final} = {class_}.{names.states[s.name]}" for s in machine.leaves]
+    leaves = [names.states[s.name] for s in machine.leaves]
+    defined = [f"{file.define(name)}: {final} = {class_}.{name}" for name in leaves]
     for composite in names.composites:
-        inside = ", ".join(names.states[x] for x in machine.leaves_of(composite))
-        inside += "," if len(machine.leaves_of(composite)) == 1 else ""
-        lines.append(f"{file.define(names.states[composite])}: {final} = frozenset(({inside}))")
-    return folded(lines)
+        within = place.selection.hierarchy.inside[composite]
+        inside = f"{', '.join(names.states[x] for x in within)}{',' if len(within) == 1 else ''}"
+        defined.append(f"{file.define(names.states[composite])}: {final} = frozenset(({inside}))")
+    return folded(defined)
 
 
 def state_members(place: Place) -> list[Member]:
@@ -151,25 +154,48 @@ def let_member(place: Place, let: m.Let, name: str) -> Member:
 # The constructor -----------------------------------------------------------------------------------------------------
 
 
-def keyword(place: Place, x: m.Param | m.Field, optional: bool = False) -> tuple[str | None, str]:
-    """A keyword of the constructor, if there is one, and the statement that stores its value.
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """How an instance gets the first value of a parameter or field: a keyword of the constructor, if there is one, and
+    the statement that stores it."""
 
-    `optional`: a parameter that may be left out, to be given later by `connect`.
-    """
+    parameter: str | None
+    required: bool
+    store: Statement
+
+
+def keyword(place: Place, x: m.Param | m.Field, late: bool = False) -> Keyword:
+    """The keyword for a value. `late`: a parameter that may be left out, to be given by `connect`."""
     name, own = place.names.values[x.name], place.own(x.name)
     kind = annotation(place.file, x.type)
-    value = checked(place.file, x.type, None, name, x.name)
-    if x.default is None and optional:
-        return f"{name}: {kind} | None = None", f"if {name} is not None:\n    {own} = {value}"
     if x.default is None:
-        return f"{name}: {kind}", f"{own} = {value}"
+        return _given(place, x, late)
     default = python(place, x.default)
     if is_constant(x.default):
-        return f"{name}: {kind} = {default}", f"{own} = {value}"
-    first = checked(place.file, x.type, x.default, default, x.name)
+        return Keyword(f"{name}: {kind} = {default}", False, f"{own} = {checked(place.file, x.type, name, x.name)}")
+    first = first_value(place, x.type, x.default, x.name)
     if isinstance(x.type, m.OptionalType):
-        return None, f"{own}: {kind} = {first}"
-    return f"{name}: {kind} | None = None", f"{own} = {first} if {name} is None else {value}"
+        return Keyword(None, False, f"{own}: {kind} = {first}")
+    value = checked(place.file, x.type, name, x.name)
+    return Keyword(f"{name}: {kind} | None = None", False, f"{own} = {first} if {name} is None else {value}")
+
+
+def _given(place: Place, x: m.Param | m.Field, late: bool) -> Keyword:
+    """Of a parameter without a default. A late one that may be none is none until `connect` gives another."""
+    name, kind = place.names.values[x.name], annotation(place.file, x.type)
+    store = f"{place.own(x.name)} = {checked(place.file, x.type, name, x.name)}"
+    if not late:
+        return Keyword(f"{name}: {kind}", True, store)
+    if isinstance(x.type, m.OptionalType):
+        return Keyword(f"{name}: {kind} = None", False, store)
+    present = Text(f"{name} is not None", Binds.COMPARISON)
+    return Keyword(f"{name}: {kind} | None = None", False, If((Branch(present, (store,)),)))
+
+
+def keywords(listed: Iterable[Keyword]) -> list[str]:
+    """The keywords of a constructor. Those that must be given stand first, so that a call reads as the spec does."""
+    named = [k for k in listed if k.parameter is not None]
+    return [str(k.parameter) for k in sorted(named, key=lambda k: not k.required)]
 
 
 def is_constant(e: m.Expr) -> bool:
@@ -206,16 +232,9 @@ def invariant_member(place: Place, invariants: Sequence[m.Invariant]) -> Member:
     if not invariants:
         return []
     broken = place.file.machinery("InvariantBroken")
-    lines: list[str] = []
+    checks: list[Statement] = []
     for x in invariants:
-        lines += folded([f"if {python(place, m.Not(x.condition))}:"], 2)
-        lines += indented([f"raise {broken}(self, {literal(x.name)}, {literal(shown(x.condition))})"])
+        refusal = f"raise {broken}(self, {literal(x.name)}, {literal(shown(x.condition))})"
+        checks.append(If((Branch(code(place, m.Not(x.condition)), (refusal,)),)))
     doc = "Raises `InvariantBroken` where something does not hold that always must."
-    return method("def check_invariants(self) -> None:", doc, lines)
-
-
-__all__ = [
-    "Binds", "Member", "constants", "event_doc", "handled_in", "initial_state", "invariant_member", "joined", "keyword",
-    "let_member", "method", "notes", "parameter_names", "row", "shown", "signature", "state_members", "table",
-    "value_members",
-]  # fmt: skip
+    return method("def check_invariants(self) -> None:", doc, checks)

@@ -43,6 +43,34 @@ def camel(name: str) -> str:
     return f"N{joined}" if joined[0].isdigit() else joined
 
 
+def module_of(qualified: str) -> str:
+    """The module of something called by its qualified name: `yunikorn.core` of `yunikorn.core.Node`."""
+    return qualified.rpartition(".")[0]
+
+
+def own_name(qualified: str) -> str:
+    """What its module calls it: `Node`."""
+    return qualified.rpartition(".")[2]
+
+
+def prefixed(module: str, name: str) -> str:
+    """A name that is taken, made another by the module that it comes from: `CoreState`, `core_fits`."""
+    return f"{camel(module)}{name}" if name[:1].isupper() else f"{module}_{name}"
+
+
+def with_article(name: str) -> str:
+    """`a Cell`, `an AffinityGroup`."""
+    return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+def numbered(name: str) -> tuple[int, list[tuple[int, str]]]:
+    """A Python name to sort by: constants, then classes, then functions; digits count as numbers. Of `a as b`, `a`
+    says what it is."""
+    first = name.split(" ")[0]
+    kind = 0 if first.isupper() and len(first) > 1 else 1 if first[:1].isupper() else 2
+    return kind, [(int(digits or 0), text) for text, digits in re.findall(r"(\D*)(\d*)", name)]
+
+
 _C_WORDS = frozenset([
     "alignof", "asm", "attribute", "auto_type", "complex", "const", "extension", "func", "imag", "inline", "int128",
     "label", "null", "real", "restrict", "signed", "thread", "typeof", "volatile",

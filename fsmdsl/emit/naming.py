@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fsmdsl import model as m
 from fsmdsl.emit.names import RESERVED, RESERVED_IN_CLASSES, Namespace, camel, private, snake, upper
-from fsmdsl.emit.rows import stored
+from fsmdsl.emit.traits import stored
 
 SUPPORT = ("machinery", "clock", "states", "values", "derived", "actions", "channels", "locks", "systems")
 """Files of a package that are not those of machines."""

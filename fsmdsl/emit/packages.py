@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Container, Set
 from dataclasses import fields
 
 from fsmdsl import model as m
 from fsmdsl.emit.classes import machine_class
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.declarations import actions_file, channels_file, derived_file, in_derived, states_file, values_file
-from fsmdsl.emit.files import File, import_order, listing_order, relative_path
+from fsmdsl.emit.files import File, Written
+from fsmdsl.emit.imports import listing_order, relative_imports
 from fsmdsl.emit.locks import locks_file
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.standalone import standalone_class
@@ -20,10 +20,10 @@ from fsmdsl.emit.text import WIDTH, docstring, folded, mark, sentence
 from fsmdsl.emit.traits import Traits
 
 
-def package(context: Context, module: m.Module) -> dict[str, str]:
+def package(context: Context, module: m.Module) -> dict[str, Written]:
     """The files of a module's package, by their path inside it; without the machinery."""
     names = context.packages[module.name]
-    files: dict[str, str] = {}
+    files: dict[str, Written] = {}
     if module.machines:
         files["states"] = states_file(context, module)
     if module.enums or module.opaques:
@@ -43,7 +43,7 @@ def package(context: Context, module: m.Module) -> dict[str, str]:
     return files
 
 
-def machine_file(context: Context, machine: m.Machine) -> str:
+def machine_file(context: Context, machine: m.Machine) -> Written:
     """The file of one machine."""
     names = context.machine(machine.qualified)
     file = File(context, machine.module, names.file)
@@ -65,10 +65,9 @@ _HELPERS = frozenset([
 ])  # fmt: skip
 
 
-def machinery(context: Context, module: str, files: Iterable[str]) -> str:
+def machinery(context: Context, module: str, used: Set[str]) -> str:
     """The support file, with what the files of the packages around use of it."""
     traits = context.traits(module)
-    used = {word for text in files for word in re.findall(r"\w+", _imported(text))}
     return rendered(
         "machinery.py.jinja",
         t=traits,
@@ -84,9 +83,8 @@ def machinery(context: Context, module: str, files: Iterable[str]) -> str:
     )
 
 
-def support(texts: Iterable[str]) -> str:
+def support(used: Set[str]) -> str:
     """The support file of packages for `transitions`; empty where they need none."""
-    used = {word for text in texts for word in re.findall(r"\w+", _imported(text))}
     if not used:
         return ""
     return rendered(
@@ -99,15 +97,9 @@ def support(texts: Iterable[str]) -> str:
     )
 
 
-def _collections(t: Traits, used: set[str]) -> list[str]:
+def _collections(t: Traits, used: Set[str]) -> list[str]:
     iterable = ["Iterable"] if used & {"in_order", "subsets"} else []
     return ["Callable", *iterable, *(["Mapping"] if t.systems else [])]
-
-
-def _imported(text: str) -> str:
-    """What a file imports from the machinery."""
-    found = re.findall(r"^ *from \.+machinery import (\([^)]*\)|.*)$", text, re.MULTILINE)
-    return " ".join(found)
 
 
 def _slots(context: Context, module: str) -> list[str]:
@@ -129,10 +121,9 @@ def _lost(context: Context, module: str) -> str:
     return f"{listed[0].upper()}{listed[1:]} are gone." if listed else ""
 
 
-def face(context: Context, module: m.Module, files: dict[str, str]) -> str:
+def face(context: Context, module: m.Module, files: Container[str]) -> Written:
     """The package's `__init__`: what users import. Protocols stay apart, as `typing` is slow to import."""
     names = context.packages[module.name]
-    home = (*context.home(module.name), "machinery")
     public: dict[str, list[str]] = {}
     for x in module.machines:
         own = names.machines[x.qualified]
@@ -145,21 +136,14 @@ def face(context: Context, module: m.Module, files: dict[str, str]) -> str:
     public["systems"] = [name for let, name in names.lets.items() if let not in functions]
     public["systems"] += [names.systems[s.qualified] for s in with_code(module)]
     public["locks"] = [*names.locks.values(), "LockOrderBroken"]
-    path = relative_path(names.folder, home)
-    lines: dict[str, list[str]] = {f".{file}": listed for file, listed in public.items() if listed and file in files}
+    lines = {(*names.folder, file): listed for file, listed in public.items() if listed and file in files}
     if needs_machinery(module):
-        lines[path] = _support(context, module)
-    order = sorted(lines, key=lambda p: (-(len(p) - len(p.lstrip("."))), p))
-    body = [_import(p, sorted(set(lines[p]), key=import_order)) for p in order]
+        lines[(*context.home(module.name), "machinery")] = _support(context, module)
+    body = relative_imports(names.folder, lines, WIDTH)
     everything = sorted({x for listed in lines.values() for x in listed}, key=listing_order)
     listed_ = ", ".join(f'"{x}"' for x in everything)
     head = [mark(module.name), *docstring(_about(module))]
-    return "\n".join([*head, "", *folded(body), "", *folded([f"__all__ = [{listed_}]"]), ""])
-
-
-def _import(path: str, names: list[str]) -> str:
-    line = f"from {path} import {', '.join(names)}"
-    return line if len(line) <= WIDTH else f"from {path} import ({', '.join(names)})"
+    return Written("\n".join([*head, "", *folded(body), "", *folded([f"__all__ = [{listed_}]"]), ""]))
 
 
 def _support(context: Context, module: m.Module) -> list[str]:

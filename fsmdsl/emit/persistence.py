@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from fsmdsl import model as m
 from fsmdsl.emit.members import Member, method
 from fsmdsl.emit.place import Place
-from fsmdsl.emit.text import literal
+from fsmdsl.emit.text import indented, literal
 from fsmdsl.emit.types import decoded, encoded
 
 
@@ -53,20 +52,13 @@ def _tuple(items: list[str]) -> str:
 
 
 def _encoding(place: Place, waits: bool, extra: list[str]) -> list[str]:
-    assert place.machine is not None
-    lines = ['"state": self._state.value,']
-    lines += ['"wait": self._wait,'] if waits else []
-    for f in place.machine.fields:
-        lines.append(f"{literal(f.name)}: {encoded(f.type, f'self.{place.names.slot(f.name)}')},")
-    inner = [f"    {line}" for line in (*_placed_apart(lines, place.machine), *extra)]
-    return ["return {", *inner, "}"]
-
-
-def _placed_apart(lines: list[str], machine: m.Machine) -> list[str]:
     """Fields called `state` and the like do not stand in the way of what is always there."""
-    fields = [line for line in lines[1:] if not line.startswith('"wait"')]
-    head = [line for line in lines if line not in fields]
-    return head if not fields else [*head, '"fields": {', *(f"    {x}" for x in fields), "},"]
+    assert place.machine is not None
+    head = ['"state": self._state.value,', *(['"wait": self._wait,'] if waits else [])]
+    slots = ((f, f"self.{place.names.slot(f.name)}") for f in place.machine.fields)
+    fields = [f"{literal(f.name)}: {encoded(f.type, slot)}," for f, slot in slots]
+    apart = ['"fields": {', *indented(fields), "},"] if fields else []
+    return ["return {", *indented([*head, *apart, *extra]), "}"]
 
 
 def _decoding(place: Place, waits: bool) -> list[str]:

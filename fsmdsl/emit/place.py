@@ -4,30 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
 
 from fsmdsl import model as m
+from fsmdsl.core.presence import NOTHING, Known, after, present_if, without
+from fsmdsl.core.selection import Selection
+from fsmdsl.emit.code import Binds, Text
 from fsmdsl.emit.files import File
-from fsmdsl.emit.names import RESERVED, snake
+from fsmdsl.emit.names import RESERVED, module_of, snake
 from fsmdsl.emit.naming import FUNCTIONS, MachineNames
-from fsmdsl.emit.rows import conjuncts
 from fsmdsl.emit.text import literal
-
-
-class Binds(IntEnum):
-    """How tightly an expression holds together."""
-
-    LOOSE = 0
-    CONDITIONAL = 1
-    OR = 2
-    AND = 3
-    NOT = 4
-    COMPARISON = 5
-    UNION = 6
-    INTERSECTION = 7
-    SUM = 8
-    SIGN = 9
-    ATOM = 10
 
 
 @dataclass(frozen=True)
@@ -40,7 +25,9 @@ class Place:
     locals: Mapping[str, str] = field(default_factory=dict)
     staged: Mapping[str, str] = field(default_factory=dict)
     """Own fields that a step has changed, and not written yet."""
-    present: frozenset[m.Expr] = frozenset()
+    functions: Mapping[str, str] = field(default_factory=dict)
+    """Own derived values that read such fields: functions of the method, by the name of the `let`."""
+    present: Known = NOTHING
     """Optional values that are known not to be none."""
 
     @property
@@ -56,6 +43,12 @@ class Place:
         return f"self.{self.names.slot(name) if own else self.names.values[name]}"
 
     @property
+    def selection(self) -> Selection:
+        """The transitions of the machine in whose class the expression stands."""
+        assert self.machine is not None
+        return self.file.context.selections[self.machine.qualified]
+
+    @property
     def names(self) -> MachineNames:
         """The names of the machine in whose class the expression stands."""
         assert self.machine is not None
@@ -66,52 +59,40 @@ class Place:
         name = snake(variable)
         while name in self.locals.values() or name in RESERVED or name in FUNCTIONS or name in ("self", "_"):
             name += "_"
-        return replace(self, locals={**self.locals, variable: name})
+        return replace(self, locals={**self.locals, variable: name}, present=without(self.present, variable))
 
-    def knowing(self, *found: m.Expr) -> Place:
-        """The place where conditions are known to hold."""
-        seen = [c.left for g in found for c in conjuncts(g) if _says_present(c) and isinstance(c, m.Binary)]
-        seen += [c.target for g in found for c in conjuncts(g) if isinstance(c, m.InState)]
-        return replace(self, present=self.present | {x for x in seen if isinstance(x, m.Read | m.Local)})
+    def knowing(self, condition: m.Expr, holds: bool = True) -> Place:
+        """The place where a condition is known to hold, or not to."""
+        return replace(self, present=self.present | present_if(condition, holds))
 
-    def knowing_not(self, condition: m.Expr) -> Place:
-        """The place where a condition is known not to hold."""
-        match condition:
-            case m.Binary(operator="==", left=left, right=m.Constant(value=None), type=type_):
-                return self.knowing(m.Binary("!=", left, condition.right, type_))
-            case m.Not(operand=operand):
-                return self.knowing(operand)
-            case _:
-                return self
-
-
-def _says_present(e: m.Expr) -> bool:
-    return isinstance(e, m.Binary) and e.operator == "!=" and isinstance(e.right, m.Constant) and e.right.value is None
+    def after(self, done: m.Effect) -> Place:
+        """The place behind an effect."""
+        return replace(self, present=after(self.present, done))
 
 
 # What needs no place -------------------------------------------------------------------------------------------------
 
 
-def constant(file: File, e: m.Constant) -> tuple[str, Binds]:
+def constant(file: File, e: m.Constant) -> Text:
     """A constant; durations in seconds."""
     match e.type, e.value:
         case _, bool() | None:
-            return str(e.value), Binds.ATOM
+            return Text(str(e.value))
         case m.DurationType(), int():
-            return seconds(e.value), Binds.ATOM
+            return Text(seconds(e.value))
         case _, int():
-            return str(e.value), Binds.SIGN if e.value < 0 else Binds.ATOM
+            return Text(str(e.value), Binds.SIGN if e.value < 0 else Binds.ATOM)
         case m.EnumType() as t, str():
-            return f"{file.enum(t)}.{member(file, t, e.value)}", Binds.ATOM
+            return Text(f"{file.enum(t)}.{member(file, t, e.value)}")
         case _, str():
-            return literal(e.value), Binds.ATOM
+            return Text(literal(e.value))
         case _:
             raise TypeError(e)
 
 
 def member(file: File, t: m.EnumType, name: str) -> str:
     """A member of an enum."""
-    return file.context.packages[t.name.rpartition(".")[0]].members[(t.name, name)]
+    return file.context.packages[module_of(t.name)].members[(t.name, name)]
 
 
 def seconds(milliseconds: int) -> str:

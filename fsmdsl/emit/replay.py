@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from fsmdsl import model as m
+from fsmdsl.describe import describe
 from fsmdsl.emit.clockwork import timer_name
 from fsmdsl.emit.standing import Standing
 from fsmdsl.emit.templates import rendered
@@ -31,8 +32,8 @@ from fsmdsl.step import (
     Step,
     TimerStep,
     Universe,
+    Value,
     World,
-    describe,
     holds,
 )
 
@@ -249,7 +250,7 @@ class _Script:
                 yield self._state(n, new)
             for f, x, y in zip(self.universe.machines[n].fields, before.fields[n], after.fields[n], strict=True):
                 if x != y:
-                    yield _same(self.standing.field(n, f), self.standing.value(f.type, y))
+                    yield _same(self.standing.field(n, f), y, self.standing.value(f.type, y))
         for c, held, now in zip(self.universe.channels, before.channels, after.channels, strict=True):
             if held != now:
                 yield self._contents(c)
@@ -281,7 +282,7 @@ class _Script:
         for n, state in enumerate(world.states):
             yield self._state(n, state)
             for f, x in zip(self.universe.machines[n].fields, world.fields[n], strict=True):
-                yield _same(self.standing.field(n, f), self.standing.value(f.type, x))
+                yield _same(self.standing.field(n, f), x, self.standing.value(f.type, x))
         yield from (self._contents(c) for c in self.universe.channels)
         if self.run.broken is not None:
             yield from self._broken(world, None if self.run.broken == "system" else self.run.broken)
@@ -306,6 +307,6 @@ def _raises(exception: str, call: str, name: str = "") -> list[str]:
     return [f"with pytest.raises({exception}){name}:", f"    {call}"]
 
 
-def _same(what: str, value: str) -> str:
-    alone = value in ("None", "True", "False")
-    return f"assert {what} {'is' if alone else '=='} {value}"
+def _same(what: str, value: Value, text: str) -> str:
+    alone = value is None or isinstance(value, bool)
+    return f"assert {what} {'is' if alone else '=='} {text}"

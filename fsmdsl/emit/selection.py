@@ -1,24 +1,40 @@
-"""Which transition an event leads to: `if` chains over the state and the guards."""
+"""Which transition an event leads to: choices over the state and the guards."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from fsmdsl import model as m
-from fsmdsl.emit.expressions import python
+from fsmdsl.core.lets import may_lack_value
+from fsmdsl.core.selection import Level, Move, Selection
+from fsmdsl.emit.code import (
+    Binds,
+    Block,
+    Branch,
+    Comment,
+    If,
+    Otherwise,
+    Text,
+    conjunction,
+    filled,
+    has_otherwise,
+)
+from fsmdsl.emit.expressions import code
 from fsmdsl.emit.names import snake
 from fsmdsl.emit.place import Place
-from fsmdsl.emit.rows import Level, comes_before, levels, recurring, rivals
-from fsmdsl.emit.text import indented, literal, outermost_text
-from fsmdsl.emit.traits import may_fail
+from fsmdsl.emit.text import literal
 
-IGNORED = ["pass  # ignored"]
+IGNORED: Block = ("pass  # ignored",)
 
-Code = tuple[str, ...]
-"""Statements, as the key of the states that share them."""
+Passed = Mapping[str, Callable[[], Block]]
+"""What states do in which no transition is enabled. Called for where it is written, so that a file imports no more than
+it uses."""
 
-Follow = Callable[[Place, str, m.Transition], list[str]]
+_OTHERWISE: Block = (Otherwise(),)
+
+Follow = Callable[[Place, Move], Block]
 """The statements that follow a transition from a leaf."""
 
 
@@ -26,13 +42,16 @@ Follow = Callable[[Place, str, m.Transition], list[str]]
 class Trigger:
     """What transitions are looked for, and how the code goes on."""
 
+    key: str
+    """What finds them, see `core.triggers.trigger_name`."""
     name: str
+    """What it is called in messages."""
     place: Place
     parameters: Sequence[str]
     """What an event's parameters are called in the code."""
     follow: Follow
-    otherwise: Sequence[str]
-    """When none is enabled. Not reached where the state ignores the trigger."""
+    otherwise: Callable[[], Block]
+    """What is done when no transition is enabled. Not needed where a state ignores the trigger."""
 
     def at(self, t: m.Transition) -> Place:
         """Where guard and effects of a transition stand."""
@@ -40,11 +59,11 @@ class Trigger:
             case m.OnEvent(arguments=names):
                 bound = {**self.place.locals, **dict(zip(names, self.parameters, strict=False))}
                 return Place(self.place.file, self.place.machine, locals=bound)
-            case _:
+            case m.OnOutcome() | m.OnTimer() | m.OnCrash() | m.Eventless():
                 return self.place
 
 
-def dispatch(trigger: Trigger, passed: Mapping[str, Sequence[str]] | None = None, fast: bool = False) -> list[str]:
+def dispatch(trigger: Trigger, passed: Passed | None = None, fast: bool = False) -> Block:
     """The whole choice: by state, then by guard. States with the same code share it.
 
     `passed` says what states do in which no transition is enabled, where it is not what `otherwise` says. `fast`: the
@@ -52,139 +71,161 @@ def dispatch(trigger: Trigger, passed: Mapping[str, Sequence[str]] | None = None
     """
     machine = trigger.place.machine
     assert machine is not None
-    groups: dict[Code, list[str]] = {}
-    for leaf in machine.leaves:
-        last = (passed or {}).get(leaf.name, trigger.otherwise)
-        code = chosen(trigger, leaf.name, levels(machine, leaf.name, trigger.name), last)
-        if code != list(trigger.otherwise):
-            groups.setdefault(tuple(code), []).append(leaf.name)
-    if not fast and len(groups) == 1 and len(next(iter(groups.values()))) == len(machine.leaves):
-        return list(next(iter(groups)))
-    ordered = _likely_first(machine, groups) if fast else list(groups.items())
-    complete = sum(map(len, groups.values())) == len(machine.leaves)
-    parts = [_part(trigger, code, leaves, fast) for code, leaves in ordered]
-    guarded = any(guard for _, guard, _ in parts)
-    lines: list[str] = []
-    for n, (test, guard, inner) in enumerate(parts):
-        if n and complete and not guarded and n == len(parts) - 1:
-            lines.append("else:")
-        else:
-            both = f"{bracketed(test)} and {bracketed(guard)}" if guard else test
-            lines.append(f"{'elif' if lines else 'if'} {both}:")
-        lines += indented(inner)
-    if trigger.otherwise and (guarded or not complete):
-        lines += ["else:", *indented(trigger.otherwise)] if lines else trigger.otherwise
-    return ["state = self._state", *lines] if len(groups) > 1 or fast else _directly(lines)
+    groups = _groups(trigger, passed or {})
+    if not fast and len(groups) == 1 and len(groups[0].leaves) == len(machine.leaves):
+        return _completed(trigger, groups[0].whole)
+    if fast:
+        groups = _likely_first(trigger.place.selection, groups)
+    several = len(groups) > 1 or fast
+    complete = sum(len(g.leaves) for g in groups) == len(machine.leaves)
+    branches = [_branch(trigger.place, g, "state" if several else "self._state", fast) for g in groups]
+    guarded = any(g.guard is not None for g in groups)
+    choice: Block
+    if complete and not guarded and len(branches) > 1:
+        choice = (If(tuple(branches[:-1]), branches[-1].body),)
+    elif branches:
+        choice = (If(tuple(branches), () if complete and not guarded else _OTHERWISE),)
+    else:
+        choice = _OTHERWISE
+    return _completed(trigger, ("state = self._state", *choice) if several else choice)
 
 
-def _likely_first(machine: m.Machine, groups: dict[Code, list[str]]) -> list[tuple[Code, list[str]]]:
+def _completed(trigger: Trigger, block: Block) -> Block:
+    return filled(block, trigger.otherwise()) if has_otherwise(block) else block
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Leaves with the same code. `guard` can be asked together with the state, as nothing else comes into question."""
+
+    leaves: tuple[str, ...]
+    guard: Text | None
+    body: Block
+
+    @property
+    def whole(self) -> Block:
+        return self.body if self.guard is None else (If((Branch(self.guard, self.body),), _OTHERWISE),)
+
+
+def _groups(trigger: Trigger, passed: Passed) -> list[_Group]:
+    """The leaves in which something is done. NOTE(shared): what is shared is equal code, whatever it is and whichever
+    transitions it is made from; that two states can share it does not have to be known beforehand."""
+    selection = trigger.place.selection
+    found: dict[Block, list[str]] = {}
+    for leaf in selection.machine.leaves:
+        levels = selection.levels(leaf.name, trigger.key)
+        if levels or leaf.name in passed:
+            block = _chosen(trigger, leaf.name, levels, passed.get(leaf.name, lambda: _OTHERWISE))
+            found.setdefault(block, []).append(leaf.name)
+    groups: list[_Group] = []
+    for block, leaves in found.items():
+        match block:
+            case (If(branches=(Branch(test, body),), otherwise=(Otherwise(),)),):
+                groups.append(_Group(tuple(leaves), test, body))
+            case _:
+                groups.append(_Group(tuple(leaves), None, block))
+    return groups
+
+
+def _likely_first(selection: Selection, groups: list[_Group]) -> list[_Group]:
     """States that a machine comes back to are asked for before those that it passes once, many before few."""
-    often = recurring(machine)
-    sorted_ = [(code, sorted(leaves, key=lambda x: x not in often)) for code, leaves in groups.items()]
-    return sorted(sorted_, key=lambda group: -sum(1000 if x in often else 1 for x in group[1]))
+    often = recurring(selection)
+    sorted_ = [replace(g, leaves=tuple(sorted(g.leaves, key=lambda x: x not in often))) for g in groups]
+    return sorted(sorted_, key=lambda g: -sum(1000 if x in often else 1 for x in g.leaves))
 
 
-def _part(trigger: Trigger, code: Sequence[str], leaves: Sequence[str], fast: bool) -> tuple[str, str, Sequence[str]]:
-    """A test of the state, a guard if it can be asked in the same line, and the code behind both."""
-    guard, inner = _guarded(code, trigger.otherwise)
-    return (_compared(trigger.place, leaves) if fast else state_in(trigger.place, leaves)), guard, inner
+def recurring(selection: Selection) -> frozenset[str]:
+    """The leaves that a machine can come back to. It spends its life in these, and passes the others once."""
+    hierarchy = selection.hierarchy
+    after: dict[str, set[str]] = {}
+    for leaf in hierarchy.machine.leaves:
+        leaving = [t for t in hierarchy.machine.transitions if t.source in hierarchy.around[leaf.name]]
+        after[leaf.name] = {hierarchy.arrival(t) or leaf.name for t in leaving}
+    return frozenset(leaf for leaf in after if leaf in _reached(after, leaf))
 
 
-def _guarded(code: Sequence[str], otherwise: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """A guard that can be asked together with the state, as nothing else comes into question; and what it leads to."""
-    rest = ["else:", *indented(otherwise)]
-    body = code[1 : len(code) - len(rest)]
-    alone = code[0].startswith("if ") and list(code[len(code) - len(rest) :]) == rest
-    if not alone or not body or any(not x.startswith(" ") for x in body):
-        return "", code
-    return code[0][3:-1], [x[4:] for x in body]
+def _reached(after: Mapping[str, set[str]], start: str) -> set[str]:
+    found, todo = set(after[start]), list(after[start])
+    while todo:
+        new = after[todo.pop()] - found
+        found |= new
+        todo += new
+    return found
 
 
-def bracketed(condition: str) -> str:
-    """A condition that can stand beside `and`."""
-    loose = any(word in f" {text} " for text in outermost_text(condition) for word in (" or ", " if ", " lambda "))
-    return f"({condition})" if loose else condition
+# The state -----------------------------------------------------------------------------------------------------------
 
 
-def _directly(lines: Sequence[str]) -> list[str]:
-    """One test alone needs no variable."""
-    return [line.replace("if state ", "if self._state ") if not n else line for n, line in enumerate(lines)]
+def _branch(place: Place, group: _Group, state: str, fast: bool) -> Branch:
+    test = _compared(place, group.leaves, state) if fast else state_in(place, group.leaves, state)
+    return Branch(conjunction([test, *([] if group.guard is None else [group.guard])]), group.body)
 
 
-def state_in(place: Place, leaves: Sequence[str]) -> str:
-    """Is `state` one of these?"""
-    assert place.machine is not None
+def state_in(place: Place, leaves: Sequence[str], state: str = "self._state") -> Text:
+    """Is the state one of these?"""
+    hierarchy = place.selection.hierarchy
     names = [place.names.states[x] for x in leaves]
     if len(names) == 1:
-        return f"state is {names[0]}"
+        return Text(f"{state} is {names[0]}", Binds.COMPARISON)
     for composite in place.names.composites:
-        if set(place.machine.leaves_of(composite)) == set(leaves):
-            return f"state in {place.names.states[composite]}"
-    others = [x.name for x in place.machine.leaves if x.name not in leaves]
+        if set(hierarchy.inside[composite]) == set(leaves):
+            return Text(f"{state} in {place.names.states[composite]}", Binds.COMPARISON)
+    others = [x.name for x in hierarchy.machine.leaves if x.name not in leaves]
     if len(others) == 1:
-        return f"state is not {place.names.states[others[0]]}"
-    return f"state in ({', '.join(names)})"
+        return Text(f"{state} is not {place.names.states[others[0]]}", Binds.COMPARISON)
+    return Text(f"{state} in ({', '.join(names)})", Binds.COMPARISON)
 
 
-def _compared(place: Place, leaves: Sequence[str]) -> str:
+def _compared(place: Place, leaves: Sequence[str], state: str) -> Text:
     """The same as comparisons, which are faster, where they are few."""
-    if len(leaves) > 4:
-        return state_in(place, leaves)
-    return " or ".join(f"state is {place.names.states[x]}" for x in leaves)
+    if not 1 < len(leaves) <= 4:
+        return state_in(place, leaves, state)
+    return Text(" or ".join(f"{state} is {place.names.states[x]}" for x in leaves), Binds.OR)
 
 
-def chosen(trigger: Trigger, leaf: str, found: Sequence[Level], otherwise: Sequence[str]) -> list[str]:
+# The guards ----------------------------------------------------------------------------------------------------------
+
+
+def _chosen(trigger: Trigger, leaf: str, levels: Sequence[Level], otherwise: Callable[[], Block]) -> Block:
     """The choice among the transitions that may leave one leaf, level by level."""
-    if not found:
-        return list(otherwise)
-    level, rest = found[0], found[1:]
-    tests, lines = _tests(trigger, level)
-    word = "if"
+    if not levels:
+        return otherwise()
+    selection = trigger.place.selection
+    level = selection.priority.best_first(levels[0])
+    tests, before = _tests(trigger, level)
+    branches: list[Branch] = []
     for t in level:
-        known = [t.guard] if t.guard is not None and not lines else []
-        code = trigger.follow(trigger.at(t).knowing(*known), leaf, t)
+        place = trigger.at(t)
+        if t.guard is not None and not branches and not before:
+            place = place.knowing(t.guard)
+        body = trigger.follow(place, selection.move(leaf, t))
         if t.guard is None:
-            return [*lines, *(["else:", *indented(code)] if word == "elif" else code)]
-        lines += [f"{word} {tests[t.index]}:", *indented(code or ["pass"])]
-        word = "elif"
-    last = chosen(trigger, leaf, rest, otherwise)
-    return [*lines, "# Otherwise ignored."] if last == IGNORED else [*lines, *_else(last)]
+            return (*before, *((If(tuple(branches), body),) if branches else body))
+        branches.append(Branch(tests[t.index], body))
+    last = _chosen(trigger, leaf, levels[1:], otherwise)
+    if last == IGNORED:
+        return (*before, If(tuple(branches)), Comment("Otherwise ignored."))
+    return (*before, If(tuple(branches), last))
 
 
-def _else(code: Sequence[str]) -> list[str]:
-    """`else`, or `elif` where nothing but a condition stands in it."""
-    if not code:
-        return []
-    alone = code[0].startswith("if ") and all(x.startswith((" ", "elif ", "else:")) for x in code[1:])
-    return [f"el{code[0]}", *code[1:]] if alone else ["else:", *indented(code)]
-
-
-def _tests(trigger: Trigger, level: Level) -> tuple[dict[int, str], list[str]]:
+def _tests(trigger: Trigger, level: Level) -> tuple[Mapping[int, Text], Block]:
     """The guard of each transition, and what must stand before the choice.
 
     Where the choice cannot be made one by one, all guards are computed first: two that nothing tells apart may not
     both hold, and one that has no value makes the step impossible, whether or not it would be asked.
     """
-    disputed = _disputed(trigger, level)
-    guards = {t.index: (python(trigger.at(t), t.guard) if t.guard else "True") for t in level}
+    disputed = trigger.place.selection.disputed(level)
     model = trigger.place.file.context.model
-    risky = len(level) > 1 and any(t.guard is not None and may_fail(model, t.guard) for t in level)
-    if not disputed and not risky:
-        return guards, []
+    risky = len(level) > 1 and any(t.guard is not None and may_lack_value(model, t.guard) for t in level)
+    computed_first = bool(disputed) or risky
+    asked = level if computed_first else takewhile(lambda t: t.guard is not None, level)
+    guards = {t.index: code(trigger.at(t), t.guard) for t in asked if t.guard is not None}
+    if not computed_first:
+        return guards, ()
     names = _variables(trigger, level)
-    lines = [f"{names[t.index]} = {guards[t.index]}" for t in level if t.guard is not None]
-    for a, b in disputed:
-        lines += [f"if {_both(trigger, level, names, a, b)}:", *indented([_overlap(trigger, a, b)])]
-    return {n: names.get(n, guard) for n, guard in guards.items()}, lines
-
-
-def _disputed(trigger: Trigger, level: Level) -> list[tuple[m.Transition, m.Transition]]:
-    """Pairs that could be enabled at once, unless one of them is always beaten by a third."""
-    machine = trigger.place.machine
-    assert machine is not None
-    always = [t for t in level if t.guard is None]
-    beaten = {t.index for t in level if any(comes_before(machine, other, t) for other in always)}
-    return [(a, b) for a, b in rivals(machine, level) if not {a.index, b.index} & beaten]
+    computed = [f"{names[n]} = {guard.text}" for n, guard in guards.items()]
+    checks = [If((Branch(_both(trigger, level, names, a, b), (_overlap(trigger, a, b),)),)) for a, b in disputed]
+    return {n: Text(name) for n, name in names.items()}, (*computed, *checks)
 
 
 def _variables(trigger: Trigger, level: Level) -> dict[int, str]:
@@ -201,14 +242,13 @@ def _variables(trigger: Trigger, level: Level) -> dict[int, str]:
     return names
 
 
-def _both(trigger: Trigger, level: Level, names: dict[int, str], a: m.Transition, b: m.Transition) -> str:
+def _both(trigger: Trigger, level: Level, names: dict[int, str], a: m.Transition, b: m.Transition) -> Text:
     """Are two enabled at once, and no other that has priority over one of them?"""
-    machine = trigger.place.machine
-    assert machine is not None
-    better = [t for t in level if comes_before(machine, t, a) or comes_before(machine, t, b)]
-    tests = [names[x.index] for x in (a, b) if x.guard is not None]
-    tests += [f"not {names[t.index]}" for t in better if t.guard is not None]
-    return " and ".join(tests) or "True"
+    before = trigger.place.selection.priority.before
+    better = [t for t in level if before(t, a) or before(t, b)]
+    tests = [Text(names[x.index]) for x in (a, b) if x.guard is not None]
+    tests += [Text(f"not {names[t.index]}", Binds.NOT) for t in better if t.guard is not None]
+    return conjunction(tests) if tests else Text("True")
 
 
 def _overlap(trigger: Trigger, a: m.Transition, b: m.Transition) -> str:

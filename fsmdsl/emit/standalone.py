@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.emit.effects import checked, needs_check, statements
+from fsmdsl.core.lets import may_lack_value, throughout
+from fsmdsl.core.presence import NOTHING
+from fsmdsl.core.selection import Move
+from fsmdsl.emit.code import Block, Branch, If, Suite, Text
+from fsmdsl.emit.effects import argument_checks, statements
+from fsmdsl.emit.expressions import python
 from fsmdsl.emit.members import (
     Member,
     constants,
@@ -16,6 +22,7 @@ from fsmdsl.emit.members import (
     invariant_member,
     joined,
     keyword,
+    keywords,
     method,
     notes,
     parameter_names,
@@ -23,12 +30,15 @@ from fsmdsl.emit.members import (
     state_members,
     value_members,
 )
+from fsmdsl.emit.names import Namespace
 from fsmdsl.emit.persistence import standalone_persistence
 from fsmdsl.emit.place import Place
-from fsmdsl.emit.rows import Move, levels, move, stored, within
-from fsmdsl.emit.selection import Follow, Trigger, dispatch
+from fsmdsl.emit.selection import Follow, Passed, Trigger, dispatch
 from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
-from fsmdsl.emit.traits import may_fail
+from fsmdsl.emit.traits import stored
+from fsmdsl.emit.types import annotation
+from fsmdsl.model.typing import is_limited
+from fsmdsl.walk import effects, operands
 
 
 def standalone_class(place: Place) -> list[str]:
@@ -62,15 +72,10 @@ def _slots(place: Place) -> Member:
 def _constructor(place: Place) -> Member:
     machine, file = place.machine, place.file
     assert machine is not None
-    keywords: list[str] = []
-    body = ["self._state = state"]
-    for x in stored(machine):
-        given, store = keyword(place, x)
-        keywords += [given] if given is not None else []
-        body.append(store)
-    body.append(f"self._listeners: tuple[{file.machinery('Listener', typing=True)}, ...] = ()")
-    ordered = [*(k for k in keywords if " = " not in k), *(k for k in keywords if " = " in k)]
-    head = ", ".join(["self", "*", *ordered, initial_state(place)])
+    values = [keyword(place, x) for x in stored(machine)]
+    listeners = f"self._listeners: tuple[{file.machinery('Listener', typing=True)}, ...] = ()"
+    body = ["self._state = state", *(k.store for k in values), listeners]
+    head = ", ".join(["self", "*", *keywords(values), initial_state(place)])
     return method(f"def __init__({head}) -> None:", "", body)
 
 
@@ -81,82 +86,114 @@ def _event(place: Place, event: m.Event) -> Member:
     machine, file = place.machine, place.file
     assert machine is not None
     given = parameter_names(place, event)
-    checks = [
-        f"{n} = {checked(file, p.type, None, n, p.name)}"
-        for n, p in zip(given, event.parameters, strict=True)
-        if needs_check(p.type)
-    ]
-    unhandled = file.machinery("UnhandledEvent")
-    otherwise = [f"raise {unhandled}(self, state, {literal(event.name)}, {handled_in(place, event.name)})"]
-    labels = {t.name for x in machine.leaves for level in levels(machine, x.name, event.name) for t in level}
-    inner = Place(file, machine, locals={p.name: n for p, n in zip(event.parameters, given, strict=True)})
-    trigger = Trigger(event.name, inner, given, _following(place, alone=len(labels) == 1), otherwise)
-    passed = {i.state: ["return  # ignored"] for i in machine.ignores if i.event == event.name}
-    body = dispatch(trigger, passed, fast=True)
+    selection = place.selection
+    labels = {t.name for x in machine.leaves for t in selection.candidates(x.name, event.name)}
+    label = Namespace(given).claim("label")
+    bound = {p.name: n for p, n in zip(event.parameters, given, strict=True)}
+    inner = Place(file, machine, locals=bound if len(labels) < 2 else {"": label, **bound})
+
+    def unhandled() -> Block:
+        refused = file.machinery("UnhandledEvent")
+        return (f"raise {refused}(self, state, {literal(event.name)}, {handled_in(place, event.name)})",)
+
+    follow = _following(place, label if len(labels) > 1 else None)
+    trigger = Trigger(event.name, event.name, inner, given, follow, unhandled)
+    passed: Passed = {i.state: lambda: ("return  # ignored",) for i in machine.ignores if i.event == event.name}
+    body = [*argument_checks(file, given, event.parameters), *dispatch(trigger, passed, fast=True)]
     if labels:
-        label = literal(labels.pop()) if len(labels) == 1 else "label"
-        body += ["if self._listeners:", f"    self._tell({label}, {literal(event.name)}, state)"]
+        name = literal(labels.pop()) if len(labels) == 1 else label
+        told = f"self._tell({name}, {literal(event.name)}, state)"
+        body.append(If((Branch(Text("self._listeners"), (told,)),)))
     head = f"def {place.names.events[event.name]}({signature(place, given, event.parameters)}) -> None:"
-    return method(head, event_doc(machine, event), [*checks, *body])
+    return method(head, event_doc(machine, event), body)
 
 
-def _following(place: Place, alone: bool) -> Follow:
-    def follow(at: Place, leaf: str, t: m.Transition) -> list[str]:
-        assert place.machine is not None
-        moved = move(place.machine, leaf, t)
-        lines = [] if alone and not t.doc and not t.amended else notes(t)
-        lines += [] if alone else [f"label = {literal(t.name)}"]
-        lines += _changes(place, at, moved)
-        if moved.arrival is not None:
-            lines.append(f"self._state = {place.names.states[moved.arrival]}")
-        return lines or ["pass"]
+def _following(place: Place, label: str | None) -> Follow:
+    """How a transition is followed. `label`: the variable for its name; None where an event has but one name."""
+
+    def follow(at: Place, moved: Move) -> Block:
+        t = moved.transition
+        named = () if label is None else (f"{label} = {literal(t.name)}",)
+        arrive = () if moved.target is None else (f"self._state = {place.names.states[moved.target]}",)
+        return (*notes(t), *named, *_changes(place, at, moved), *arrive)
 
     return follow
 
 
-def _changes(place: Place, at: Place, moved: Move) -> list[str]:
+def _changes(place: Place, at: Place, moved: Move) -> Block:
     """Assignments. Where one may fail after another, all values are found before the first is stored."""
-    effects = (*moved.effects, *moved.entry)
-    changed = list(dict.fromkeys(e.name for x in effects for e in within(x) if isinstance(e, m.Assign | m.Change)))
-    if not _staged(place, effects):
-        return statements(at, effects)
+    done = moved.effects
+    if not _is_staged(place, done):
+        return statements(at, done)
+    changed = tuple(dict.fromkeys(e.name for e in effects(done) if isinstance(e, m.Assign | m.Change)))
     staged = at
     for name in changed:
         staged = staged.bind(name)
     names = {name: staged.locals[name] for name in changed}
     at = replace(at, locals={**at.locals, **{f"new {n}": x for n, x in names.items()}}, staged=names)
+    functions, at = _staged_lets(at, done)
     own = place.names.slot
-    return [
+    return (
         *(f"{names[n]} = self.{own(n)}" for n in changed),
-        *statements(at, effects),
+        *functions,
+        *statements(at, done),
         *(f"self.{own(n)} = {names[n]}" for n in changed),
-    ]
+    )
 
 
-def _staged(place: Place, effects: Sequence[m.Effect]) -> bool:
+def _staged_lets(place: Place, done: Sequence[m.Effect]) -> tuple[Block, Place]:
+    """Functions for the machine's derived values that read what is not stored yet, as far as effects use them; and the
+    place where they can be called."""
+    machine, model = place.machine, place.file.context.model
+    assert machine is not None
+    read = (x for e in effects(done) for operand in operands(e) for x in throughout(model, operand))
+    used = {x.name for x in read if isinstance(x, m.Derived) and x.owner == machine.qualified}
+    late = [let for let in machine.lets if let.name in used and _reads(model, let.value, place.staged)]
+    inner = place
+    for let in late:
+        inner = inner.bind(let.name)
+    names = {let.name: inner.locals[let.name] for let in late}
+    taken = {f"let {let}": name for let, name in names.items()}
+    place = replace(place, locals={**place.locals, **taken}, functions=names)
+    return tuple(_staged_let(place, let, names[let.name]) for let in late), place
+
+
+def _staged_let(place: Place, let: m.Let, name: str) -> Suite:
+    inner = replace(place, present=NOTHING)
+    for p in let.parameters:
+        inner = inner.bind(p.name)
+    given = ", ".join(f"{inner.locals[p.name]}: {annotation(place.file, p.type)}" for p in let.parameters)
+    head = f"def {name}({given}) -> {annotation(place.file, let.type)}:"
+    return Suite(head, (f"return {python(inner, let.value)}",))
+
+
+def _reads(model: m.Model, e: m.Expr, fields: Container[str]) -> bool:
+    """Does an expression read one of some fields?"""
+    return any(isinstance(x, m.Read) and x.name in fields for x in throughout(model, e))
+
+
+def _is_staged(place: Place, done: Sequence[m.Effect]) -> bool:
     """Can an effect fail when something has been changed already?"""
-    changed = False
-    for e in (e for x in effects for e in within(x)):
-        again = isinstance(e, m.ForEach) and any(_may_fail(place, x) for x in within(e))
-        if again or (changed and _may_fail(place, e)):
+    model, changed = place.file.context.model, False
+    for e in effects(done):
+        again = isinstance(e, m.ForEach) and any(_may_fail(model, x) for x in effects((e,)))
+        if again or (changed and _may_fail(model, e)):
             return True
         changed = changed or isinstance(e, m.Assign | m.Change)
     return False
 
 
-def _may_fail(place: Place, e: m.Effect) -> bool:
-    model = place.file.context.model
+def _may_fail(model: m.Model, e: m.Effect) -> bool:
+    """Can an effect of a machine that stands alone be a fault, not counting those inside it?"""
     match e:
-        case m.Assign(value=value, type=type_):
-            return needs_check(type_) or may_fail(model, value)
-        case m.Change(item=item):
-            return needs_check(e.type) or may_fail(model, item)
-        case m.ForEach(over=over):
-            return may_fail(model, over)
-        case m.If(condition=condition):
-            return may_fail(model, condition)
+        case m.Assign(type=type_) | m.Change(type=type_):
+            return is_limited(type_) or any(may_lack_value(model, x) for x in operands(e))
+        case m.Send() | m.Post() | m.Request():
+            return True  # whoever gets it may refuse
+        case m.ForEach() | m.If():
+            return any(may_lack_value(model, x) for x in operands(e))
         case _:
-            return False
+            assert_never(e)
 
 
 # Listeners -----------------------------------------------------------------------------------------------------------

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
+from fsmdsl.emit.imports import import_statement
 from fsmdsl.emit.members import is_constant
-from fsmdsl.emit.names import RESERVED, Namespace, camel, snake
+from fsmdsl.emit.names import RESERVED, Namespace, camel, module_of, own_name, snake
 from fsmdsl.emit.naming import MachineNames
-from fsmdsl.emit.rows import stored
 from fsmdsl.emit.systems import attribute_names, with_code
-from fsmdsl.emit.text import literal
-from fsmdsl.emit.traits import connected
+from fsmdsl.emit.text import WIDTH, literal
+from fsmdsl.emit.traits import connected, stored
 from fsmdsl.step import Universe, Value, World
 from fsmdsl.step.evaluate import Frame, evaluate
 from fsmdsl.step.values import default, elements
@@ -34,7 +34,7 @@ class Imports:
         if key not in self._local:
             local = name
             while local in self._local.values():
-                local = f"{camel(key[0].rpartition('.')[2])}{local}"
+                local = f"{camel(own_name(key[0]))}{local}"
             self._local[key] = local
         return self._local[key]
 
@@ -43,8 +43,7 @@ class Imports:
         by_path: dict[str, list[str]] = {}
         for (path, name), local in sorted(self._local.items()):
             by_path.setdefault(path, []).append(name if local == name else f"{name} as {local}")
-        lines = (f"from {path} import {', '.join(names)}" for path, names in by_path.items())
-        return [x if len(x) <= 100 else f"{x.replace(' import ', ' import (')})" for x in lines]
+        return [import_statement(path, names, WIDTH) for path, names in by_path.items()]
 
 
 class Standing:
@@ -74,7 +73,7 @@ class Standing:
 
     def public(self, qualified: str, name: str) -> str:
         """Something that the package of a module shows to its users."""
-        return self.imports.name(self.context.packages[qualified.rpartition(".")[0]].folder, name)
+        return self.imports.name(self.context.packages[module_of(qualified)].folder, name)
 
     def state(self, instance: int, state: str) -> str:
         """A state of an instance's machine."""
@@ -97,7 +96,7 @@ class Standing:
             case m.DurationType(), int():
                 return repr(value / 1000)
             case m.EnumType(name=name), str():
-                names = self.context.packages[name.rpartition(".")[0]]
+                names = self.context.packages[module_of(name)]
                 return f"{self.public(name, names.enums[name])}.{names.members[(name, value)]}"
             case m.SetType(of), frozenset():
                 return f"frozenset({{{self._listed(of, elements(t, value))}}})" if value else "frozenset()"

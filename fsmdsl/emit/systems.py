@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fsmdsl import model as m
+from fsmdsl.core.lets import surveys
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.declarations import apart, derived_function
 from fsmdsl.emit.effects import statements
-from fsmdsl.emit.files import File
+from fsmdsl.emit.files import File, Written
 from fsmdsl.emit.members import Member, invariant_member, joined, let_member, method
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
-from fsmdsl.emit.traits import surveys
 
 
 def with_code(module: m.Module) -> list[m.System]:
@@ -26,7 +26,7 @@ def needs_file(model: m.Model, module: m.Module) -> bool:
     return bool(with_code(module)) or any(surveys(model, x.value) for x in module.lets)
 
 
-def systems_file(context: Context, module: m.Module) -> str:
+def systems_file(context: Context, module: m.Module) -> Written:
     """The systems of a module."""
     file = File(context, module.name, "systems")
     names = context.packages[module.name]
@@ -68,8 +68,8 @@ def _constructor(file: File, system: m.System, names: Mapping[str, str]) -> Memb
     body = ["self.system = system"]
     for g in system.groups:
         class_ = file.class_(g.machine)
-        many = f"{file.library('collections.abc', 'Iterable')}[{class_}]"
-        given.append(f"{names[g.name]}: {class_ if g.single else many}")
+        kind = class_ if g.single else f"{file.library('collections.abc', 'Iterable')}[{class_}]"
+        given.append(f"{names[g.name]}: {kind}")
         body.append(f"self.{names[g.name]} = {names[g.name] if g.single else f'tuple({names[g.name]})'}")
     if system.recover is not None:
         body.append("system._recovery = self._recover")
@@ -80,4 +80,4 @@ def _constructor(file: File, system: m.System, names: Mapping[str, str]) -> Memb
 def _recovery(place: Place, system: m.System) -> Member:
     if system.recover is None:
         return []
-    return method("def _recover(self) -> None:", "", statements(place, system.recover) or ["pass"])
+    return method("def _recover(self) -> None:", "", statements(place, system.recover) or ("pass",))

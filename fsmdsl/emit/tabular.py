@@ -7,23 +7,37 @@ that two transitions are enabled at once: the first one whose guard holds is tak
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from fsmdsl import model as m
+from fsmdsl.core.lets import looks_beyond
+from fsmdsl.core.triggers import trigger_name, triggered_by
+from fsmdsl.emit.code import Block
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.declarations import apart, derived_function, values_file
-from fsmdsl.emit.effects import checked, needs_check, post_name, statements
+from fsmdsl.emit.effects import argument_checks, post_name, statements
 from fsmdsl.emit.expressions import python
-from fsmdsl.emit.files import File
-from fsmdsl.emit.members import Member, joined, keyword, let_member, method, notes, parameter_names, shown, signature
+from fsmdsl.emit.files import File, Written
+from fsmdsl.emit.members import (
+    Member,
+    joined,
+    keyword,
+    keywords,
+    let_member,
+    method,
+    notes,
+    parameter_names,
+    shown,
+    signature,
+)
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
 from fsmdsl.emit.naming import MachineNames
 from fsmdsl.emit.place import Place
-from fsmdsl.emit.rows import effects_of, levels, move, stored, triggered, triggers
 from fsmdsl.emit.text import docstring, folded, indented, literal, mark, sentence
-from fsmdsl.emit.traits import needs_system, referred
+from fsmdsl.emit.traits import effects_of, referred, stored
 
 
-def tabular(context: Context, module: m.Module) -> dict[str, str]:
+def tabular(context: Context, module: m.Module) -> dict[str, Written]:
     """The files of a module's package, by their path inside it."""
     names = context.packages[module.name]
     flat = [x for x in module.machines if context.written(x.qualified)]
@@ -39,16 +53,16 @@ def tabular(context: Context, module: m.Module) -> dict[str, str]:
     doc = f"The flat machines of {module.name}, for the `transitions` library."
     if left_out:
         doc += f"\n\nLeft out, for states in states or transitions without events: {', '.join(left_out)}."
-    return {**files, "__init__": "\n".join([mark(module.name), *docstring(doc), ""])}
+    return {**files, "__init__": Written("\n".join([mark(module.name), *docstring(doc), ""]))}
 
 
 def _is_known(context: Context, let: m.Let) -> bool:
     """Does a derived value look at nothing but models?"""
     machines = [x for p in let.parameters for x in referred(p.type)]
-    return all(map(context.written, machines)) and not needs_system(context.model, let.value)
+    return all(map(context.written, machines)) and not looks_beyond(context.model, let.value)
 
 
-def _file(context: Context, machine: m.Machine) -> str:
+def _file(context: Context, machine: m.Machine) -> Written:
     names = context.machine(machine.qualified)
     file = File(context, machine.module, names.file)
     file.define(names.class_)
@@ -60,13 +74,31 @@ def _file(context: Context, machine: m.Machine) -> str:
         *folded([f"STATES: list[dict[str, Any]] = [{states}]"]), "", *rows, "", "",
         *_model(table), "", "", *_build(table),
     ]  # fmt: skip
-    imports = file.text(f"`{machine.name}` of {machine.module}, for the `transitions` library.", body)
-    return imports.replace("count\n\n", "count\n\nimport transitions\n\n", 1)
+    file.package_import("transitions")
+    return file.text(f"`{machine.name}` of {machine.module}, for the `transitions` library.", body)
 
 
 def _state(s: m.State) -> str:
     final = ', "final": True' if s.final else ""
     return f'{{"name": {literal(s.name)}{final}}}'
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What a transition does, as the library has it; the names of methods."""
+
+    dest: str | None
+    conditions: str | None = None
+    before: str | None = None
+    after: str | None = None
+
+    def text(self, trigger: str, source: str) -> str:
+        """The row, for some source states."""
+        entries = [f'"trigger": {literal(trigger)}', f'"source": {source}']
+        entries.append(f'"dest": {"None" if self.dest is None else literal(self.dest)}')
+        methods = (("conditions", self.conditions), ("before", self.before), ("after", self.after))
+        entries += [f"{literal(key)}: {literal(name)}" for key, name in methods if name is not None]
+        return f"{{{', '.join(entries)}}}"
 
 
 class _Table:
@@ -76,7 +108,7 @@ class _Table:
         assert place.machine is not None
         self.place, self.machine = place, place.machine
         self.methods: dict[str, Member] = {}
-        self._called: dict[tuple[str, ...], str] = {}
+        self._called: dict[tuple[str, str, Block], str] = {}
         self._names = Namespace([*RESERVED_IN_CLASSES, *self.taken()])
         self.rows = list(self._all())
 
@@ -98,67 +130,54 @@ class _Table:
         for action in self.machine.actions:
             for outcome in action.outcomes:
                 yield from self._of(f"{action.name}.{outcome}", [], ())
-        for t in triggers(self.machine, m.OnTimer):
-            yield self._row(timer_key(t), t, t.source, [], ())
+        for t in triggered_by(self.machine, m.OnTimer):
+            row = self._row(t, t.source, [], ())
+            yield row.text(self.triggers()[timer_key(t)], self._sources([t.source]))
 
     def _of(self, trigger: str, given: list[str], parameters: tuple[m.Variable, ...]) -> Iterator[str]:
         """The rows of a trigger: those of named sources before those of `*`, the best priority first.
 
         States with one row each, and the same, share it.
         """
-        alone: dict[str, list[str]] = {}
+        selection = self.place.selection
+        found: dict[tuple[_Row, str | None], list[str]] = {}
         for leaf in self.machine.leaves:
-            found = [t for level in levels(self.machine, leaf.name, trigger) for t in level]
-            rows = [self._row(trigger, t, leaf.name, given, parameters) for t in found]
-            if any(i.event == trigger and i.state == leaf.name for i in self.machine.ignores):
-                rows.append(f'{self._head(trigger, leaf.name)}, "dest": None}}')
+            levels = selection.levels(leaf.name, trigger)
+            candidates = [t for level in levels for t in selection.priority.best_first(level)]
+            rows = [self._row(t, leaf.name, given, parameters) for t in candidates]
+            rows += [_Row(None) for i in self.machine.ignores if i.event == trigger and i.state == leaf.name][:1]
             for row in rows:
-                shared = row.replace(self._head(trigger, leaf.name), "")
-                alone.setdefault(shared if len(rows) == 1 else row, []).append(leaf.name)
-        for rest, leaves in alone.items():
-            yield self._head(trigger, *leaves) + rest if not rest.startswith("{") else rest
+                found.setdefault((row, None if len(rows) == 1 else leaf.name), []).append(leaf.name)
+        for (row, _), leaves in found.items():
+            yield row.text(self.triggers()[trigger], self._sources(list(dict.fromkeys(leaves))))
 
-    def _head(self, trigger: str, *leaves: str) -> str:
-        """How a row begins."""
-        listed = ", ".join(map(literal, leaves))
-        source = listed if len(leaves) == 1 else f"[{listed}]"
+    def _sources(self, leaves: list[str]) -> str:
         if set(leaves) == {s.name for s in self.machine.leaves} and len(leaves) > 1:
-            source = '"*"'
-        return f'{{"trigger": {literal(self.triggers()[trigger])}, "source": {source}'
+            return '"*"'
+        listed = ", ".join(map(literal, leaves))
+        return listed if len(leaves) == 1 else f"[{listed}]"
 
-    def _row(
-        self, trigger: str, t: m.Transition, leaf: str, given: list[str], parameters: tuple[m.Variable, ...]
-    ) -> str:
+    def _row(self, t: m.Transition, leaf: str, given: list[str], parameters: tuple[m.Variable, ...]) -> _Row:
         bound = {}
         if isinstance(t.trigger, m.OnEvent):
             bound = dict(zip(t.trigger.arguments, given, strict=False))
         place = Place(self.place.file, self.machine, locals=bound)
-        moved = move(self.machine, leaf, t)
+        moved = self.place.selection.move(leaf, t)
         head = f"({signature(place, given, parameters)})"
-        dest = "None" if moved.arrival is None else literal(moved.arrival)
-        entries = [self._head(trigger, leaf), f'"dest": {dest}']
+        guard = effect = entry = None
         if t.guard is not None:
-            body = folded([f"return {python(place, t.guard)}"], 2)
-            name = self._method("guard", t, f"{head} -> bool:", body, shown(t.guard))
-            entries.append(f'"conditions": {literal(name)}')
-        checks = [
-            f"{n} = {checked(place.file, p.type, None, n, p.name)}"
-            for n, p in zip(given, parameters, strict=True)
-            if needs_check(p.type)
-        ]
-        before = [*checks, *statements(place, moved.effects)]
+            guard = self._method("guard", t, f"{head} -> bool:", (f"return {python(place, t.guard)}",), shown(t.guard))
+        before = (*argument_checks(place.file, given, parameters), *statements(place, (*moved.exits, *t.effects)))
         if before:
-            name = self._method("effect", t, f"{head} -> None:", [*notes(t), *before], "")
-            entries.append(f'"before": {literal(name)}')
-        if moved.entry:
-            body = statements(self.place, moved.entry)
-            name = self._method("enter", t, "(self, *_: object) -> None:", body, "", moved.arrival)
-            entries.append(f'"after": {literal(name)}')
-        return f"{', '.join(entries)}}}"
+            effect = self._method("effect", t, f"{head} -> None:", (*notes(t), *before), "")
+        if moved.entries:
+            body = statements(self.place, moved.entries)
+            entry = self._method("enter", t, "(self, *_: object) -> None:", body, "", moved.target)
+        return _Row(moved.target, guard, effect, entry)
 
-    def _method(self, kind: str, t: m.Transition, head: str, body: list[str], doc: str, of: str | None = None) -> str:
+    def _method(self, kind: str, t: m.Transition, head: str, body: Block, doc: str, of: str | None = None) -> str:
         """The name of a method with such a body, made if there is none yet."""
-        key = (kind, head, *body)
+        key = (kind, head, body)
         if key not in self._called:
             name = self._names.claim(f"{kind}_{snake(of or t.name)}")
             self._called[key] = name
@@ -171,7 +190,7 @@ def trigger_names(names: MachineNames, machine: m.Machine) -> dict[str, str]:
     found = {e.name: names.events[e.name] for e in machine.events}
     found |= {f"{a}.{o}": name for (a, o), name in names.answers.items()}
     space = Namespace([*found.values(), *names.values.values()])
-    timed = triggers(machine, m.OnTimer)
+    timed = triggered_by(machine, m.OnTimer)
     return found | {timer_key(t): space.claim(f"time_out_{snake(t.source)}") for t in timed}
 
 
@@ -200,13 +219,9 @@ def _model(table: _Table) -> list[str]:
 
 def _constructor(table: _Table) -> Member:
     place, machine = table.place, table.machine
-    keywords: list[str] = []
-    body = ["self._number = next(self._numbers)"]
-    for x in stored(machine):
-        given, store = keyword(place, x)
-        keywords += [given] if given is not None else []
-        body.append(store)
-    ordered = [*(k for k in keywords if " = " not in k), *(k for k in keywords if " = " in k)]
+    values = [keyword(place, x) for x in stored(machine)]
+    body = ["self._number = next(self._numbers)", *(k.store for k in values)]
+    ordered = keywords(values)
     return method(f"def __init__({', '.join(['self', *(['*'] if ordered else []), *ordered])}) -> None:", "", body)
 
 
@@ -239,7 +254,7 @@ def _typed_triggers(table: _Table) -> Member:
     """The library adds these to the model; a type checker learns of them here."""
     called = table.triggers()
     handled = {i.event for i in table.machine.ignores}
-    handled |= {triggered(t) or timer_key(t) for t in table.machine.transitions}
+    handled |= {trigger_name(t.trigger) or timer_key(t) for t in table.machine.transitions}
     events = [e for e in table.machine.events if e.name in handled]
     heads = [
         f"def {called[e.name]}({signature(table.place, parameter_names(table.place, e), e.parameters)}) -> bool: ..."

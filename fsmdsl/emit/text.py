@@ -41,6 +41,16 @@ def comment(text: str) -> str:
     return "# " + _printable(" ".join(text.split()))
 
 
+def one_line(text: str) -> str:
+    """A text of a spec without its line breaks."""
+    return " ".join(text.split())
+
+
+def commented(text: str, indent: int = 0) -> list[str]:
+    """A text of one paragraph as lines for comments, without the `#`."""
+    return [_printable(line) for line in _filled(text, WIDTH - len(INDENT) * indent)]
+
+
 def docstring(text: str, indent: int = 0) -> list[str]:
     """A docstring as lines, without their indentation. `indent` is the number of levels that will stand before them."""
     paragraphs = [p for p in text.strip().split("\n\n") if p.strip()]

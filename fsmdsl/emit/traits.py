@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from fsmdsl import model as m
-from fsmdsl.emit.rows import effects_of, triggers
-from fsmdsl.walk import expressions, operands
+from fsmdsl.core.lets import looks_beyond
+from fsmdsl.core.triggers import triggered_by
+from fsmdsl.walk import effects, expressions, operands
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def traits(model: m.Model, modules: Iterable[str]) -> Traits:
         actions=bool(actions),
         outcomes=any(a.outcomes for a in actions),
         asynchronous=any(a.asynchronous for a in actions),
-        timers=any(triggers(x, m.OnTimer) for x in machines),
+        timers=any(triggered_by(x, m.OnTimer) for x in machines),
         rounds=any(map(_has_rounds, machines)),
         crashes=any(s.crashes or s.recover is not None for s in systems) or any(map(_knows_crashes, machines)),
         recovers=any(s.recover is not None for s in systems),
@@ -47,20 +48,39 @@ def traits(model: m.Model, modules: Iterable[str]) -> Traits:
 
 def _has_rounds(machine: m.Machine) -> bool:
     """Is there something to do at the end of a step: transitions without an event, or `wait` to become true again?"""
-    return bool(triggers(machine, m.Eventless)) or (bool(triggers(machine, m.OnOutcome)) and reads_wait(machine))
+    answered = bool(triggered_by(machine, m.OnOutcome))
+    return bool(triggered_by(machine, m.Eventless)) or (answered and reads_wait(machine))
 
 
 def reads_wait(machine: m.Machine) -> bool:
     """Does anything of a machine read `wait`?"""
-    read = [t.guard for t in machine.transitions if t.guard is not None] + [x.value for x in machine.lets]
-    read += [x.condition for x in machine.invariants]
-    read += [x for effect in effects_of(machine) for x in operands(effect)]
-    return any(isinstance(x, m.Wait) for e in read for x in expressions(e))
+    return any(isinstance(x, m.Wait) for e in _read(machine) for x in expressions(e))
+
+
+def _read(machine: m.Machine) -> Iterator[m.Expr]:
+    """All that a machine computes."""
+    yield from (t.guard for t in machine.transitions if t.guard is not None)
+    yield from (x.value for x in machine.lets)
+    yield from (x.condition for x in machine.invariants)
+    yield from (x for effect in effects_of(machine) for x in operands(effect))
+
+
+def stored(machine: m.Machine) -> tuple[m.Param | m.Field, ...]:
+    """What an instance holds beside its state."""
+    return (*machine.params, *machine.fields)
+
+
+def effects_of(machine: m.Machine) -> Iterator[m.Effect]:
+    """Every effect of a machine, with those inside loops and choices."""
+    for t in machine.transitions:
+        yield from effects(t.effects)
+    for h in machine.hooks:
+        yield from effects(h.effects)
 
 
 def _knows_crashes(machine: m.Machine) -> bool:
     durable = any(f.durable for f in machine.fields)
-    return durable or any(s.volatile for s in machine.states) or bool(triggers(machine, m.OnCrash))
+    return durable or any(s.volatile for s in machine.states) or bool(triggered_by(machine, m.OnCrash))
 
 
 def family(model: m.Model, module: str) -> tuple[str, ...]:
@@ -83,12 +103,14 @@ def family(model: m.Model, module: str) -> tuple[str, ...]:
 def standalone(model: m.Model, machine: m.Machine) -> bool:
     """Can a machine do without a system? It has nothing to do with others, nor with actions, time, rounds, crashes."""
     alone = not machine.actions and not any(
-        triggers(machine, kind) for kind in (m.Eventless, m.OnTimer, m.OnOutcome, m.OnCrash)
+        triggered_by(machine, kind) for kind in (m.Eventless, m.OnTimer, m.OnOutcome, m.OnCrash)
     )
     if not alone or _knows_crashes(machine) or any(isinstance(e, m.Send | m.Post) for e in effects_of(machine)):
         return False
     referring = {r for x in model.machines.values() for r in references(x)}
     if set(references(machine)) or machine.qualified in referring | _receivers(model):
+        return False
+    if any(looks_beyond(model, e) for e in _read(machine)):
         return False
     return not machine.fields or not _crashing(model, machine.module)
 
@@ -151,39 +173,9 @@ def connected(model: m.Model, machine: m.Machine) -> tuple[m.Param, ...]:
 # Expressions ---------------------------------------------------------------------------------------------------------
 
 
-def may_fail(model: m.Model, e: m.Expr, system: m.System | None = None) -> bool:
-    """Can an expression have no value, because something in it is none or empty?"""
-    for x in expressions(e):
-        if isinstance(x, m.Apply) and x.function in ("present", "first"):
-            return True
-        if isinstance(x, m.Derived) and may_fail(model, model.let(x, system).value, system):
-            return True
-    return False
-
-
-def needs_system(model: m.Model, e: m.Expr) -> bool:
-    """Does an expression look at more than the machines that it is given: at channels, at all machines of a kind?"""
-    return _mentions(model, e, (m.ChannelRef, m.AllOf))
-
-
-def surveys(model: m.Model, e: m.Expr) -> bool:
-    """Does an expression look at all machines of a kind?"""
-    return _mentions(model, e, (m.AllOf,))
-
-
-def _mentions(model: m.Model, e: m.Expr, kinds: tuple[type, ...]) -> bool:
-    for x in expressions(e):
-        if isinstance(x, kinds):
-            return True
-        let = model.let(x, None) if isinstance(x, m.Derived) and x.owner in model.module_lets else None
-        if let is not None and _mentions(model, let.value, kinds):
-            return True
-    return False
-
-
 def is_flat(model: m.Model, machine: m.Machine) -> bool:
     """Can `transitions` run a machine as it is? Not with states inside states, rounds, or a look at channels."""
-    if any(s.children for s in machine.states) or triggers(machine, m.Eventless):
+    if any(s.children for s in machine.states) or triggered_by(machine, m.Eventless):
         return False
     read = [*(t.guard for t in machine.transitions if t.guard is not None), *(x.value for x in machine.lets)]
-    return not any(needs_system(model, e) for e in read)
+    return not any(looks_beyond(model, e) for e in read)

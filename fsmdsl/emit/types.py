@@ -42,7 +42,7 @@ def annotation(file: File, t: m.Type) -> str:
 
 def encoded(t: m.Type, value: str, depth: int = 0) -> str:
     """An expression for a value as JSON has it: instances by number, enums by name, sets as sorted lists."""
-    if _same_in_json(t):
+    if is_same_in_json(t):
         return value
     match t:
         case m.EnumType():
@@ -54,19 +54,19 @@ def encoded(t: m.Type, value: str, depth: int = 0) -> str:
         case m.SetType(of) if _sorts_in_json(of):
             return f"sorted({_each(of, value, depth, encoded(of, _item(depth), depth + 1))})"
         case m.SetType(of) | m.ListType(of=of):
-            inner = encoded(of, _item(depth), depth + 1)
-            return f"[{inner} for {_item(depth)} in {value}]" if inner != _item(depth) else f"list({value})"
+            each = _each(of, value, depth, encoded(of, _item(depth), depth + 1))
+            return f"list({each})" if is_same_in_json(of) else f"[{each}]"
         case _:
             raise TypeError(t)
 
 
 def _each(of: m.Type, value: str, depth: int, inner: str) -> str:
-    return value if inner == _item(depth) else f"{inner} for {_item(depth)} in {value}"
+    return value if is_same_in_json(of) else f"{inner} for {_item(depth)} in {value}"
 
 
 def decoded(file: File, t: m.Type, value: str, depth: int = 0) -> str:
     """The way back. `machines` holds the instances by number."""
-    if _same_in_json(t):
+    if is_same_in_json(t):
         return value
     match t:
         case m.EnumType():
@@ -89,14 +89,17 @@ def _item(depth: int) -> str:
     return "x" if depth == 0 else f"x{depth}"
 
 
-def _same_in_json(t: m.Type) -> bool:
+def is_same_in_json(t: m.Type) -> bool:
+    """Are values of a type what they are in JSON?"""
     match t:
         case m.BoolType() | m.RangeType() | m.DurationType() | m.OpaqueType() | m.NoneType() | m.NeverType():
             return True
         case m.OptionalType(of):
-            return _same_in_json(of)
-        case _:
+            return is_same_in_json(of)
+        case m.EnumType() | m.RefType() | m.SetType() | m.ListType() | m.ErrorType():
             return False
+        case _:
+            assert_never(t)
 
 
 def _sorts_in_json(t: m.Type) -> bool:

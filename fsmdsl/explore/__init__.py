@@ -6,16 +6,18 @@ from collections.abc import Callable
 from time import perf_counter
 
 from fsmdsl import model as m
-from fsmdsl.explore.judge import coverage, judge
+from fsmdsl.budget import SLACK, Budget, LimitError, available, resident
+from fsmdsl.explore.judge import coverage, judge, unanswered
 from fsmdsl.explore.liveness import questions
-from fsmdsl.explore.packed.launched import search as packed_search
+from fsmdsl.explore.packed.select_engine import search as packed_search
+from fsmdsl.explore.packed.select_engine import several
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.rules import RULES as _EXPLORATION_RULES
 from fsmdsl.explore.rules import diagnostics
 from fsmdsl.explore.scenario import RULES as _SCENARIO_RULES
 from fsmdsl.explore.scenario import Played, play
 from fsmdsl.explore.search import Search
-from fsmdsl.explore.searched import Searched
+from fsmdsl.explore.search_result import Searched
 from fsmdsl.explore.trace import Entry, Trace, data, lines
 from fsmdsl.explore.verdict import (
     Coverage,
@@ -31,8 +33,25 @@ from fsmdsl.explore.verdict import (
 from fsmdsl.step import Universe
 
 __all__ = [
-    "RULES", "Coverage", "Entry", "Exploration", "Keeping", "Limits", "Means", "Outcome", "Played", "Progress", "Trace",
-    "Verdict", "VerdictKind", "data", "diagnostics", "explore", "lines", "play",
+    "RULES",
+    "Coverage",
+    "Entry",
+    "Exploration",
+    "Keeping",
+    "Limits",
+    "Means",
+    "Outcome",
+    "Played",
+    "Progress",
+    "Trace",
+    "Verdict",
+    "VerdictKind",
+    "budget_of",
+    "data",
+    "diagnostics",
+    "explore",
+    "lines",
+    "play",
 ]  # fmt: skip
 
 RULES = (*_EXPLORATION_RULES, *_SCENARIO_RULES)
@@ -45,6 +64,7 @@ def explore(
     progress: Callable[[Progress], None] | None = None,
     means: Means | None = None,
     keeping: Keeping | None = None,
+    budget: Budget | None = None,
 ) -> Exploration:
     """Visit every reachable state of a system, breadth first, and answer what it asks.
 
@@ -52,12 +72,50 @@ def explore(
     that can be; where not, they are explored by the definition of the language itself, and `Exploration.note` says why.
     All processes that `mpiexec` has started explore together. `keeping` saves what is found, or goes on with it; raises
     `SavedError` and `UnavailableError` (see `packed.errors`).
+
+    The limits of time and memory hold from the beginning, also before the search and behind it: what is not known by
+    then is unknown. They are those of `budget`, which the caller has entered, else of `limits`.
     """
-    begun = perf_counter()
-    search = _searched(Universe(model, system), limits or Limits(), means or Means(), progress, keeping)
+    begun, limits = perf_counter(), limits or Limits()
+    if budget is not None:
+        return _within(budget, model, system, limits, progress, means, keeping, begun)
+    with budget_of(limits) as own:
+        return _within(own, model, system, limits, progress, means, keeping, begun)
+
+
+def budget_of(limits: Limits) -> Budget:
+    """The budget of one exploration: `Limits.memory` is what it may take beside what the process has."""
+    memory = available() * 3 // 4 if limits.memory is None else limits.memory + SLACK
+    return Budget(limits.seconds, resident() + memory, shared=several())
+
+
+def _within(
+    budget: Budget,
+    model: m.Model,
+    system: m.System,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    means: Means | None,
+    keeping: Keeping | None,
+    begun: float,
+) -> Exploration:
+    try:
+        budget.check()
+        search = _searched(Universe(model, system), limits, means or Means(), progress, keeping, budget)
+        return _told(search, begun)
+    except LimitError as error:
+        reason = str(error)
+    except MemoryError:
+        reason = "stopped: no memory is left"
+    nothing = Coverage((), (), ())
+    spent = perf_counter() - begun
+    return Exploration(system, 0, 0, 0, reason, spent, unanswered(model, system, reason), nothing)
+
+
+def _told(search: Searched, begun: float) -> Exploration:
     verdicts = judge(search)
     return Exploration(
-        system,
+        search.universe.system,
         search.states,
         search.transitions,
         search.depth,
@@ -77,13 +135,15 @@ def _searched(
     means: Means,
     progress: Callable[[Progress], None] | None,
     keeping: Keeping | None,
+    budget: Budget,
 ) -> Searched:
     temporal = any(not isinstance(p.formula, m.Recovers) for p in universe.system.properties)
     plan = questions(universe) if temporal else None
     try:
-        return packed_search(universe, limits, means, progress, plan, keeping)
+        budget.check()
+        return packed_search(universe, limits, means, progress, plan, keeping, budget)
     except UnpackableError as error:
-        plain = Search(universe, limits, progress, plan)
+        plain = Search(universe, limits, progress, plan, budget)
         plain.run()
         plain.note = f"explored by definition, slowly: {error}"
         return plain

@@ -2,36 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.step.describe import shown
-from fsmdsl.step.evaluate import Frame, evaluate, iterate, reference, truth, words
+from fsmdsl.describe import fault_message, shown, words
+from fsmdsl.step.evaluate import Frame, evaluate, iterate, reference, truth
+from fsmdsl.step.roster import Roster
 from fsmdsl.step.world import FaultError, Value
 from fsmdsl.walk import children
 
-Bindings = tuple[str, ...]
-"""What variables stand for (`g = g0`), and the derived values that a part stands in (``in `kept` ``)."""
 
-INSIDE = "in `"
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What a variable stands for; `also` are other values for which the same is so."""
+
+    variable: str
+    value: Value
+    type: m.Type = field(compare=False)
+    also: tuple[Value, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """The derived value that a part stands in."""
+
+    name: str
+
+
+Bindings = tuple[Binding | Inside, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A part of a formula that makes it what it is, for what its variables stand for there, and what to say of it."""
+
+    bindings: Bindings
+    text: str
+    within: Bindings = ()
+    """What further variables that the text speaks of stand for."""
+
+    @property
+    def values(self) -> Iterator[tuple[str, Value]]:
+        """What each variable stands for."""
+        yield from ((x.variable, x.value) for x in (*self.bindings, *self.within) if isinstance(x, Binding))
+
 
 MANY = 4
 """A `some` over more instances than this is not gone through one by one."""
 
 
-def explain(frame: Frame, e: m.Expr, bindings: Bindings = ()) -> list[str]:
-    """One line for each part of a false formula that makes it false; for an `or`, one for each of its parts.
+def explain(frame: Frame, e: m.Expr) -> list[str]:
+    """Why a formula is false, as lines. See `reasons`."""
+    return lines(frame.roster, reasons(frame, e))
 
-    Of a `=>`, also why its left side holds. `bindings` tell what is known before.
+
+def lines(roster: Roster, found: Iterable[Reason]) -> list[str]:
+    """Each reason in words, once: ``for g = g1, in `kept`, for c = c0, d = c1: …``."""
+    return list(dict.fromkeys(line(roster, x) for x in found))
+
+
+def line(roster: Roster, reason: Reason) -> str:
+    """A reason in words."""
+    if not reason.bindings:
+        return reason.text
+    told: list[str] = []
+    inside = True
+    for x in reason.bindings:
+        match x:
+            case Inside(name):
+                told.append(f"in `{name}`")
+            case Binding():
+                told.append(f"{'for ' if inside else ''}{_bound(roster, x)}")
+            case _:
+                assert_never(x)
+        inside = isinstance(x, Inside)
+    return f"{', '.join(told)}: {reason.text}"
+
+
+def _bound(roster: Roster, x: Binding) -> str:
+    also = f" (also {', '.join(shown(roster, x.type, y) for y in x.also)})" if x.also else ""
+    return f"{x.variable} = {shown(roster, x.type, x.value)}{also}"
+
+
+def reasons(frame: Frame, e: m.Expr, bindings: Bindings = ()) -> list[Reason]:
+    """One for each part of a false formula that makes it false; for an `or`, one for each of its parts.
+
+    Of a `=>`, also why its left side holds. `bindings` tell what is known before. Of a formula without a value, the
+    part that has none.
     """
     try:
-        return list(dict.fromkeys(_why(frame, e, False, bindings)))
+        truth(frame, e)
     except FaultError as error:
-        return [f"it has no value here: {error.fault.message}"]
+        return [Reason((), f"it has no value here: {fault_message(frame.roster, error.fault)}")]
+    return list(_why(frame, e, False, bindings))
 
 
-def _why(frame: Frame, e: m.Expr, value: bool, bindings: Bindings) -> Iterator[str]:
+def _why(frame: Frame, e: m.Expr, value: bool, bindings: Bindings) -> Iterator[Reason]:
     """Why a formula has the value that it has."""
     match e:
         case m.Logic():
@@ -49,7 +117,7 @@ def _why(frame: Frame, e: m.Expr, value: bool, bindings: Bindings) -> Iterator[s
         case _:
             word = "holds" if value else "is false"
             because = "" if _is_plain(e) and (value or isinstance(e, m.Read)) else _because(frame, e)
-            yield _line(bindings, f"`{words(e)}` {word}{because}")
+            yield Reason(bindings, f"`{words(e)}` {word}{because}")
 
 
 def _is_plain(e: m.Expr) -> bool:
@@ -57,7 +125,7 @@ def _is_plain(e: m.Expr) -> bool:
     return isinstance(e, m.Read) or (isinstance(e, m.InState) and len(e.states) == 1)
 
 
-def _logic(frame: Frame, e: m.Logic, value: bool, bindings: Bindings) -> Iterator[str]:
+def _logic(frame: Frame, e: m.Logic, value: bool, bindings: Bindings) -> Iterator[Reason]:
     """The first part that decides; where all had to agree, all of them."""
     if value is (e.operator == "or"):
         yield from _why(frame, next(x for x in e.operands if truth(frame, x) is value), value, bindings)
@@ -66,7 +134,7 @@ def _logic(frame: Frame, e: m.Logic, value: bool, bindings: Bindings) -> Iterato
             yield from _why(frame, x, value, bindings)
 
 
-def _implication(frame: Frame, e: m.Binary, value: bool, bindings: Bindings) -> Iterator[str]:
+def _implication(frame: Frame, e: m.Binary, value: bool, bindings: Bindings) -> Iterator[Reason]:
     left = truth(frame, e.left)
     if not value or left:
         yield from _why(frame, e.right, value, bindings)
@@ -74,13 +142,13 @@ def _implication(frame: Frame, e: m.Binary, value: bool, bindings: Bindings) -> 
         yield from _why(frame, e.left, left, bindings)
 
 
-def _decided(frame: Frame, e: m.Quantified, value: bool, bindings: Bindings) -> Iterator[str]:
+def _decided(frame: Frame, e: m.Quantified, value: bool, bindings: Bindings) -> Iterator[Reason]:
     """The first element for which the body decides; which others do so as well."""
     inner = frame.inner()
     first, *others = _deciding(inner, e, value)
-    also = f" (also {', '.join(shown(frame.roster, _of(e), x) for x in others)})" if others and not bindings else ""
     inner.locals[e.variable] = first
-    yield from _why(inner, e.body, value, (*bindings, f"{_bound(frame, e, first)}{also}"))
+    bound = Binding(e.variable, first, _of(e), () if bindings else tuple(others))
+    yield from _why(inner, e.body, value, (*bindings, bound))
 
 
 def _deciding(inner: Frame, e: m.Quantified, value: bool) -> list[Value]:
@@ -95,48 +163,33 @@ def _deciding(inner: Frame, e: m.Quantified, value: bool) -> list[Value]:
     return found
 
 
-def _none(frame: Frame, e: m.Quantified, bindings: Bindings) -> Iterator[str]:
+def _none(frame: Frame, e: m.Quantified, bindings: Bindings) -> Iterator[Reason]:
     """No element is as it should be: of instances, each with the reason."""
     over = iterate(frame, e.over)
     if not over:
-        yield _line(bindings, f"`{words(e.over)}` is empty")
+        yield Reason(bindings, f"`{words(e.over)}` is empty")
         return
-    yield _line(bindings, f"`{words(e)}` is false{_because(frame, e)}")
+    yield Reason(bindings, f"`{words(e)}` is false{_because(frame, e)}")
     if isinstance(_of(e), m.RefType) and len(over) <= MANY:
         inner = frame.inner()
         for x in over:
             inner.locals[e.variable] = x
-            yield from _why(inner, e.body, False, (*bindings, _bound(frame, e, x)))
-
-
-def _bound(frame: Frame, e: m.Quantified, x: Value) -> str:
-    return f"{e.variable} = {shown(frame.roster, _of(e), x)}"
+            yield from _why(inner, e.body, False, (*bindings, Binding(e.variable, x, _of(e))))
 
 
 def _of(e: m.Quantified) -> m.Type:
-    return e.over.type.of if isinstance(e.over.type, m.SetType | m.ListType) else m.ERROR
+    return m.element_of(e.over.type)
 
 
-def _inside(frame: Frame, e: m.Derived, value: bool, bindings: Bindings) -> Iterator[str]:
+def _inside(frame: Frame, e: m.Derived, value: bool, bindings: Bindings) -> Iterator[Reason]:
     """Why a derived condition is what it is: in its own words, with its parameters."""
     let = frame.roster.let(e)
     instance = frame.instance if e.target is None else reference(frame, e.target)
     bound = {p.name: evaluate(frame, a) for p, a in zip(let.parameters, e.arguments, strict=True)}
-    told = [f"{p.name} = {shown(frame.roster, p.type, bound[p.name])}" for p in let.parameters]
-    new = [x for x in told if x not in bindings]
+    given = (Binding(p.name, bound[p.name], p.type) for p in let.parameters)
+    new = [x for x in given if x not in bindings]
     inner = Frame(frame.roster, frame.world, instance, bound)
-    yield from _why(inner, let.value, value, (*bindings, *new, f"{INSIDE}{e.name}`"))
-
-
-def _line(bindings: Bindings, text: str) -> str:
-    """`for g = g1, in `kept`, for c = c0, d = c1: …`"""
-    if not bindings:
-        return text
-    told = [
-        x if x.startswith(INSIDE) or (before and not before.startswith(INSIDE)) else f"for {x}"
-        for before, x in pairwise(("", *bindings))
-    ]
-    return f"{', '.join(told)}: {text}"
+    yield from _why(inner, let.value, value, (*bindings, *new, Inside(e.name)))
 
 
 def _because(frame: Frame, e: m.Expr) -> str:
@@ -146,8 +199,8 @@ def _because(frame: Frame, e: m.Expr) -> str:
 
 
 def _values(frame: Frame, e: m.Expr) -> Iterator[str]:
-    """Of each part that can be computed outside of the quantifiers in the formula."""
-    known = free(e) <= frame.locals.keys()
+    """Of each part that can be computed outside of the quantifiers in the formula, and has a value here."""
+    known = free(e) <= frame.locals.keys() and _has_value(frame, e)
     match e:
         case m.Not():
             yield from _values(frame, e.operand)
@@ -164,6 +217,15 @@ def _values(frame: Frame, e: m.Expr) -> Iterator[str]:
         case _:
             for x in children(e):
                 yield from _values(frame, x)
+
+
+def _has_value(frame: Frame, e: m.Expr) -> bool:
+    """A part that was passed over, as a branch not taken, may have none."""
+    try:
+        evaluate(frame, e)
+    except FaultError:
+        return False
+    return True
 
 
 def free(e: m.Expr) -> set[str]:

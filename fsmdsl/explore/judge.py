@@ -3,22 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from fsmdsl import model as m
+from fsmdsl.budget import LimitError
+from fsmdsl.explore.explain import lines
 from fsmdsl.explore.liveness import Answer, answers, counterexample, why
 from fsmdsl.explore.recovery import check as recovers
-from fsmdsl.explore.refused import fault_told
-from fsmdsl.explore.searched import Finding, Question, Searched
+from fsmdsl.explore.rejection import fault_told
+from fsmdsl.explore.search_result import Finding, Question, Searched
 from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.vacuity import premises, untested, untested_on_runs
-from fsmdsl.explore.verdict import Coverage, Outcome, Untested, Verdict, outermost
+from fsmdsl.explore.verdict import Coverage, Outcome, QuestionKey, Untested, Verdict, VerdictKind, outermost
+from fsmdsl.source import Span
 from fsmdsl.step import Universe
 from fsmdsl.step.world import Fault
 
+NO_FAULT, NO_DEADLOCK = "no step fails", "no deadlock"
+
 
 def judge(search: Searched) -> tuple[Verdict, ...]:
-    """Every verdict: invariants, witnesses, steps that fail, deadlock, properties of runs, recovery."""
-    return (*_questions(search), *_faults(search), _deadlock(search), *_properties(search))
+    """Every verdict: invariants, witnesses, steps that fail, deadlock, properties of runs, recovery.
+
+    Where a limit comes first, what was found is told without a run, and properties are unknown."""
+    found: list[Verdict] = []
+    try:
+        for v in _verdicts(search, _Shown(search, search.budget.reached if search.budget.raised else None)):
+            found.append(v)  # noqa: PERF402 - what comes before the limit stays
+    except LimitError as error:
+        rest = list(_verdicts(search, _Shown(search, str(error))))
+        found += rest[len(found) :]
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """How verdicts are shown: with runs, or, when a limit has come, without."""
+
+    search: Searched
+    limit: str | None = None
+
+    def trace(self, finding: Finding) -> Trace | None:
+        """The run to a finding, while there is time."""
+        return self.search.trace(finding) if self.limit is None else None
+
+    def basis(self, trace: Trace | None) -> str:
+        """What rests on a finding."""
+        return f"{self.limit}, before the run to it could be shown" if trace is None else _shown(trace)
+
+
+def unanswered(model: m.Model, system: m.System, reason: str) -> tuple[Verdict, ...]:
+    """The verdicts where a limit came before the first state was looked at: all are unknown."""
+
+    def unknown(kind: VerdictKind, name: str, span: Span, machine: str | None = None) -> Verdict:
+        return Verdict(kind, name, "unknown", f"bounded: {reason}", span, machine=machine)
+
+    found = [unknown("invariant", x.name, x.span) for x in system.invariants]
+    for machine in (model.machines[name] for name in dict.fromkeys(i.machine for i in system.instances)):
+        found += [
+            unknown("invariant", f"{machine.name}: {x.name}", x.span, machine.qualified) for x in machine.invariants
+        ]
+    found += [unknown("reachable", x.name, x.span) for x in system.reachables]
+    found += [unknown("fault", NO_FAULT, system.span), unknown("deadlock", NO_DEADLOCK, system.span)]
+    return (*found, *(unknown("property", x.name, x.span) for x in system.properties))
+
+
+def _verdicts(search: Searched, shown: _Shown) -> Iterator[Verdict]:
+    yield from _questions(search, shown)
+    yield from _faults(search, shown)
+    yield _deadlock(search, shown)
+    yield from _properties(search, shown)
 
 
 def basis(search: Searched) -> str:
@@ -34,22 +88,21 @@ def _shown(trace: Trace) -> str:
     return f"a trace of {count} step{'s' * (count != 1)}"
 
 
-def _questions(search: Searched) -> Iterator[Verdict]:
+def _questions(search: Searched, shown: _Shown) -> Iterator[Verdict]:
     never = _untested(search)
     for q in {q.key: q for q in search.questions}.values():
         if q.kind == "premise":
             continue
         found = search.settled.get(q.key)
-        trace = None if found is None else search.trace(found)
+        trace = None if found is None else shown.trace(found)
         parts = never.get(q.key, ()) if found is None else ()
         told = _lines(parts) if found is None else found.explanation
-        rests = basis(search) if trace is None else _shown(trace)
-        machine = None if q.instance is None else q.key[0]
+        rests = basis(search) if found is None else shown.basis(trace)
         outcome = _outcome(search, q, found)
-        yield Verdict(q.kind, q.name, outcome, rests, q.asked.span, told, trace, parts, machine)
+        yield Verdict(q.kind, q.name, outcome, rests, q.asked.span, told, trace, parts, q.key.machine or None)
 
 
-def _untested(search: Searched) -> dict[tuple[str, str], tuple[Untested, ...]]:
+def _untested(search: Searched) -> dict[QuestionKey, tuple[Untested, ...]]:
     """What passed without being tested; only who has seen everything can say."""
     return untested(premises(search.universe), search.settled.keys()) if search.stopped is None else {}
 
@@ -67,39 +120,47 @@ def _outcome(search: Searched, q: Question, found: Finding | None) -> Outcome:
     return "holds" if q.kind == "invariant" else "violated"
 
 
-def _faults(search: Searched) -> Iterator[Verdict]:
+def _faults(search: Searched, shown: _Shown) -> Iterator[Verdict]:
     first = search.universe.fault
     if first is not None:
         yield _fault(search.universe, first, Trace(search.universe, search.universe.start), "the initial values")
     for finding in search.faults.values():
         assert finding.fault is not None
-        trace = search.trace(finding)
-        yield _fault(search.universe, finding.fault, trace, _shown(trace))
-    if first is None and not search.faults:
+        trace = shown.trace(finding)
+        yield _fault(search.universe, finding.fault, trace, shown.basis(trace))
+    span = search.universe.system.span
+    if search.unshown is not None:
+        rests = f"{search.unshown}, before it could be said which and why"
+        yield Verdict("fault", "some step fails", "violated", rests, span)
+    elif first is None and not search.faults:
         outcome: Outcome = "holds" if search.stopped is None else "unknown"
-        yield Verdict("fault", "no step fails", outcome, basis(search), search.universe.system.span)
+        yield Verdict("fault", NO_FAULT, outcome, basis(search), span)
 
 
-def _fault(universe: Universe, fault: Fault, trace: Trace, rests: str) -> Verdict:
+def _fault(universe: Universe, fault: Fault, trace: Trace | None, rests: str) -> Verdict:
     return Verdict("fault", fault.kind, "violated", rests, fault.span, fault_told(universe, fault), trace)
 
 
-def _deadlock(search: Searched) -> Verdict:
+def _deadlock(search: Searched, shown: _Shown) -> Verdict:
     span = search.universe.system.span
     if search.deadlock is not None:
-        trace = search.trace(search.deadlock)
-        told = (f"no step leads on from here: {_where(search.universe, trace)}",)
-        return Verdict("deadlock", "no deadlock", "violated", _shown(trace), span, told, trace)
+        trace = shown.trace(search.deadlock)
+        told = () if trace is None else (f"no step leads on from here: {_where(search.universe, trace)}",)
+        return Verdict("deadlock", NO_DEADLOCK, "violated", shown.basis(trace), span, told, trace)
     outcome: Outcome = "holds" if search.stopped is None else "unknown"
-    return Verdict("deadlock", "no deadlock", outcome, basis(search), span)
+    return Verdict("deadlock", NO_DEADLOCK, outcome, basis(search), span)
 
 
 def _where(universe: Universe, trace: Trace) -> str:
     return ", ".join(f"{universe.name(n)} in {state}" for n, state in enumerate(trace.end.states))
 
 
-def _properties(search: Searched) -> Iterator[Verdict]:
+def _properties(search: Searched, shown: _Shown) -> Iterator[Verdict]:
     system = search.universe.system
+    if shown.limit is not None or search.abandoned:
+        rests = f"bounded: {shown.limit or search.stopped}"
+        yield from (Verdict("property", p.name, "unknown", rests, p.span) for p in system.properties)
+        return
     if search.undecided is not None:
         yield from (Verdict("property", p.name, "not checked", search.undecided, p.span) for p in system.properties)
         return
@@ -125,10 +186,12 @@ def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
         if a.outcome == "violated":
             claim, lasso = a.breaches[0].claim, a.breaches[0].lasso
             trace = counterexample(search.plan, graph, a.question, lasso, search.shows)
-            told = (*why(search.plan, a.question, claim, trace), *_unanswered(a))
-            yield p.name, Verdict("property", p.name, "violated", _run(trace), p.span, told, trace)
+            found = why(search.plan, a.question, claim, trace)
+            told = (*lines(search.universe, found), *_unanswered(a))
+            deciding = tuple(dict.fromkeys(x for reason in found for x in reason.values))
+            yield p.name, Verdict("property", p.name, "violated", _run(trace), p.span, told, trace, deciding=deciding)
         else:
-            parts = untested_on_runs(a, never.get(("property", p.name), ())) if a.outcome == "holds" else ()
+            parts = untested_on_runs(a, never.get(QuestionKey("property", p.name), ())) if a.outcome == "holds" else ()
             rests = a.reason if a.outcome == "not checked" else basis(search)
             told = (*_lines(parts), *_unanswered(a))
             yield p.name, Verdict("property", p.name, a.outcome, rests, p.span, told, None, parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
@@ -268,10 +269,10 @@ def diagnostics(*explored: Exploration, others: Iterable[m.System] = ()) -> list
 
 def _violation(exploration: Exploration, v: Verdict) -> Diagnostic:
     found = _headline(exploration, v)
-    for line in v.explanation:
-        if line not in found.message:
-            found = found.note(line)
-    return found if v.trace is None else found.note(_run(v.trace))
+    # A fault's first line is the headline.
+    for line in v.explanation[1:] if v.kind == "fault" else v.explanation:
+        found = found.note(line)
+    return found if v.trace is None else replace(found, run=_run(v.trace))
 
 
 def _run(trace: Trace) -> str:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.describe import describe, fault_message
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.explore.explain import explain
-from fsmdsl.explore.refused import fault_told
+from fsmdsl.explore.rejection import fault_told
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.source import Span
 from fsmdsl.step import (
@@ -24,7 +25,6 @@ from fsmdsl.step import (
     Step,
     TimerStep,
     Universe,
-    describe,
     fire,
     initial,
 )
@@ -94,7 +94,9 @@ def play(model: m.Model, scenario: m.Scenario) -> Played:
     universe = Universe(model, scenario.system)
     player = _Player(universe)
     if universe.fault is not None:
-        return Played(scenario, player.trace, None, FAILS.at(universe.fault.span, universe.fault.message))
+        return Played(
+            scenario, player.trace, None, FAILS.at(universe.fault.span, fault_message(universe, universe.fault))
+        )
     for step in scenario.steps:
         failure = player.attempt(step)
         if failure is not None:
@@ -126,29 +128,21 @@ class _Player:
         except _Failure as failure:
             return failure
         except FaultError as error:
-            return _Failure(error.fault.message)
+            return _Failure(fault_message(self.universe, error.fault))
         except TooManyValuesError as error:
             return _Failure(f"this would have to choose among {error}")
         return None
 
     def _take(self, step: m.ScenarioStep) -> None:
         match step:
-            case m.Do():
-                self._do(step)
-            case m.Elapse():
-                self._fire(self._timer(step))
-            case m.Transmit():
-                self._fire(self._transmission(step))
-            case m.Restart(kind="crash"):
-                self._fire(CrashStep())
-            case m.Restart():
-                self._fire(RecoverStep())
+            case m.Fails():
+                self._fails(step)
             case m.Expect():
                 self._expect(step)
             case m.Via():
                 self._via(step)
             case _:
-                assert_never(step)
+                self._fire(self._taken(step))
 
     def _frame(self) -> Frame:
         return Frame(self.universe, self.trace.end)
@@ -175,19 +169,33 @@ class _Player:
 
     # Steps
 
-    def _do(self, step: m.Do) -> None:
+    def _taken(self, step: m.Taken) -> Step:
+        match step:
+            case m.Do():
+                return self._event(step)
+            case m.Elapse():
+                return self._timer(step)
+            case m.Transmit():
+                return self._transmission(step)
+            case m.Restart(kind="crash"):
+                return CrashStep()
+            case m.Restart():
+                return RecoverStep()
+            case _:
+                assert_never(step)
+
+    def _event(self, step: m.Do) -> Step:
         instance = reference(self._frame(), step.target)
         action, dot, outcome = step.event.partition(".")
         if dot:
-            taken: Step = OutcomeStep(instance, action, outcome)
-        else:
-            taken = EventStep(instance, step.event, tuple(evaluate(self._frame(), a) for a in step.arguments))
-        if not step.fails:
-            self._fire(taken)
-            return
+            return OutcomeStep(instance, action, outcome)
+        return EventStep(instance, step.event, tuple(evaluate(self._frame(), a) for a in step.arguments))
+
+    def _fails(self, step: m.Fails) -> None:
+        before, taken = self.trace.end, self._taken(step.step)
         fault = self._try(taken).fault
         if fault is None:
-            raise _Failure(f"{describe(self.universe, taken)} should fail, and does not")
+            raise _Failure(f"{describe(self.universe, taken, before)} should fail, and does not")
         if step.fault not in (None, fault.kind):
             told = fault_told(self.universe, fault)
             raise _Failure(f"this should fail with {step.fault}, and fails with {fault.kind}", told)

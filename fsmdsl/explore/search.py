@@ -8,15 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from time import perf_counter
 
+from fsmdsl.budget import Budget, LimitError, available
 from fsmdsl.explore.liveness import Graph, Plan, Recorder
-from fsmdsl.explore.packed.memory import available
-from fsmdsl.explore.refired import Refired
-from fsmdsl.explore.searched import Finding, Question, explained, fault_key, questions
+from fsmdsl.explore.refire import Refired
+from fsmdsl.explore.search_result import FaultKey, Finding, Question, explained, fault_key, questions
 from fsmdsl.explore.trace import Entry, Trace
-from fsmdsl.explore.verdict import Limits, Progress
-from fsmdsl.step import Fault, FaultError, Step, TooManyValuesError, Universe, World, enabled, fire, initial, stuck
+from fsmdsl.explore.verdict import Limits, Progress, QuestionKey
+from fsmdsl.step import (
+    Fault,
+    FaultError,
+    GuardsSeen,
+    Step,
+    TooManyValuesError,
+    Universe,
+    World,
+    enabled,
+    fire,
+    initial,
+    stuck,
+)
 from fsmdsl.step.evaluate import Frame, truth
 from fsmdsl.step.world import Followed, Result
 
@@ -32,16 +43,19 @@ class Search:
         limits: Limits,
         progress: Callable[[Progress], None] | None = None,
         plan: Plan | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.universe = universe
+        self.budget = budget or Budget(limits.seconds)
         self.plan = plan
         self.note: str | None = None
         self.reduced: tuple[str, ...] = ()
         self.undecided: str | None = None
+        self.unshown: str | None = None
+        self.abandoned = False
         self._recorder = None if plan is None else Recorder(plan)
         self.limits = limits
         self.progress = progress
-        self.begun = perf_counter()
         self._free = available()
         self._memory = limits.memory or self._free * 3 // 4
         self.worlds: list[World] = []
@@ -52,11 +66,12 @@ class Search:
         self._begins = [0]
         self.stopped: str | None = None
         self.followed: set[tuple[str, int]] = set()
+        self.guards_seen: GuardsSeen = set()
         self.questions = questions(universe)
         self.open = self.questions
         """Questions that no world has settled yet."""
-        self.settled: dict[tuple[str, str], Finding] = {}
-        self.faults: dict[tuple[str, ...], Finding] = {}
+        self.settled: dict[QuestionKey, Finding] = {}
+        self.faults: dict[FaultKey, Finding] = {}
         self.deadlock: Finding | None = None
 
     # Going through
@@ -64,10 +79,29 @@ class Search:
     def run(self) -> None:
         """Explore until there is nothing new, or a limit is reached."""
         try:
-            self._add(initial(self.universe), -1, None)
-            self._levels()
+            with self.budget.patience():
+                self._add(initial(self.universe), -1, None)
+                self._levels()
+        except LimitError:
+            self.stopped = self._reason()
+            self._mend()
         except TooManyValuesError as error:
             self.stopped = f"stopped: the environment would have to choose among {error}"
+
+    def _mend(self) -> None:
+        """After a limit in the middle of a state: what is not known in every respect is forgotten."""
+        count = min(len(self.worlds), len(self.parent), len(self.step))
+        if self._recorder is not None:
+            count = self._recorder.cut(count)
+        for listed in (self.worlds, self.parent, self.step):
+            del listed[count:]
+        self.number = {world: n for n, world in enumerate(self.worlds)}
+        self._begins = [x for x in self._begins if x < max(count, 1)]
+
+    def _reason(self) -> str | None:
+        """Why the budget ends the search."""
+        why = self.budget.reached
+        return f"{why}, {self.states} states" if self.budget.memory_reached else why
 
     def _levels(self) -> None:
         begin = 0
@@ -84,9 +118,8 @@ class Search:
             begin = end
 
     def _watch(self, at: int) -> None:
-        seconds = self.limits.seconds
-        if seconds is not None and perf_counter() - self.begun > seconds:
-            self.stopped = f"stopped after {seconds:g} seconds"
+        if self.budget.over():
+            self.stopped = self._reason()
         if at % REPORT_EVERY:
             return
         if self._free - available() > self._memory:
@@ -97,7 +130,7 @@ class Search:
     def _expand(self, at: int) -> None:
         world, instances = self.worlds[at], self.universe.system.instances
         try:
-            steps = enabled(self.universe, world)
+            steps = enabled(self.universe, world, self.guards_seen)
         except FaultError as error:
             self._fault(at, None, error.fault)
             self._expanded()
@@ -105,7 +138,7 @@ class Search:
         if self.deadlock is None and stuck(self.universe, world, steps):
             self.deadlock = Finding(at)
         for step in steps:
-            result = fire(self.universe, world, step)
+            result = fire(self.universe, world, step, self.guards_seen)
             self.transitions += 1
             followed = (h for h in result.cascade if type(h) is Followed)
             self.followed.update((instances[h.instance].machine, h.transition) for h in followed)
@@ -165,17 +198,12 @@ class Search:
         return Finding(at, explanation=explained(frame, q) if q.kind == "invariant" else ())
 
     def _fault(self, at: int, step: Step | None, fault: Fault) -> None:
-        self.faults.setdefault(fault_key(self.universe, fault), Finding(at, step, fault))
+        self.faults.setdefault(fault_key(fault), Finding(at, step, fault))
 
     @property
     def states(self) -> int:
         """How many worlds were found."""
         return len(self.worlds)
-
-    @property
-    def guards_seen(self) -> set[tuple[str, int, bool]]:
-        """Which guards were found true, and which false."""
-        return self.universe.guards_seen
 
     @property
     def depth(self) -> int:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fsmdsl import model as m
-from fsmdsl.explore.cascade import caused
+from fsmdsl.describe import describe, fault_message, shown, shown_arguments
+from fsmdsl.explore.causality_tree import caused
 from fsmdsl.step import Universe, fire
-from fsmdsl.step.describe import describe, shown, shown_arguments
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.values import elements
 from fsmdsl.step.world import (
@@ -121,7 +121,7 @@ def _told(roster: Roster, entry: Entry, before: World) -> Iterator[str]:
         if _notable(roster, happening):
             yield describe(roster, happening)
     if entry.fault is not None:
-        yield f"fails: {entry.fault.message} ({entry.fault.kind})"
+        yield f"fails: {fault_message(roster, entry.fault)} ({entry.fault.kind})"
     else:
         yield from (f"{name} = {new}" for name, _, new in changed_fields(roster, before, entry.world))
 
@@ -200,7 +200,7 @@ def _entry_data(roster: Roster, entry: Entry, before: World) -> dict[str, Any]:
 
 def _fault_data(roster: Roster, fault: Fault) -> dict[str, Any]:
     instance = None if fault.instance is None else roster.name(fault.instance)
-    return {"kind": fault.kind, "instance": instance, "message": fault.message, "at": str(fault.span)}
+    return {"kind": fault.kind, "instance": instance, "message": fault_message(roster, fault), "at": str(fault.span)}
 
 
 def world_data(roster: Roster, world: World) -> dict[str, Any]:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.describe import words
 from fsmdsl.explore.liveness import Answer
 from fsmdsl.explore.liveness.formula import FALSE, TRUE, And, Formula, Literal, Or, Until
-from fsmdsl.explore.verdict import Untested
+from fsmdsl.explore.verdict import QuestionKey, Untested
 from fsmdsl.source import Span
 from fsmdsl.step import Universe
-from fsmdsl.step.evaluate import words
 from fsmdsl.walk import expressions
 
 HOLDS = m.Constant(True, m.BOOL)
@@ -27,8 +27,8 @@ HOLDS = m.Constant(True, m.BOOL)
 class Premise:
     """What must be true once for a part of an invariant to be tested: for some value of the variables around it."""
 
-    of: tuple[str, str]
-    """The invariant: `("invariant", name)` of the system, `(machine, name)`; a property: `("property", name)`."""
+    of: QuestionKey
+    """The invariant or property."""
     number: int
     """Within the invariant, for all instances of a machine the same."""
     outer: int | None
@@ -41,9 +41,9 @@ class Premise:
     span: Span
 
     @property
-    def key(self) -> tuple[str, str]:
-        """The same for all instances of a machine; never that of an invariant, property or `reachable`."""
-        return _key(self.of, self.number)
+    def key(self) -> QuestionKey:
+        """The same for all instances of a machine."""
+        return replace(self.of, premise=self.number)
 
     @property
     def asked(self) -> m.Reachable:
@@ -54,41 +54,37 @@ class Premise:
 def premises(universe: Universe) -> list[Premise]:
     """The premises of all invariants, of the system and of each instance, and of properties."""
     system = universe.system
-    found = [p for x in system.invariants for p in _premises(universe, ("invariant", x.name), None, x.condition)]
+    found: list[Premise] = []
+    for x in system.invariants:
+        found += _premises(universe, QuestionKey("invariant", x.name), None, x.condition)
     for n, machine in enumerate(universe.machines):
         for x in machine.invariants:
-            found += _premises(universe, (machine.qualified, x.name), n, x.condition)
+            found += _premises(universe, QuestionKey("invariant", x.name, machine.qualified), n, x.condition)
     for y in system.properties:
         if not isinstance(y.formula, m.Recovers):
-            found += _premises(universe, ("property", y.name), None, y.formula)
+            found += _premises(universe, QuestionKey("property", y.name), None, y.formula)
     return found
 
 
-def untested(
-    asked: Iterable[Premise], held: Collection[tuple[str, str]]
-) -> dict[tuple[str, str], tuple[Untested, ...]]:
+def untested(asked: Iterable[Premise], held: Collection[QuestionKey]) -> dict[QuestionKey, tuple[Untested, ...]]:
     """What was not tested of invariants and properties: by `of`, each premise that was true in no world and no
     instance. `held` has the keys of those that were; all worlds must have been asked."""
     listed = list(asked)
     place = {p.key: p.span for p in listed}
-    found: defaultdict[tuple[str, str], dict[Span, Untested]] = defaultdict(dict)
+    found: defaultdict[QuestionKey, dict[Span, Untested]] = defaultdict(dict)
     for p in listed:
         if p.key not in held:
-            outer = None if p.outer is None else place[_key(p.of, p.outer)]
+            outer = None if p.outer is None else place[replace(p.of, premise=p.outer)]
             found[p.of].setdefault(p.span, Untested(p.told, p.span, outer))
     return {of: tuple(parts.values()) for of, parts in found.items()}
 
 
 def untested_on_runs(a: Answer, never: tuple[Untested, ...]) -> tuple[Untested, ...]:
     """What was not tested of a property: what is `never` true in any state, and else what is true of no fair run."""
-    premises = {p.shown: p.formula for c in a.question.claims for p in c.premises}
     p = a.question.property
     fair = "fair run" if p.under else "run"
-    more = (
-        Untested(_of_no_run(shown, premises[shown], fair), p.span)
-        for shown in a.vacuous
-        if not any(x.told.startswith(f"`{shown}` is never true") for x in never)
-    )
+    known = {x.span for x in never}
+    more = (Untested(_of_no_run(words(x.of), x.formula, fair), p.span) for x in a.vacuous if x.of.span not in known)
     return (*never, *more)
 
 
@@ -110,10 +106,6 @@ def _is_of_one_state(f: Formula) -> bool:
             return all(map(_is_of_one_state, parts))
         case _:
             return isinstance(f, Literal)
-
-
-def _key(of: tuple[str, str], number: int) -> tuple[str, str]:
-    return f"{of[0]}, premise {number}", of[1]
 
 
 # Finding them --------------------------------------------------------------------------------------------------------
@@ -146,7 +138,7 @@ class _Found:
     outer: int | None
 
 
-def _premises(universe: Universe, of: tuple[str, str], instance: int | None, e: m.Expr) -> Iterator[Premise]:
+def _premises(universe: Universe, of: QuestionKey, instance: int | None, e: m.Expr) -> Iterator[Premise]:
     found: list[_Found] = []
     _look(universe, e, (), None, found)
     for n, x in enumerate(found):

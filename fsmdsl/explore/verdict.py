@@ -10,6 +10,7 @@ from typing import Literal
 from fsmdsl import model as m
 from fsmdsl.explore.trace import Trace
 from fsmdsl.source import Span
+from fsmdsl.step.world import Value
 
 VerdictKind = Literal["invariant", "deadlock", "fault", "reachable", "property"]
 Outcome = Literal["holds", "violated", "not checked", "unknown"]
@@ -70,6 +71,18 @@ class Progress:
     """Bytes, about."""
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class QuestionKey:
+    """What is asked. For all instances of a machine the same: which of them breaks an invariant makes no difference."""
+
+    kind: Literal["invariant", "reachable", "property"]
+    name: str
+    machine: str = ""
+    """Whose invariant it is (qualified); empty: the system's own."""
+    premise: int = -1
+    """One of its premises, by number; -1: the question itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Untested:
     """A part of what holds that was never put to the test, for its premise is never true."""
@@ -111,6 +124,14 @@ class Verdict:
     untested: tuple[Untested, ...] = ()
     machine: str | None = None
     """Whose invariant it is (qualified); None: the system's own."""
+    deciding: tuple[tuple[str, Value], ...] = ()
+    """Of a property that is violated: what the variables stand for that the explanation speaks of."""
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The explanation, without what the run itself says: why its last step fails."""
+        told = self.kind == "fault" and self.trace is not None and self.trace.fault is not None
+        return self.explanation[1:] if told else self.explanation
 
     @property
     def shown(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_bytes
@@ -50,10 +51,12 @@ def is_sealed(data: bytes, given: object) -> bool:
 def _key(path: Path) -> bytes:
     try:
         key = read_private(path, 4096)
+        if hasattr(os, "geteuid") and stat.S_IMODE(os.stat(path).st_mode) & 0o077:
+            raise ValueError("others may read it; `chmod 600` it, if they have not")
+        if len(key) < BYTES:
+            raise ValueError(f"it has fewer than {BYTES} bytes")
     except ValueError as error:
         raise ValueError(f"the key `{path}` cannot be used: {error}") from None
-    if len(key) < BYTES:
-        raise ValueError(f"the key `{path}` cannot be used: it has fewer than {BYTES} bytes")
     return key
 
 

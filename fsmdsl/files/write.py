@@ -112,24 +112,26 @@ def sync(folder: Path) -> None:
 def _beside(path: Path, pieces: Iterable[bytes | memoryview], before: os.stat_result | None, mode: int) -> Path:
     """A file next to `path` with the content on the disk, and what is to stay of the old file."""
     made = path.with_name(f".{path.name[:40]}.{token_hex(6)}{LITTER}")
-    # The system takes its mask off; what is replaced keeps its own permissions.
     try:
-        number = os.open(made, _FLAGS, mode)
-    except OSError as error:
-        error.filename = str(path)
-        raise
-    try:
-        with open(number, "wb") as file:
-            if before is not None:
-                _keep(number, before)
-            for piece in pieces:
-                file.write(piece)
-            file.flush()
-            os.fsync(number)
-    except BaseException:
-        os.unlink(made)
+        _fill(made, pieces, before, mode)
+    except BaseException as error:
+        with suppress(FileNotFoundError):
+            os.unlink(made)
+        if isinstance(error, OSError):
+            error.filename = str(path)  # which the user knows
         raise
     return made
+
+
+def _fill(made: Path, pieces: Iterable[bytes | memoryview], before: os.stat_result | None, mode: int) -> None:
+    # The system takes its mask off; what is replaced keeps its own permissions.
+    with open(os.open(made, _FLAGS, mode), "wb") as file:
+        if before is not None:
+            _keep(file.fileno(), before)
+        for piece in pieces:
+            file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _keep(number: int, before: os.stat_result) -> None:

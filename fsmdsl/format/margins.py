@@ -7,7 +7,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from fsmdsl.parse.reading import Reading
-from fsmdsl.source import Source
+from fsmdsl.source import Source, breaks
 
 _CROWDED = re.compile(r"\A(///?)(?=\w)")
 
@@ -38,7 +38,7 @@ def margins(source: Source, reading: Reading) -> list[Margin]:
     for c in reading.comments:
         words = _CROWDED.sub(r"\1 ", c.text.rstrip(), count=1)
         i = bisect_left(starts, c.end)
-        if c.previous >= 0 and "\n" not in text[c.previous : c.start]:
+        if c.previous >= 0 and breaks(text, c.previous, c.start) == 0:
             found[i - 1].behind = words
         else:
             found[i].above.append(Above(_blank(text, end_before[i], c.start), words))
@@ -49,4 +49,4 @@ def margins(source: Source, reading: Reading) -> list[Margin]:
 
 
 def _blank(text: str, start: int, end: int) -> bool:
-    return text.count("\n", start, end) > 1
+    return breaks(text, start, end) > 1

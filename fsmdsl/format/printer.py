@@ -8,7 +8,7 @@ from itertools import pairwise, zip_longest
 from fsmdsl.format.doc import Doc, Either, Group, Hard, Line, Nest, Remark
 from fsmdsl.format.margins import Above, margins
 from fsmdsl.parse.reading import Reading
-from fsmdsl.source import Source
+from fsmdsl.source import Source, breaks
 from fsmdsl.tree import Node, Token
 
 Element = Node | Token
@@ -67,7 +67,7 @@ class Printer:
 
     def same_line(self, left: Element, right: Element) -> bool:
         """Whether the author has put two elements that follow each other on one line."""
-        return "\n" not in self.text[left.end : right.start]
+        return breaks(self.text, left.end, right.start) == 0
 
     def gap(self, rule: str, left: Element, right: Element) -> str:
         """The space between two elements that stand side by side in a node."""

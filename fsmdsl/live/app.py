@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
@@ -12,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -27,13 +28,26 @@ from fsmdsl.live.verifying import Explorations
 
 Data = dict[str, Any]
 Answer = Callable[["Live", Data], Data]
+Handler = Callable[[Request], Awaitable[Response]]
 
 MOST_SECONDS = 3600.0
 MOST_STATES = 1_000_000_000
+LARGEST = 2**53
+"""No number that a page sends is larger: it is the last whole one of JavaScript."""
 
 
 class MisuseError(Exception):
     """A question that the page would not ask."""
+
+
+class Json(Response):
+    """An answer as JSON, in ASCII: a text may hold halves of characters, which UTF-8 cannot."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """Compact. Raises `ValueError` for what JSON has no number for."""
+        return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
 class Live:
@@ -54,7 +68,7 @@ class Live:
 
 
 def application(paths: list[str], token: str, port: int) -> Starlette:
-    """The whole server; `Guard` stands before every route."""
+    """The whole server; `Guard` stands before every route. `state.end()` ends what would keep it from ending."""
     live = Live(paths)
     questions: dict[str, Answer] = {
         "files": _files, "read": _read, "write": _write, "analysis": _analysis, "diagram": _diagram,
@@ -66,7 +80,9 @@ def application(paths: list[str], token: str, port: int) -> Starlette:
     routes.append(Route("/api/verify", _verifying(live), methods=["POST"]))
     routes.append(Mount("/shared", StaticFiles(packages=[("fsmdsl.report", "static")])))
     routes.append(Mount("/static", StaticFiles(packages=[("fsmdsl.live", "static")])))
-    return Starlette(routes=routes, middleware=[Middleware(Guard, token=token, port=port)])
+    app = Starlette(routes=routes, middleware=[Middleware(Guard, token=token, port=port)])
+    app.state.end = live.explorations.end
+    return app
 
 
 async def _page(request: Request) -> Response:
@@ -74,23 +90,32 @@ async def _page(request: Request) -> Response:
     return HTMLResponse(page.replace("{{ nonce }}", request.scope["fsm.nonce"]))
 
 
-def _answering(live: Live, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
-    """A question as JSON, answered in a thread of its own; what goes wrong is told in a sentence."""
+def _answering(live: Live, answer: Answer) -> Handler:
+    """A question as JSON, answered in a thread of its own."""
 
     async def respond(request: Request) -> Response:
+        return Json(await run_in_threadpool(answer, live, await _asked(request)))
+
+    return _told(respond)
+
+
+def _told(respond: Handler) -> Handler:
+    """What goes wrong is told in a sentence: a page must never be left without an answer."""
+
+    async def told(request: Request) -> Response:
         try:
-            return JSONResponse(await run_in_threadpool(answer, live, await _asked(request)))
+            return await respond(request)
         except ConflictError as error:
             now = None if error.now is None else _document(error.now)
-            return JSONResponse({"error": str(error), "now": now}, 409)
+            return Json({"error": str(error), "now": now}, 409)
         except (RefusedError, GoneError, MisuseError) as error:
-            return JSONResponse({"error": str(error)}, 400)
+            return Json({"error": str(error)}, 400)
         except RecursionError:
-            return JSONResponse({"error": "this spec is nested too deeply; name the inner parts with `let`"}, 400)
-        except Exception as error:  # a page must never be left without an answer
-            return JSONResponse({"error": f"a mistake of fsm itself, not yours: {type(error).__name__}: {error}"}, 500)
+            return Json({"error": "this spec is nested too deeply; name the inner parts with `let`"}, 400)
+        except Exception as error:
+            return Json({"error": f"a mistake of fsm itself, not yours: {type(error).__name__}: {error}"}, 500)
 
-    return respond
+    return told
 
 
 async def _asked(request: Request) -> Data:
@@ -98,6 +123,8 @@ async def _asked(request: Request) -> Data:
         asked = await request.json()
     except ValueError as error:
         raise MisuseError("this is not JSON") from error
+    except RecursionError as error:
+        raise MisuseError("this JSON is nested too deeply") from error
     if not isinstance(asked, dict):
         raise MisuseError("this is not an object")
     return asked
@@ -123,9 +150,16 @@ def _word(asked: Data, name: str) -> str:
 
 def _number(asked: Data, name: str, default: int = 0) -> int:
     value = asked.get(name, default)
-    if not isinstance(value, int):
-        raise MisuseError(f"`{name}` is not a number")
+    if not isinstance(value, int) or abs(value) > LARGEST:
+        raise MisuseError(f"`{name}` is not a whole number of at most {LARGEST}")
     return value
+
+
+def _seconds(asked: Data) -> float:
+    value = asked.get("seconds") or 60
+    if not isinstance(value, int | float) or value != value:
+        raise MisuseError("`seconds` is not a number")
+    return float(max(0.1, min(value, MOST_SECONDS)))
 
 
 # Files ---------------------------------------------------------------------------------------------------------------
@@ -211,19 +245,16 @@ def _save_run(live: Live, asked: Data) -> Data:
 # Explorations --------------------------------------------------------------------------------------------------------
 
 
-def _verifying(live: Live) -> Callable[[Request], Awaitable[Response]]:
+def _verifying(live: Live) -> Handler:
     async def respond(request: Request) -> Response:
-        try:
-            asked = await _asked(request)
-            job = {
-                "texts": await run_in_threadpool(texts_of, live.documents, _typed(asked)),
-                "system": _word(asked, "system"),
-                "as_documented": _documented(asked),
-                "seconds": max(0.1, min(float(asked.get("seconds") or 60), MOST_SECONDS)),
-                "states": max(1, min(_number(asked, "states", 10_000_000), MOST_STATES)),
-            }
-        except (MisuseError, ValueError, TypeError) as error:
-            return JSONResponse({"error": str(error)}, 400)
+        asked = await _asked(request)
+        job = {
+            "texts": await run_in_threadpool(texts_of, live.documents, _typed(asked)),
+            "system": _word(asked, "system"),
+            "as_documented": _documented(asked),
+            "seconds": _seconds(asked),
+            "states": max(1, min(_number(asked, "states", 10_000_000), MOST_STATES)),
+        }
         return StreamingResponse(live.explorations.events(job), media_type="text/event-stream")
 
-    return respond
+    return _told(respond)

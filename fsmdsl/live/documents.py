@@ -48,7 +48,8 @@ class Documents:
 
     def __init__(self, paths: Sequence[str]) -> None:
         self.paths = [Path(p) for p in paths]
-        self._listed: tuple[str, ...] = ()
+        self._listed: dict[str, Path | None] = {}
+        """By name, the folder out of which no link may lead; None for a file that the person named."""
         self._looked = -LOOK_AGAIN
         self._lock = RLock()
 
@@ -56,21 +57,24 @@ class Documents:
         """All `.fsm` files, in the order in which `fsm check` reads them; `anew`: as it is at this moment."""
         with self._lock:
             if anew or monotonic() - self._looked > LOOK_AGAIN:
-                found = (str(f) for p in self.paths for f in (_inside(p) if p.is_dir() else [p]))
-                self._listed, self._looked = tuple(dict.fromkeys(found)), monotonic()
-            return self._listed
+                found: dict[str, Path | None] = {}
+                for p in self.paths:
+                    for name, within in ((str(f), p) for f in _inside(p)) if p.is_dir() else [(str(p), None)]:
+                        found.setdefault(name, within)
+                self._listed, self._looked = found, monotonic()
+            return tuple(self._listed)
 
     def read(self, name: str) -> Document:
         """A file as it is now. Raises `RefusedError`."""
         self._known(name)
-        return _read(name)
+        return self._read(name)
 
     def every(self, *, anew: bool = False) -> list[Document]:
         """All files that can be read."""
         found = []
         for name in self.names(anew=anew):
             try:
-                found.append(_read(name))
+                found.append(self._read(name))
             except RefusedError:
                 continue
         return found
@@ -78,10 +82,10 @@ class Documents:
     def write(self, name: str, text: str, base: str) -> Document:
         """Replace a file whose version is `base`. Raises `ConflictError` where it is another by now."""
         self._known(name)
-        data = text.encode("utf-8")
+        data = _encoded(name, text)
         with self._lock:
             try:
-                now: Document | None = _read(name)
+                now: Document | None = self._read(name)
             except RefusedError:
                 now = None
             if now is None or now.version != base:
@@ -109,6 +113,13 @@ class Documents:
             self.names(anew=True)
         return Document(str(path), text, _version(text.encode("utf-8")))
 
+    def _read(self, name: str) -> Document:
+        try:
+            data = read_bytes(Path(name), self._listed.get(name))
+            return Document(name, decoded(data), _version(data))
+        except UnreadableError as error:
+            raise RefusedError(f"`{name}`: {error}") from error
+
     def _known(self, name: str) -> None:
         if name not in self.names() and name not in self.names(anew=True):
             raise RefusedError(f"`{name}` is not one of the specs served")
@@ -119,12 +130,11 @@ def _inside(folder: Path) -> list[Path]:
     return [p for p in found if not any(x.startswith(".") or x == STUDIES for x in p.relative_to(folder).parts)]
 
 
-def _read(name: str) -> Document:
+def _encoded(name: str, text: str) -> bytes:
     try:
-        data = read_bytes(Path(name))
-        return Document(name, decoded(data), _version(data))
-    except UnreadableError as error:
-        raise RefusedError(f"`{name}`: {error}") from error
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise RefusedError(f"cannot write `{name}`: character {error.start} is half of one") from error
 
 
 def _version(data: bytes) -> str:

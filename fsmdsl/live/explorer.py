@@ -13,8 +13,10 @@ from threading import Thread
 from time import monotonic
 from typing import Any
 
-from fsmdsl.explore import Limits, Verdict, data, explore
-from fsmdsl.explore.retell import simplest
+from fsmdsl import model as m
+from fsmdsl.budget import Budget, LimitError, available, resident
+from fsmdsl.explore import Exploration, Limits, Verdict, data, explore
+from fsmdsl.explore.replay import simplest_in_time
 from fsmdsl.explore.verdict import Progress
 from fsmdsl.live.loading import model_of
 from fsmdsl.report.exploration import exploration
@@ -40,19 +42,33 @@ def main() -> None:
 
 
 def _explore(job: Data) -> None:
-    model = model_of(tuple((name, text) for name, text in job["texts"]), job["as_documented"])
-    system = None if model is None else model.systems.get(job["system"])
-    if model is None or system is None:
+    budget = Budget(job["seconds"], resident() + available() * 3 // 4)
+    try:
+        with budget:
+            found = _found(job, budget)
+    except LimitError as error:
+        _tell("failed", {"message": f"{error}, before the text was read and checked"})
+        return
+    if found is None:
         _tell("failed", {"message": f"there is no system `{job['system']}` in this text, or the text has errors"})
         return
-    x = explore(model, system, Limits(job["states"], job["seconds"]), _reporter())
-    _tell("phase", {"text": "looking for the simplest runs"})
-    x = simplest(x, model)
-    universe = Universe(model, system)
+    x, model = found
+    universe = Universe(model, x.system)
     told = exploration(x, model)
     for v, said in zip(x.verdicts, told["verdicts"], strict=True):
         said.update(_run(universe, v))
     _tell("result", told)
+
+
+def _found(job: Data, budget: Budget) -> tuple[Exploration, m.Model] | None:
+    """What is found, as far as the limits allow; None where there is no such system."""
+    model = model_of(tuple((name, text) for name, text in job["texts"]), job["as_documented"])
+    system = None if model is None else model.systems.get(job["system"])
+    if model is None or system is None:
+        return None
+    x = explore(model, system, Limits(job["states"]), _reporter(), budget=budget)
+    _tell("phase", {"text": "looking for the simplest runs"})
+    return simplest_in_time(x, model, budget), model
 
 
 def _run(universe: Universe, v: Verdict) -> Data:

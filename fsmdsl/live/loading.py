@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic, Severity
-from fsmdsl.files.read import UnreadableError, read_text
+from fsmdsl.files.read import UnreadableError, read_text, root_of
 from fsmdsl.live.documents import Documents
 from fsmdsl.parse import Parsed, parse
 from fsmdsl.resolve import resolve
@@ -39,7 +39,7 @@ def texts_of(documents: Documents, typed: Mapping[str, str]) -> Texts:
 
 def _text(path: Path) -> str | None:
     try:
-        return read_text(path)
+        return read_text(path, root_of(path))
     except UnreadableError:
         return None
 

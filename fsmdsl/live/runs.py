@@ -8,6 +8,7 @@ from secrets import token_urlsafe
 from typing import Any
 
 from fsmdsl import model as m
+from fsmdsl.describe import fault_message
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.live.pictures import bare
 from fsmdsl.report.as_scenario import Script, as_scenario
@@ -114,5 +115,5 @@ def _shown(name: str, session: Session) -> Data:
         **view(session, name, title),
         "machines": list(dict.fromkeys(x.qualified for x in session.universe.machines)),
         "chart": drawn,
-        "impossible": None if begins is None else begins.message,
+        "impossible": None if begins is None else fault_message(session.universe, begins),
     }

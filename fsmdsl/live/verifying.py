@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 Data = dict[str, Any]
@@ -22,31 +23,50 @@ class Explorations:
 
     def __init__(self) -> None:
         self._room = asyncio.Semaphore(AT_ONCE)
+        self._running: set[asyncio.subprocess.Process] = set()
+        self._over = False
+
+    def end(self) -> None:
+        """The server ends: those that run now are ended, and no other begins."""
+        self._over = True
+        for process in self._running:
+            _kill(process)
 
     async def events(self, job: Data) -> AsyncIterator[str]:
         """`progress`, `phase`, and at the end `result` or `failed`, in the format of server-sent events."""
         if self._room.locked():
             yield _event("phase", {"text": f"waiting: {AT_ONCE} other explorations are running"})
         async with self._room:
+            if self._over:
+                return
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-P", "-m", "fsmdsl.live.explorer",
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
                 limit=LINE, start_new_session=True,
             )  # fmt: skip
+            self._running.add(process)
             try:
                 async for event in _told(process, job):
-                    yield event
+                    if not self._over:
+                        yield event
             finally:
-                if process.returncode is None:
-                    process.kill()
+                self._running.discard(process)
+                _kill(process)
                 await process.wait()
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            process.kill()
 
 
 async def _told(process: asyncio.subprocess.Process, job: Data) -> AsyncIterator[str]:
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(json.dumps(job).encode("utf-8") + b"\n")
-    await process.stdin.drain()
+    with suppress(ConnectionError):  # which has been ended already
+        process.stdin.write(json.dumps(job).encode("utf-8") + b"\n")
+        await process.stdin.drain()
     ended = False
     async for line in process.stdout:
         event, content = json.loads(line)

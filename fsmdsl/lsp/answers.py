@@ -68,14 +68,15 @@ def on_hover(state: State, params: t.HoverParams) -> t.Hover | None:
 
 def _marked(mark: Mark) -> str:
     """A violation and its run."""
-    notes = [x for x in mark.notes if not (mark.story and x.startswith("run: "))]
-    said = fenced("\n".join([mark.message, *notes]), "text")
+    said = fenced("\n".join([mark.message, *(mark.notes if mark.story else mark.remarks)]), "text")
     return f"**{mark.code}**\n\n{said}" + (f"\n\n{fenced(chr(10).join(mark.story), 'text')}" if mark.story else "")
 
 
 def on_completion(state: State, params: t.CompletionParams) -> t.CompletionList:
     """What could be written at the cursor."""
     analysis, path, offset = at(state, params)
+    if state.doubt(path) is not None:
+        return t.CompletionList(False, [])
     known = state.lines(path)
     document = analysis.documents.get(path)
     sign = None if params.context is None else params.context.trigger_character

@@ -101,7 +101,7 @@ def _mark(state: State, x: Mark) -> Data:
         "column": start.character + 1,
         "end_line": end.line + 1,
         "end_column": end.character + 1,
-        "notes": list(x.notes),
+        "notes": list(x.remarks),
     }
 
 

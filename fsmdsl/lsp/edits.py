@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from lsprotocol import types as t
 from pygls.exceptions import JsonRpcException
@@ -19,7 +19,7 @@ from fsmdsl.lsp.positions import Lines, path_of
 from fsmdsl.lsp.reports import of_diagnostic, of_mark
 from fsmdsl.lsp.state import State
 from fsmdsl.parse import parse
-from fsmdsl.source import Source
+from fsmdsl.source import Source, line_ends
 
 
 class NotDoneError(JsonRpcException):
@@ -48,10 +48,20 @@ def on_rename(state: State, params: t.RenameParams) -> t.WorkspaceEdit:
         raise NotDoneError(str(error)) from None
 
 
+def _sure(state: State, path: str) -> None:
+    """Nothing is changed in a text that may not be what the author sees. Raises `NotDoneError`."""
+    why = state.doubt(path)
+    if why is not None:
+        told = f"nothing is changed: {path} may not be here what it is in the editor, for {why}"
+        raise NotDoneError(f"{told}; close it and open it again")
+
+
 def _changes(state: State, edits: Iterable[Edit]) -> t.WorkspaceEdit:
+    """Raises `NotDoneError` where one of the texts is in doubt."""
     found: defaultdict[str, list[t.TextEdit]] = defaultdict(list)
     for edit in edits:
         path = edit.span.source.name
+        _sure(state, path)
         place = state.lines(path).range(edit.span.start, edit.span.end)
         found[state.uri(path)].append(t.TextEdit(place, edit.text))
     return t.WorkspaceEdit(changes=dict(found))
@@ -60,6 +70,8 @@ def _changes(state: State, edits: Iterable[Edit]) -> t.WorkspaceEdit:
 def on_actions(state: State, params: t.CodeActionParams) -> list[t.CodeAction]:
     """What can be done about the findings at a place."""
     path = path_of(params.text_document.uri)
+    if any(state.doubt(x) is not None for x in state.desk.documents(path)):
+        return []
     analysis, known = state.desk.analysis(path), state.lines(path)
     start, end = known.offset(params.range.start), known.offset(params.range.end)
     marks = [x for x in state.marks_at(analysis, path, start) if x.unheard is not None]
@@ -90,6 +102,7 @@ def on_format_range(state: State, params: t.DocumentRangeFormattingParams) -> li
 
 
 def _formatted(state: State, uri: str, only: t.Range | None) -> list[t.TextEdit] | None:
+    _sure(state, path_of(uri))
     document = state.document(uri)
     if document is None or document.broken:
         return None
@@ -104,8 +117,14 @@ def _touches(edit: t.TextEdit, only: t.Range) -> bool:
 
 def _differences(known: Lines, before: str, after: str) -> Iterator[t.TextEdit]:
     """The lines that change, so that the cursor and the marks of the others stay where they are."""
-    one, other = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    one, other = _lines(before), _lines(after)
     starts = [0, *accumulate(map(len, one))]
     for tag, i, j, k, m in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if tag != "equal":
             yield t.TextEdit(known.range(starts[i], starts[j]), "".join(other[k:m]))
+
+
+def _lines(text: str) -> list[str]:
+    """With their ends."""
+    starts = [0, *(end for _, end in line_ends(text)), len(text)]
+    return [text[a:b] for a, b in pairwise(starts) if a < b]

@@ -124,7 +124,7 @@ def _tokens(state: State, path: str, only: t.Range | None) -> t.SemanticTokens:
     for x in (x for x in found if x.kind in _COLOURS):
         at = known.position(x.start)
         data += (at.line - line, at.character - column if at.line == line else at.character)
-        data += (units(text[x.start : x.end], state.encoding), *_colour(x))
+        data += (units(text[x.start : x.end], state.texts.encoding), *_colour(x))
         line, column = at.line, at.character
     return t.SemanticTokens(data)
 

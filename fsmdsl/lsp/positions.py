@@ -13,7 +13,7 @@ from functools import lru_cache
 from lsprotocol import types as t
 from pygls.uris import from_fs_path, to_fs_path
 
-_LINE_END = re.compile(r"\r\n|\n|\r")
+from fsmdsl.source import line_ends
 
 Encoding = t.PositionEncodingKind | str
 
@@ -26,9 +26,9 @@ class Lines:
         self._encoding = encoding
         self._starts = [0]
         self._ends: list[int] = []
-        for end in _LINE_END.finditer(text):
-            self._ends.append(end.start())
-            self._starts.append(end.end())
+        for end, start in line_ends(text):
+            self._ends.append(end)
+            self._starts.append(start)
         self._ends.append(len(text))
 
     def offset(self, at: t.Position) -> int:
@@ -39,6 +39,17 @@ class Lines:
             return len(self._text)
         start, end = self._starts[at.line], self._ends[at.line]
         return start + _units_to_points(self._text[start:end], max(at.character, 0), self._encoding)
+
+    def between(self, at: t.Position) -> bool:
+        """Whether a position stands between two characters (or beyond the text), and not inside one."""
+        if not 0 <= at.line < len(self._starts) or self._encoding == t.PositionEncodingKind.Utf32:
+            return True
+        start = self._starts[at.line]
+        line = self._text[start : self._ends[at.line]]
+        if line.isascii():
+            return True
+        before = line[: _units_to_points(line, max(at.character, 0), self._encoding)]
+        return units(before, self._encoding) <= max(at.character, 0)
 
     def position(self, offset: int) -> t.Position:
         """The position of an offset."""

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from lsprotocol import types as t
 
 from fsmdsl.diagnostics import Diagnostic, Severity
 from fsmdsl.editing.findings import Mark
+from fsmdsl.lsp.positions import Lines
 
-if TYPE_CHECKING:
-    from fsmdsl.lsp.state import State
+
+class Texts(Protocol):
+    """Documents, by path."""
+
+    def uri(self, path: str, /) -> str:
+        """How the editor calls it."""
+        ...
+
+    def lines(self, path: str, /) -> Lines:
+        """Its lines, as the editor counts them."""
+        ...
+
 
 SEVERITIES = {
     Severity.ERROR: t.DiagnosticSeverity.Error,
@@ -23,22 +34,22 @@ GREYED = frozenset({"FSM201", "FSM211", "FSM212", "FSM213", "FSM214", "FSM217", 
 unused."""
 
 
-def of_diagnostic(state: State, d: Diagnostic) -> t.Diagnostic:
+def of_diagnostic(texts: Texts, d: Diagnostic) -> t.Diagnostic:
     """A finding of the parser, of `resolve` or of `checks`; what spans several lines is marked on its first."""
     path = d.span.source.name
     related = [
         t.DiagnosticRelatedInformation(
             t.Location(
-                state.uri(x.span.source.name),
-                state.lines(x.span.source.name).range(x.span.start, x.span.end),
+                texts.uri(x.span.source.name),
+                texts.lines(x.span.source.name).range(x.span.start, x.span.end),
             ),
             x.text,
         )
         for x in d.labels
     ]
     return t.Diagnostic(
-        state.lines(path).first_line(d.span.start, d.span.end) if d.rule.code not in GREYED else _whole(state, d),
-        told(d.message, d.notes, d.advice),
+        texts.lines(path).first_line(d.span.start, d.span.end) if d.rule.code not in GREYED else _whole(texts, d),
+        told(d.message, d.remarks, d.advice),
         SEVERITIES[d.severity],
         d.rule.code,
         source="fsm",
@@ -47,8 +58,8 @@ def of_diagnostic(state: State, d: Diagnostic) -> t.Diagnostic:
     )
 
 
-def _whole(state: State, d: Diagnostic) -> t.Range:
-    return state.lines(d.span.source.name).range(d.span.start, d.span.end)
+def _whole(texts: Texts, d: Diagnostic) -> t.Range:
+    return texts.lines(d.span.source.name).range(d.span.start, d.span.end)
 
 
 def told(message: str, notes: tuple[str, ...], advice: str | None) -> str:
@@ -56,11 +67,11 @@ def told(message: str, notes: tuple[str, ...], advice: str | None) -> str:
     return "\n".join([message, *notes, *(() if advice is None else (f"help: {advice}",))])
 
 
-def of_mark(state: State, mark: Mark) -> t.Diagnostic:
+def of_mark(texts: Texts, mark: Mark) -> t.Diagnostic:
     """A finding of an exploration."""
     return t.Diagnostic(
-        state.lines(mark.path).first_line(mark.start, mark.end),
-        told(mark.message, mark.notes, None),
+        texts.lines(mark.path).first_line(mark.start, mark.end),
+        told(mark.message, mark.remarks, None),
         SEVERITIES[mark.severity],
         mark.code,
         source="fsm verify",

@@ -11,14 +11,16 @@ from pygls.lsp.server import LanguageServer
 
 from fsmdsl.lsp import answers, commands, edits, outline
 from fsmdsl.lsp.positions import path_of
+from fsmdsl.lsp.protocol import Server
 from fsmdsl.lsp.state import State
 
 
 def server(version: str) -> LanguageServer:
     """A server that has not been started yet."""
     _log_faults_only()
-    made = LanguageServer("fsm", version, t.TextDocumentSyncKind.Incremental)
+    made = Server("fsm", version)
     state = State(made)
+    made.texts.desk = state
     _session(made, state)
     _texts(made, state)
     _requests(made, state)
@@ -46,7 +48,7 @@ def _session(made: LanguageServer, state: State) -> None:
             state.settings.transition_lenses = options.get("transitionLenses", True) is not False
         folders = [path_of(f.uri) for f in params.workspace_folders or ()]
         root = [path_of(params.root_uri)] if params.root_uri and not folders else []
-        state.encoding = made.workspace.position_encoding or t.PositionEncodingKind.Utf16
+        state.texts.encoding = made.workspace.position_encoding or t.PositionEncodingKind.Utf16
         state.desk.folders([*folders, *root])
 
     @made.feature(t.INITIALIZED)
@@ -65,18 +67,6 @@ def _session(made: LanguageServer, state: State) -> None:
 
 
 def _texts(made: LanguageServer, state: State) -> None:
-    @made.feature(t.TEXT_DOCUMENT_DID_OPEN)
-    def opened(params: t.DidOpenTextDocumentParams) -> None:
-        state.open(params.text_document.uri, params.text_document.text)
-
-    @made.feature(t.TEXT_DOCUMENT_DID_CHANGE)
-    def changed(params: t.DidChangeTextDocumentParams) -> None:
-        state.change(params.text_document.uri, params.content_changes)
-
-    @made.feature(t.TEXT_DOCUMENT_DID_CLOSE)
-    def closed(params: t.DidCloseTextDocumentParams) -> None:
-        state.close(params.text_document.uri)
-
     @made.feature(t.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: t.DidSaveTextDocumentParams) -> None:
         state.publish_soon(path_of(params.text_document.uri))

@@ -18,10 +18,11 @@ from fsmdsl.editing.document import placed
 from fsmdsl.editing.drawing import Pictures
 from fsmdsl.editing.explorer import Explorer
 from fsmdsl.editing.findings import Explored, Findings, Mark
-from fsmdsl.editing.standing import Shift, moved_diagnostic, moved_mark
+from fsmdsl.editing.position_map import Shift, moved_diagnostic, moved_mark
 from fsmdsl.lsp.idle import Idle
-from fsmdsl.lsp.positions import Encoding, Lines, lines, path_of, uri_of
+from fsmdsl.lsp.positions import Lines, lines, path_of, uri_of
 from fsmdsl.lsp.reports import of_diagnostic, of_mark
+from fsmdsl.lsp.texts import Change, Text, Texts
 
 QUICK_STATES = 100_000
 QUICK_SECONDS = 5.0
@@ -60,8 +61,7 @@ class State:
         self.settings = Settings()
         self.pictures = Pictures({})
         self.idle = Idle()
-        self.encoding: Encoding = t.PositionEncodingKind.Utf16
-        self._texts: dict[str, str] = {}
+        self.texts = Texts()
         self._uris: dict[str, str] = {}
         self._told: dict[str, tuple[t.Diagnostic, ...]] = {}
         self._due: set[str] = set()
@@ -79,37 +79,53 @@ class State:
 
     # Texts -----------------------------------------------------------------------------------------------------------
 
-    def open(self, uri: str, text: str) -> None:
-        """A text was opened, or has changed."""
+    def open(self, uri: str, text: str, version: int | None) -> None:
+        """A text was opened."""
+        self._take(uri, self.texts.open(uri, text, version))
+
+    def change(self, uri: str, version: int | None, changes: list[Change]) -> None:
+        """Changes of a text, one after the other; of one that is not open, nobody knows what they mean."""
+        changed = self.texts.change(uri, version, changes)
+        if changed is not None:
+            self._take(uri, changed)
+
+    def _take(self, uri: str, text: Text) -> None:
         path = path_of(uri)
         self._uris[path] = uri
-        self._texts[path] = text
-        self.desk.open(path, text)
+        self.desk.open(path, text.text)
         self.publish_soon(path)
-
-    def change(self, uri: str, changes: Iterable[t.TextDocumentContentChangeEvent]) -> None:
-        """Changes of a text, one after the other."""
-        text = self._texts.get(path_of(uri), "")
-        for change in changes:
-            if isinstance(change, t.TextDocumentContentChangePartial):
-                known = Lines(text, self.encoding)
-                start, end = known.offset(change.range.start), known.offset(change.range.end)
-                text = text[:start] + change.text + text[max(start, end) :]
-            else:
-                text = change.text
-        self.open(uri, text)
 
     def close(self, uri: str) -> None:
         """A text was closed: what is on disk counts."""
+        if not self.texts.close(uri):
+            return
         path = path_of(uri)
-        self._texts.pop(path, None)
+        for other in self.texts.names(path):  # the same file, under another name
+            self._take(other, self.texts[other])
+            return
+        self._uris.pop(path, None)
         self.desk.close(path)
         if self.desk.document(path) is None:
-            self._tell(path, ())
+            self._tell(path, (), uri)
+            self._forget(path)
         else:
             self.publish_soon(path)
-        for other in self._texts:
+        for other in self._uris:
             self.publish_soon(other)
+
+    def _forget(self, path: str) -> None:
+        """A file is no more: nothing that was known of it is kept."""
+        for known in (self._told, self._checked, self._stood):
+            known.pop(path, None)
+        for together in [x for x in self._known if path in x]:
+            del self._known[together]
+
+    def doubt(self, path: str) -> str | None:
+        """Why a text may not be what the author sees; None where it is, or is not open."""
+        names = self.texts.names(path)
+        if len(names) > 1:
+            return "it is open under two names"
+        return self.texts[names[0]].doubt if names else None
 
     def look_again(self, paths: Iterable[str]) -> None:
         """Files were written, made or deleted."""
@@ -118,7 +134,8 @@ class State:
         for path in listed:
             if self.desk.document(path) is None:
                 self._tell(path, ())
-        for path in self._texts:
+                self._forget(path)
+        for path in self._uris:
             self.publish_soon(path)
 
     def document(self, uri: str) -> Document | None:
@@ -131,7 +148,7 @@ class State:
     def lines(self, path: str) -> Lines:
         """The lines of a file as it stands."""
         document = self.desk.document(path)
-        return lines("" if document is None else document.source.text, self.encoding)
+        return lines("" if document is None else document.source.text, self.texts.encoding)
 
     def uri(self, path: str) -> str:
         """What the client calls a file."""
@@ -142,7 +159,7 @@ class State:
         return self._known.get(frozenset(analysis.documents), Known())
 
     def open_paths(self) -> tuple[str, ...]:
-        return tuple(self._texts)
+        return tuple(self._uris)
 
     # Telling ---------------------------------------------------------------------------------------------------------
 
@@ -198,11 +215,11 @@ class State:
         marks = self.known(analysis).marks
         return [x for x in marks if x.path == path and known.position(x.start).line == line]
 
-    def _tell(self, path: str, listed: tuple[t.Diagnostic, ...]) -> None:
+    def _tell(self, path: str, listed: tuple[t.Diagnostic, ...], uri: str | None = None) -> None:
         if self._told.get(path, ()) == listed and path in self._told:
             return
         self._told[path] = listed
-        self.server.text_document_publish_diagnostics(t.PublishDiagnosticsParams(self.uri(path), list(listed)))
+        self.server.text_document_publish_diagnostics(t.PublishDiagnosticsParams(uri or self.uri(path), list(listed)))
 
     # Exploring -------------------------------------------------------------------------------------------------------
 
@@ -219,9 +236,9 @@ class State:
 
     def _from_explorer(self, findings: Findings) -> None:
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._take, findings)
+            self._loop.call_soon_threadsafe(self._take_in, findings)
 
-    def _take(self, findings: Findings) -> None:
+    def _take_in(self, findings: Findings) -> None:
         """What an exploration has found; nothing if the texts have changed since."""
         if self._explored is None or self._explored[0] != findings.request or not findings.systems:
             return

@@ -60,6 +60,7 @@ from fsmdsl.model.system import (
     Do,
     Elapse,
     Expect,
+    Fails,
     Fairness,
     Instance,
     InstanceGroup,
@@ -71,12 +72,14 @@ from fsmdsl.model.system import (
     Scenario,
     ScenarioStep,
     System,
+    Taken,
     Transmit,
     Via,
 )
 from fsmdsl.model.types import (
     BOOL,
     ERROR,
+    NEVER,
     BoolType,
     DurationType,
     EnumType,
@@ -90,11 +93,13 @@ from fsmdsl.model.types import (
     RefType,
     SetType,
     Type,
+    element_of,
 )
 
 __all__ = [
     "BOOL",
     "ERROR",
+    "NEVER",
     "Action",
     "AllOf",
     "Apply",
@@ -122,6 +127,7 @@ __all__ = [
     "Eventless",
     "Expect",
     "Expr",
+    "Fails",
     "Fairness",
     "Field",
     "ForEach",
@@ -179,6 +185,7 @@ __all__ = [
     "SetType",
     "State",
     "System",
+    "Taken",
     "Temporal",
     "Transition",
     "Transmit",
@@ -187,4 +194,5 @@ __all__ = [
     "Variable",
     "Via",
     "Wait",
+    "element_of",
 ]

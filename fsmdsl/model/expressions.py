@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fsmdsl.model.types import BOOL, ERROR, Type
+from fsmdsl.model.types import BOOL, NEVER, Type
 from fsmdsl.source import NOWHERE, Span
 
 
@@ -164,7 +164,7 @@ class Apply:
 class ChannelRef:
     name: str
     """Qualified."""
-    type: Type = ERROR
+    type: Type = NEVER
     span: Span = field(compare=False, default=NOWHERE)
 
 

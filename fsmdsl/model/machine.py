@@ -255,6 +255,16 @@ class Machine:
         return tuple(s for s in self.states if not s.children)
 
     @cached_property
+    def leaf_numbers(self) -> Mapping[str, int]:
+        """The place of each leaf among them, by name."""
+        return {s.name: n for n, s in enumerate(self.leaves)}
+
+    @cached_property
+    def has_rounds(self) -> bool:
+        """Are there transitions that need no event?"""
+        return any(isinstance(t.trigger, Eventless) for t in self.transitions)
+
+    @cached_property
     def initial(self) -> State:
         """The leaf in which an instance begins."""
         return self.state_named[self.entered(next(s.name for s in self.states if s.initial and s.parent is None))]

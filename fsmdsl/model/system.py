@@ -134,8 +134,6 @@ class Do:
     machine: str
     event: str
     arguments: tuple[Expr, ...]
-    fails: bool
-    fault: str | None
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 
@@ -183,7 +181,21 @@ class Via:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-ScenarioStep = Do | Elapse | Transmit | Restart | Expect | Via
+Taken = Do | Elapse | Transmit | Restart
+"""What is done to the system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fails:
+    """The step ends in a fault; `fault` is its kind, None: any."""
+
+    step: Taken
+    fault: str | None
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+ScenarioStep = Taken | Fails | Expect | Via
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,12 +69,13 @@ class NoneType:
 
 @dataclass(frozen=True, slots=True)
 class NeverType:
-    """The element type of `{}` where nothing says more."""
+    """The type without values: of what `{}` holds where nothing says more, and of a channel, which is no value."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorType:
-    """The type of what is wrong already: agrees with everything, so that one mistake gives one message."""
+    """The type of what is wrong already: agrees with everything, so that one mistake gives one message. It ends with
+    `resolve`: no model that is handed on has it."""
 
 
 Type = (
@@ -83,4 +84,10 @@ Type = (
 )  # fmt: skip
 
 BOOL = BoolType()
+NEVER = NeverType()
 ERROR = ErrorType()
+
+
+def element_of(collection: Type) -> Type:
+    """The type of what a set or list holds; of any other type, none has a value."""
+    return collection.of if isinstance(collection, SetType | ListType) else NEVER

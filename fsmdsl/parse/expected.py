@@ -33,10 +33,11 @@ ROLES = {
     ("in_state", "<name>"): "a state", ("senders", "<path>"): "who sends it", ("outcomes", "<name>"): "an outcome",
     ("after", "<atom>"): "a duration", ("channel", "<path>"): "a machine", ("instance", "<path>"): "a machine",
     ("of", "<path>"): "a system", ("import_", "<path>"): "a module", ("via", "<name>"): "a label",
-    ("fails", "<reference>"): "an event", ("fails", "<name>"): "a kind of fault",
+    ("fails", "<reference>"): "an event", ("fails", "<fault>"): "a kind of fault",
     ("elapse", "<reference>"): "an instance", ("timer_name", "<name>"): "a label or a state",
     ("transmit", "<path>"): "a channel", ("post", "<reference>"): "a message",
-    ("fairness", "<path>"): "an event or a label", ("recovers", "<path>"): "a field",
+    ("fairness", "<path>"): "an event or a label", ("under", "<path>"): "an event or a label",
+    ("recovers", "<path>"): "a field",
 }  # fmt: skip
 """What to call a part of a certain rule."""
 

@@ -5,7 +5,8 @@ What is read of it holds places within it, so nothing changes when it moves as a
 Parts begin at lines that begin with a word that opens declarations. Each is read as if it stood behind a complete
 declaration. If there is no mistake in it, it depends on its own text and the word after it alone; else also on the rest
 of the file, through which `recovery` may have looked for a place to go on. What is read in parts is what `parse` reads,
-to the letter. A file is one part where that could not be promised: with comments as in C, odd spaces, too many errors.
+to the letter. A file is one part where that could not be promised: with comments as in C, odd spaces, lines that end in
+`\\r` alone, too many errors.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from fsmdsl.source import Source, Span
 from fsmdsl.tree import Comment, Token
 
 _OPENING = re.compile(r"^(?:machine|system|scenario|enum|locks|import|let|opaque|channel|source)\b", re.MULTILINE)
-_INDIVISIBLE = re.compile(r"/\*|[^\S \t\r\n\f]")
+_INDIVISIBLE = re.compile(r"/\*|[^\S \t\r\n\f]|\r(?!\n)")
 _LOOK_AHEAD = 4
 """How many tokens of what follows can matter to how a complete declaration is read; see NOTE(words)."""
 _GLANCE = 400

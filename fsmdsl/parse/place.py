@@ -11,7 +11,7 @@ from fsmdsl.parse.reading import straight_on, uncollected
 from fsmdsl.parse.recovery import Place, recover
 from fsmdsl.parse.table import Table, is_made, load
 from fsmdsl.parse.tokens import lex
-from fsmdsl.source import Source
+from fsmdsl.source import Source, line_around
 from fsmdsl.tree import Node, Token
 
 
@@ -44,7 +44,8 @@ def accepted(source: Source) -> Accepted | None:
 
 def _is_quiet(text: str, comment: int, unended: int) -> bool:
     """Whether a text ends inside a comment, or inside quotes that are not closed."""
-    return comment == len(text) or (unended == len(text) and text.rpartition("\n")[2].count('"') % 2 == 1)
+    line = text[line_around(text, len(text))[0] :]
+    return comment == len(text) or (unended == len(text) and line.count('"') % 2 == 1)
 
 
 def _stack(table: Table, source: Source, tokens: list[Token], end: Token) -> Frame:

@@ -21,7 +21,7 @@ from fsmdsl.parse.automaton import Frame, advance, chain, probe
 from fsmdsl.parse.expected import listing
 from fsmdsl.parse.rules import TOO_DEEP, UNEXPECTED
 from fsmdsl.parse.table import Table
-from fsmdsl.source import Source, Span
+from fsmdsl.source import Source, Span, breaks
 from fsmdsl.tree import Token
 
 HIGHEST = 1000
@@ -77,7 +77,7 @@ class Place:
 
     def begins_line(self, i: int) -> bool:
         """Whether a token is the first of its line."""
-        return i == 0 or "\n" in self.source.text[self.tokens[i - 1].end : self.tokens[i].start]
+        return i == 0 or breaks(self.source.text, self.tokens[i - 1].end, self.tokens[i].start) > 0
 
     def fits(self, top: Frame | None, i: int, reach: int) -> bool:
         """Whether the tokens from `i` on can stand on a stack."""
@@ -281,7 +281,7 @@ def _candidates(place: Place) -> Iterator[int]:
     depth = 0
     for i in range(place.at, len(place.tokens)):
         token = place.tokens[i]
-        topmost = token.kind in TOPMOST and place.source.text[token.start - 1 : token.start] in ("", "\n")
+        topmost = token.kind in TOPMOST and place.source.text[token.start - 1 : token.start] in ("", "\n", "\r")
         if depth == 0 or token.kind == "END" or topmost:
             depth = 0 if topmost else depth
             yield i

@@ -82,7 +82,8 @@ def lex(table: Table, source: Source) -> Lexed:
 
 
 def _matches(table: Table, text: str) -> Iterator[tuple[str, int, int]]:
-    """The classes of what the text consists of, with their places. A comment as in C ends where it says."""
+    """The classes of what the text consists of, with their places. A comment as in C ends where it says, else
+    with its line; it is not the pattern that looks for its end, which would read a line once for each comment in it."""
     here: int | None = 1 if text.startswith("\ufeff") else 0
     last_close = text.rfind("*/")
     while here is not None:
@@ -90,11 +91,17 @@ def _matches(table: Table, text: str) -> Iterator[tuple[str, int, int]]:
         for found in matches:
             kind = found.lastgroup or ""
             start, end = found.span(kind)
-            if kind == "FOREIGN_COMMENT" and text[start] == "/" and start + 2 <= last_close:
-                end = here = text.index("*/", start + 2) + 2
+            if kind == "FOREIGN_COMMENT" and text[start] == "/":
+                closed = start + 2 <= last_close
+                end = here = text.index("*/", start + 2) + 2 if closed else _line_end(text, start)
             yield kind, start, end
             if here is not None or kind == "END":  # which is met again behind white space
                 break
+
+
+def _line_end(text: str, start: int) -> int:
+    ends = (text.find(c, start) for c in "\r\n")
+    return min((end for end in ends if end >= 0), default=len(text))
 
 
 def _other(lexed: Lexed, kind: str, start: int, end: int) -> Token | None:

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.describe import describe, shown
 from fsmdsl.explore import Entry, Trace
 from fsmdsl.parse.words import RESERVED
-from fsmdsl.step import ChannelStep, CrashStep, EventStep, OutcomeStep, RecoverStep, TimerStep, World, describe
-from fsmdsl.step.describe import shown
+from fsmdsl.step import ChannelStep, CrashStep, EventStep, OutcomeStep, RecoverStep, TimerStep, World
 from fsmdsl.step.roster import Roster
 
 LINE = 100
 """Columns of an `expect`."""
 
 CLOSED = "closed_"
-"""What the names of systems begin with that `step.closed` makes around a machine."""
+"""What the names of systems begin with that `simulation.closed` makes around a machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,31 +89,25 @@ def _word(name: str) -> str:
 
 def _step(roster: Roster, entry: Entry, before: World) -> str | None:
     """A line of a scenario; None where there is none that means this step."""
-    step = entry.step
+    step, sayable = entry.step, True
+    text: str | None = describe(roster, step, before)
     match step:
         case EventStep(instance, event, _):
             parameters = roster.machines[instance].event_named[event].parameters
             sayable = not any(_is_opaque(p.type) for p in parameters)
-        case OutcomeStep():
+        case OutcomeStep() | RecoverStep():
             sayable = True
         case TimerStep(instance, index):
-            sayable = entry.fault is None and _only_timer(roster, instance, index, before)
+            sayable = _only_timer(roster, instance, index, before)
         case ChannelStep():
-            return None if entry.fault is not None else _transmission(roster, step, before)
+            text = _transmission(roster, step, before)
         case CrashStep(inside, writes):
-            sayable = entry.fault is None and (inside is None or writes == 0)
-            return "crash" if sayable else None
-        case RecoverStep():
-            sayable = entry.fault is None
+            text, sayable = "crash", inside is None or writes == 0
         case _:
             assert_never(step)
-    text = describe(roster, step, before)
-    if not sayable:
+    if text is None or not sayable:
         return None
-    if entry.fault is None:
-        return text
-    # `none` is a word of the language, and cannot stand behind `with`.
-    return f"fails {text}" if entry.fault.kind == "none" else f"fails {text} with {entry.fault.kind}"
+    return text if entry.fault is None else f"fails {text} with {entry.fault.kind}"
 
 
 def _is_opaque(t: m.Type) -> bool:

@@ -7,7 +7,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from fsmdsl import model as m
-from fsmdsl.step import FaultError, Followed, TooManyValuesError, Universe, World, describe, enabled, fire, initial
+from fsmdsl.describe import describe
+from fsmdsl.step import FaultError, Followed, TooManyValuesError, Universe, World, enabled, fire, initial
 
 STEPS = 2000
 """Steps that are looked at in one system; the rest of a larger one is not counted."""

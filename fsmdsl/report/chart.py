@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
+from fsmdsl.describe import fault_message, shown, shown_arguments
 from fsmdsl.draw.sequence import Change, Failure, Item, LoopBegins, LoopEnds, Message, Note, Participant, Sequence
 from fsmdsl.draw.sequence import Step as Heading
 from fsmdsl.explore import Entry, Trace, Verdict
@@ -26,7 +27,6 @@ from fsmdsl.step import (
     Step,
     TimerStep,
 )
-from fsmdsl.step.describe import shown, shown_arguments
 from fsmdsl.step.roster import Roster
 
 
@@ -77,7 +77,7 @@ def _step(roster: Roster, entry: Entry, text: str) -> Iterator[Item]:
             yield item
     if entry.fault is not None:
         where = None if entry.fault.instance is None else _instance(entry.fault.instance)
-        yield Failure(where, f"{entry.fault.kind}: {entry.fault.message}")
+        yield Failure(where, f"{entry.fault.kind}: {fault_message(roster, entry.fault)}")
 
 
 def _opening(roster: Roster, step: Step) -> Item | None:

@@ -44,7 +44,7 @@ def diagnostic(d: Diagnostic) -> shapes.Diagnostic:
         "message": d.message,
         **place(d.span),
         "labels": [{"text": x.text, **place(x.span)} for x in d.labels],
-        "notes": list(d.notes),
+        "notes": list(d.remarks),
         "help": d.advice,
         "fix": None if d.fix is None else _fix(d.fix),
     }

@@ -10,7 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.explore import Exploration, Played, Trace, Verdict
 from fsmdsl.explore import data as trace_data
 from fsmdsl.explore import lines as trace_lines
-from fsmdsl.explore.story import story
+from fsmdsl.explore.narrative import story
 from fsmdsl.report import shapes
 from fsmdsl.report.data import Data
 from fsmdsl.report.frames import Paint, plain
@@ -57,8 +57,9 @@ def _run(v: Verdict, every: bool) -> Iterator[str]:
     """A counterexample in full, and at its end what is wrong; a witness with a line for each step."""
     if v.trace is not None and v.outcome == "violated":
         yield from story(v.trace)
-    said = None if v.trace is None or v.trace.fault is None else v.trace.fault.message
-    yield from (line for line in v.explanation if line != said)
+        yield from v.reasons
+    else:
+        yield from v.explanation
     if v.trace is not None and v.outcome != "violated" and every:
         yield from trace_lines(v.trace)
 

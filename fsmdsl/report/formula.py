@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from fsmdsl import model as m
+from fsmdsl.describe import shown, words
 from fsmdsl.explore import Trace, Verdict
-from fsmdsl.explore.retell import broken
-from fsmdsl.step import FaultError, TooManyValuesError, Universe, World
+from fsmdsl.explore.explain import Reason, reasons
+from fsmdsl.explore.rejection import refusals
+from fsmdsl.explore.replay import broken
+from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World
 from fsmdsl.step.cascade import bound as given
-from fsmdsl.step.describe import shown
-from fsmdsl.step.evaluate import Frame, evaluate, iterate, words
+from fsmdsl.step.evaluate import Frame, evaluate, iterate
 from fsmdsl.walk import expressions
 
 MOST = 40
 """Parts that are shown of one formula."""
 
 NO_VALUE = "no value"
+
+Deciding = frozenset[tuple[str, Value]]
+"""Variables, and what they stand for where a formula fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +45,22 @@ def parts(universe: Universe, v: Verdict) -> list[Part]:
     hold where nobody handled an event. Takes time in proportion to the parts and the steps of the run."""
     if v.trace is None:
         return []
-    told = " ".join(v.explanation)
     found: list[Part] = []
     for asked in _asked(universe, v):
         worlds = asked.worlds or [v.trace.start, *(x.world for x in v.trace.entries)]
-        taker = _Taker(told, worlds, asked.first)
+        taker = _Taker(asked.deciding, worlds, asked.first)
         found += taker.take(asked.frame, asked.formula, asked.name)
     return found[:MOST]
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A formula, and where it is read; `worlds` are the places of the run, from the step `first` on."""
+    """A formula, where it is read, and what variables stand for where it fails; `worlds` are the places of the run,
+    from the step `first` on."""
 
     frame: Frame
     formula: m.Expr
+    deciding: Deciding = frozenset()
     name: str = ""
     worlds: Sequence[World] = ()
     first: int = 0
@@ -68,11 +74,11 @@ def _asked(universe: Universe, v: Verdict) -> Iterator[_Asked]:
             if found is not None:
                 frame, x = found
                 whose = "" if frame.instance is None else f"{universe.name(frame.instance)}: "
-                yield _Asked(frame, x.condition, f"{whose}{words(x.condition)}")
+                yield _Asked(frame, x.condition, _deciding(reasons(frame, x.condition)), whose + words(x.condition))
         case "property":
             for p in universe.system.properties:
                 if p.name == v.name and not isinstance(p.formula, m.Recovers):
-                    yield _Asked(Frame(universe, v.trace.end), p.formula)
+                    yield _Asked(Frame(universe, v.trace.end), p.formula, frozenset(v.deciding))
         case "reachable":
             for r in universe.system.reachables:
                 if r.name == v.name:
@@ -93,15 +99,20 @@ def _refused(universe: Universe, trace: Trace) -> Iterator[_Asked]:
         if t.guard is not None:
             frame = Frame(universe, fault.refused.world, fault.instance, given(t, fault.refused.arguments))
             name = f"the guard of `{t.name}`: {words(t.guard)}"
-            yield _Asked(frame, t.guard, name, [fault.refused.world], len(trace.entries))
+            why = _deciding(x for refused, x in refusals(universe, fault) if refused is t)
+            yield _Asked(frame, t.guard, why, name, [fault.refused.world], len(trace.entries))
+
+
+def _deciding(found: Iterable[Reason]) -> Deciding:
+    return frozenset(x for reason in found for x in reason.values)
 
 
 class _Taker:
-    """Takes formulas apart at the end of a run. `told` is the explanation: what a variable stands for there is what is
-    looked at more closely."""
+    """Takes formulas apart at the end of a run. What a variable stands for where the formula fails is looked at more
+    closely."""
 
-    def __init__(self, told: str, worlds: Sequence[World], first: int) -> None:
-        self._told = told
+    def __init__(self, deciding: Deciding, worlds: Sequence[World], first: int) -> None:
+        self._deciding = deciding
         self._worlds = worlds
         self._first = first
 
@@ -134,9 +145,9 @@ class _Taker:
             over = iterate(frame, e.over)
         except (FaultError, TooManyValuesError):
             return []
-        of = e.over.type.of if isinstance(e.over.type, m.SetType | m.ListType) else m.ERROR
+        of = m.element_of(e.over.type)
         names = {x: f"{e.variable} = {shown(frame.roster, of, x)}" for x in over}
-        matter = {x for x in over if names[x] in self._told}
+        matter = {x for x in over if (e.variable, x) in self._deciding}
         found: list[Part] = []
         for x in over:
             inner = frame.inner()

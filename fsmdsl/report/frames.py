@@ -42,7 +42,7 @@ def frame(d: Diagnostic, paint: Paint = plain) -> str:
     for label in d.labels:
         lines += _excerpt(label.span, label.text, "note", gutter, paint, of=d.span)
     margin = " " * (gutter + 1) + paint("=", "place")
-    lines += [f"{margin} {paint('note', 'strong')}: {_indented(note, gutter + 9)}" for note in d.notes]
+    lines += [f"{margin} {paint('note', 'strong')}: {_indented(note, gutter + 9)}" for note in d.remarks]
     if d.advice is not None:
         lines.append(f"{margin} {paint('help', 'strong')}: {_indented(d.advice, gutter + 9)}")
     return "\n".join(lines) + "\n"

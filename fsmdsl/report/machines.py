@@ -99,7 +99,7 @@ def _matrix(shape: Shape, rows: Sequence[RowView]) -> tuple[Sequence[str], list[
     row_of = {t: (r.id, r.label) for r in rows for t in r.transitions}
 
     def cell(event: str, state: str) -> CellView:
-        found = dict.fromkeys(row_of[t.index] for t in shape.candidates(state, event))
+        found = dict.fromkeys(row_of[t.index] for t in shape.selection.candidates(state, event))
         return CellView(_CELLS[table.cells[(event, state)]], list(found))
 
     return table.events, [(state, [cell(event, state) for event in table.events]) for state in table.states]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fsmdsl.describe import fault_message, shown
 from fsmdsl.explore import Entry, Trace, Verdict
-from fsmdsl.explore.cascade import caused
+from fsmdsl.explore.causality_tree import caused
 from fsmdsl.explore.trace import world_data
 from fsmdsl.report.data import Data
 from fsmdsl.report.formula import Part, parts, shortened
 from fsmdsl.step import Followed, Universe, World
-from fsmdsl.step.describe import shown
 from fsmdsl.step.roster import Roster
 
 Place = tuple[str, str]
@@ -60,7 +60,7 @@ def _step(roster: Roster, entry: Entry, before: World) -> Data:
         "text": tree.what,
         "then": tree.data(),
         "followed": [[h.instance, h.transition] for h in entry.cascade if isinstance(h, Followed)],
-        "fault": None if fault is None else f"{fault.message} ({fault.kind})",
+        "fault": None if fault is None else f"{fault_message(roster, fault)} ({fault.kind})",
     }
 
 

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from fsmdsl import model as m
+from fsmdsl.describe import words
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.explore import Exploration, Verdict, lines
-from fsmdsl.explore.story import story
+from fsmdsl.explore.narrative import story
 from fsmdsl.report.anchors import anchor
 from fsmdsl.report.chart import violation
 from fsmdsl.report.columns import columns
@@ -16,7 +17,6 @@ from fsmdsl.report.exploration import never_followed
 from fsmdsl.report.stepping import of_verdict
 from fsmdsl.report.views import SpaceView, SystemView, VerdictView
 from fsmdsl.step import Universe
-from fsmdsl.step.evaluate import words
 
 
 def system_view(model: m.Model, x: Exploration, space: SpaceView | None) -> SystemView:

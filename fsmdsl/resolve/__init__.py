@@ -11,6 +11,7 @@ from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic, ordered
 from fsmdsl.parse.reading import uncollected
 from fsmdsl.resolve import bodies, modules
+from fsmdsl.resolve.expressions import typed
 from fsmdsl.resolve.lets import all_of
 from fsmdsl.resolve.locks import locks
 from fsmdsl.resolve.machines import declare
@@ -41,7 +42,7 @@ def resolve(listed: Sequence[s.Module], *, as_documented: bool = False, memory: 
     As documented, amendments are left out. Takes time in proportion to the text; with a memory of an earlier
     resolution, to what has changed. See NOTE(after-errors) and NOTE(memory).
     """
-    program = Program(as_documented)
+    program = Program(as_documented, typed)
     with uncollected():
         names = modules.collect(program, list(listed))
         for machine in program.machines.values():

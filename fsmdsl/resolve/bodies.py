@@ -10,6 +10,7 @@ from fsmdsl.resolve import rules
 from fsmdsl.resolve.effects import Place, effects
 from fsmdsl.resolve.expressions import condition, of_type
 from fsmdsl.resolve.lets import all_of
+from fsmdsl.resolve.machines import replaced_rows
 from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.scope import MachineNames, Scope, unknown
 from fsmdsl.resolve.states import leaves
@@ -44,7 +45,16 @@ def machine(names: MachineNames) -> m.Machine:
     )
     _check_initial(scope, names)
     _note_ranked(scope, names)
+    if not names.module.program.as_documented:
+        _check_replaced(scope, names)
     return found
+
+
+def _check_replaced(scope: Scope, names: MachineNames) -> None:
+    """Rows that amendments replace are no part of the machine; what is wrong in them would show as documented only."""
+    for x in replaced_rows(names.decl):
+        for _ in transitions(scope, x, None, Numbering()):
+            pass
 
 
 def _note_ranked(scope: Scope, names: MachineNames) -> None:

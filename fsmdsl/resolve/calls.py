@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.model.typing import bare, extreme_type, join_all
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.lets import derived, let_of
 from fsmdsl.resolve.names import Typed, dotted
 from fsmdsl.resolve.scope import Scope, unknown
 from fsmdsl.resolve.states import machine_of
-from fsmdsl.resolve.types import bare, join_all
 
 FUNCTIONS = {"size": 1, "min": 2, "max": 2, "first": 1, "rest": 1, "subsets": 2}
 """How many arguments each takes; `min` and `max` also take more."""
@@ -30,7 +32,8 @@ def applied(scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None, 
         found = rules.ARGUMENTS.at(e.span, f"`{name}` takes {wanted} argument{'s' * (wanted != 1)}, not {given}")
         scope.report(found)
         return m.Constant(None, m.ERROR, e.span)
-    arguments = [_opened(typed(scope, a, expected)) for a in e.arguments]
+    inner = replace(scope, channel=name == "size" and isinstance(e.arguments[0], s.Name))
+    arguments = [_opened(typed(inner, a, expected)) for a in e.arguments]
     result = _result(name, arguments)
     if result is None:
         scope.report(rules.MISMATCH.at(e.span, f"`{name}` does not take these").help(_WANTS[name]))
@@ -54,10 +57,12 @@ def _opened(e: m.Expr) -> m.Expr:
 
 def _result(name: str, arguments: list[m.Expr]) -> m.Type | None:
     types = [a.type for a in arguments]
-    if any(isinstance(a.type, m.ErrorType) and not isinstance(a, m.ChannelRef) for a in arguments):
+    if any(isinstance(t, m.ErrorType) for t in types):
         return m.ERROR
     match name, types:
-        case "size", [m.SetType() | m.ErrorType()]:
+        case "size", [m.SetType()]:
+            return m.RangeType(0, 1 << 16)
+        case "size", _ if isinstance(arguments[0], m.ChannelRef):
             return m.RangeType(0, 1 << 16)
         case "size", [m.ListType(bound=bound)]:
             return m.RangeType(0, bound)
@@ -67,21 +72,18 @@ def _result(name: str, arguments: list[m.Expr]) -> m.Type | None:
             return types[0]
         case "subsets", [m.SetType(), m.RangeType()]:
             return m.SetType(types[0])
-        case "min" | "max", _:
-            return _extreme(name, types)
+        case "min" | "max" as function, _:
+            return _extreme(function, types)
         case _:
             return None
 
 
-def _extreme(name: str, types: list[m.Type]) -> m.Type | None:
+def _extreme(name: Literal["min", "max"], types: list[m.Type]) -> m.Type | None:
     both = join_all(types)
     if isinstance(both, m.EnumType) and both.ordered:
         return both
-    if not all(isinstance(t, m.RangeType) for t in types):
-        return None
-    pick = min if name == "min" else max
     ranges = [t for t in types if isinstance(t, m.RangeType)]
-    return m.RangeType(pick(r.low for r in ranges), pick(r.high for r in ranges))
+    return extreme_type(name, ranges) if len(ranges) == len(types) else None
 
 
 def call_let(scope: Scope, e: s.Call, typed: Typed, of_type: OfType) -> m.Expr:

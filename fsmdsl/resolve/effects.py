@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.expressions import condition, element, of_type, opened, typed
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, machine_at, unknown
 from fsmdsl.resolve.states import machine_of
-from fsmdsl.resolve.types import bare
 
 Where = Literal["transition", "hook", "crash", "recover"]
 
@@ -204,7 +204,7 @@ def _post(place: Place, e: s.Post) -> m.Effect | None:
     if not isinstance(target, s.Member):
         scope.report(rules.MISPLACED.at(e.span, "a message goes into a channel").help("write `send channel.event`"))
         return None
-    channel = typed(scope, target.target)
+    channel = typed(replace(scope, channel=isinstance(target.target, s.Name)), target.target)
     if not isinstance(channel, m.ChannelRef):
         scope.report(rules.MISMATCH.at(target.target.span, f"`{target.target.span.text}` is not a channel"))
         return None

@@ -6,17 +6,19 @@ message. A model is handed on only when there was none, so no reader of the mode
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.model.typing import bare, compatible, join, join_all, negative_type, sum_type
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.calls import applied, call_let
 from fsmdsl.resolve.names import member, name
 from fsmdsl.resolve.scope import Scope
 from fsmdsl.resolve.states import states_meant
-from fsmdsl.resolve.types import bare, fits, join, join_all, shown
+from fsmdsl.resolve.types import shown
 from fsmdsl.source import Span
 
 
@@ -63,7 +65,7 @@ def of_type(scope: Scope, e: s.Expr, place: m.Type) -> m.Expr:
     found = typed(scope, e, place)
     if not isinstance(place, m.OptionalType):
         found = opened(found)
-    if not fits(found.type, place):
+    if not compatible(found.type, place):
         scope.report(rules.MISMATCH.at(e.span, f"this is {_a(found.type)}, and {_a(place)} is needed"))
         return m.Constant(None, m.ERROR, e.span)
     if isinstance(found, m.Collection) and isinstance(place, m.SetType | m.ListType):
@@ -130,7 +132,7 @@ def _unary(scope: Scope, e: s.Unary) -> m.Expr:
             operand = opened(typed(scope, e.operand))
             if not isinstance(operand.type, m.RangeType):
                 return _not_number(scope, operand)
-            return m.Negative(operand, m.RangeType(-operand.type.high, -operand.type.low), e.span)
+            return m.Negative(operand, negative_type(operand.type), e.span)
         case "always" | "eventually" | "next":
             _only_in_properties(scope, e.operator, e.span)
             return m.Temporal(e.operator, (condition(scope, e.operand),), span=e.span)
@@ -207,15 +209,11 @@ def _has_order(t: m.Type) -> bool:
 def _sum(scope: Scope, e: s.Binary) -> m.Expr:
     left, right = (opened(x) for x in _pair(scope, e.left, e.right))
     assert e.operator in ("+", "-", "&")
-    both = join(left.type, right.type)
-    match left.type, right.type, both:
-        case m.RangeType() as a, m.RangeType() as b, _ if e.operator != "&":
-            low, high = (a.low + b.low, a.high + b.high) if e.operator == "+" else (a.low - b.high, a.high - b.low)
-            return m.Binary(e.operator, left, right, m.RangeType(low, high), e.span)
-        case _, _, m.SetType():
-            return m.Binary(e.operator, left, right, both, e.span)
-        case _, _, m.ErrorType():
+    match sum_type(e.operator, left.type, right.type):
+        case m.ErrorType():
             return m.Constant(None, m.ERROR, e.span)
+        case m.RangeType() | m.SetType() as result:
+            return m.Binary(e.operator, left, right, result, e.span)
         case _:
             wanted = "two sets" if e.operator == "&" else "two numbers or two sets"
             return wrong(scope, e.span, f"`{e.operator}` needs {wanted}, not {_a(left.type)} and {_a(right.type)}")
@@ -280,13 +278,27 @@ def element(scope: Scope, over: m.Expr) -> m.Type:
             return wrong(scope, over.span, f"this is {_a(over.type)}, and a set or list is needed").type
 
 
+def _mixed(scope: Scope, e: s.Collection, items: Sequence[m.Expr]) -> m.Expr:
+    """Reports items of several types; a name that stands for something else than the member that it may be meant as."""
+    first = {shown(x.type): x for x in reversed(items)}
+    told = ", ".join(f"`{x.span.text}` is {_a(x.type)}" for x in reversed(first.values()))
+    found = rules.MISMATCH.at(e.span, f"these are not all of one type: {told}")
+    for item, written in zip(items, e.items, strict=True):
+        enums = scope.enum_members(written.text) if isinstance(written, s.Name) else []
+        if enums and not isinstance(item.type, m.EnumType):
+            member = f"{enums[0].name.rpartition('.')[2]}.{item.span.text}"
+            found = found.help(f"`{item.span.text}` means {_a(item.type)} here; write `{member}` for the member")
+    scope.report(found)
+    return m.Constant(None, m.ERROR, e.span)
+
+
 def _collection(scope: Scope, e: s.Collection, expected: m.Type | None) -> m.Expr:
     wanted = bare(expected) if expected is not None else None
     inner = wanted.of if isinstance(wanted, m.SetType | m.ListType) else None
     items = tuple(typed(scope, i, inner) for i in e.items)
     both = join_all([i.type for i in items])
     if both is None:
-        return wrong(scope, e.span, "these are not all of one type")
+        return _mixed(scope, e, items)
     if isinstance(both, m.NeverType) and inner is not None:
         both = inner
     result: m.Type = m.SetType(both) if e.kind == "set" else m.ListType(both, max(len(items), 1))

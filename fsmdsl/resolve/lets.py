@@ -56,12 +56,10 @@ def all_of(scope: Scope, owner: str, decls: Mapping[str, s.LetDecl]) -> tuple[m.
 
 def resolve_let(home: Scope, owner: str, decl: s.LetDecl, amended: str | None) -> m.Let:
     """One declaration, in the scope of its owner."""
-    from fsmdsl.resolve.expressions import typed
-
     parameters = variables(home.module, decl.parameters)
     for p, written in zip(parameters, decl.parameters, strict=True):
         home = home.bind(written.name, p.type)
-    value = typed(home, decl.value)
+    value = home.module.program.expression(home, decl.value)
     return m.Let(decl.name.text, owner, parameters, value, value.type, decl.doc, amended, decl.span)
 
 

@@ -31,6 +31,12 @@ def opened_members(decl: s.MachineDecl, as_documented: bool) -> list[tuple[s.Mac
     return [(x, why) for x, why in out if why is not None or not _gives_way(x, replaced)]
 
 
+def replaced_rows(decl: s.MachineDecl) -> list[s.TransitionDecl]:
+    """The documented rows that amendments take the place of."""
+    replaced = {n.text for x in decl.members if isinstance(x, s.AmendDecl) for n in replaced_labels(x)}
+    return [x for x in decl.members if isinstance(x, s.TransitionDecl) and _gives_way(x, replaced)]
+
+
 def _amended(decl: s.AmendDecl) -> Iterator[tuple[s.MachineMember, str]]:
     for member in decl.members:
         if isinstance(member, s.AmendDecl):

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import did_you_mean
-from fsmdsl.resolve import rules
+from fsmdsl.resolve import limits, rules
 from fsmdsl.resolve.machines import declared
 from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.scope import ModuleNames, Program, machine_at
@@ -29,6 +29,8 @@ def collect(program: Program, listed: list[s.Module]) -> list[ModuleNames]:
             other = found[name].syntax.span.source.name
             program.found.append(rules.TWICE.at(span, f"module `{name}` is in `{other}` already"))
             continue
+        if syntax.name is not None:
+            limits.within(program, syntax.name.span, "the name has", len(syntax.name.names), limits.PARTS, "parts")
         found[name] = ModuleNames(name, syntax, program)
         if syntax.name is not None:
             program.note(syntax.name.span, "module", "", name, declares=True)
@@ -74,14 +76,16 @@ _KINDS: dict[type[s.ModuleMember], Kind] = {
 
 
 def _enum(module: ModuleNames, x: s.EnumDecl) -> m.EnumType:
-    names = [n.name.text for n in x.members]
+    names: set[str] = set()
     for n in x.members:
         module.program.note(n.name.span, "member", f"{module.name}.{x.name.text}", n.name.text, declares=True)
-        if names.index(n.name.text) != x.members.index(n):
+        if n.name.text in names:
             module.program.found.append(rules.TWICE.at(n.name.span, f"`{n.name.text}` is a member already"))
+        names.add(n.name.text)
     if not names:
         module.program.found.append(rules.RANGE.at(x.span, f"`{x.name.text}` has no members"))
-    return m.EnumType(f"{module.name}.{x.name.text}", tuple(dict.fromkeys(names)), x.ordered)
+    limits.within(module.program, x.span, f"`{x.name.text}` has", len(names), limits.MEMBERS, "members")
+    return m.EnumType(f"{module.name}.{x.name.text}", tuple(dict.fromkeys(n.name.text for n in x.members)), x.ordered)
 
 
 _IMPORTED: tuple[Kind, ...] = ("machine", "enum", "opaque", "channel", "let")
@@ -144,7 +148,7 @@ def channels(module: ModuleNames) -> tuple[m.Channel, ...]:
                     x.name.text,
                     module.name,
                     x.order,
-                    x.bound,
+                    limits.within(module.program, x.span, "the channel holds", x.bound, limits.MESSAGES, "messages"),
                     x.lossy,
                     x.duplicating,
                     receiver.qualified,

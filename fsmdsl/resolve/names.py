@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.lets import derived
 from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, unknown
 from fsmdsl.resolve.states import leaves, machine_of
-from fsmdsl.resolve.types import bare
 
 Typed = Callable[[Scope, s.Expr], m.Expr]
 """`expressions.typed`, which these functions are part of."""
@@ -129,7 +129,11 @@ def _declaration(scope: Scope, e: s.Name) -> m.Expr | None:
     if e.text not in home.channels:
         return None
     scope.note(e, "channel", home.name)
-    return m.ChannelRef(f"{home.name}.{e.text}", m.ERROR, e.span)
+    if not scope.channel:
+        found = rules.MISPLACED.at(e.span, f"`{e.text}` is a channel, which has no value")
+        scope.report(found.help(f"`size({e.text})` tells how many messages it holds"))
+        return m.Constant(None, m.ERROR, e.span)
+    return m.ChannelRef(f"{home.name}.{e.text}", m.NEVER, e.span)
 
 
 def _unknown(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:

@@ -288,7 +288,30 @@ Correct the label, or leave `replaces` out.
 """,
 )
 
+TOO_LARGE = _rule(
+    "FSM115",
+    "too-large",
+    "more of something than a spec may have",
+    """
+Channels and lists hold at most 10,000 messages and items. A set of instances has at most 10,000 of them, and an enum
+so many members. The name of a module has at most 32 parts. No system of that size can be explored; such a number is a
+slip, or an attempt to keep a machine busy.
+
+```fsm
+channel orders: fifo[1000000000] to Door
+
+machine Door {
+    initial state Open
+    event push from orders
+    Open on push
+}
+```
+
+A channel that holds a few messages shows the same mistakes as a large one.
+""",
+)
+
 RULES = (
     UNKNOWN, TWICE, MISMATCH, ARGUMENTS, AMBIGUOUS, SENDER, MISPLACED, IMPORT, INITIAL, FLAGS, CIRCULAR, INSTANCE,
-    RANGE, REPLACES,
+    RANGE, REPLACES, TOO_LARGE,
 )  # fmt: skip

@@ -6,12 +6,12 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.expressions import condition, opened, typed
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, unknown
 from fsmdsl.resolve.states import machine_of
 from fsmdsl.resolve.systems import channels_of, event_call, labels_of, made, name_elements, named
-from fsmdsl.resolve.types import bare
 
 FAULTS = ("unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost")
 """What a step can fail with; see `step.Fault`."""
@@ -89,6 +89,21 @@ def _lets(home: ModuleNames, system: str) -> dict[str, s.LetDecl]:
 
 def _step(scope: Scope, x: s.ScenarioStep) -> m.ScenarioStep | None:
     match x:
+        case s.Do() | s.Elapse() | s.Transmit() | s.Restart():
+            return _taken(scope, x)
+        case s.Fails():
+            return _fails(scope, x)
+        case s.Expect(test, doc, span):
+            return m.Expect(condition(scope, test), doc, span)
+        case s.Via(labels, doc, span):
+            _note_labels(scope, labels)
+            return m.Via(tuple(n.text for n in labels), doc, span)
+        case _:
+            assert_never(x)
+
+
+def _taken(scope: Scope, x: s.Taken) -> m.Taken | None:
+    match x:
         case s.Do():
             return _do(scope, x)
         case s.Elapse():
@@ -97,13 +112,15 @@ def _step(scope: Scope, x: s.ScenarioStep) -> m.ScenarioStep | None:
             return _transmit(scope, x)
         case s.Restart(kind, doc, span):
             return m.Restart(kind, doc, span)
-        case s.Expect(test, doc, span):
-            return m.Expect(condition(scope, test), doc, span)
-        case s.Via(labels, doc, span):
-            _note_labels(scope, labels)
-            return m.Via(tuple(n.text for n in labels), doc, span)
         case _:
             assert_never(x)
+
+
+def _fails(scope: Scope, x: s.Fails) -> m.Fails | None:
+    if x.fault is not None and x.fault.text not in FAULTS:
+        scope.report(unknown("kind of fault", x.fault.text, x.fault.span, FAULTS))
+    step = _taken(scope, x.step)
+    return None if step is None else m.Fails(step, None if x.fault is None else x.fault.text, x.doc, x.span)
 
 
 def _note_labels(scope: Scope, labels: tuple[s.Name, ...]) -> None:
@@ -119,18 +136,15 @@ def _note_labels(scope: Scope, labels: tuple[s.Name, ...]) -> None:
 def _do(scope: Scope, x: s.Do) -> m.Do | None:
     call = x.call
     target, arguments = (call.target, call.arguments) if isinstance(call, s.Call) else (call, ())
-    fault = x.fault.text if x.fault is not None else None
-    if x.fault is not None and fault not in FAULTS:
-        scope.report(unknown("kind of fault", x.fault.text, x.fault.span, FAULTS))
     answer = _outcome(scope, target)
     if answer is not None:
         instance, machine, event = answer
-        return m.Do(instance, machine, event, (), x.fails, fault, x.doc, x.span)
+        return m.Do(instance, machine, event, (), x.doc, x.span)
     located = event_call(scope, target, arguments)
     if located is None:
         return None
     instance, found, machine, values = located
-    return m.Do(instance, machine, found.name, values, x.fails, fault, x.doc, x.span)
+    return m.Do(instance, machine, found.name, values, x.doc, x.span)
 
 
 def _outcome(scope: Scope, target: s.Expr) -> tuple[m.Expr, str, str] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from fsmdsl import model as m
@@ -54,6 +54,8 @@ class Program:
     """What all modules share: every machine by its qualified name, the `let`s resolved so far, what was found."""
 
     as_documented: bool
+    expression: Callable[[Scope, s.Expr], m.Expr]
+    """`expressions.typed`, for values that are resolved when they are first used."""
     machines: dict[str, MachineNames] = field(default_factory=dict)
     lets: dict[tuple[str, str], m.Let | None] = field(default_factory=dict)
     """By owner and name; None while it is being resolved."""
@@ -140,6 +142,8 @@ class Scope:
     temporal: bool = False
     ordinal: bool = False
     """`index` has a value here."""
+    channel: bool = False
+    """A channel can be named here."""
 
     def bind(self, name: s.Name, type_: m.Type) -> Scope:
         """The scope inside a binder."""

@@ -8,19 +8,17 @@ from typing import TypeVar
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.resolve import rules
+from fsmdsl.model.typing import bare
+from fsmdsl.resolve import limits, rules
 from fsmdsl.resolve.effects import Place, effects, event_of
 from fsmdsl.resolve.expressions import condition, element, of_type, opened, typed
 from fsmdsl.resolve.lets import all_of
 from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, machine_at, unknown
 from fsmdsl.resolve.states import machine_of
-from fsmdsl.resolve.types import bare, shown
+from fsmdsl.resolve.types import shown
 
 T = TypeVar("T")
-
-MOST_INSTANCES = 10_000
-"""No search gets through more, and a slip of the finger should not fill the memory."""
 
 
 def system(module: ModuleNames, decl: s.SystemDecl) -> m.System | None:
@@ -76,10 +74,12 @@ def named(module: ModuleNames, qualified: str, decls: Sequence[s.InstanceDecl]) 
         if machine is None:
             continue
         count = 1 if decl.count is None else decl.count
-        if not 1 <= count <= MOST_INSTANCES:
-            how_many = "no instances" if count < 1 else f"more than {MOST_INSTANCES} instances"
-            module.program.found.append(rules.RANGE.at(decl.span, f"`{decl.name.text}` has {how_many}"))
+        if count < 1:
+            module.program.found.append(rules.RANGE.at(decl.span, f"`{decl.name.text}` has no instances"))
             count = 1
+        count = limits.within(
+            module.program, decl.span, f"`{decl.name.text}` has", count, limits.INSTANCES, "instances"
+        )
         module.program.note(decl.name.span, "group", qualified, decl.name.text, declares=True)
         group = m.InstanceGroup(decl.name.text, machine.qualified, count, decl.count is None, decl.symmetric, decl.span)
         _take(names, decl.name, names.groups, group)

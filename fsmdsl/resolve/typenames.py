@@ -7,7 +7,7 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.resolve import rules
+from fsmdsl.resolve import limits, rules
 from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.scope import ModuleNames, unknown
 
@@ -27,7 +27,8 @@ def type_of(module: ModuleNames, t: s.TypeExpr) -> m.Type:
         case s.ListType(of, bound, span):
             if bound < 1:
                 module.program.found.append(rules.RANGE.at(span, "this list holds nothing"))
-            return m.ListType(type_of(module, of), bound)
+            most = limits.within(module.program, span, "the list holds", bound, limits.ITEMS, "items")
+            return m.ListType(type_of(module, of), most)
         case s.OptionalType(of):
             return m.OptionalType(type_of(module, of))
         case _:

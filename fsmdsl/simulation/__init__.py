@@ -5,9 +5,9 @@ Pure: a session is a value, and what a person does with it makes another. What a
 
 from __future__ import annotations
 
-from fsmdsl.simulation.asked import Asked, asked
 from fsmdsl.simulation.begin import NoSuchError, begin, called, closed_system, subject
 from fsmdsl.simulation.choices import Choice, Offered, matching, offered
+from fsmdsl.simulation.questions import Asked, asked
 from fsmdsl.simulation.refusals import why_not
 from fsmdsl.simulation.replay import Found, ReplayError, found_in, replayed
 from fsmdsl.simulation.session import Session

@@ -9,8 +9,9 @@ from typing import TypeVar
 from fsmdsl import model as m
 from fsmdsl.diagnostics import did_you_mean
 from fsmdsl.parse.words import RESERVED
+from fsmdsl.simulation.closed import closed
 from fsmdsl.simulation.session import Session
-from fsmdsl.step import Universe, closed
+from fsmdsl.step import Universe
 
 X = TypeVar("X", m.System, m.Machine)
 
@@ -25,7 +26,7 @@ def begin(model: m.Model, system: m.System) -> Session:
 
 
 def closed_system(model: m.Model, machine: m.Machine) -> m.System:
-    """A machine by itself, with what it has to do with, see `step.closed`; its names can stand in a scenario."""
+    """A machine by itself, with what it has to do with, see `closed`; its names can stand in a scenario."""
     system = closed(model, machine)
     named = (replace(x, name=f"{x.name}_") if x.name in RESERVED else x for x in system.instances)
     return replace(system, instances=tuple(named))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from fsmdsl.explore.cascade import caused, receiver_of
+from fsmdsl.describe import describe, fault_message
+from fsmdsl.explore.causality_tree import caused, receiver_of
 from fsmdsl.step import (
     ChannelStep,
     CrashStep,
@@ -20,7 +21,6 @@ from fsmdsl.step import (
     TooManyValuesError,
     Universe,
     World,
-    describe,
     enabled,
     fire,
 )
@@ -60,7 +60,7 @@ def offered(universe: Universe, world: World) -> Offered:
     try:
         steps = enabled(universe, world)
     except FaultError as error:
-        message = f"the environment has no value here: {error.fault.message} ({error.fault.kind})"
+        message = f"the environment has no value here: {fault_message(universe, error.fault)} ({error.fault.kind})"
         return Offered((), message)
     except TooManyValuesError as error:
         return Offered((), f"the environment would have to choose among {error}")

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fsmdsl import model as m
+from fsmdsl.describe import shown_arguments
 from fsmdsl.diagnostics import did_you_mean
 from fsmdsl.explore.explain import explain
-from fsmdsl.explore.refused import fault_told
+from fsmdsl.explore.rejection import fault_told
 from fsmdsl.simulation.choices import offered
 from fsmdsl.simulation.sendings import Sending, TooManyError, sendings
 from fsmdsl.step import Fault, FaultError, Universe, Value, World
 from fsmdsl.step.cascade import Draft, bound, guard_holds
-from fsmdsl.step.describe import shown_arguments
 from fsmdsl.step.evaluate import Frame
 from fsmdsl.step.offers import awaited, standing_still
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fsmdsl.describe import describe
 from fsmdsl.explore import Entry
 from fsmdsl.explore.trace import world_data
 from fsmdsl.simulation.session import Session
-from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, describe, enabled, fire
+from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, enabled, fire
 
 Data = dict[str, Any]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from fsmdsl import model as m
-from fsmdsl.explore.explain import explain
+from fsmdsl.describe import words
+from fsmdsl.explore.explain import Binding, lines, reasons
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World
-from fsmdsl.step.describe import shown
-from fsmdsl.step.evaluate import Frame, evaluate, iterate, reference, truth, words
+from fsmdsl.step.evaluate import Frame, evaluate, iterate, reference, truth
 
 MOST = 2000
 """More ways than this are not gone through."""
@@ -68,11 +68,11 @@ def _line(universe: Universe, line: m.Offer, frame: Frame, instance: int, depth:
 def _refusal(universe: Universe, line: m.Offer, frame: Frame) -> str | None:
     if line.guard is None or truth(frame, line.guard):
         return None
-    why = explain(frame, line.guard, tuple(_values(universe, line, frame)))
+    why = lines(universe, reasons(frame, line.guard, tuple(_values(line, frame))))
     return f"`{words(line.guard)}`: {'; '.join(why)}"
 
 
-def _values(universe: Universe, line: m.Offer, frame: Frame) -> Iterator[str]:
+def _values(line: m.Offer, frame: Frame) -> Iterator[Binding]:
     for name, over in line.variables:
         if isinstance(over.type, m.SetType | m.ListType):
-            yield f"{name} = {shown(universe, over.type.of, frame.locals[name])}"
+            yield Binding(name, frame.locals[name], over.type.of)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fsmdsl.explore.refused import fault_told
+from fsmdsl.explore.rejection import fault_told
 from fsmdsl.report.stepping import stepping
-from fsmdsl.simulation.asked import asked
 from fsmdsl.simulation.choices import Choice, offered
+from fsmdsl.simulation.questions import asked
 from fsmdsl.simulation.session import Session
 from fsmdsl.step import Universe
 

@@ -13,10 +13,8 @@ from contextlib import suppress
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.step.cascade import CutError, Draft, deliver, finish_round, follow, guard_holds, handle, perform
-from fsmdsl.step.closed import closed
+from fsmdsl.step.cascade import CutError, Draft, GuardsSeen, deliver, finish_round, follow, guard_holds, handle, perform
 from fsmdsl.step.crash import crash
-from fsmdsl.step.describe import describe
 from fsmdsl.step.evaluate import Frame, TooManyValuesError, evaluate, truth
 from fsmdsl.step.offers import answerable, awaited, offers, receiver, standing_still
 from fsmdsl.step.universe import Universe
@@ -25,14 +23,20 @@ from fsmdsl.step.world import (
     ChannelStep,
     Crashed,
     CrashStep,
+    Down,
     EventStep,
     Fault,
     FaultError,
     FaultKind,
     Followed,
+    Full,
     Happening,
     Ignored,
     Message,
+    NoMessage,
+    NotAwaited,
+    NotDown,
+    NoTimer,
     OutcomeStep,
     Pending,
     Posted,
@@ -41,16 +45,18 @@ from fsmdsl.step.world import (
     Requested,
     Result,
     Sent,
+    StandsStill,
     Step,
     TimerStep,
     Value,
+    Waiting,
     World,
 )
 
 __all__ = [
     "Assigned", "ChannelStep", "CrashStep", "Crashed", "EventStep", "Fault", "FaultError", "FaultKind", "Followed",
-    "Happening", "Ignored", "Message", "OutcomeStep", "Pending", "Posted", "RecoverStep", "Refused", "Requested",
-    "Result", "Sent", "Step", "TimerStep", "TooManyValuesError", "Universe", "Value", "World", "closed", "describe",
+    "GuardsSeen", "Happening", "Ignored", "Message", "OutcomeStep", "Pending", "Posted", "RecoverStep", "Refused",
+    "Requested", "Result", "Sent", "Step", "TimerStep", "TooManyValuesError", "Universe", "Value", "World",
     "enabled", "fire", "holds", "initial", "stuck", "value",
 ]  # fmt: skip
 
@@ -62,23 +68,25 @@ def initial(universe: Universe) -> World:
     return universe.start
 
 
-def enabled(universe: Universe, world: World) -> list[Step]:
+def enabled(universe: Universe, world: World, seen: GuardsSeen | None = None) -> list[Step]:
     """The steps that can come next, in a fixed order, each once.
 
     An environment event is offered where some transition for it is enabled (one that is ignored would change nothing);
     so is one whose guard cannot be computed, so that firing it shows the fault. A guard of the environment itself that
-    cannot be computed raises `FaultError`, and a set too large to enumerate `TooManyValuesError`.
+    cannot be computed raises `FaultError`, and a set too large to enumerate `TooManyValuesError`. Guards that are
+    looked at are added to `seen`.
     """
-    draft = Draft(universe, world)
+    draft = Draft(universe, world, seen)
     if world.down:
         return list(dict.fromkeys([RecoverStep(), *_crashes_of_recovery(draft)]))
     steps = list(offers(draft))
     return list(dict.fromkeys([*steps, *_crashes(draft, steps)]))
 
 
-def fire(universe: Universe, world: World, step: Step) -> Result:
-    """Take a step. It need not be an enabled one; what cannot be done is a fault."""
-    draft = Draft(universe, world)
+def fire(universe: Universe, world: World, step: Step, seen: GuardsSeen | None = None) -> Result:
+    """Take a step. It need not be an enabled one; what cannot be done is a fault. Guards that are looked at are added
+    to `seen`."""
+    draft = Draft(universe, world, seen)
     try:
         _take(draft, step)
     except FaultError as error:
@@ -140,7 +148,7 @@ def _applies(draft: Draft, o: m.CrashOffer) -> bool:
 
 def _writes(draft: Draft, step: Step) -> int:
     """How many writes a step makes; none if it fails."""
-    trial = Draft(draft.universe, draft.world())
+    trial = Draft(draft.universe, draft.world(), draft.seen)
     try:
         _take(trial, step)
     except FaultError:
@@ -177,24 +185,22 @@ def _check_ready(draft: Draft, instance: int, what: str) -> None:
     """Nothing comes from outside while the system is down, or stands still for an answer."""
     span = draft.universe.system.span
     if draft.down:
-        raise FaultError("busy", instance, f"`{what}` comes while the system is down: `recover` is first", span)
+        raise FaultError(Down(what), instance, span)
     first = standing_still(draft)
     if first is not None:
-        waiting = f"{draft.universe.name(first.instance)} waits for the answer of `{first.action}`"
-        raise FaultError("busy", instance, f"`{what}` comes while {waiting}", awaited(draft, first).span)
+        cause = StandsStill(what, first.instance, first.action)
+        raise FaultError(cause, instance, awaited(draft, first).span)
 
 
 def _answer(draft: Draft, step: OutcomeStep) -> None:
     """The answer ends the waiting, and the round goes on, even where the answer is ignored."""
     pending = Pending(step.instance, step.action)
     action = awaited(draft, pending)
-    name = f"{step.action}.{step.outcome}"
     if pending not in answerable(draft):
-        message = f"`{name}` comes, and {draft.universe.name(step.instance)} does not wait for it"
-        raise FaultError("unhandled", step.instance, message, action.span)
+        raise FaultError(NotAwaited(step.action, step.outcome), step.instance, action.span)
     draft.pending.remove(pending)
     draft.touched.add(step.instance)
-    handle(draft, step.instance, name, (), action.span)
+    handle(draft, step.instance, f"{step.action}.{step.outcome}", (), action.span)
 
 
 def _time_out(draft: Draft, step: TimerStep) -> None:
@@ -202,13 +208,13 @@ def _time_out(draft: Draft, step: TimerStep) -> None:
     instance, state = step.instance, draft.states[step.instance]
     t = draft.universe.machines[instance].transitions[step.transition]
     _check_ready(draft, instance, t.name)
-    if draft.awaits(instance) is not None:
-        message = f"a timer of {draft.universe.name(instance)} fires while it waits for an answer"
-        raise FaultError("busy", instance, message, t.span)
-    if t not in draft.universe.timers(instance, state) or not guard_holds(draft, instance, t):
-        message = f"`{t.name}` cannot fire in `{state}` of {draft.universe.name(instance)} now"
-        refused = Refused((t.index,), draft.world()) if t in draft.universe.timers(instance, state) else None
-        raise FaultError("unhandled", instance, message, t.span, refused)
+    action = draft.awaits(instance)
+    if action is not None:
+        raise FaultError(Waiting(None, action), instance, t.span)
+    runs = t in draft.universe.timers(instance, state)
+    if not runs or not guard_holds(draft, instance, t):
+        refused = Refused((t.index,), draft.world()) if runs else None
+        raise FaultError(NoTimer(t.index, state), instance, t.span, refused)
     follow(draft, instance, t)
 
 
@@ -220,12 +226,11 @@ def _transmit(draft: Draft, step: ChannelStep) -> None:
     instance = receiver(universe, channel)
     _check_ready(draft, instance, channel.name)
     if step.position >= len(held):
-        raise FaultError("unhandled", None, f"channel `{channel.name}` holds no such message", channel.span)
+        raise FaultError(NoMessage(step.channel), None, channel.span)
     message, rest = held[step.position], held[: step.position] + held[step.position + 1 :]
     if step.kind == "duplicate":
         if len(held) >= channel.bound:
-            text = f"channel `{channel.name}` is full: it holds {channel.bound}"
-            raise FaultError("overflow", None, text, channel.span)
+            raise FaultError(Full(step.channel), None, channel.span)
         draft.channels[place] = (*held[: step.position], message, *held[step.position :])
         return
     draft.channels[place] = rest
@@ -246,7 +251,6 @@ def _interrupt(draft: Draft, inside: Step | None, writes: int) -> None:
 def _recover(draft: Draft) -> None:
     """The system's `recover` block, as one step."""
     if not draft.down:
-        span = draft.universe.system.span
-        raise FaultError("unhandled", None, "the system is not down: there is nothing to recover", span)
+        raise FaultError(NotDown(), None, draft.universe.system.span)
     draft.down = False
     perform(draft, draft.frame(None), draft.universe.system.recover or ())

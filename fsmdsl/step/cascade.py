@@ -14,17 +14,25 @@ from fsmdsl.step.evaluate import Frame, evaluate, iterate, outside, rank, refere
 from fsmdsl.step.universe import EVENTLESS, Universe
 from fsmdsl.step.world import (
     Assigned,
+    EndlessRound,
     FaultError,
     Followed,
+    Full,
     Happening,
     Ignored,
     Message,
+    Nested,
+    Overlap,
     Pending,
     Posted,
+    Reentrance,
     Refused,
     Requested,
     Sent,
+    Unfit,
+    Unhandled,
     Value,
+    Waiting,
     World,
 )
 
@@ -35,15 +43,21 @@ DEEPEST_CASCADE = 64
 """So many instances can be in the middle of a transition at once, each waiting for the next to handle an event."""
 
 
+GuardsSeen = set[tuple[str, int, bool]]
+"""Which guards were found true, and which false: machine (qualified), index of the transition, value."""
+
+
 class CutError(Exception):
     """The step is cut here: see `step.crash`."""
 
 
 class Draft:
-    """The next world, while a step is under way. What has happened is in `cascade`, in order."""
+    """The next world, while a step is under way. What has happened is in `cascade`, in order. Guards that are looked at
+    are added to `seen`, if there is one."""
 
-    def __init__(self, universe: Universe, world: World, cut_after: int | None = None) -> None:
+    def __init__(self, universe: Universe, world: World, seen: GuardsSeen | None = None) -> None:
         self.universe = universe
+        self.seen = seen
         self.states = list(world.states)
         self.fields = list(world.fields)
         self.waited = set(world.waited)
@@ -56,7 +70,8 @@ class Draft:
         self.touched: set[int] = set()
         """Instances that have handled an event or followed a transition in this step."""
         self.writes = 0
-        self.cut_after = cut_after
+        self.cut_after: int | None = None
+        """Cut the step after so many writes."""
 
     def frame(self, instance: int | None, bound: dict[str, Value] | None = None) -> Frame:
         """Where the expressions of an instance are read."""
@@ -90,15 +105,12 @@ class Draft:
 def deliver(draft: Draft, instance: int, event: str, arguments: tuple[Value, ...], span: Span) -> None:
     """An event reaches an instance. In the middle of its own transition, or waiting for an answer, it takes none."""
     if instance in draft.busy:
-        message = f"{_name(draft, instance)} receives `{event}` in the middle of its own transition"
-        raise FaultError("reentrance", instance, message, span)
+        raise FaultError(Reentrance(event), instance, span)
     if len(draft.busy) >= DEEPEST_CASCADE:
-        message = f"{_name(draft, instance)} receives `{event}` after {len(draft.busy)} sends inside one another"
-        raise FaultError("endless", instance, message, span)
+        raise FaultError(Nested(event, len(draft.busy)), instance, span)
     action = draft.awaits(instance)
     if action is not None:
-        message = f"{_name(draft, instance)} receives `{event}` while it waits for the answer of `{action}`"
-        raise FaultError("busy", instance, message, span)
+        raise FaultError(Waiting(event, action), instance, span)
     parameters = draft.universe.machines[instance].event_named[event].parameters
     _check_arguments(draft, instance, event, parameters, arguments, span)
     handle(draft, instance, event, arguments, span)
@@ -114,13 +126,9 @@ def handle(draft: Draft, instance: int, trigger: str, arguments: tuple[Value, ..
     if draft.universe.ignores(instance, state, trigger):
         draft.cascade.append(Ignored(instance, trigger))
         return
-    why, refused = "neither handled nor ignored", None
     candidates = tuple(t.index for level in draft.universe.candidates(instance, state, trigger) for t in level)
-    if candidates:
-        why = "not ignored, and no guard of its transitions holds"
-        refused = Refused(candidates, draft.world(), arguments)
-    message = f"`{trigger}` reaches {_name(draft, instance)} in `{state}`, where it is {why}"
-    raise FaultError("unhandled", instance, message, span, refused)
+    refused = Refused(candidates, draft.world(), arguments) if candidates else None
+    raise FaultError(Unhandled(trigger, state, bool(candidates)), instance, span, refused)
 
 
 def choose(draft: Draft, instance: int, trigger: str, arguments: tuple[Value, ...] = ()) -> m.Transition | None:
@@ -133,7 +141,8 @@ def choose(draft: Draft, instance: int, trigger: str, arguments: tuple[Value, ..
         found = [t for t in level if guard_holds(draft, instance, t, arguments)]
         best = universe.preferred(instance, found)
         if len(best) > 1:
-            raise _overlap(draft, instance, best)
+            tied = Overlap(tuple(t.index for t in best), draft.states[instance])
+            raise FaultError(tied, instance, best[-1].span)
         if best:
             return best[0]
     return None
@@ -144,7 +153,8 @@ def guard_holds(draft: Draft, instance: int, t: m.Transition, arguments: tuple[V
     if t.guard is None:
         return True
     holds = truth(draft.frame(instance, bound(t, arguments)), t.guard)
-    draft.universe.guards_seen.add((draft.universe.system.instances[instance].machine, t.index, holds))
+    if draft.seen is not None:
+        draft.seen.add((draft.universe.system.instances[instance].machine, t.index, holds))
     return holds
 
 
@@ -155,15 +165,6 @@ def bound(t: m.Transition, arguments: tuple[Value, ...]) -> dict[str, Value]:
             return dict(zip(names, arguments, strict=True))
         case _:
             return {}
-
-
-def _overlap(draft: Draft, instance: int, tied: Sequence[m.Transition]) -> FaultError:
-    names = " and ".join(f"`{t.name}`" for t in tied)
-    if len({t.name for t in tied}) == 1:
-        names = f"{len(tied)} transitions called `{tied[0].name}`"
-    state = draft.states[instance]
-    message = f"{names} of {_name(draft, instance)} are enabled in `{state}` at once, and none has priority"
-    return FaultError("overlap", instance, message, tied[-1].span)
 
 
 # Following a transition ----------------------------------------------------------------------------------------------
@@ -235,8 +236,7 @@ def assign(draft: Draft, owner: int, e: m.Assign | m.Change, value: Value) -> No
     """A field takes a value of its type; any other is a fault."""
     why = outside(e.type, value)
     if why is not None:
-        message = f"`{e.name}` of {_name(draft, owner)} would become {why.text}"
-        raise FaultError(why.kind, owner, message, e.span)
+        raise FaultError(Unfit("field", e.name, "", why), owner, e.span)
     slot = draft.universe.slots[owner][e.name]
     old = draft.fields[owner]
     draft.fields[owner] = (*old[:slot], value, *old[slot + 1 :])
@@ -288,8 +288,7 @@ def _post(draft: Draft, frame: Frame, e: m.Post) -> None:
         return
     channel = draft.universe.channels[place]
     if len(draft.channels[place]) >= channel.bound:
-        message = f"channel `{channel.name}` is full: it holds {channel.bound}"
-        raise FaultError("overflow", frame.instance, message, e.span)
+        raise FaultError(Full(e.channel), frame.instance, e.span)
     draft.channels[place] = put(draft.universe, channel, draft.channels[place], Message(e.event, arguments))
 
 
@@ -318,7 +317,7 @@ def _check_arguments(
     for p, value in zip(parameters, given, strict=True):
         why = outside(p.type, value)
         if why is not None:
-            raise FaultError(why.kind, instance, f"`{p.name}` of `{name}` would be {why.text}", span)
+            raise FaultError(Unfit("argument", p.name, name, why), instance, span)
 
 
 # Rounds --------------------------------------------------------------------------------------------------------------
@@ -334,8 +333,7 @@ def finish_round(draft: Draft) -> None:
         follow(draft, instance, t)
         world = draft.world()
         if world in seen or len(seen) >= LONGEST_ROUND:
-            message = f"the round of {_name(draft, instance)} does not end: `{t.name}` is followed again and again"
-            raise FaultError("endless", instance, message, t.span)
+            raise FaultError(EndlessRound(t.index), instance, t.span)
         seen.add(world)
     draft.waited.intersection_update(p.instance for p in draft.pending)
 
@@ -347,7 +345,3 @@ def _next_eventless(draft: Draft) -> tuple[int, m.Transition] | None:
             if t is not None:
                 return instance, t
     return None
-
-
-def _name(draft: Draft, instance: int) -> str:
-    return draft.universe.name(instance)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fsmdsl import model as m
 from fsmdsl.step.cascade import Draft, bound, choose, perform
 from fsmdsl.step.universe import CRASH, flag
-from fsmdsl.step.world import Crashed, FaultError, Followed, Value
+from fsmdsl.step.world import Crashed, FaultError, Followed, Lost, Value
 
 
 def crash(draft: Draft) -> None:
@@ -33,10 +33,7 @@ def _crash_transition(draft: Draft, instance: int) -> m.Transition | None:
     machine, state = draft.universe.machines[instance], draft.states[instance]
     lasting = flag(machine, state) not in ("volatile", "transient")
     if t is None and not lasting:
-        name = draft.universe.name(instance)
-        why = f"which is {flag(machine, state)}, and no crash transition leads on"
-        message = f"a crash finds {name} in `{state}`, {why}"
-        raise FaultError("lost", instance, message, machine.state_named[state].span)
+        raise FaultError(Lost(state, flag(machine, state)), instance, machine.state_named[state].span)
     return t
 
 

@@ -14,7 +14,7 @@ from typing import Any, assert_never
 from fsmdsl import model as m
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.values import MOST, TooManyValuesError, cardinality, default, domain, domains, elements, outside, rank
-from fsmdsl.step.world import FaultError, Readable, Value
+from fsmdsl.step.world import FaultError, NoFirst, NoInstance, Readable, Value
 
 __all__ = [
     "MOST",
@@ -145,12 +145,7 @@ def reference(frame: Frame, e: m.Expr) -> int:
 
 
 def _is_none(frame: Frame, e: m.Expr) -> FaultError:
-    return FaultError("none", frame.instance, f"`{words(e)}` is none here", e.span)
-
-
-def words(e: m.Expr) -> str:
-    """An expression as the author wrote it, on one line."""
-    return " ".join(e.span.text.split()) or "this value"
+    return FaultError(NoInstance(e.span), frame.instance, e.span)
 
 
 # Data ----------------------------------------------------------------------------------------------------------------
@@ -248,7 +243,7 @@ def _apply(frame: Frame, e: m.Apply) -> Value:
         case "first":
             listed = members(frame, first)
             if not listed:
-                raise FaultError("none", frame.instance, f"`{words(first)}` is empty here: it has no first", e.span)
+                raise FaultError(NoFirst(first.span), frame.instance, e.span)
             return elements(first.type, listed)[0]
         case "rest":
             return tuple(members(frame, first))[1:]

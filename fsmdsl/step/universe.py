@@ -14,7 +14,7 @@ from fsmdsl import model as m
 from fsmdsl.source import Span
 from fsmdsl.step.evaluate import Frame, default, domains, evaluate, outside
 from fsmdsl.step.roster import Roster
-from fsmdsl.step.world import Fault, FaultError, Value, World
+from fsmdsl.step.world import Fault, FaultError, Unfit, Value, World
 
 CRASH = "on crash"
 EVENTLESS = ""
@@ -40,8 +40,6 @@ class Universe(Roster):
         """Why an initial value is impossible, if one is. The universe can be used all the same."""
         known = {x.qualified: _Index(x) for x in self.machines}
         self._index = tuple(known[x.qualified] for x in self.machines)
-        self.guards_seen: set[tuple[str, int, bool]] = set()
-        """Which guards were found true, and which false: machine, index of the transition, value."""
         self.start = self._begin()
 
     # Where transitions are found
@@ -111,8 +109,8 @@ class Universe(Roster):
             return default(t)
         why = outside(t, value)
         if why is not None:
-            message = f"`{name}` of {self.name(frame.instance)} begins as {why.text}"
-            self.fault = self.fault or Fault(why.kind, frame.instance, message, self._where(frame.instance, given))
+            cause = Unfit("initial", name, "", why)
+            self.fault = self.fault or Fault(cause, frame.instance, self._where(frame.instance, given))
             return default(t)
         return value
 

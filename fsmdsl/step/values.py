@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations, product
-from typing import Any, Literal, NamedTuple, assert_never
+from typing import Any, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.step.roster import Roster
-from fsmdsl.step.world import Value
+from fsmdsl.step.world import Misfit, Value
 
 MOST = 1 << 16
 """A type with more values than this is not enumerated, nor are more combinations of arguments: they are kept in memory,
@@ -69,7 +69,7 @@ def elements(t: m.Type, values: Value) -> Sequence[Value]:
     if isinstance(values, tuple):
         return values
     assert isinstance(values, frozenset)
-    of = t.of if isinstance(t, m.SetType | m.ListType) else m.ERROR
+    of = m.element_of(t)
     if isinstance(of, m.RefType | m.RangeType):
         return sorted(values)  # type: ignore[type-var]
     return sorted(values, key=lambda x: rank(of, x))
@@ -78,25 +78,18 @@ def elements(t: m.Type, values: Value) -> Sequence[Value]:
 # Limits --------------------------------------------------------------------------------------------------------------
 
 
-class Misfit(NamedTuple):
-    """Why a place cannot hold a value: `outside 1..16`, `longer than 3`, `none`."""
-
-    kind: Literal["range", "overflow", "none"]
-    text: str
-
-
 def outside(t: m.Type, value: Value) -> Misfit | None:
     """Why a place of a type cannot hold a value of that kind, if it cannot."""
     match t:
         case m.RangeType(low, high):
             fits = isinstance(value, int) and low <= value <= high
-            return None if fits else Misfit("range", f"{value}, outside {low}..{high}")
+            return None if fits else Misfit("range", value, low, high)
         case m.OptionalType(of):
             return None if value is None else outside(of, value)
         case m.RefType():
-            return Misfit("none", "none") if value is None else None
+            return Misfit("none", None) if value is None else None
         case m.ListType(of, bound) if isinstance(value, tuple):
-            too_long = Misfit("overflow", f"longer than {bound}") if len(value) > bound else None
+            too_long = Misfit("overflow", value, high=bound) if len(value) > bound else None
             return too_long or _first_outside(of, value)
         case m.SetType(of) if isinstance(value, frozenset):
             return _first_outside(of, value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from fsmdsl.source import Span
 
@@ -184,6 +184,175 @@ FaultKind = Literal[
 
 
 @dataclass(frozen=True, slots=True)
+class Unhandled:
+    """An event, or `action.outcome`, that is not ignored; `guarded`: there are transitions, and no guard holds."""
+
+    trigger: str
+    state: str
+    guarded: bool
+    kind: ClassVar[FaultKind] = "unhandled"
+
+
+@dataclass(frozen=True, slots=True)
+class NotAwaited:
+    """The answer of an action that nobody waits for."""
+
+    action: str
+    outcome: str
+    kind: ClassVar[FaultKind] = "unhandled"
+
+
+@dataclass(frozen=True, slots=True)
+class NoTimer:
+    """A timer, by its transition, that does not run in the state, or whose guard does not hold."""
+
+    transition: int
+    state: str
+    kind: ClassVar[FaultKind] = "unhandled"
+
+
+@dataclass(frozen=True, slots=True)
+class NoMessage:
+    """A channel (qualified) has no message at that place."""
+
+    channel: str
+    kind: ClassVar[FaultKind] = "unhandled"
+
+
+@dataclass(frozen=True, slots=True)
+class NotDown:
+    """`recover` comes, and the system has not crashed."""
+
+    kind: ClassVar[FaultKind] = "unhandled"
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Transitions, by index, that are enabled at once."""
+
+    transitions: tuple[int, ...]
+    state: str
+    kind: ClassVar[FaultKind] = "overlap"
+
+
+@dataclass(frozen=True, slots=True)
+class Reentrance:
+    """An event reaches an instance in the middle of its own transition."""
+
+    event: str
+    kind: ClassVar[FaultKind] = "reentrance"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An event (None: a timer) reaches an instance that waits for an answer of its own."""
+
+    event: str | None
+    action: str
+    kind: ClassVar[FaultKind] = "busy"
+
+
+@dataclass(frozen=True, slots=True)
+class StandsStill:
+    """Something comes from outside while the system waits for the answer of an instance's action."""
+
+    what: str
+    instance: int
+    action: str
+    kind: ClassVar[FaultKind] = "busy"
+
+
+@dataclass(frozen=True, slots=True)
+class Down:
+    """Something comes from outside while the system is down."""
+
+    what: str
+    kind: ClassVar[FaultKind] = "busy"
+
+
+@dataclass(frozen=True, slots=True)
+class NoInstance:
+    """An expression is used as an instance, or as what an optional holds, and is none."""
+
+    of: Span
+    kind: ClassVar[FaultKind] = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class NoFirst:
+    """The first of a list or set that is empty."""
+
+    of: Span
+    kind: ClassVar[FaultKind] = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A value that a place cannot hold: outside `low..high` (`range`), longer than `high` (`overflow`), or none."""
+
+    kind: Literal["range", "overflow", "none"]
+    value: Value
+    low: int = 0
+    high: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """A field, or its initial value, or an argument `of` an event or action, would be what it cannot be."""
+
+    place: Literal["field", "initial", "argument"]
+    name: str
+    of: str
+    misfit: Misfit
+
+    @property
+    def kind(self) -> FaultKind:
+        """That of the misfit."""
+        return self.misfit.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """One message too many for a channel (qualified)."""
+
+    channel: str
+    kind: ClassVar[FaultKind] = "overflow"
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """An event sent inside so many others."""
+
+    event: str
+    depth: int
+    kind: ClassVar[FaultKind] = "endless"
+
+
+@dataclass(frozen=True, slots=True)
+class EndlessRound:
+    """A round that follows this transition again and again."""
+
+    transition: int
+    kind: ClassVar[FaultKind] = "endless"
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A crash finds an instance in a state that does not survive one."""
+
+    state: str
+    flag: str
+    kind: ClassVar[FaultKind] = "lost"
+
+
+Cause = (
+    Unhandled | NotAwaited | NoTimer | NoMessage | NotDown | Overlap | Reentrance | Waiting | StandsStill | Down
+    | NoInstance | NoFirst | Unfit | Full | Nested | EndlessRound | Lost
+)  # fmt: skip
+"""Why a step fails. `describe.fault_message` has the words."""
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """Transitions of the instance, by index, that could have been followed had their guards held; and the world in the
     middle of the step, and the event's arguments, for which they did not."""
@@ -195,23 +364,25 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a step fails: in which instance (None: outside of any), in the author's words, and where in the text."""
+    """Why a step fails, in which instance (None: outside of any), and where in the text."""
 
-    kind: FaultKind
+    cause: Cause
     instance: int | None
-    message: str
     span: Span
     refused: Refused | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def kind(self) -> FaultKind:
+        """What `fails … with` names."""
+        return self.cause.kind
 
 
 class FaultError(Exception):
     """Ends the step that is under way; `step.fire` makes it a result."""
 
-    def __init__(
-        self, kind: FaultKind, instance: int | None, message: str, span: Span, refused: Refused | None = None
-    ) -> None:
-        super().__init__(message)
-        self.fault = Fault(kind, instance, message, span, refused)
+    def __init__(self, cause: Cause, instance: int | None, span: Span, refused: Refused | None = None) -> None:
+        super().__init__(cause)
+        self.fault = Fault(cause, instance, span, refused)
 
 
 @dataclass(frozen=True, slots=True)

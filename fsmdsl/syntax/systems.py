@@ -118,14 +118,9 @@ class SystemDecl:
 
 @dataclass(frozen=True, slots=True)
 class Do:
-    """`g.schedule({c0})`, `sliver.deploy.ok`: an event from outside, or the outcome of a pending action.
-
-    With `fails`, the step is expected to end in a fault, of the kind named if one is.
-    """
+    """`g.schedule({c0})`, `sliver.deploy.ok`: an event from outside, or the outcome of a pending action."""
 
     call: Expr
-    fails: bool
-    fault: Name | None
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 
@@ -175,7 +170,21 @@ class Via:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-ScenarioStep = Do | Elapse | Transmit | Restart | Expect | Via
+Taken = Do | Elapse | Transmit | Restart
+"""What is done to the system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fails:
+    """`fails g.schedule(none) with none`: the step ends in a fault, of the kind named if one is."""
+
+    step: Taken
+    fault: Name | None
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+ScenarioStep = Taken | Fails | Expect | Via
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 Needs Hypothesis: `pip install 'fsmdsl[testing]'`.
 """
 
-from fsmdsl.testing.outward import Instance
-from fsmdsl.testing.twin import Action, Twin
+from fsmdsl.testing.implementation import Action
+from fsmdsl.testing.plain_values import Instance
+from fsmdsl.testing.twin import Twin
 
 __all__ = ["Action", "Instance", "Twin"]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from fsmdsl import model as m
+from fsmdsl.describe import describe, fault_message
 from fsmdsl.step import (
     ChannelStep,
     CrashStep,
@@ -23,13 +24,12 @@ from fsmdsl.step import (
     TooManyValuesError,
     Universe,
     Value,
-    describe,
     enabled,
     fire,
 )
 from fsmdsl.step.values import domain
-from fsmdsl.testing.outward import fields, instances, named
-from fsmdsl.testing.twin import Action, Twin
+from fsmdsl.testing.implementation import Action, Implementation
+from fsmdsl.testing.plain_values import fields, instances, named
 
 USUAL = settings(max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -45,10 +45,10 @@ class Told:
         return self.text
 
 
-def walk(twin: type[Twin], universe: Universe) -> None:
+def walk(twin: type[Implementation], universe: Universe) -> None:
     """Many walks. Raises `AssertionError` with a short one that differs."""
     if universe.fault is not None:
-        raise ValueError(f"the system cannot begin: {universe.fault.message}")
+        raise ValueError(f"the system cannot begin: {fault_message(universe, universe.fault)}")
 
     class Walk(_Walk):
         """What Hypothesis makes anew for each walk."""
@@ -66,7 +66,7 @@ def walk(twin: type[Twin], universe: Universe) -> None:
 class _Walk(RuleBasedStateMachine):
     """Model and implementation, step by step."""
 
-    def __init__(self, twin: Twin, universe: Universe) -> None:
+    def __init__(self, twin: Implementation, universe: Universe) -> None:
         super().__init__()
         self.twin, self.universe, self.world = twin, universe, universe.start
         self.told: list[str] = []
@@ -210,7 +210,7 @@ def _kind(step: Step) -> str:
             assert_never(step)
 
 
-def _drive(twin: Twin, universe: Universe, step: Step) -> None:
+def _drive(twin: Implementation, universe: Universe, step: Step) -> None:
     match step:
         case EventStep(n, event, arguments):
             parameters = universe.machines[n].event_named[event].parameters

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
+
+from runtime.errors import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class Settings:
 
     kube_api_server: str = ""
     kube_config: str = ""
-    web_server: str = ":9096"
+    web_server: str = "127.0.0.1:9096"
     force_bind_threshold: int = 3
     waiting_block_milliseconds: int = 0
 
@@ -93,3 +95,5 @@ class Configuration:
     forests: dict[str, ForestSpec]
     tenants: dict[str, TenantSpec]
     settings: Settings
+    notes: tuple[Problem, ...] = field(default=(), compare=False)
+    """What means nothing here, and does no harm: keys that nobody knows."""

@@ -56,7 +56,7 @@ def configuration(document: Value) -> Configuration:
     reader.finish()
     check_quota(reader, top.get("virtualClusters", NOTHING), forests, tenants)
     reader.finish()
-    return Configuration(forests, tenants, settings)
+    return Configuration(forests, tenants, settings, tuple(reader.notes))
 
 
 def _settings(reader: Reader, top: Mapping[str, Value]) -> Settings:
@@ -66,7 +66,7 @@ def _settings(reader: Reader, top: Mapping[str, Value]) -> Settings:
     return Settings(
         kube_api_server=reader.text(top.get("kubeApiServerAddress", NOTHING), "kubeApiServerAddress"),
         kube_config=reader.text(top.get("kubeConfigFilePath", NOTHING), "kubeConfigFilePath"),
-        web_server=reader.text(top.get("webServerAddress", NOTHING), "webServerAddress") or ":9096",
+        web_server=reader.text(top.get("webServerAddress", NOTHING), "webServerAddress") or Settings().web_server,
         force_bind_threshold=number("forcePodBindThreshold", 3),
         waiting_block_milliseconds=number("waitingPodSchedulingBlockMilliSec", 0),
     )

@@ -16,6 +16,8 @@ class Reader:
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
+        self.notes: list[Problem] = []
+        """What means nothing here, and does no harm."""
         self.faulty: set[str] = set()
         """Cell types that have been reported: what follows from their mistakes is not worth another report."""
 
@@ -24,12 +26,12 @@ class Reader:
         self.problems.append(Problem(path, value.line, message, advice))
 
     def finish(self) -> None:
-        """Raises what has been noted, if anything has."""
+        """Raises all mistakes, if there are any: with what means nothing, which is often their cause."""
         if self.problems:
-            raise ConfigurationError(self.problems)
+            raise ConfigurationError([*self.problems, *self.notes])
 
     def table(self, value: Value, path: str, allowed: Collection[str] | None = None) -> dict[str, Value]:
-        """A mapping; with the keys it may have, if these are fixed."""
+        """A mapping. Where its keys are fixed, others mean nothing, as to HiveD; they are noted."""
         if value.content is None:
             return {}
         if not isinstance(value.content, dict):
@@ -38,7 +40,8 @@ class Reader:
         if allowed is not None:
             for key in value.content.keys() - set(allowed):
                 known = f"known here: {', '.join(sorted(allowed))}"
-                self.wrong(join(path, key), value.content[key], "is no known key", nearest(key, allowed) or known)
+                hint = nearest(key, allowed) or known
+                self.notes.append(Problem(join(path, key), value.content[key].line, "is no known key", hint))
         return value.content
 
     def items(self, value: Value, path: str) -> Iterator[tuple[str, Value]]:

@@ -6,6 +6,7 @@ opportunistic gangs, and which, decides only which physical cells are taken.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from runtime.placement import inside, opportunistic
 from runtime.placement.mapping import map_cells
 from runtime.placement.misfit import Misfit
 from runtime.placement.offer import Offer
+from runtime.placement.packing import fits
 from runtime.placement.proposal import Placement, Seat
 from runtime.pods import OPPORTUNISTIC, PodSpec
 from runtime.preemption.lazy import as_if_demoted, willing
@@ -84,8 +86,18 @@ def _guaranteed(books: Books, view: View, sizes: Sequence[int], priority: int, o
             unusable = True
             spots &= ~found.nodes
     where = view.tops[0].pinned if view.tops and view.tops[0].pinned else view.chain.name
+    if not unusable and (never := _never(view, sizes)):
+        return f"{view.tenant.name} can never have {_demand(sizes)} in {where}: {never}"
     room = f"has room for {_demand(sizes)} in {where}, but not on usable nodes"
     return f"{view.tenant.name} {room if unusable else f'has no room for {_demand(sizes)} in {where}'}"
+
+
+def _never(view: View, sizes: Sequence[int]) -> str:
+    """Why a gang does not fit into a view with nobody else in it; empty where it does, as far as numbers say."""
+    rooms = [view.chain.leaves[node.level] for node in view.nodes]
+    if fits(Counter(rooms), sizes):
+        return ""
+    return f"it is promised {sum(rooms)} leaf cells there, at most {max(rooms, default=0)} on a node"
 
 
 def _spare(books: Books, view: View, sizes: Sequence[int], offer: Offer, spots: int, first: Placement) -> Placement:

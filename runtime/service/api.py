@@ -104,7 +104,8 @@ class Api:
     def bind(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
         """Binds a pod; the server adds the annotations to it in the same step. Raises `ApiError`.
 
-        The uid makes the server refuse when another pod has taken the name meanwhile.
+        The uid should make the server refuse when another pod has taken the name meanwhile; servers up to 1.20 at least
+        do not look at it. What protects is that a pod is bound only while it is known under its uid and name.
         """
         metadata = {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid, "annotations": dict(annotations)}
         binding = {

@@ -74,13 +74,16 @@ class Inventory(Collector):
                     free.add_metric([name, forest.chain.types[level]], forest.lists.obtainable(level))
             with self._locks.applications.read():
                 pods = Count(tracked.phase.value for tracked in tracker.pods())
+                problems = Count(tracked.phase.value for tracked in tracker.pods() if tracked.problem)
             with self._locks.nodes.read():
                 nodes = Count("healthy" if node.healthy else "bad" for node in tracker.nodes.values())
+                nodes["bad"] += len(allocator.cluster.nodes.keys() - tracker.nodes.keys())
             given_back = dict(self._scheduler.given_back)
             lives = list(_lives(self._scheduler.lives))
         yield free
         yield _family("scheduler_gangs", "Gangs by state", "state", gangs)
         yield _family("scheduler_pods", "Pods by phase", "phase", pods)
+        yield _family("scheduler_pods_problem", "Pods that cannot be understood, by phase", "phase", problems)
         yield _family("scheduler_nodes", "Nodes by health", "health", nodes)
         journal = GaugeMetricFamily("scheduler_journal_record", "Number of the last record of the journal")
         journal.add_metric([], record)

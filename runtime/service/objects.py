@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from runtime.annotations import BIND_INFO, ENABLE, SPEC, read_bind_info, read_spec
-from runtime.errors import UserError
+from runtime.annotations import (
+    BIND_INFO,
+    ENABLE,
+    ISOLATION,
+    OLD_ISOLATION,
+    SPEC,
+    read_bind_info,
+    read_isolation,
+    read_spec,
+)
+from runtime.errors import Problem, UserError
+from runtime.holding import Claim
 from runtime.pods import BindInfo, Pod
 
 LONGEST = 256 * 1024
 """Characters of an annotation; Kubernetes takes no more for all of an object's."""
+QUANTITY = re.compile(r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?")
+"""A number of something, as Kubernetes writes it: `1`, `1k`, `2e3`; the first group is its digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +55,21 @@ class PodObject:
     """As its node says: Pending, Running, Succeeded or Failed; empty where nobody has said."""
     leaving: bool = False
     """Somebody has asked for it to be deleted."""
+    isolation: str = ""
+    """The devices that its containers see, as written."""
 
     @property
     def key(self) -> str:
         """What people call it."""
         return f"{self.namespace}/{self.name}"
 
-    def read(self) -> Pod:
-        """What it asks for; raises `UserError`."""
+    def read(self, notes: list[Problem] | None = None) -> Pod:
+        """What it asks for; raises `UserError`. What means nothing in it is added to `notes`."""
         if not self.spec:
             raise UserError(f"pod {self.key} has no annotation {SPEC}")
         if len(self.spec) > LONGEST:
             raise UserError(f"annotation {SPEC} of pod {self.key} has more than {LONGEST} characters")
-        return Pod(self.uid, self.name, read_spec(self.spec, self.namespace, self.name), self.namespace)
+        return Pod(self.uid, self.name, read_spec(self.spec, self.namespace, self.name, notes), self.namespace)
 
     def read_bind_info(self) -> BindInfo:
         """Where it and its gang were placed; raises `UserError`."""
@@ -64,6 +79,19 @@ class PodObject:
         if info.node != self.node:
             raise UserError(f"pod {self.key} is bound to {self.node}, but its bind info says {info.node}")
         return info
+
+    def claim(self) -> Claim:
+        """What a bound pod has, as far as anything on it says so."""
+        try:
+            info = read_bind_info(self.bind_info) if self.bind_info else None
+        except UserError:
+            info = None
+        chain = info.chain if info is not None else ""
+        if info is not None and info.node == self.node and info.leaf_cells:
+            devices = info.leaf_cells
+        else:
+            devices = read_isolation(self.isolation)
+        return Claim(self.uid, self.name, self.namespace, self.node, tuple(dict.fromkeys(devices)), chain)
 
 
 def read_node(document: object) -> NodeObject:
@@ -96,12 +124,14 @@ def read_pod(document: object) -> PodObject:
         phase in ("Succeeded", "Failed"),
         phase,
         bool(_text(metadata, "deletionTimestamp")),
+        _text(annotations, ISOLATION) or _text(annotations, OLD_ISOLATION),
     )
 
 
 def _asks(container: object) -> bool:
     limit = str(_table(_table(container, "resources"), "limits").get(ENABLE, "0"))
-    return limit.isdecimal() and int(limit[:20]) > 0
+    found = QUANTITY.fullmatch(limit)
+    return found is not None and any(digit in "123456789" for digit in found[1])
 
 
 def _table(document: object, key: str) -> Mapping[str, object]:

@@ -1,4 +1,4 @@
-"""The scheduler between a cluster and the allocator: what happens to pods and nodes, and what an extender is asked.
+"""The scheduler between a cluster and the allocator: what an extender is asked, and what nobody asks for any more.
 
 Belongs to the thread that runs cycles, which holds the partition.
 """
@@ -15,8 +15,10 @@ from generated.hived import AffinityGroupState
 from runtime.answers import Bind, Phase, Preempt, Wait
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
-from runtime.pods import BindInfo, Pod
-from runtime.service.follower import Follower, Options
+from runtime.pods import Pod
+from runtime.preemption.victims import displaced, reserver
+from runtime.service.evictions import Evictions
+from runtime.service.follower import Options
 from runtime.service.leases import LEASE, Leases
 from runtime.service.locks import Locks
 from runtime.service.messages import (
@@ -27,9 +29,10 @@ from runtime.service.messages import (
     filter_answer,
     preempt_answer,
 )
-from runtime.service.objects import NodeObject, PodObject
-from runtime.service.source import Change, latest
-from runtime.service.tracker import PodPhase, Tracked, Tracker
+from runtime.service.objects import PodObject
+from runtime.service.observer import Observer
+from runtime.service.source import Change
+from runtime.service.tracker import PodPhase, Tracked
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +40,7 @@ AGAIN = 30.0
 """Seconds after which a pod is deleted again that should be gone: the cluster may have been away."""
 
 
-class Scheduler:
+class Scheduler(Observer):
     """Decides nothing by itself: it asks the allocator, and keeps what it was told of pods and nodes."""
 
     def __init__(
@@ -50,14 +53,12 @@ class Scheduler:
         now: Callable[[], float] = time.monotonic,
         following: Options = Options(),  # noqa: B008 - it is frozen
         delete: Callable[[Tracked], object] | None = None,
+        *,
+        evict: bool = False,
     ) -> None:
-        self.allocator = allocator
-        self.tracker = Tracker()
-        self.lives = Follower(allocator, self.tracker, following)
-        """Hears of all that happens, and is never asked."""
+        super().__init__(allocator, locks, lease, now, following)
         self.given_back: Counter[str] = Counter({"place": 0, "reservation": 0})
         """How often somebody was not asked for in time, by what it had."""
-        self._locks = locks
         self._bind = bind
         """Binds a pod without being asked to, and later."""
         self._look = look
@@ -66,167 +67,24 @@ class Scheduler:
         """Has a pod deleted, later; none where nobody may."""
         self._deleted = Leases(AGAIN)
         """By uid: pods that we have had deleted, and that are still there."""
-        self._places = Leases(lease)
-        """By uid: pods that are binding."""
-        self._reservations = Leases(lease)
-        """Gangs that preempt."""
-        self._now = now
+        self._evict = evict
+        """Whether victims are deleted by us, as soon as the first of them leaves."""
+        self._evicted: set[str] = set()
+        """Of those deleted, the uids of victims."""
+        self._evictions = Evictions()
+        self._unoffered: list[Tracked] = []
+        """Pods that have just got a place that was not offered: whoever asked cannot bind them."""
+        self._terminate = following.terminate
         self._settings = allocator.configuration.settings
-
-    # What happens
-
-    def observe(self, change: Change) -> None:
-        """A node or a pod is there, is different, or is gone. What users did wrong is noted, and changes nothing."""
-        try:
-            match change.thing:
-                case NodeObject():
-                    self._node(change.thing, gone=change.gone)
-                case PodObject():
-                    self._pod(change.thing, gone=change.gone or change.thing.completed)
-        except UserError as error:
-            log.warning("%s", error)
-        finally:
-            if isinstance(change.thing, PodObject):
-                self.lives.pod(change.thing.uid)
-
-    def _node(self, node: NodeObject, *, gone: bool) -> None:
-        with self._locks.nodes.write():
-            if gone:
-                self.tracker.nodes.pop(node.name, None)
-            else:
-                self.tracker.nodes[node.name] = node
-        report = self.allocator.node_healthy if node.healthy and not gone else self.allocator.node_bad
-        report(node.name)
-        self.lives.node(node, gone=gone)
-
-    def _pod(self, seen: PodObject, *, gone: bool) -> None:
-        tracked = self.tracker.pod(seen.uid)
-        namesake = self.tracker.named(seen.key)
-        if namesake is not None and namesake is not tracked and not gone:
-            self._remove(namesake)
-        if gone:
-            if tracked is not None:
-                self._remove(tracked, "" if tracked.leaving or seen.leaving else seen.phase)
-            return
-        if tracked is None:
-            if not seen.ours:
-                return
-            tracked = self._add(seen)
-        elif seen.spec and not tracked.seen.spec:
-            tracked.seen = seen
-        elif seen.spec != tracked.seen.spec:
-            log.warning("pod %s asks for something else than before; what it asked for first counts", seen.key)
-        tracked.running |= seen.phase == "Running"
-        tracked.leaving |= seen.leaving
-        if seen.node:
-            self._bound(tracked, seen)
-        elif tracked.phase is PodPhase.WAITING and tracked.pod is not None:
-            self.allocator.submit(tracked.pod)
-
-    def _add(self, seen: PodObject) -> Tracked:
-        tracked = Tracked(seen, None)
-        try:
-            tracked.pod = seen.read()
-        except UserError as error:
-            tracked.problem = str(error)
-        with self._locks.applications.write():
-            self.tracker.add(tracked)
-        return tracked
-
-    def _remove(self, tracked: Tracked, phase: str = "") -> None:
-        self._places.drop(tracked.seen.uid)
-        with self._locks.applications.write():
-            self.tracker.remove(tracked)
-        if tracked.pod is not None:
-            self.allocator.delete(tracked.pod)
-            self.lives.gone(tracked.pod.uid, phase)
-
-    def _bound(self, tracked: Tracked, seen: PodObject) -> None:
-        """Somebody has bound it: where it is now counts, whatever we had in mind."""
-        if tracked.phase is PodPhase.BOUND:
-            return
-        if tracked.pod is None:
-            raise UserError(f"pod {seen.key} is bound to {seen.node}, but: {tracked.problem}")
-        info = tracked.info
-        if info is None or info.node != seen.node:
-            written = seen.read_bind_info()
-            if info is not None:
-                self.allocator.delete(tracked.pod)
-            self.allocator.allocate(tracked.pod, written)
-            info = written
-        self._places.drop(seen.uid)
-        self._move(tracked, PodPhase.BOUND, info)
-
-    def _move(self, tracked: Tracked, phase: PodPhase, info: BindInfo | None = None) -> None:
-        with self._locks.applications.write():
-            tracked.phase = phase
-            tracked.info = info if info is not None else tracked.info
-
-    # Beginning
-
-    def recover(self, changes: Iterable[Change], *, lists_all: bool) -> None:
-        """With the first list, what was journaled is brought up to date. Nodes come first, then pods as recovery wants
-        them, so that the order of the list does not matter."""
-        nodes, pods = latest(changes)
-        self._track_journaled()
-        asked = {uid: self._asked(seen) for uid, seen in pods.items()}
-        if not any(self.allocator.pods()):
-            self._take_back(nodes, pods, asked)
-        for node in nodes.values():
-            self._node(node, gone=False)
-        if lists_all:
-            for name in self.allocator.cluster.nodes.keys() - nodes.keys():
-                self.allocator.node_bad(name)
-            for tracked in [x for x in self.tracker.pods() if x.seen.uid not in pods]:
-                self._remove(tracked)
-        for seen in sorted(pods.values(), key=lambda seen: _order(seen, asked[seen.uid])):
-            self.observe(Change(seen, gone=False))
-        self.lives.begin()
-
-    def _asked(self, seen: PodObject) -> Pod | None:
-        """What a pod asks for, if that can be known; of those that were journaled, it is."""
-        tracked = self.tracker.pod(seen.uid)
-        if tracked is not None:
-            return tracked.pod
-        try:
-            return seen.read()
-        except UserError:
-            return None
-
-    def _take_back(
-        self, nodes: dict[str, NodeObject], pods: dict[str, PodObject], asked: dict[str, Pod | None]
-    ) -> None:
-        """Where the journal knows no pods, bound ones are recovered from what they carry."""
-        bound: list[tuple[Pod, BindInfo | None]] = []
-        for uid, seen in pods.items():
-            try:
-                if seen.ours and seen.node:
-                    bound.append((asked[uid] or seen.read(), seen.read_bind_info()))
-            except UserError as error:
-                log.warning("%s", error)
-        if bound:
-            found = self.allocator.recover(bound, {node.name: node.healthy for node in nodes.values()})
-            for name, why in (*found.demoted.items(), *found.missing.items(), *found.refused.items()):
-                log.warning("%s could not be recovered as it was: %s", name, why)
-            self._track_journaled()
-
-    def _track_journaled(self) -> None:
-        """Whether a pod is bound is not journaled: the list says so."""
-        for pod, info in self.allocator.bound():
-            seen = PodObject(pod.uid, pod.namespace, pod.name, True, "", "", "", False)
-            phase = PodPhase.WAITING if info is None else PodPhase.BINDING
-            with self._locks.applications.write():
-                self.tracker.add(Tracked(seen, pod, phase=phase, info=info))
-            if info is not None:
-                self._places.renew(pod.uid, self._now())
-        for name, gang in self.allocator.gangs.items():
-            if gang.state is AffinityGroupState.PREEMPTING:
-                self._reservations.renew(name, self._now())
 
     # What nobody asks for any more
 
     def expire(self) -> None:
         """Pods that have a place, and gangs that have reserved some, but were not asked for in time."""
+        unoffered, self._unoffered = self._unoffered, []
+        for placed in unoffered:
+            if placed.phase is PodPhase.BINDING:
+                self._bind(placed)
         for uid in self._places.over(self._now()):
             tracked = self.tracker.pod(uid)
             if tracked is not None and tracked.phase is PodPhase.BINDING:
@@ -241,15 +99,50 @@ class Scheduler:
         self.lives.tick()
         doomed, self.lives.to_delete = self.lives.to_delete, []
         if doomed:
-            how = "they are deleted" if self._delete is not None else "somebody has to delete them"
+            how = "they are deleted" if self._terminate else "somebody has to delete them"
             log.warning("too few pods of their gang have run for too long, %s: %s", how, ", ".join(sorted(doomed)))
         if self._delete is None:
             return
-        for uid in [*doomed, *self._deleted.over(self._now())]:
+        for uid in [*(doomed if self._terminate else ()), *self._deleted.over(self._now())]:
             tracked = self.tracker.pod(uid)
-            if tracked is not None:
+            if uid in self._evicted and not self._is_victim(uid):
+                self._evicted.discard(uid)
+            elif tracked is not None:
                 self._deleted.renew(uid, self._now())
                 self._delete(tracked)
+
+    # Victims
+
+    def _is_victim(self, uid: str) -> bool:
+        gang = self.allocator.homes.get(uid)
+        return gang is not None and gang.state is AffinityGroupState.BEING_PREEMPTED
+
+    def _left(self, tracked: Tracked) -> None:
+        """A pod of a gang that is being preempted has been told to go: so are all other victims of who preempts it."""
+        gang = self.allocator.homes.get(tracked.seen.uid)
+        if gang is None or gang.state is not AffinityGroupState.BEING_PREEMPTED or not self._evict:
+            return
+        stronger = {id(x): x for x in map(reserver, gang.virtual) if x is not None}
+        doomed = displaced(device for preemptor in stronger.values() for device in preemptor.virtual)
+        self._have_deleted(pod for victim in doomed for pod in victim.allocated)
+
+    def _have_deleted(self, pods: Iterable[Pod]) -> None:
+        for pod in pods:
+            victim = self.tracker.pod(pod.uid)
+            if self._delete is None or victim is None or victim.leaving or pod.uid in self._deleted:
+                continue
+            self._evicted.add(pod.uid)
+            self._deleted.renew(pod.uid, self._now())
+            self._delete(victim)
+
+    def _share(self, pod: Pod, answer: Preempt) -> dict[str, tuple[Pod, ...]]:
+        """The part of the victims that this pod is told of, and that its outer scheduler deletes."""
+        leaving = {x.seen.uid for p in answer.pods() if (x := self.tracker.pod(p.uid)) is not None and x.leaving}
+        if leaving and self._evict:
+            self._have_deleted(answer.pods())
+        gang = self.allocator.homes[pod.uid]
+        own = [place.node for same in gang.places.written for place in same]
+        return self._evictions.share(gang.name, pod.uid, answer.victims, leaving.__contains__, own)
 
     def settle(self, uid: str, now: PodObject | None) -> None:
         """What the cluster says of a pod that has a place, and was not asked for in time."""
@@ -311,8 +204,11 @@ class Scheduler:
         match answer:
             case Bind():
                 self.allocator.allocate(pod, answer.info)
+                self._evictions.forget(pod.spec.gang.name)
                 self._places.renew(pod.uid, self._now())
                 self._move(tracked, PodPhase.BINDING, answer.info)
+                if answer.node not in request.nodes:
+                    self._unoffered.append(tracked)
                 return filter_answer(answer.node)
             case Preempt():
                 return filter_answer(failed={node: _must_go(pods) for node, pods in answer.victims.items()})
@@ -349,9 +245,9 @@ class Scheduler:
         match answer:
             case Preempt():
                 self._move(tracked, PodPhase.PREEMPTING)
-                return preempt_answer(answer.victims)
+                return preempt_answer(self._share(pod, answer))
             case Wait():
-                self._wait(tracked)
+                self._move(tracked, PodPhase.WAITING)
         return preempt_answer({})
 
     def to_bind(self, request: BindRequest) -> Tracked:
@@ -376,10 +272,10 @@ class Scheduler:
             )
         if tracked.phase is PodPhase.BOUND:
             raise UserError(f"pod {asked.key} is bound")
+        if not tracked.journaled and asked.spec != tracked.seen.spec:
+            self._respecify(tracked, asked)
         if tracked.pod is None:
             raise UserError(tracked.problem)
-        if tracked.seen.spec and asked.spec != tracked.seen.spec:
-            raise UserError(f"pod {asked.key} asks for something else than when it was seen first")
         return tracked, tracked.pod
 
     def _wait(self, tracked: Tracked) -> None:
@@ -387,11 +283,6 @@ class Scheduler:
         self._move(tracked, PodPhase.WAITING)
         if self._settings.waiting_block_milliseconds:
             time.sleep(self._settings.waiting_block_milliseconds / 1000)
-
-
-def _order(seen: PodObject, pod: Pod | None) -> tuple[bool, int, str]:
-    """Bound pods first, strong ones before weak ones: it is always the same ones that lose."""
-    return not seen.node, -pod.spec.priority if pod is not None else 0, seen.uid
 
 
 def _must_go(pods: Iterable[Pod]) -> str:

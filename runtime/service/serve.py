@@ -9,19 +9,26 @@ import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event, Thread
 
 import uvicorn
 
 from runtime.cells import Cluster
 from runtime.config import Configuration, read_configuration
 from runtime.config.model import Settings
+from runtime.connections import Bounded, Server, bearable
 from runtime.errors import UserError
 from runtime.journal import Journal, JournalError
+from runtime.service import logs
 from runtime.service.follower import Options as Following
+from runtime.service.guard import Names
 from runtime.service.objects import NodeObject
+from runtime.service.reload import Reload
 from runtime.service.service import Service
 from runtime.service.source import Change, FileSource, MemorySource, Source
 from runtime.service.web import Web
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +41,14 @@ class Options:
     """A file of watch events. Without it and Kubernetes, the cluster is in memory, and all its nodes are healthy."""
     kubernetes: bool
     """Whether the cluster is one of Kubernetes."""
+    in_memory: bool
+    """Whether there is no cluster, whatever the configuration names."""
     kubeconfig: Path | None
     """How to reach it; none for the file that the configuration names, or the cluster that this runs in."""
     address: str
     """Host and port; empty where the configuration says it."""
+    hosts: tuple[str, ...]
+    """Other names under which it may be asked."""
     largest: int
     """Bytes of a request."""
     connections: int
@@ -52,22 +63,46 @@ class Options:
     """Seconds for which a gang may have too few running pods."""
     terminate: bool
     """Whether its pods are then deleted."""
+    reload: bool | None
+    """Whether it ends when the configuration changes; none for: where the cluster is one of Kubernetes."""
+    evict: bool | None
+    """Whether the victims of a preemption are deleted together; none for: where the cluster is one of Kubernetes."""
 
 
 def serve(options: Options) -> int:
     """Until it is told to stop (SIGTERM, SIGINT); answers the status of the process. Raises `UserError`."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    ending = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ending.set())
+    logging.basicConfig(level=logging.INFO, handlers=[logs.handler()])
+    logging.getLogger("uvicorn.error").addFilter(bearable)
+    for library in ("httpx", "httpx2", "httpcore"):
+        logging.getLogger(library).setLevel(logging.WARNING)
     if options.terminate and not options.lives:
         raise UserError("who follows no lives knows of no gang to tear down: --terminate needs --lives")
     configuration = read_configuration(options.config)
+    for note in configuration.notes:
+        log.warning("configuration %s: %s", options.config, note)
     listener = _listen(options.address or configuration.settings.web_server)
     source = _source(options, configuration)
     following = Following(options.lives, options.termination_delay, options.terminate)
-    service = Service(configuration, lambda: Journal(options.journal), source, options.lease, following=following)
-    web = Web(service, options.largest)
-    server = uvicorn.Server(
+    kubernetes = _is_kubernetes(options, configuration.settings)
+    service = Service(
+        configuration,
+        lambda: Journal(options.journal),
+        source,
+        options.lease,
+        following=following,
+        evict=kubernetes if options.evict is None else options.evict,
+    )
+    host, port = listener.getsockname()[:2]
+    web = Web(service, options.largest, Names(host, options.hosts))
+    server = Server(
         uvicorn.Config(
             web.app(),
+            http=Bounded,
+            ws="none",
+            log_config=None,
             log_level="warning",
             access_log=False,
             lifespan="on",
@@ -78,6 +113,7 @@ def serve(options: Options) -> int:
     )
 
     def end() -> None:
+        ending.set()
         server.should_exit = True
 
     # Pages that look on would keep it waiting.
@@ -86,16 +122,25 @@ def serve(options: Options) -> int:
     service.on_failure = end
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: end())
-    host, port = listener.getsockname()[:2]
+    server.should_exit = ending.is_set()
     print(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
     service.start()
+    reload = Reload(options.config, end)
+    if kubernetes if options.reload is None else options.reload:
+        Thread(target=reload.run, name="reload", daemon=True).start()
     server.run(sockets=[listener])
-    match service.failure:
+    reload.stop()
+    return _outcome(service.failure)
+
+
+def _outcome(failure: Exception | None) -> int:
+    """The status of the process; raises what whoever runs it can put right."""
+    match failure:
         case None:
             return 0
-        case UserError() | JournalError() as failure:
+        case UserError() | JournalError():
             raise failure
-        case failure:
+        case _:
             print(f"error: the scheduler cannot go on: {failure!r}; it recovers when started again", file=sys.stderr)
             return 1
 
@@ -114,20 +159,31 @@ def _listen(address: str) -> socket.socket:
 
 
 def _source(options: Options, configuration: Configuration) -> Source:
-    if options.events is not None and options.kubernetes:
-        raise UserError("the cluster is either a file of events or one of Kubernetes: --events or --kubernetes")
-    if options.kubeconfig is not None and not options.kubernetes:
+    if (options.events is not None) + options.kubernetes + options.in_memory > 1:
+        raise UserError("there is one cluster: either --events, or --kubernetes, or --in-memory")
+    kubernetes = _is_kubernetes(options, configuration.settings)
+    if options.kubeconfig is not None and not kubernetes:
         raise UserError("--kubeconfig says how to reach a cluster of Kubernetes: it needs --kubernetes")
-    if options.kubernetes:
+    if kubernetes:
         return _kubernetes(options, configuration.settings)
     if options.events is not None:
         try:
             return FileSource(options.events)
         except OSError as error:
             raise UserError(f"{options.events} cannot be read: {error.strerror}") from error
+    log.warning("the cluster is in memory: all nodes count as healthy, and no pod is really bound")
     source = MemorySource()
     source.tell(Change(NodeObject(name, healthy=True), gone=False) for name in nodes(configuration))
     return source
+
+
+def _is_kubernetes(options: Options, settings: Settings) -> bool:
+    """Whether it was asked for, or is what the configuration names."""
+    return options.kubernetes or (options.events is None and not options.in_memory and bool(_server(settings)))
+
+
+def _server(settings: Settings) -> str:
+    return settings.kube_api_server or os.environ.get("KUBE_APISERVER_ADDRESS", "")
 
 
 def _kubernetes(options: Options, settings: Settings) -> Source:
@@ -138,7 +194,7 @@ def _kubernetes(options: Options, settings: Settings) -> Source:
     except ImportError as error:
         raise UserError(f"{error.name} is not installed: --kubernetes needs the extra `kubernetes`") from error
     kubeconfig = options.kubeconfig or (Path(settings.kube_config) if settings.kube_config else None)
-    server = settings.kube_api_server or os.environ.get("KUBE_APISERVER_ADDRESS", "")
+    server = _server(settings)
     return KubernetesSource(connect(kubeconfig, server))
 
 

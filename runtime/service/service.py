@@ -17,6 +17,7 @@ from runtime.annotations import write_bind_info
 from runtime.config import Configuration
 from runtime.durable import DurableAllocator, collector_paused
 from runtime.journal import Journal
+from runtime.recovery import Recovered
 from runtime.service.engine import Engine, NotServingError
 from runtime.service.follower import Options
 from runtime.service.leases import LEASE
@@ -42,6 +43,8 @@ class Service:
         lease: float = LEASE,
         now: Callable[[], float] = time.monotonic,
         following: Options = Options(),  # noqa: B008 - it is frozen
+        *,
+        evict: bool = False,
     ) -> None:
         self.source = source
         self.locks = Locks()
@@ -54,6 +57,7 @@ class Service:
         self._lease = lease
         self._now = now
         self._following = following
+        self._evict = evict
         self._scheduler: Scheduler | None = None
         self._engine: Engine | None = None
         self._binders = ThreadPoolExecutor(4, "bind")
@@ -74,7 +78,7 @@ class Service:
         if opened.damage is not None:
             log.error("%s", opened.damage)
         if opened.takeover is not None:
-            log.warning("the configuration has changed; %s", opened.takeover)
+            _tell(opened.takeover)
         self._scheduler = Scheduler(
             allocator,
             self.locks,
@@ -83,7 +87,8 @@ class Service:
             self._lease,
             self._now,
             self._following,
-            self._delete_later if self._following.terminate else None,
+            self._delete_later if self._following.terminate or self._evict else None,
+            evict=self._evict,
         )
 
     def _recover(self) -> None:
@@ -196,3 +201,15 @@ class Service:
         self.source.close()
         if self._scheduler is not None:
             self._scheduler.allocator.close()
+
+
+def _tell(takeover: Recovered) -> None:
+    """What a changed configuration has done to whoever runs."""
+    if not (takeover.demoted or takeover.missing or takeover.refused):
+        log.info("the configuration has changed; all gangs go on as they were")
+    for name, why in takeover.demoted.items():
+        log.warning("the configuration has changed; gang %s has lost its guarantee: %s", name, why)
+    for name, lost in takeover.missing.items():
+        log.warning("the configuration has changed; gang %s has lost devices: %s", name, "; ".join(lost))
+    for uid, why in takeover.refused.items():
+        log.warning("the configuration has changed; pod with uid %s has no place any more: %s", uid, why)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
+from generated.hived import AffinityGroupState, CellState
 from runtime.answers import GangStatus
-from runtime.cells import FREE, Cluster, Device, PhysicalCell, VirtualCell
-from runtime.cells.virtual import VirtualCluster
+from runtime.cells import Cluster, Device, PhysicalCell, VirtualCell
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.inspect import top_cells
@@ -14,28 +16,80 @@ from runtime.lives.following import Following
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner, reserver
 from runtime.service.follower import Follower
+from runtime.service.tracker import Tracker
 
 
 def gang(status: GangStatus) -> dict[str, Any]:
-    """An affinity group."""
+    """An affinity group that has cells, in HiveD's shape."""
+    nodes = _by_node(status)
+    demotion = status.demotion
+    preempting = status.state is AffinityGroupState.PREEMPTING
+    fields = {
+        "vc": status.virtual_cluster,
+        "priority": status.priority,
+        "state": status.state.value,
+        "physicalPlacement": nodes,
+        "virtualPlacement": {top: list(cells) for top, cells in status.virtual_placement.items()},
+        "allocatedPods": [pod.uid for pod in status.allocated],
+        "preemptingPods": [pod.uid for pod in status.waiting] if preempting else [],
+        "lazyPreemptionStatus": {"preemptor": demotion.preemptor, "preemptionTime": _time(demotion.time)}
+        if demotion is not None
+        else None,
+    }
+    required = ("vc", "priority", "state")
+    shown = {name: value for name, value in fields.items() if value or name in required}
+    return {"metadata": {"name": status.name}, "status": shown}
+
+
+def has_cells(status: GangStatus) -> bool:
+    """Whether HiveD would know the gang: it forgets those that wait."""
+    return status.state is not AffinityGroupState.PENDING
+
+
+def full_gang(status: GangStatus) -> dict[str, Any]:
+    """Any gang, with all fields."""
+    demotion = status.demotion
+    return {
+        "name": status.name,
+        "virtualCluster": status.virtual_cluster,
+        "priority": status.priority,
+        "state": status.state.value,
+        "physicalPlacement": _by_node(status),
+        "virtualPlacement": {top: list(cells) for top, cells in status.virtual_placement.items()},
+        "allocatedPods": [pod.uid for pod in status.allocated],
+        "waitingPods": [pod.uid for pod in status.waiting],
+        "demotion": {"preemptor": demotion.preemptor, "time": _time(demotion.time)} if demotion is not None else None,
+    }
+
+
+def _by_node(status: GangStatus) -> dict[str, list[int]]:
     nodes: dict[str, list[int]] = {}
     for place in status.placement:
         nodes.setdefault(place.node, []).extend(place.leaf_cells)
-    demotion = status.demotion
+    return {node: sorted(indices) for node, indices in nodes.items()}
+
+
+def _time(seconds: float) -> str:
+    """RFC 3339, as Kubernetes writes times."""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def problems(tracker: Tracker) -> dict[str, Any]:
+    """Pods on which something cannot be understood, or contradicts where they run."""
+    found = [tracked for tracked in tracker.pods() if tracked.problem]
     return {
-        "metadata": {"name": status.name},
-        "status": {
-            "vc": status.virtual_cluster,
-            "priority": status.priority,
-            "state": status.state.value,
-            "physicalPlacement": {node: sorted(indices) for node, indices in nodes.items()},
-            "virtualPlacement": {top: list(cells) for top, cells in status.virtual_placement.items()},
-            "allocatedPods": [pod.uid for pod in status.allocated],
-            "preemptingPods": [pod.uid for pod in status.waiting] if status.state.value == "Preempting" else [],
-            "lazyPreemptionStatus": {"preemptor": demotion.preemptor, "preemptionTime": demotion.time}
-            if demotion is not None
-            else None,
-        },
+        "items": [
+            {
+                "pod": tracked.seen.key,
+                "uid": tracked.seen.uid,
+                "phase": tracked.phase.value,
+                "problem": tracked.problem,
+                "node": tracked.info.node if tracked.info is not None else tracked.seen.node,
+                "devices": list(tracked.info.leaf_cells) if tracked.info is not None else [],
+                "gang": tracked.pod.spec.gang.name if tracked.pod is not None else "",
+            }
+            for tracked in found
+        ]
     }
 
 
@@ -55,6 +109,9 @@ def lives(follower: Follower) -> dict[str, Any]:
     return {**following(follower).overview(), "faults": follower.faults}
 
 
+# Cells, in HiveD's shape: it omits what is empty, and shows with each bound cell its counterpart, without children
+
+
 def physical_cluster(cluster: Cluster) -> list[dict[str, Any]]:
     """A tree for each top cell."""
     forests = cluster.forests.values()
@@ -70,31 +127,22 @@ def virtual_cluster(allocator: DurableAllocator, name: str) -> list[dict[str, An
     """A tree for each preassigned cell; and each leaf cell that the virtual cluster uses opportunistically."""
     cluster = allocator.cluster
     tenant = cluster.tenants[name]
-    shown = [_virtual(top, healthy) for top, healthy in zip(tenant.tops, _healths(cluster, tenant), strict=True)]
+    healths = [top.healthy for top in top_cells(cluster, tenant)]
+    shown = [_virtual(top, healthy) for top, healthy in zip(tenant.tops, healths, strict=True)]
     for forest in cluster.forests.values():
-        shown += [_opportunistic(x) for x in forest.devices() if _is_opportunistic(x, name)]
+        shown += [_opportunistic(x, name) for x in forest.devices() if _is_opportunistic(x, name)]
     return shown
 
 
-def _healths(cluster: Cluster, tenant: VirtualCluster) -> list[bool]:
-    return [top.healthy for top in top_cells(cluster, tenant)]
-
-
 def _is_opportunistic(device: Device, tenant: str) -> bool:
-    gang = owner(device)
+    gang = owner(device) if reserver(device) is None else None
     return gang is not None and gang.priority == OPPORTUNISTIC and gang.spec.virtual_cluster == tenant
 
 
-def _opportunistic(device: Device) -> dict[str, Any]:
-    return {
-        "leafCellType": device.chain.leaf_type,
-        "cellType": device.chain.leaf_type,
-        "cellAddress": f"{device.address}-opp",
-        "cellState": device.state.value,
-        "cellHealthiness": _health(healthy=device.host.healthy),
-        "cellPriority": OPPORTUNISTIC,
-        "physicalCell": {"cellAddress": device.address},
-    }
+def _opportunistic(device: Device, tenant: str) -> dict[str, Any]:
+    health = _health(healthy=device.host.healthy)
+    mirrored = _cell(device, CellState.USED.value, OPPORTUNISTIC, health)
+    return {**mirrored, "cellAddress": f"{device.address}-opp", "physicalCell": {**mirrored, "vc": tenant}}
 
 
 def _physical(cell: PhysicalCell) -> dict[str, Any]:
@@ -102,17 +150,18 @@ def _physical(cell: PhysicalCell) -> dict[str, Any]:
     holder = None
     if isinstance(cell, Device):
         holder = reserver(cell) or owner(cell)
-        state, priority = cell.state.value, cell.priority
-        healthy = cell.host.healthy
+        state, priority, health = cell.state.value, cell.priority, _health(healthy=cell.host.healthy)
     else:
-        state = "Used" if any(x["cellState"] != "Free" for x in children) else "Free"
+        state = _common_state(x["cellState"] for x in children)
         priority = max(x["cellPriority"] for x in children)
-        bad = any(x["cellHealthiness"] == "Bad" for x in children)
-        healthy = not bad
-    shown = {**_cell(cell, state, priority, healthy=healthy), "cellChildren": children}
+        health = _health(healthy=all(x["cellHealthiness"] == "Healthy" for x in children))
+    shown = _cell(cell, state, priority, health)
+    if children:
+        shown["cellChildren"] = children
     if cell.virtual is not None:
-        shown |= {"vc": cell.virtual.tenant.name, "virtualCell": {"cellAddress": cell.virtual.address}}
-    elif holder is not None:
+        shown["vc"] = cell.virtual.tenant.name
+        shown["virtualCell"] = _cell(cell.virtual, state, priority, health)
+    elif holder is not None and holder.spec.virtual_cluster:
         shown["vc"] = holder.spec.virtual_cluster
     return shown
 
@@ -120,30 +169,40 @@ def _physical(cell: PhysicalCell) -> dict[str, Any]:
 def _virtual(cell: VirtualCell, healthy: bool) -> dict[str, Any]:
     """Of cells that are bound to nothing yet, the health is that of the preassigned cell."""
     physical = cell.physical
-    children = [_virtual(child, healthy) for child in cell.children]
-    if children:
-        state = "Used" if any(x["cellState"] != "Free" for x in children) else "Free"
-        priority = max(x["cellPriority"] for x in children)
-    else:
-        priority = cell.priority
-        device = physical if isinstance(physical, Device) and priority != FREE else None
-        state = device.state.value if device is not None else "Free"
     if isinstance(physical, PhysicalCell):
         healthy = all(device.host.healthy for device in physical.devices())
-    shown = {**_cell(cell, state, priority, healthy=healthy), "cellChildren": children}
-    if physical is not None:
-        shown["physicalCell"] = {"cellAddress": physical.address}
+    children = [_virtual(child, healthy) for child in cell.children]
+    priority = max(x["cellPriority"] for x in children) if children else cell.priority
+    state = _state(physical) if isinstance(physical, PhysicalCell) else CellState.FREE.value
+    health = _health(healthy=healthy)
+    shown = _cell(cell, state, priority, health)
+    if children:
+        shown["cellChildren"] = children
+    if isinstance(physical, PhysicalCell):
+        shown["physicalCell"] = {**_cell(physical, state, priority, health), "vc": cell.tenant.name}
     return shown
 
 
-def _cell(cell: PhysicalCell | VirtualCell, state: str, priority: int, *, healthy: bool) -> dict[str, Any]:
+def _state(cell: PhysicalCell) -> str:
+    return _common_state(device.state.value for device in cell.devices())
+
+
+def _common_state(states: Iterable[str]) -> str:
+    """That of a cell whose parts are in these: theirs, where they agree; else something of it is used."""
+    different = set(states)
+    return different.pop() if len(different) == 1 else CellState.USED.value
+
+
+def _cell(cell: PhysicalCell | VirtualCell, state: str, priority: int, health: str) -> dict[str, Any]:
+    """A cell without its children; only top cells name their type of leaf, and only nodes say that they are one."""
+    chain = cell.chain
     return {
-        "leafCellType": cell.chain.leaf_type,
-        "cellType": cell.chain.types[cell.level],
-        "isNodeLevel": cell.level == cell.chain.node,
+        **({"leafCellType": chain.leaf_type} if cell.parent is None else {}),
+        "cellType": chain.types[cell.level],
+        **({"isNodeLevel": True} if cell.level == chain.node else {}),
         "cellAddress": cell.address,
         "cellState": state,
-        "cellHealthiness": _health(healthy=healthy),
+        "cellHealthiness": health,
         "cellPriority": priority,
     }
 

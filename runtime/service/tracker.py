@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from time import time
 
 from runtime.pods import BindInfo, Pod
 from runtime.service.objects import NodeObject, PodObject
@@ -25,10 +26,10 @@ class Tracked:
     """A pod that is to be scheduled here."""
 
     seen: PodObject
-    """As it was seen first: what it asks for cannot change."""
+    """As it was seen first. What it asks for may change until it has a place."""
     pod: Pod | None
     problem: str = ""
-    """Why nobody can know what it asks for; empty where one can."""
+    """Why what is written on it cannot be understood, or cannot be; empty where all is well."""
     phase: PodPhase = PodPhase.WAITING
     info: BindInfo | None = None
     """Its place, from when it is binding."""
@@ -38,6 +39,10 @@ class Tracked:
     """Somebody has asked for it to be deleted."""
     attempts: int = 0
     """How often its place was asked for after it had been given."""
+    since: float = field(default_factory=time)
+    """When this process saw it first, in seconds since the epoch."""
+    journaled: bool = False
+    """It is known from the journal, and the cluster has not told of it yet."""
 
 
 class Tracker:

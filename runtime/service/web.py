@@ -14,17 +14,21 @@ from typing import Any, TypeAlias
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from runtime.answers import GangStatus
 from runtime.errors import UserError
 from runtime.service import status
 from runtime.service.engine import NotServingError
+from runtime.service.guard import Guard, Names
 from runtime.service.look import Look
 from runtime.service.messages import bind_answer, describe, filter_answer, read_bind, read_filter, read_preempt
 from runtime.service.service import Service
 from runtime.service.source import MemorySource, read_change
+from runtime.service.why import why
 
 log = logging.getLogger(__name__)
 
@@ -48,8 +52,9 @@ class Json(Response):
 class Web:
     """The endpoints."""
 
-    def __init__(self, service: Service, largest: int) -> None:
+    def __init__(self, service: Service, largest: int, names: Names | None = None) -> None:
         self.service = service
+        self._names = names or Names("127.0.0.1")
         self._largest = largest
         self.look = Look(service)
 
@@ -62,6 +67,10 @@ class Web:
             "/v1/extender/bind": self.bind,
             "/v1/inspect/affinitygroups/": self.looking(self.groups),
             "/v1/inspect/affinitygroups/{name:path}": self.looking(self.group),
+            "/v2/inspect/gangs/": self.looking(self.full_groups),
+            "/v2/inspect/gangs/{name:path}": self.looking(self.full_group),
+            "/v2/inspect/problems": self.looking(self.problems),
+            "/v2/inspect/why/{name:path}": self.why,
             "/v1/inspect/lives/": self.looking(self.lives),
             "/v1/inspect/lives/{name:path}": self.looking(self.life),
             "/v1/inspect/clusterstatus": self.looking(self.cluster),
@@ -78,7 +87,8 @@ class Web:
         routes = [Route(path, _told(handler, self.service, path), methods=ANY) for path, handler in paths.items()]
         routes += self.look.pages.routes("/view")
         handlers = {HTTPException: _refused, Exception: _failed}
-        return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan)
+        guard = [Middleware(Guard, names=self._names)]
+        return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan, middleware=guard)
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -167,17 +177,36 @@ class Web:
         return handler
 
     def groups(self, _: Request) -> Any:
-        """All affinity groups."""
+        """All affinity groups that have cells."""
         gangs = sorted(self.service.allocator.groups(), key=lambda gang: gang.name)
-        return {"items": [status.gang(gang) for gang in gangs]}
+        return {"items": [status.gang(gang) for gang in gangs if status.has_cells(gang)]}
 
     def group(self, request: Request) -> Any:
         """One of them."""
+        gang = self._gang(request)
+        if not status.has_cells(gang):
+            raise UserError(f"affinity group {gang.name} has no cells, but waits: see /v2/inspect/gangs/")
+        return status.gang(gang)
+
+    def _gang(self, request: Request) -> GangStatus:
         name = request.path_params["name"]
         gang = self.service.allocator.group(name)
         if gang is None:
             raise UserError(f"there is no affinity group {name}")
-        return status.gang(gang)
+        return gang
+
+    def full_groups(self, _: Request) -> Any:
+        """All gangs, those that wait too."""
+        gangs = sorted(self.service.allocator.groups(), key=lambda gang: gang.name)
+        return {"items": [status.full_gang(gang) for gang in gangs]}
+
+    def full_group(self, request: Request) -> Any:
+        """One of them."""
+        return status.full_gang(self._gang(request))
+
+    def problems(self, _: Request) -> Any:
+        """Pods that cannot be understood."""
+        return status.problems(self.service.scheduler.tracker)
 
     def lives(self, _: Request) -> Any:
         """The lives of all gangs."""
@@ -215,6 +244,16 @@ class Web:
         if request.method != "GET":
             raise HTTPException(400, "this can only be looked at, with GET")
         return Json({"paths": self._paths})
+
+    async def why(self, request: Request) -> Response:
+        """Why a gang waits. Between two cycles, in their thread: to find out, the books are tried out."""
+        if request.method != "GET":
+            raise HTTPException(400, "this can only be looked at, with GET")
+        name = request.path_params["name"]
+        try:
+            return Json(await self.service.ask(lambda scheduler: why(scheduler.allocator, scheduler.tracker, name)))
+        except UserError as error:
+            raise HTTPException(400, str(error)) from error
 
     # How it is
 

@@ -7,12 +7,15 @@ from threading import Thread
 
 import uvicorn
 
+from runtime.connections import Bounded
 from runtime.errors import UserError
 from runtime.view.paced import Paced
 from runtime.view.pages import Pages, application
 from runtime.view.reel import Reel
 
 LOOPBACK = "127.0.0.1"
+MOST = 128
+"""Connections at a time."""
 
 
 class Live:
@@ -30,7 +33,10 @@ class Live:
         except OSError as error:
             raise UserError(f"port {port} of {LOOPBACK} cannot be used: {(error.strerror or '').lower()}") from error
         app = application(Pages(reel, self.paced.scene, self.paced), [LOOPBACK, "localhost"])
-        config = uvicorn.Config(app, log_level="warning", lifespan="off", timeout_graceful_shutdown=1)
+        config = uvicorn.Config(
+            app, http=Bounded, ws="none", limit_concurrency=MOST, log_level="warning", lifespan="off",
+            timeout_graceful_shutdown=1,
+        )  # fmt: skip
         self._server = uvicorn.Server(config)
         reel.over = lambda: self._server.should_exit
         self._thread = Thread(target=self._server.run, args=([self._socket],), name="view", daemon=True)

@@ -33,6 +33,27 @@ class Happening(Protocol):
     def detail(self) -> str: ...
 
 
+def words(event: Happening) -> str:
+    """What has happened, as a sentence: who, what, and whom or what it concerns."""
+    who, about = event.gang, event.detail
+    match event.kind.value:
+        case "node down" | "node up" as what:
+            return f"{event.node} is {what.removeprefix('node ')}"
+        case "submitted" | "refused" as what:
+            sentence = f"{who} was {what}"
+            return f"{sentence}: {about}" if about else sentence
+        case "reserved":
+            return f"{who} has reserved cells, and waits for others to leave"
+        case "evicted":
+            return f"{who} was asked to leave for {about}"
+        case "preempted":
+            return f"{who} has left, and waits again"
+        case "lost":
+            return f"{who} was lost with {event.node}, and waits again"
+        case what:
+            return " ".join(x for x in (who, what, about) if x)
+
+
 class Paced:
     """An observer of a simulation: shows it on a reel, and sets its pace. Its controls may be used by any thread."""
 
@@ -115,8 +136,7 @@ class Paced:
 
     def event(self, event: Happening) -> None:
         """This has happened."""
-        what = " ".join(x for x in (event.gang or event.node, event.kind.value, event.detail) if x)
-        self.reel.remark(event.time, what)
+        self.reel.remark(event.time, words(event))
 
     def end(self, time: float) -> None:
         """Nothing will happen any more."""

@@ -29,6 +29,8 @@ FILES = {
 }
 LOOK = 0.25
 """Seconds between two looks at the reel."""
+WATCHERS = 32
+"""Pages that look on at a time: each holds a connection."""
 LONGEST = 4096
 """Bytes of a request."""
 
@@ -60,6 +62,7 @@ class Pages:
         self._reel = reel
         self._scene = scene
         self._controls = controls
+        self._watching = 0
 
     def routes(self, at: str = "") -> list[Route]:
         """All below one path, which begins with a slash; none is the root."""
@@ -79,22 +82,28 @@ class Pages:
 
     async def stream(self, request: Request) -> Response:
         """What changes, as server-sent events; everything first."""
+        if self._watching >= WATCHERS:
+            return PlainTextResponse(f"{WATCHERS} pages look on already\n", status_code=503)
         headers = {**HEADERS, "X-Accel-Buffering": "no"}  # a proxy must not keep it back
         return StreamingResponse(self._changes(request), media_type="text/event-stream", headers=headers)
 
     async def _changes(self, request: Request) -> AsyncIterator[str]:
         shown, remark, told = None, 0, None
-        while not self._reel.over() and not await request.is_disconnected():
-            frame = await run_in_threadpool(self._reel.last)
-            remarks = self._reel.remarks(remark)
-            how = self._how()
-            if frame is not None and (frame is not shown or remarks or how != told):
-                change = await run_in_threadpool(difference, shown, frame)
-                remark = remarks[-1].number if remarks else remark
-                said = [[x.time, x.text] for x in remarks]
-                yield f"data: {json.dumps({**change, 'remarks': said, 'how': how}, separators=(',', ':'))}\n\n"
-                shown, told = frame, how
-            await asyncio.sleep(LOOK)
+        self._watching += 1
+        try:
+            while not self._reel.over() and not await request.is_disconnected():
+                frame = await run_in_threadpool(self._reel.last)
+                remarks = self._reel.remarks(remark)
+                how = self._how()
+                if frame is not None and (frame is not shown or remarks or how != told):
+                    change = await run_in_threadpool(difference, shown, frame)
+                    remark = remarks[-1].number if remarks else remark
+                    said = [[x.time, x.text] for x in remarks]
+                    yield f"data: {json.dumps({**change, 'remarks': said, 'how': how}, separators=(',', ':'))}\n\n"
+                    shown, told = frame, how
+                await asyncio.sleep(LOOK)
+        finally:
+            self._watching -= 1
 
     def _how(self) -> dict[str, Any] | None:
         x = self._controls

@@ -102,9 +102,12 @@ class Rig:
         assert self.followed == []
 
     def call_off(self, gang: int) -> None:
-        """A preempting gang asks again, and the nodes that it has reserved are not offered."""
+        """A preempting gang asks again, while a node that it has reserved is bad, and no other one is offered."""
+        node = self.case.nodes[next(iter(self.cells_of(gang)))]
+        self.allocator.node_bad(node)
         answer = self.ask(gang, ())
         assert isinstance(answer, Wait), answer
+        self.allocator.node_healthy(node)
 
     def end(self, gang: int) -> None:
         """All its pods are gone: those first that have no place."""

@@ -71,7 +71,7 @@ class Side:
     def open(self) -> None:
         clock = self.history.clock
         allocator = DurableAllocator(self.history.configuration, journal(self.folder), now=lambda: 1000.0)
-        options = Options(on=self.on, delay=DELAY, clock=clock)
+        options = Options(on=self.on, delay=DELAY, clock=clock, terminate=self.history.terminates)
         deleted = self.history.delete_later if self.on and self.history.terminates else None
         nothing: Any = lambda _: None  # noqa: E731
         self.scheduler = Scheduler(

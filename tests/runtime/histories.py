@@ -26,6 +26,7 @@ from runtime.cells import Device
 from runtime.config import read_configuration
 from runtime.durable import DurableAllocator
 from runtime.gangs import Gang
+from runtime.holding import Claim
 from runtime.journal import Journal
 from runtime.preemption.victims import owner, reserver
 
@@ -57,7 +58,7 @@ CLUSTERS = (
 )
 
 
-SEEN = ("bind", "mixed", "preempt", "wait", "demoted", "overthrown", "bad", "restarts", "reconfigured")
+SEEN = ("bind", "mixed", "preempt", "wait", "demoted", "overthrown", "bad", "restarts", "reconfigured", "misread")
 
 
 class History:
@@ -103,11 +104,11 @@ class History:
     def step(self) -> None:
         """Something happens."""
         before = [(owner(d), reserver(d)) for d in self.devices]
-        acts = (self.come, self.go, self.retry, self.flip, self.kill, self.restart, self.reconfigure)
-        act = self.random.choices(acts, (32, 16, 32, 8, 8, 2, 1))[0]
+        acts = (self.come, self.go, self.retry, self.flip, self.kill, self.restart, self.reconfigure, self.misread)
+        act = self.random.choices(acts, (32, 16, 32, 8, 8, 2, 1, 2))[0]
         act()
         check(self.allocator)
-        if act not in (self.restart, self.reconfigure):
+        if act not in (self.restart, self.reconfigure, self.misread):
             self.check_moves(before)
         held = self.places()
         assert len(set(held)) == len(held), "no device is held twice"
@@ -211,6 +212,33 @@ class History:
         pods.remove(pod)
         if not pods:
             del self.gangs[pod.spec.gang.name]
+
+    def misread(self) -> None:
+        """What is written on a bound pod cannot be understood any more: it has its devices all the same."""
+        if not self.bound:
+            return
+        pod = self.random.choice(sorted(self.bound, key=lambda pod: pod.uid))
+        info = self.bound.pop(pod)
+        known = [d for d in self.devices if (d.host.name, d.index) in {(info.node, i) for i in info.leaf_cells}]
+        if not known:
+            self.bound[pod] = info
+            return
+        self.seen["misread"] += 1
+        siblings = self.gangs[pod.spec.gang.name]
+        siblings.remove(pod)
+        if not siblings:
+            del self.gangs[pod.spec.gang.name]
+        claim = Claim(pod.uid, pod.name, pod.namespace, info.node, info.leaf_cells, info.chain)
+        try:
+            held, place = self.allocator.hold(claim)
+        except UserError:
+            assert not self.intact, "another configuration has given its devices to others"
+            return
+        self.gangs.setdefault(held.spec.gang.name, []).append(held)
+        self.bound[held] = place
+        if self.intact:
+            assert set(place.leaf_cells) == set(info.leaf_cells)
+            assert {owner(device) for device in known} == {self.allocator.homes[pod.uid]}
 
     def flip(self) -> None:
         """A node turns bad, or good."""

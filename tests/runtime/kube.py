@@ -27,7 +27,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from runtime import GangSpec, Member, Pod, PodSpec
+from runtime import Allocator, GangSpec, Member, Pod, PodSpec
 from runtime.annotations import ISOLATION
 
 TOKEN = "a-token"
@@ -266,6 +266,7 @@ class KubeCluster(Cluster):
         self.source = ["--kubernetes", "--kubeconfig", self.kubeconfig]
         self.log_in(TOKEN)
         self._waited = 0
+        self.configured = set(Allocator.from_config(configuration).cluster.nodes)
 
     def log_in(self, token: str) -> None:
         """Writes the kubeconfig."""
@@ -291,7 +292,7 @@ class KubeCluster(Cluster):
         if "Node" in kinds:
             last = {"kind": "Node", "metadata": {"name": name}}
             self.api.put(last)
-            until(lambda: self.nodes_known() == len(self.api.things["nodes"]))
+            until(lambda: self.nodes_known() == len(self.api.things["nodes"].keys() | self.configured))
         if "Pod" in kinds:
             pod = Pod(name, name, PodSpec("nobody", 0, 1, GangSpec(name, (Member(1, 1),))))
             self.api.put(written(pod))

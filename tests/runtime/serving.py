@@ -225,7 +225,10 @@ class Cluster:
         return answer.json()
 
     def group(self, name: str) -> dict[str, Any]:
-        return dict(self.get(f"affinitygroups/{name}")["status"])
+        """A gang, with all fields."""
+        answer = self.client.get(f"/v2/inspect/gangs/{name}")
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
 
     def everything(self) -> Any:
         """All that can be seen."""

@@ -258,9 +258,15 @@ def test_a_text_that_is_no_configuration(text: str, expected: str) -> None:
 def test_merge_keys_are_understood() -> None:
     text = "x: &x {kubeConfigFilePath: a}\n"
     assert problems(text) == [
+        "physicalCluster.physicalCells: has no cells (list what there is; an empty file is no configuration)",
+        "line 1: x: is no known key (known here: forcePodBindThreshold, kubeApiServerAddress, kubeConfigFilePath, "
+        "physicalCluster, virtualClusters, waitingPodSchedulingBlockMilliSec, webServerAddress)",
+    ]
+    made = configuration(read_text(text + WHOLE[WHOLE.index("physicalCluster:") :]))
+    assert [str(note) for note in made.notes] == [
         "line 1: x: is no known key (known here: forcePodBindThreshold, kubeApiServerAddress, kubeConfigFilePath, "
         "physicalCluster, virtualClusters, waitingPodSchedulingBlockMilliSec, webServerAddress)"
-    ]
+    ], "alone, it does no harm"
     merged = "<<: [{kubeConfigFilePath: a, webServerAddress: c}, {kubeConfigFilePath: d}]\nwebServerAddress: b\n"
     merged += WHOLE[WHOLE.index("physicalCluster:") :]
     made = configuration(read_text(merged))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from invariants import check, picture
 
 from generated.hived import AffinityGroupState, CellState
 from runtime import Allocator, Bind, Phase, Preempt, UserError, Wait
+from runtime.durable import DurableAllocator
 
 ONE = config(nodes("a"), A={"NODE": 1})
 TWO = config(nodes("a", "b"), A={"NODE": 1}, B={"NODE": 1})
@@ -151,28 +154,53 @@ def test_18_7_a_preemption_lasts_as_long_as_any_pod_of_the_gang_is_there() -> No
     check(allocator)
 
 
-@pytest.mark.parametrize(
-    ("more", "word"),
-    [
-        ({"priority": 6}, "priority: 6, but 5"),
-        ({"lazy_preemption": True}, "lazy preemption: True, but False"),
-        ({"ignore_suggested": False}, "the use of suggested nodes"),
-        ({"leaf_type": "GPU"}, "leaf cell type: 'GPU', but ''"),
-    ],
-)
-def test_18_8_the_pods_of_a_gang_must_agree(more: dict[str, Any], word: str) -> None:
+def test_18_8_the_pods_of_a_placed_gang_agree_on_whose_it_is_and_how_strong() -> None:
     allocator = healthy(TWO)
-    first, _ = gang("g", "A", 1, 1)
-    allocator.schedule(first)
+    run(allocator, gang("g", "A", 1, 1)[:1])
     before = picture(allocator)
-    _, other = gang("g", "A", 1, 1, **more)
-    with pytest.raises(UserError, match=f"pod default/g-1 and its gang g disagree on {word}"):
-        allocator.schedule(other)
-    with pytest.raises(UserError, match="disagree on virtual cluster"):
-        allocator.schedule(gang("g", "B", 1, 1)[1])
-    with pytest.raises(UserError, match="disagree on the members of the gang"):
-        allocator.schedule(gang("g", "A", 1, 1, 1)[1])
+    for pods, word in (
+        (gang("g", "A", 1, 1, priority=6), "priority: 6, but 5"),
+        (gang("g", "B", 1, 1), "virtual cluster: 'B', but 'A'"),
+        (gang("g", "A", 1, 1, 1), "the members of the gang"),
+    ):
+        with pytest.raises(UserError, match=f"pod default/g-1 and its gang g disagree on {word}"):
+            allocator.schedule(pods[1])
     assert picture(allocator) == before
+
+
+@pytest.mark.parametrize("more", [{"lazy_preemption": True}, {"ignore_suggested": False}, {"leaf_type": "GPU"}])
+def test_18_8_what_a_placed_gang_has_settled_is_no_reason_to_refuse_a_pod(more: dict[str, Any]) -> None:
+    """OpenPAI puts task roles with different types into one gang: the first that is placed settles it for all."""
+    allocator = healthy(TWO)
+    first = run(allocator, gang("g", "A", 1, 1)[:1])[0]
+    _, other = gang("g", "A", 1, 1, **more)
+    answer = allocator.schedule(other)
+    assert isinstance(answer, Bind)
+    allocator.allocate(other, answer.info)
+    assert answer.info.gang == first.info.gang
+    check(allocator)
+
+
+def test_of_a_pending_gang_nothing_is_settled(tmp_path: Path) -> None:
+    """A pod that was submitted anew, with another priority, asks for itself, while the old one is still there."""
+    allocator = DurableAllocator.open(TWO, tmp_path / "journal", now=lambda: 1000.0)
+    old, new = gang("g", "A", 4)[0], replace(gang("g", "A", 2, 2, priority=9)[0], uid="new", name="new")
+    assert isinstance(allocator.schedule(old), Wait), "no node is healthy"
+    assert isinstance(allocator.schedule(new), Wait)
+    assert allocator.gangs["g"].spec.priority == 9
+    allocator.close()
+    again = DurableAllocator.open(TWO, tmp_path / "journal", now=lambda: 1000.0)
+    assert picture(again) == picture(allocator)
+    assert {pod.uid: pod.spec for pod in again.gangs["g"].pods} == {old.uid: old.spec, new.uid: new.spec}
+    for name in again.cluster.nodes:
+        again.node_healthy(name)
+    answer = again.schedule(new)
+    assert isinstance(answer, Bind)
+    again.allocate(new, answer.info)
+    with pytest.raises(UserError, match="disagree on priority"):
+        again.schedule(old)
+    check(again)
+    again.close()
 
 
 def test_18_9_what_one_request_splits_off_is_not_there_for_the_next() -> None:

@@ -240,3 +240,19 @@ def test_of_cells_as_close_the_weaker_gangs_are_displaced() -> None:
     allocator = healthy(ONE)
     four(allocator, 4, 4, 1, 2)
     assert victims(preempt(allocator, gang("new", "A", 2, priority=5))) == {"g2-0", "g3-0"}
+
+
+@pytest.mark.parametrize(("suggested", "goes_on"), [(["a", "b"], True), (["a"], False), (["b"], False), (["c"], False)])
+def test_a_preemption_goes_on_only_while_every_node_that_it_takes_is_suggested(
+    suggested: list[str], goes_on: bool
+) -> None:
+    allocator = healthy(config(nodes("a", "b"), A={"NODE": 2}))
+    run(allocator, gang("weak", "A", 4, 4, priority=1))
+    strong = gang("strong", "A", 4, 4, priority=2, ignore_suggested=False)
+    assert victims(allocator.schedule(strong[0], ["a", "b"], Phase.PREEMPTING)) == {"weak-0", "weak-1"}
+    answer = allocator.schedule(strong[0], suggested, Phase.PREEMPTING)
+    assert isinstance(answer, Preempt if goes_on else Wait)
+    begun = (AffinityGroupState.PREEMPTING, AffinityGroupState.BEING_PREEMPTED)
+    called_off = (AffinityGroupState.PENDING, AffinityGroupState.ALLOCATED)
+    assert (state(allocator, "strong"), state(allocator, "weak")) == (begun if goes_on else called_off)
+    check(allocator)

@@ -160,14 +160,14 @@ def test_a_fault_of_the_allocator_leaves_everything_as_it_was(tmp_path: Path, mo
     answer = allocator.schedule(pod)
     assert isinstance(answer, Bind)
     before = everything(allocator)
-    take = Cycle._take
+    take = Cycle.take
 
     def fail(self: Cycle, *arguments: object) -> None:
         take(self, *arguments)  # type: ignore[arg-type]
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr(Cycle, "_take", fail)
+        patch.setattr(Cycle, "take", fail)
         with pytest.raises(ZeroDivisionError):
             allocator.allocate(pod, answer.info)
     assert everything(allocator) == before

@@ -173,7 +173,8 @@ def test_when_the_past_is_forgotten_what_is_missing_in_the_list_is_gone(tmp_path
             api.compact()
         api.drop() if drops else None
         cluster.wait_until_known()
-        assert [x["metadata"]["name"] for x in cluster.get("affinitygroups/")["items"]] == ["new", "stays"]
+        items = cluster.client.get("/v2/inspect/gangs/").json()["items"]
+        assert [x["name"] for x in items] == ["new", "stays"]
         assert cluster.filter(gang("new", "A", 2)[0])["NodeNames"] == ["ab".replace(place, "")]
         assert api.requests.count("GET /api/v1/pods") >= 2
 
@@ -403,7 +404,7 @@ def test_the_command_says_why_a_cluster_cannot_be_reached(tmp_path: Path) -> Non
     empty.write_text("{}")
     assert "needs --kubernetes" in refused(tmp_path, "--kubeconfig", broken)
     both = refused(tmp_path, "--kubernetes", "--events", tmp_path / "events")
-    assert "either a file of events or one of Kubernetes" in both
+    assert "either --events, or --kubernetes, or --in-memory" in both
     assert "none not found" in refused(tmp_path, "--kubernetes", "--kubeconfig", tmp_path / "none")
     assert "Context 'x' not found" in refused(tmp_path, "--kubernetes", "--kubeconfig", broken)
     assert "the kubeconfig has no 'clusters'" in refused(tmp_path, "--kubernetes", "--kubeconfig", empty)

@@ -77,7 +77,7 @@ def test_opportunistic_pods_use_what_is_left_and_go_when_it_is_wanted(tmp_path: 
         cluster.add(*theirs)
         assert cluster.filter(theirs[0])["FailedNodes"] == {spare: "these pods have to go first: default/more-0"}
         assert cluster.preempt(theirs[0]) == {spare: {"more-0"}}
-        assert cluster.group("theirs")["preemptingPods"] == ["theirs-0"]
+        assert cluster.group("theirs")["waitingPods"] == ["theirs-0"]
         assert cluster.group("more")["state"] == "BeingPreempted"
         cluster.delete(*gang("more", "A", 4, priority=-1))
         assert cluster.preempt(theirs[0]) == {}, "the next filtering binds"
@@ -105,7 +105,7 @@ def test_a_lazy_gang_loses_its_guarantee_and_goes_on(tmp_path: Path) -> None:
         (other,) = cluster.run(gang("strong", "A", 4, priority=2))
         assert place != other
         status = cluster.group("lazy")
-        assert status["lazyPreemptionStatus"]["preemptor"] == "strong"
+        assert status["demotion"]["preemptor"] == "strong"
         assert status["virtualPlacement"] == {}
         assert status["state"] == "Allocated"
         cluster.restart()
@@ -145,8 +145,8 @@ def test_a_changed_configuration_is_taken_over_and_nobody_is_killed(tmp_path: Pa
         cluster.stop(signal.SIGKILL)
         cluster.configure(config(nodes("a", "b"), A={"NODE": 1}, B={"NODE": 1}))
         cluster.start()
-        assert cluster.group("weak")["lazyPreemptionStatus"] is not None
-        assert cluster.group("strong")["lazyPreemptionStatus"] is None
+        assert cluster.group("weak")["demotion"] is not None
+        assert cluster.group("strong")["demotion"] is None
         assert cluster.bound() == places
         theirs = gang("theirs", "B", 4, priority=0)
         cluster.add(*theirs)

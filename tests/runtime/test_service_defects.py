@@ -48,7 +48,7 @@ def test_nobody_is_demoted_by_an_attempt_that_comes_to_nothing(tmp_path: Path) -
         strong = gang("strong", "A", 4, priority=2)
         cluster.add(*strong)
         assert cluster.filter(strong[0])["FailedNodes"]
-        assert cluster.group("lazy")["lazyPreemptionStatus"] is None
+        assert cluster.group("lazy")["demotion"] is None
         assert cluster.group("lazy")["virtualPlacement"]
 
 

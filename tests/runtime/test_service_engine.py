@@ -107,7 +107,7 @@ def test_a_fault_in_a_request_is_its_own_and_changes_nothing(served: Served, mon
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr(Cycle, "_take", fail)
+        patch.setattr(Cycle, "take", fail)
         with pytest.raises(ZeroDivisionError):
             served.filter("h")
     check(served.service.allocator)

@@ -9,15 +9,21 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from clusters import config, gang, nodes
-from serving import ROOT, Cluster, serving, written
+import yaml
+from clusters import config, gang, healthy, nodes
+from serving import ROOT, Cluster, annotation, serving, written
 
-from runtime import Pod
+from runtime import Pod, UserError, Wait
+from runtime.annotations import ENABLE
+from runtime.config import read_configuration
+from runtime.config.model import Settings
+from runtime.service.objects import read_pod
+from runtime.service.serve import Options, _is_kubernetes
 
 TWO = config(nodes("a", "b"), A={"NODE": 2})
 RUNS, WAITS = gang("runs", "A", 4), gang("waits", "A", 2)
@@ -167,19 +173,20 @@ def test_what_cannot_be_looked_at_is_told_so(cluster: Cluster, method: str, path
             "there are no leaf cells of type TPU; there are GPU",
         ),
         ("{virtualCluster: A, leafCellNumber: 1, pinnedCellId: pin}", "has no pinned cell pin"),
-        ("{virtualCluster: A, leafCellNumber: 1, priorty: 1}", "did you mean priority?"),
-        ("x" * 300_000, "more than 262144 characters"),
     ],
 )
 def test_a_pod_that_asks_for_nonsense_is_told_when_it_asks(served: Cluster, spec: str, why: str) -> None:
     pod = Pod(f"odd {why}", "odd", RUNS[0].spec)
     served.tell(("ADDED", written(pod, spec)))
-    answer = served.client.post(
-        "/v1/extender/filter", json={"Pod": written(pod, spec[:1000] if len(spec) > 1000 else spec)}
-    )
+    answer = served.client.post("/v1/extender/filter", json={"Pod": written(pod, spec)})
     served.tell(("DELETED", written(pod, spec)))
     assert why in answer.json()["Error"]
     assert "odd" not in str(served.get("affinitygroups/"))
+
+
+def test_a_specification_is_no_longer_than_an_annotation_can_be() -> None:
+    with pytest.raises(UserError, match="more than 262144 characters"):
+        read_pod(written(RUNS[0], "x" * 300_000)).read()
 
 
 def test_a_pod_that_nobody_told_of_or_that_is_not_ours_is_refused(cluster: Cluster) -> None:
@@ -193,12 +200,41 @@ def test_a_pod_that_nobody_told_of_or_that_is_not_ours_is_refused(cluster: Clust
     assert "completed" in error(cluster, "filter", {"Pod": written(pod)})
 
 
-def test_a_pod_that_changes_is_told_so_and_what_it_asked_for_first_counts(cluster: Cluster) -> None:
-    changed = replace(WAITS[0], spec=replace(WAITS[0].spec, leaf_cells=1))
-    assert "something else than when it was seen first" in error(cluster, "filter", {"Pod": written(changed)})
-    cluster.tell(("MODIFIED", written(changed)))
-    assert "something else" in error(cluster, "filter", {"Pod": written(changed)})
-    assert "WARNING pod default/waits-0 asks for something else than before" in cluster.log()
+def test_a_pod_keeps_its_place_whatever_it_asks_for_later(tmp_path: Path) -> None:
+    with serving(tmp_path, TWO, "ab") as cluster:
+        (pod,) = gang("g", "A", 4)
+        cluster.add(pod)
+        place = cluster.filter(pod)["NodeNames"]
+        changed = replace(pod, spec=replace(pod.spec, priority=9))
+        assert cluster.filter(changed)["NodeNames"] == place
+        cluster.tell(("MODIFIED", written(changed)))
+        assert cluster.group("g")["priority"] == 5
+        assert "WARNING pod default/g-0 asks for something else than before" in cluster.log()
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["told", "asked first"])
+@pytest.mark.parametrize("spec", ["", "{a: [1", "{virtualCluster: nobody, leafCellNumber: 1}"])
+def test_a_wrong_annotation_that_is_put_right_counts_at_once(tmp_path: Path, spec: str, told: bool) -> None:
+    with serving(tmp_path, TWO, "ab") as cluster:
+        (pod,) = gang("g", "A", 4)
+        cluster.tell(("ADDED", written(pod, spec)))
+        assert error(cluster, "filter", {"Pod": written(pod, spec)})
+        if told:
+            cluster.tell(("MODIFIED", written(pod)))
+        assert cluster.filter(pod)["NodeNames"]
+
+
+def test_keys_that_mean_nothing_are_warned_about(tmp_path: Path) -> None:
+    configuration = {**TWO, "webServerAdress": ":80"}
+    with serving(tmp_path, configuration, "ab") as cluster:
+        (pod,) = gang("g", "A", 4)
+        thing = written(pod, annotation(pod)[:-1] + ', "priorty": 1}')
+        cluster.tell(("ADDED", thing))
+        assert cluster.post("filter", {"Pod": thing, "NodeNames": ["a", "b"]})["NodeNames"]
+        log = cluster.log()
+        assert "WARNING pod default/g-0: annotation hivedscheduler.microsoft.com/pod-scheduling-spec: line 1: " in log
+        assert "priorty: is no known key (did you mean priority?)" in log
+        assert "webServerAdress: is no known key (did you mean webServerAddress?)" in log
 
 
 def test_the_same_pod_twice_is_one_pod_and_a_namesake_takes_its_place(tmp_path: Path) -> None:
@@ -342,3 +378,36 @@ def test_a_cluster_in_memory_is_told_what_happens(tmp_path: Path) -> None:
         cluster.start(in_memory=True)
         assert cluster.group("runs")["state"] == "Allocated", "its pods are known from the journal"
         assert not cluster.bind(RUNS[0], "a")
+
+
+@pytest.mark.parametrize(
+    ("limit", "ours"),
+    [
+        *((limit, True) for limit in (1, "1", "1k", "500m", "2e3", "1Ki")),
+        *((limit, False) for limit in ("0", "0k", "", "x", "-1", None)),
+    ],
+)
+def test_a_limit_is_a_quantity_of_kubernetes(limit: object, ours: bool) -> None:
+    thing = written(RUNS[0], containers=[{"resources": {"limits": {ENABLE: limit}}}])
+    assert read_pod(thing).ours is ours
+
+
+def test_what_names_an_api_server_is_no_cluster_in_memory(tmp_path: Path) -> None:
+    """It would place pods on nodes that nobody has looked at."""
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump({**TWO, "kubeApiServerAddress": "http://127.0.0.1:1"}))
+    given = ("--config", path, "--journal", tmp_path / "journal", "--address", "127.0.0.1:0")
+    assert "--in-memory" in refused(*given, "--in-memory", "--events", tmp_path / "events")
+    nothing: dict[str, Any] = dict.fromkeys((field.name for field in fields(Options)), None)
+    settings = read_configuration(path).settings
+    assert _is_kubernetes(Options(**nothing), settings)
+    assert not _is_kubernetes(Options(**{**nothing, "in_memory": True}), settings)
+    assert not _is_kubernetes(Options(**nothing), Settings())
+
+
+def test_a_gang_that_never_fits_is_told_so() -> None:
+    allocator = healthy(config(nodes("a", "b"), A={"NODE": 1}, B={"NODE": 1}))
+    answer = allocator.schedule(gang("g", "A", 4, 1)[0])
+    assert answer == Wait(
+        "A can never have 1 x 4 and 1 x 1 leaf cells in NODE: it is promised 4 leaf cells there, at most 4 on a node"
+    )

@@ -11,7 +11,8 @@ from walks import Explored, Walk, wander
 
 from fsmdsl import model as m
 from fsmdsl.emit.traits import is_flat
-from fsmdsl.step import Universe, closed
+from fsmdsl.simulation.closed import closed
+from fsmdsl.step import Universe
 from fsmdsl.workspace import load
 
 HERE = Path(__file__).parent

@@ -8,6 +8,7 @@ from random import Random
 from mirror import EXCEPTIONS, Mirror, Packages, UnansweredError
 
 from fsmdsl import model as m
+from fsmdsl.describe import describe
 from fsmdsl.step import (
     CrashStep,
     EventStep,
@@ -23,7 +24,6 @@ from fsmdsl.step import (
     Universe,
     Value,
     World,
-    describe,
     enabled,
     fire,
     holds,

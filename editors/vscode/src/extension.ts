@@ -4,6 +4,7 @@ import { LanguageClient, State, type Middleware, type ServerOptions } from "vsco
 import { diagramPanel, tracePanel, type Panel } from "./panels";
 import { DIAGRAM, DRAW, SYSTEMS, TRACE, VERIFY, type Diagram, type TraceOf, type Verified } from "./protocol";
 import { ADVICE, fsmProgram } from "./server";
+import { vouched } from "./vouching";
 
 const SETTLED = 120; // milliseconds without a move after which the diagram follows the cursor
 
@@ -33,6 +34,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   middleware = {
     executeCommand: (command, given, next) =>
       command in shown ? vscode.commands.executeCommand(shown[command]!, ...given) : next(command, given),
+    sendRequest: (type, param, token, next) => {
+      const method = typeof type === "string" ? type : type.method;
+      return next(type, vouched(method, param, textOf) as typeof param, token);
+    },
   };
   await start();
 }
@@ -71,6 +76,13 @@ async function start(): Promise<void> {
   } catch (error) {
     void vscode.window.showErrorMessage(`\`${command} lsp\` did not start: ${said(error)}`);
   }
+}
+
+/** The text of a document that is open, by the address that the server has for it. */
+function textOf(uri: string): string | undefined {
+  return vscode.workspace.textDocuments
+    .find((x) => client?.code2ProtocolConverter.asUri(x.uri) === uri)
+    ?.getText();
 }
 
 async function restart(): Promise<void> {

@@ -119,6 +119,19 @@ test("formatting, completion, symbols and lenses are there", { skip }, async () 
   ]) assert.ok(editor.providers.has(name), name);
 });
 
+test("a text is formatted while the server has the same, and left alone when it has another", { skip }, async () => {
+  const [document] = editor.documents;
+  const provider = editor.providers.get("registerDocumentFormattingEditProvider").at(-1).find((x) => x?.provideDocumentFormattingEdits);
+  const never = { isCancellationRequested: false, onCancellationRequested: () => ({ dispose() {} }) };
+  const format = () => provider.provideDocumentFormattingEdits(document, { tabSize: 4, insertSpaces: true }, never);
+  assert.ok((await format()).length > 0);
+  const [text, messages] = [document.text, editor.messages.length];
+  document.text = text.replace("lend", "\u2028end"); // and the server is not told
+  const edits = await format().catch((error) => String(error));
+  assert.match(JSON.stringify([edits, editor.messages.slice(messages)]), /nothing is changed.*its checksum is another/);
+  document.text = text;
+});
+
 test("without a program, the user is told how to get one", async () => {
   const path = process.env.PATH;
   process.env.PATH = "";

@@ -105,7 +105,7 @@ class Normal:
         return _not(m.Quantified("some", f"${at.bound}", over, body, m.BOOL), negated is not (e.kind == "all"))
 
     def _bound(self, e: m.Quantified, at: _Place, negated: bool) -> tuple[m.Expr, m.Expr]:
-        element = e.over.type.of if isinstance(e.over.type, m.SetType | m.ListType) else m.ERROR
+        element = m.element_of(e.over.type)
         names = {**at.locals, e.variable: m.Local(f"${at.bound}", element)}
         inner = replace(at, locals=names, bound=at.bound + 1)
         return self._in(e.over, at, False), self._in(e.body, inner, negated)

@@ -8,11 +8,12 @@ from typing import Literal
 
 from fsmdsl.explore.liveness.automaton import TooLargeError
 from fsmdsl.explore.liveness.decide import Prepared, decide
-from fsmdsl.explore.liveness.formula import negation
+from fsmdsl.explore.liveness.formula import Formula, negation
 from fsmdsl.explore.liveness.graph import STAYS, Graph, Hop, Lasso
-from fsmdsl.explore.liveness.plan import Claim, Plan, Question
+from fsmdsl.explore.liveness.plan import Claim, Plan, Premise, Question
 from fsmdsl.explore.liveness.record import Marks
 from fsmdsl.explore.trace import Entry, Trace
+from fsmdsl.source import Span
 from fsmdsl.step import World, enabled, fire
 
 
@@ -28,8 +29,8 @@ class Breach:
 class Answer:
     """The answer to a question. `unknown`: nothing breaks it in the part of the graph that was explored.
 
-    `breaches` are those of different claims, the one with the shortest run first. `vacuous` are the premises, in the
-    author's words, that never come true, for none of the claims that have them.
+    `breaches` are those of different claims, the one with the shortest run first. `vacuous` are the premises
+    that never come true, for none of the claims that have them: of each condition one.
     """
 
     question: Question
@@ -37,7 +38,7 @@ class Answer:
     reason: str = ""
     """Why it was not checked."""
     breaches: tuple[Breach, ...] = ()
-    vacuous: tuple[str, ...] = ()
+    vacuous: tuple[Premise, ...] = ()
 
 
 def answers(plan: Plan, graph: Graph) -> Iterator[Answer]:
@@ -61,11 +62,11 @@ def _answer(q: Question, graph: Prepared, complete: bool) -> Answer:
         return Answer(q, "not checked", str(error))
 
 
-def _vacuous(q: Question, graph: Prepared) -> tuple[str, ...]:
+def _vacuous(q: Question, graph: Prepared) -> tuple[Premise, ...]:
     """The premises that no fair run satisfies."""
-    premises = list(dict.fromkeys(p for c in q.claims for p in c.premises))
-    found = {p.shown for p in premises if decide(graph, negation(p.formula), q.weak, q.strong) is not None}
-    return tuple(dict.fromkeys(p.shown for p in premises if p.shown not in found))
+    formulas: dict[tuple[Span, Formula], Premise] = {(p.of.span, p.formula): p for c in q.claims for p in c.premises}
+    found = {span for span, formula in formulas if decide(graph, negation(formula), q.weak, q.strong) is not None}
+    return tuple({span: p for (span, _), p in formulas.items() if span not in found}.values())
 
 
 # Showing a run -------------------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 Quantifiers over what is the same in every state (instances, ranges, parameters) are written out; over any other set
 or list, `all c in g.cells: p` is written out as `c in g.cells => p` for all values that c could have. Parts that are
-not temporal become atoms. An atom has no value where its evaluation fails, and neither it nor its negation is true.
+not temporal become atoms. An atom whose evaluation fails in a state is false there, so that of a formula and its
+negation exactly one is true of a run.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.describe import fault_message, shown, words
 from fsmdsl.explore.liveness import formula as f
 from fsmdsl.explore.liveness.fairness import Duties
 from fsmdsl.explore.liveness.formula import Formula, Literal
 from fsmdsl.explore.liveness.plan import Atom, Claim, Plan, Premise, Question, UncheckedError
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, value
-from fsmdsl.step.describe import shown
-from fsmdsl.step.evaluate import cardinality, domain, elements, words
+from fsmdsl.step.evaluate import cardinality, domain, elements
 from fsmdsl.walk import expressions
 
 MOST_CLAIMS = 4096
@@ -81,15 +82,15 @@ class Ground:
                     yield from self.claims(e.body, {**bound, e.variable: v}, (*told, named))
             case m.Temporal(operator="always"):
                 for c in self.claims(e.operands[0], bound, told):
-                    premises = (Premise(x.shown, f.eventually(x.formula)) for x in c.premises)
+                    premises = (Premise(x.of, f.eventually(x.formula)) for x in c.premises)
                     yield Claim(c.bindings, c.bound, f.always(c.formula), tuple(premises))
             case m.Binary(operator="=>"):
-                premise = Premise(words(e.left), self.formula(e.left, bound, True))
+                premise = Premise(e.left, self.formula(e.left, bound, True))
                 for c in self.claims(e.right, bound, told):
                     either = f.disjunction([self.formula(e.left, bound, False), c.formula])
                     yield Claim(c.bindings, c.bound, either, (premise, *c.premises))
             case m.Temporal(operator="~>"):
-                premise = Premise(words(e.operands[0]), f.eventually(self.formula(e.operands[0], bound, True)))
+                premise = Premise(e.operands[0], f.eventually(self.formula(e.operands[0], bound, True)))
                 yield Claim(told, values, self.formula(e, bound, True), (premise,))
             case _:
                 yield Claim(told, values, self.formula(e, bound, True), ())
@@ -100,7 +101,7 @@ class Ground:
             try:
                 return tuple(elements(e.over.type, value(self.universe, self.universe.start, e.over, locals=bound)))
             except FaultError as error:
-                raise UncheckedError(error.fault.message) from error
+                raise UncheckedError(fault_message(self.universe, error.fault)) from error
         if cardinality(element(e.over), self.universe) > MOST_VALUES:
             raise UncheckedError(f"`{words(e.over)}` changes, and more than {MOST_VALUES} values could be in it")
         return domain(element(e.over), self.universe)
@@ -124,10 +125,10 @@ class Ground:
             return self.formula(x, bound, positive is as_it_is)
 
         match e:
-            case m.Not():
-                return of(e.operand, False)
             case _ if not temporal(e):
                 return self._literal(e, bound, positive)
+            case m.Not():
+                return of(e.operand, False)
             case m.Logic():
                 return _joined((of(x) for x in e.operands), (e.operator == "and") is positive)
             case m.Binary(operator="=>"):
@@ -172,9 +173,9 @@ class Ground:
     # Atoms
 
     def _literal(self, e: m.Expr, bound: Bound, positive: bool) -> Formula:
-        """A condition on one state. Where it may have no value, its negation is an atom of its own."""
-        if not positive and may_fail(self.universe, e):
-            return self._literal(m.Not(e, span=e.span), bound, True)
+        """A condition on one state. `not p` is an atom of its own where `p` may have no value: both are false then."""
+        if isinstance(e, m.Not) and not may_fail(self.universe, e.operand):
+            return self._literal(e.operand, bound, not positive)
         used = {x.name for x in expressions(e) if isinstance(x, m.Local)}
         atom = Atom(e, tuple((name, x) for name, x in sorted(bound.items()) if name in used))
         if constant(self.universe, e):
@@ -191,7 +192,7 @@ def _joined(parts: Iterable[Formula], every: bool) -> Formula:
 
 def element(over: m.Expr) -> m.Type:
     """The type of what a set or list holds."""
-    return over.type.of if isinstance(over.type, m.SetType | m.ListType) else m.ERROR
+    return m.element_of(over.type)
 
 
 def temporal(e: m.Expr) -> bool:

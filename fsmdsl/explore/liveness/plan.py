@@ -55,9 +55,9 @@ class Obligation:
 
 @dataclass(frozen=True, slots=True)
 class Premise:
-    """What some run has to satisfy, or a claim says nothing. `shown` is the condition as the author wrote it."""
+    """What some run has to satisfy, or a claim says nothing: a condition, as a formula for some values of variables."""
 
-    shown: str
+    of: m.Expr
     formula: Formula
 
 

@@ -68,6 +68,16 @@ class Recorder:
         """All steps from the state at hand are told; the next state is at hand."""
         self._offsets.append(len(self._targets))
 
+    def cut(self, most: int) -> int:
+        """Forget all but the first states, and those that are not noted whole: how many are left, at most so many."""
+        count = min([most, self._states, *map(len, self._columns)])
+        self._states = count
+        for column in self._columns:
+            del column[count:]
+        end = self._offsets[-1]
+        del self._targets[end:], self._marks[end:]
+        return count
+
     def graph(self) -> Graph:
         """What is known so far. The edges of a state that is not expanded are left out."""
         done = len(self._offsets) - 1

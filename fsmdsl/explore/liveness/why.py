@@ -8,23 +8,23 @@ from itertools import chain
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.explore.explain import explain
+from fsmdsl.describe import words
+from fsmdsl.explore.explain import Binding, Reason, line, reasons
 from fsmdsl.explore.liveness.formula import And, Formula, Literal, Next, Or, Release, Until
 from fsmdsl.explore.liveness.ground import Bound, Ground, element, temporal
 from fsmdsl.explore.liveness.plan import Claim, Plan, Question
 from fsmdsl.explore.trace import Trace
 from fsmdsl.step import Universe, Value
-from fsmdsl.step.describe import shown
-from fsmdsl.step.evaluate import Frame, words
+from fsmdsl.step.evaluate import Frame
 
 NOTHING: Mapping[str, Value] = {}
 
 
-def why(plan: Plan, q: Question, claim: Claim, trace: Trace) -> list[str]:
-    """Lines that say why a trace breaks a property: one of its claims, as in `answer.counterexample`."""
+def why(plan: Plan, q: Question, claim: Claim, trace: Trace) -> list[Reason]:
+    """Why a trace breaks a property: one of its claims, as in `answer.counterexample`."""
     assert not isinstance(q.property.formula, m.Recovers)
     reader = _Reader(plan.universe, trace, dict(claim.bound))
-    return list(dict.fromkeys(reader.why(q.property.formula, 0, NOTHING, ())))
+    return list(reader.why(q.property.formula, 0, NOTHING, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +87,15 @@ class _Reader:
         true = [[a.true(self.universe, w) for w in self.worlds] for a in self.ground.atoms]
         return Word(len(self.worlds), self.back, true).values(f)
 
-    def why(self, e: m.Expr, at: int, bound: Bound, told: tuple[str, ...]) -> Iterator[str]:
+    def why(self, e: m.Expr, at: int, bound: Bound, told: tuple[Binding, ...]) -> Iterator[Reason]:
         """Why a formula is false at a place."""
         match e:
             case _ if not temporal(e):
-                lines = explain(Frame(self.universe, self.worlds[at], None, bound), e)
-                yield from (_line(told, f"{_when(at)}, {x}") for x in lines)
+                found = reasons(Frame(self.universe, self.worlds[at], None, bound), e)
+                yield from (Reason(told, f"{_when(at)}, {line(self.universe, x)}", x.bindings) for x in found)
             case m.Quantified(kind="all"):
                 v = self._failing(e, at, bound)
-                named = f"{e.variable} = {shown(self.universe, element(e.over), v)}"
+                named = Binding(e.variable, v, element(e.over))
                 yield from self.why(e.body, at, {**bound, e.variable: v}, (*told, named))
             case m.Logic(operator="and"):
                 yield from self.why(next(x for x in e.operands if not self.values(x, bound)[at]), at, bound, told)
@@ -103,19 +103,19 @@ class _Reader:
                 for x in e.operands:
                     yield from self.why(x, at, bound, told)
             case m.Binary(operator="=>"):
-                yield _line(told, f"{_when(at)}, `{words(e.left)}` holds")
+                yield Reason(told, f"{_when(at)}, `{words(e.left)}` holds")
                 yield from self.why(e.right, at, bound, told)
             case m.Temporal():
                 yield from self._temporal(e, at, bound, told)
             case _:
-                yield _line(told, f"{_when(at)}, `{words(e)}` is false")
+                yield Reason(told, f"{_when(at)}, `{words(e)}` is false")
 
     def _failing(self, e: m.Quantified, at: int, bound: Bound) -> Value:
         """A value for which the body fails: the one that was chosen, if it does."""
         failing = [x for x in self.ground.values(e, bound) if not self.along(self.ground.body(e, x, bound, True))[at]]
         return self.chosen[e.variable] if self.chosen.get(e.variable) in failing else failing[0]
 
-    def _temporal(self, e: m.Temporal, at: int, bound: Bound, told: tuple[str, ...]) -> Iterator[str]:
+    def _temporal(self, e: m.Temporal, at: int, bound: Bound, told: tuple[Binding, ...]) -> Iterator[Reason]:
         inner = e.operands[0]
         match e.operator:
             case "always":
@@ -126,29 +126,29 @@ class _Reader:
             case "eventually" if isinstance(inner, m.Temporal) and inner.operator == "always":
                 holds = self.values(inner.operands[0], bound)
                 place = self._first(holds, False, max(at, self.back))
-                yield _line(told, f"`{words(inner.operands[0])}` is false again and again")
+                yield Reason(told, f"`{words(inner.operands[0])}` is false again and again")
                 yield from self.why(inner.operands[0], place, bound, told)
             case "eventually":
-                yield _line(told, f"{_since(at)}, `{words(inner)}` is never true")
+                yield Reason(told, f"{_since(at)}, `{words(inner)}` is never true")
             case "until":
                 yield from self._until(e, at, bound, told)
             case "~>":
                 never = self.values(m.Temporal("eventually", e.operands[1:]), bound)
                 left = self.values(inner, bound)
                 place = self._first([a and not b for a, b in zip(left, never, strict=True)], True, at)
-                yield _line(told, f"{_when(place)}, `{words(inner)}` holds")
-                yield _line(told, f"{_since(place)}, `{words(e.operands[1])}` is never true")
+                yield Reason(told, f"{_when(place)}, `{words(inner)}` holds")
+                yield Reason(told, f"{_since(place)}, `{words(e.operands[1])}` is never true")
             case _:
                 assert_never(e.operator)
 
-    def _until(self, e: m.Temporal, at: int, bound: Bound, told: tuple[str, ...]) -> Iterator[str]:
+    def _until(self, e: m.Temporal, at: int, bound: Bound, told: tuple[Binding, ...]) -> Iterator[Reason]:
         left, right = e.operands
         holds = self.values(left, bound)
         if not self.values(m.Temporal("always", (left,)), bound)[at]:
             yield from self.why(left, self._first(holds, False, at), bound, told)
-            yield _line(told, f"`{words(right)}` is not true before")
+            yield Reason(told, f"`{words(right)}` is not true before")
         else:
-            yield _line(told, f"{_since(at)}, `{words(right)}` is never true")
+            yield Reason(told, f"{_since(at)}, `{words(right)}` is never true")
 
     def _first(self, values: list[bool], wanted: bool, at: int) -> int:
         """The next place with a value, round the loop if need be."""
@@ -162,7 +162,3 @@ def _when(at: int) -> str:
 
 def _since(at: int) -> str:
     return f"from step {at} on" if at else "from the beginning on"
-
-
-def _line(told: tuple[str, ...], text: str) -> str:
-    return f"for {', '.join(told)}: {text}" if told else text

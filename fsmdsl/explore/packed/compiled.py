@@ -7,14 +7,18 @@ are new, behind those of the parts before it. That is the order in which one wor
 
 from __future__ import annotations
 
+import ctypes
 from array import array
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import accumulate, pairwise
+from time import perf_counter
 
 from fsmdsl.explore.liveness import Graph
+from fsmdsl.explore.packed.crew import Crew, block
+from fsmdsl.explore.packed.edges import graph_of
 from fsmdsl.explore.packed.frontier import Frontier
-from fsmdsl.explore.packed.lower import Lowered, groups
+from fsmdsl.explore.packed.lower import Lowered
 from fsmdsl.explore.packed.memory import Memory
 from fsmdsl.explore.packed.native import Function
 from fsmdsl.explore.packed.plain import Plain, row
@@ -29,6 +33,18 @@ LOAD = 0.7
 """A table fuller than this is made anew, twice as large."""
 
 LEAST_BITS = 17
+
+BLOCK = 0.05
+"""Seconds that a block takes at most, unless a single state takes longer: so long a limit may wait."""
+
+SLOW = 0.01
+"""Seconds for a state from which on a single worker has a thread of his own, so that a limit need not wait for him."""
+
+LONG = 1 << 22
+"""So many states take long to be put into a new table."""
+
+STRETCH = 1 << 14
+"""So many states are asked without a look at the limits, unless they are slow."""
 
 
 class Compiled:
@@ -51,11 +67,13 @@ class Compiled:
         self._recent = [Memory(RECENT * self._words) for _ in range(workers)]
         for recent in self._recent:
             recent.fill(0xFF)
-        self._cap = _block(workers, room)
+        self._cap = block(workers, room, CAP)
         self._step = 256
         """So many states a worker expands at once."""
+        self._pace = SLOW
+        """Seconds that a worker takes for a state; it is not known before the first block."""
         self._buffers(self._cap)
-        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
+        self._crew = Crew(workers) if workers > 1 else None
         self._take_over(plain)
         self._bits = 0
         self._slots = 0
@@ -115,7 +133,7 @@ class Compiled:
         self._slots = slots
         self._bits = max((slots * self.workers).bit_length(), (2 * places).bit_length())
         self._table = Memory(slots * self.workers, "I")
-        self._kept = self._each(self._fill)
+        self._kept = self._each(self._fill, long=self.frontier.count > LONG)
 
     def _fill(self, owner: int) -> int:
         return self._f["fill_table"](
@@ -128,11 +146,23 @@ class Compiled:
             self.workers,
         )
 
-    def _each(self, work: Callable[[int], int]) -> list[int]:
-        """What every worker makes of it, at the same time."""
-        if self._pool is None:
+    def _each(self, work: Callable[[int], int], *, long: bool = False) -> list[int]:
+        """What every worker makes of it, at the same time; in a thread of its own if that may take long."""
+        if self.workers == 1 and self._pace < SLOW and not long:
             return [work(0)]
-        return list(self._pool.map(work, range(self.workers)))
+        self._crew = self._crew or Crew(self.workers)
+        return self._crew.each(work)
+
+    def _timed(self, states: int, work: Callable[[], list[int]]) -> list[int]:
+        """Work on so many states for each worker: it shows how many can be done in the time of a block."""
+        begun = perf_counter()
+        found = work()
+        self._pace = (perf_counter() - begun) / max(states, 1)
+        return found
+
+    def _most(self) -> int:
+        """So many states a worker can expand in the time of a block."""
+        return max(min(self._step, int(BLOCK / max(self._pace, 1e-9))), 1)
 
     # Searching
 
@@ -171,8 +201,13 @@ class Compiled:
 
     def _alone(self) -> None:
         frontier = self.frontier
-        n = self._unrepeated(0, self._expand(0, frontier.first, frontier.level_end))
+        last = min(frontier.first + self._most(), frontier.level_end)
+        n = self._timed(
+            last - frontier.first,
+            lambda: self._each(lambda w: self._unrepeated(w, self._expand(w, frontier.first, last))),
+        )[0]
         following = self._next(0)
+        self._step = min(2 * self._step, 1 << 30)
         if following == frontier.first:
             self._buffers(2 * self._cap)
             return
@@ -205,7 +240,8 @@ class Compiled:
         frontier, parts = self.frontier, self.workers
         bounds = self._bounds()
         fired = [b.numbers[self.lowered.board.fired] for b in self.boards]
-        found = self._each(lambda w: self._part(w, bounds[w], bounds[w + 1]))
+        states = bounds[1] - bounds[0]
+        found = self._timed(states, lambda: self._each(lambda w: self._part(w, bounds[w], bounds[w + 1])))
         # Behind the first part that has not come to its end, nothing counts: its states are expanded again.
         full = next((w for w in range(parts) if bounds[w] < bounds[w + 1] and self._next(w) < bounds[w + 1]), None)
         for w in range(parts):
@@ -256,7 +292,7 @@ class Compiled:
 
     def _bounds(self) -> list[int]:
         first, last = self.frontier.first, self.frontier.level_end
-        each = min(self._step, -(-(last - first) // self.workers))
+        each = min(self._most(), -(-(last - first) // self.workers))
         return [min(first + w * each, last) for w in range(self.workers + 1)]
 
     def _keep(self, found: Sequence[int]) -> None:
@@ -289,9 +325,19 @@ class Compiled:
 
     def note_rest(self) -> None:
         """Ask the questions of the states that are not expanded."""
-        self._f["note_block"](
-            self.words.address, self.frontier.first, self.frontier.count, self._rows[0].address, self.boards[0].address
-        )
+        note, row, board = self._f["note_block"], self._rows[0].address, self.boards[0].address
+        self._stretches(self.frontier.first, lambda first, last: note(self.words.address, first, last, row, board))
+
+    def _stretches(self, first: int, work: Callable[[int, int], int]) -> None:
+        """Work on all states from one on, a stretch at a time, between which a limit can come; by one worker."""
+        while first < self.frontier.count:
+            last = min(first + max(min(STRETCH, int(BLOCK / max(self._pace, 1e-9))), 1), self.frontier.count)
+            self._by_one(partial(work, first, last), last - first)
+            first = last
+
+    def _by_one(self, work: Callable[[], int], states: int) -> int:
+        """Work of one worker on so many states, in a thread of its own if they are slow."""
+        return self._timed(states, lambda: self._each(lambda worker: 0 if worker else work()))[0]
 
     @property
     def board(self) -> list[int]:
@@ -329,44 +375,7 @@ class Compiled:
 
     def graph(self) -> Graph:
         """The states that were expanded with all their steps, which are taken once more."""
-        count, done, edges = self.frontier.count, self.frontier.first, self.fired()
-        offsets, targets, marks = Memory(count + 1), Memory(edges), Memory(edges)
-        board = self._fresh_board()
-        at = first = 0
-        while first < done:
-            n = self._f["expand_block"](
-                self.words.address, first, done, self._out.address, self._origins.address, self._hashes.address,
-                self._cap, self._rows[0].address, board.address,
-            )  # fmt: skip
-            following = board.numbers[self.lowered.size]
-            if following == first:
-                self._buffers(2 * self._cap)
-                continue
-            first = following
-            self._f["find_block"](
-                self._out.address, self._hashes.address, n, self.words.address, self._table.address, self._slots - 1,
-                self._bits, self.workers, targets.address, at,
-            )  # fmt: skip
-            self._f["link_block"](
-                self._out.address, self._origins.address, n, offsets.address, marks.address, at
-            )  # fmt: skip
-            at += n
-        columns = groups(self.lowered.atoms)
-        atoms = Memory(max(columns, 1) * count)
-        self._f["hold_block"](self.words.address, 0, count, self._rows[0].address, atoms.address, count)
-        return Graph(
-            array("q", accumulate(offsets.numbers)),
-            targets.numbers[:at],
-            marks.numbers[:at],
-            tuple(atoms.numbers[k * count : (k + 1) * count] for k in range(columns)),
-            None if done == count else done,
-        )
-
-    def _fresh_board(self) -> Memory:
-        board = Memory(self.lowered.size + 1)
-        for place, number in enumerate(row(self.lowered)):
-            board.numbers[place] = number
-        return board
+        return graph_of(self)
 
     def noted(self, place: int) -> int:
         """What any worker has noted at a place of a row, if anything was."""
@@ -382,12 +391,9 @@ class Compiled:
 
     def close(self) -> None:
         """End the workers."""
-        if self._pool is not None:
-            self._pool.shutdown()
+        if self._crew is not None:
+            self._crew.close()
 
-
-def _block(workers: int, room: int) -> int:
-    """For how many successors of a worker there is room in a block. Workers wait for one another twice a block, so that
-    several take larger ones; but no block is more than a part of all the room there is."""
-    wanted = CAP if workers == 1 else max(32 * CAP // workers, CAP)
-    return max(min(wanted, room // (8 * workers)), 1 << 10)
+    def abandon(self) -> None:
+        """Never give back what the workers use, who may be at it for a long time yet."""
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))

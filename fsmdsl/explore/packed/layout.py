@@ -217,7 +217,7 @@ def kinds(universe: Universe) -> list[m.Machine]:
 
 def leaf_number(machine: m.Machine, name: str) -> int:
     """A state's place among the leaves of its machine."""
-    return next(n for n, s in enumerate(machine.leaves) if s.name == name)
+    return machine.leaf_numbers[name]
 
 
 # Building ------------------------------------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ def _add_scratch(layout: Layout, marked: bool) -> None:
 
 def has_rounds(machine: m.Machine) -> bool:
     """Has a machine transitions that need no event?"""
-    return any(isinstance(t.trigger, m.Eventless) for t in machine.transitions)
+    return machine.has_rounds
 
 
 def has_cuts(universe: Universe) -> bool:

@@ -11,7 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from fsmdsl.explore.packed import kernels
 from fsmdsl.explore.packed.lower import Lowered
+from fsmdsl.explore.packed.ranks import numbering
 from fsmdsl.explore.program import cache as objects
 from fsmdsl.explore.program.native import Compiler, Job, compiled_here, listings, loaded, missing
 
@@ -32,7 +34,7 @@ OF_RANKS = (
 )  # fmt: skip
 """Kernels of a search over several ranks."""
 
-KERNELS, OF_RANKED = (Path(__file__).with_name(name) for name in ("kernels.py", "ranked.py"))
+KERNELS, OF_RANKED = Path(kernels.__file__), Path(numbering.__file__)
 
 
 def jobs(lowered: Lowered, ranks: bool = False) -> tuple[Job, ...]:
@@ -43,10 +45,10 @@ def jobs(lowered: Lowered, ranks: bool = False) -> tuple[Job, ...]:
         "CURRENT": board.current, "FIRED": board.fired, "LED": board.led, "DEAD": board.dead, "FAULTS": board.faults,
         "NEXT": lowered.size,
     }  # fmt: skip
-    kernels = listings(KERNELS)
-    made = [Job((*lowered.listings, *kernels), {**words, **places}, OF_SYSTEM), Job(kernels, words, OF_ALL)]
+    shared = listings(KERNELS)
+    made = [Job((*lowered.listings, *shared), {**words, **places}, OF_SYSTEM), Job(shared, words, OF_ALL)]
     if ranks:
-        made.append(Job((*kernels, *listings(OF_RANKED)), words, OF_RANKS))
+        made.append(Job((*shared, *listings(OF_RANKED)), words, OF_RANKS))
     return tuple(made)
 
 

@@ -53,6 +53,7 @@ class Plain:
     def mend(self) -> None:
         """After an interruption in the middle of a state: its successors are those that are known in every respect."""
         count = self.frontier.count
+        self._row = row(self.lowered)
         del self.states[count:], self.preds[count:]
         self.number = {words: n for words, n in self.number.items() if n < count}
 

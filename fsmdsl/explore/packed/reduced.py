@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from fsmdsl.budget import Budget
 from fsmdsl.explore.liveness import Plan
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.search import PackedSearch
@@ -21,15 +22,15 @@ def search(
     plan: Plan | None = None,
     make: Callable[..., PackedSearch] = PackedSearch,
     refused: Mapping[str, str] | None = None,
+    budget: Budget | None = None,
 ) -> PackedSearch:
     """Search as far as limits allow. Where it comes up that members of a set are told apart, once more from the
     beginning, without reduction of that set. `refused`: sets that are not to be reduced. Raises `UnpackableError`."""
-    begun: float | None = None
+    budget = budget or Budget(limits.seconds)
     doubted: dict[str, str] = dict(refused or {})
     while True:
         reduction = reducible(universe, doubted, plan) if means.symmetry else Reduction()
-        packed = make(universe, limits, means, progress, plan, reduction)
-        begun = packed.begun = packed.begun if begun is None else begun
+        packed = make(universe, limits, means, progress, plan, reduction, budget)
         packed.run()
         if packed.doubt is None:
             uncached = None if isinstance(packed.engine, Plain) else refusal()

@@ -5,29 +5,28 @@ Each takes over when the one before has taken as long as it takes to make the ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from time import perf_counter, sleep
 
+from fsmdsl.budget import INTERRUPTED, Budget, LimitError, available
 from fsmdsl.explore.liveness import Graph, Plan
-from fsmdsl.explore.packed.asked import conditions, of_atoms
+from fsmdsl.explore.packed.closer import go_on, told_why
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.engine import Engine
-from fsmdsl.explore.packed.interrupt import interruptions
 from fsmdsl.explore.packed.lower import Doubt, Lowered, lower
-from fsmdsl.explore.packed.memory import available, processors
+from fsmdsl.explore.packed.memory import processors
 from fsmdsl.explore.packed.native import Compilation, Function, cached, hastily
 from fsmdsl.explore.packed.plain import Plain, row
+from fsmdsl.explore.packed.queries import conditions, of_atoms
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.native import at_hand, missing
-from fsmdsl.explore.refired import Refired
-from fsmdsl.explore.searched import Finding, Question, explained, fault_key, questions
+from fsmdsl.explore.refire import Refired
+from fsmdsl.explore.search_result import FaultKey, Finding, fault_key, questions
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.explore.verdict import Limits, Means, Progress
-from fsmdsl.step import FaultError, Universe, World, enabled, fire, stuck
-from fsmdsl.step.evaluate import Frame, truth
-from fsmdsl.step.world import Followed
+from fsmdsl.step import FaultError, Universe, World, enabled, fire
 
 LOADING = 0.05
 """Seconds that it takes to load the compiler."""
@@ -62,8 +61,10 @@ class PackedSearch:
         progress: Callable[[Progress], None] | None = None,
         plan: Plan | None = None,
         reduction: Reduction | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.universe = universe
+        self.budget = budget or Budget(limits.seconds)
         self.questions = questions(universe)
         self.stopped: str | None = None
         self.note: str | None = None
@@ -84,7 +85,12 @@ class PackedSearch:
         self.doubt: Doubt | None = self.lowered.unsure
         """How members of a symmetric set are told apart: then what was found means nothing."""
         self._limits, self._means, self._progress = limits, means, progress
-        self._memory = limits.memory or available() * 3 // 4
+        self.unshown: str | None = None
+        """Why some steps that fail are not among the faults: a limit came while they were looked at."""
+        self.abandoned = False
+        """Was the search left in the middle of a block? Then its engine cannot be used any more."""
+        room = (limits.memory, self.budget.room(), None if limits.memory else available() * 3 // 4)
+        self._memory = min(x for x in room if x is not None)
         self.begun = self._told = perf_counter()
         self._spare: list[int] = []
         self._entries: dict[int, Entry] = {}
@@ -106,18 +112,32 @@ class PackedSearch:
         if self.doubt is not None:
             return
         try:
-            with interruptions(self._interrupt):
+            with self.budget.patience():
                 self._go_through()
-        except KeyboardInterrupt:
-            if not isinstance(self.engine, Plain):
-                raise  # in the middle of a block
-            self.engine.mend()
-            self._interrupt()
+        except (KeyboardInterrupt, LimitError):
+            self._leave()
         finally:
             if self._compilation is not None:
                 self._compilation.stop()
         if not self._doubted():
             self._finish()
+
+    def _leave(self) -> None:
+        """In the middle of something, which counts as not begun."""
+        self.budget.stop(INTERRUPTED)
+        self.stopped = self._reason()
+        self._spare = []
+        if isinstance(self.engine, Plain):
+            self.engine.mend()
+        else:
+            self.abandoned = True
+            if isinstance(self.engine, Compiled):
+                self.engine.abandon()
+
+    def _reason(self) -> str | None:
+        """Why the budget ends the search."""
+        why = self.budget.reached
+        return f"{why}, {self.states} states" if self.budget.memory_reached else why
 
     def _go_through(self) -> None:
         known = cached(self.lowered) if self._means.compiled is None else None
@@ -136,10 +156,6 @@ class PackedSearch:
             if self.stopped is None and (too_many or not (self._ready() or self._outgrown())):
                 self.stopped = self._limit()
 
-    def _interrupt(self) -> None:
-        """Stop when the next state or block of states is expanded."""
-        self.stopped = "interrupted"
-
     def _most(self) -> int | None:
         """So many states; there is always the first."""
         return None if self._limits.states is None else max(self._limits.states, 1)
@@ -155,27 +171,26 @@ class PackedSearch:
         """Should the engine stop, for good or to give way to a faster one?"""
         if self._doubted():
             return True
-        now = perf_counter()
-        if self._out_of_time(now):
+        if self._out_of_time():
             return True
+        now = perf_counter()
         if self._progress is not None and now - self._told > REPORT_EVERY * (0.1 if self._means.once else 1):
             self._told = now
             try:
                 self._progress(self._state_of_things(now))
             except KeyboardInterrupt:
-                self._interrupt()
-                return True
+                self.budget.stop(INTERRUPTED)
+                return self._out_of_time()
         if isinstance(self.engine, Plain):
             return self._outgrown() or self._plain.frontier.count * BYTES_OF_PLAIN > self._memory
         if self._means.compiled is None and now - self._hastened > IN_USE[self._means.once]:
             self._compile(wait=False)
         return self._ready()
 
-    def _out_of_time(self, now: float) -> bool:
+    def _out_of_time(self) -> bool:
         """Has someone had enough?"""
-        seconds = self._limits.seconds
-        if self.stopped is None and seconds is not None and now - self.begun > seconds:
-            self.stopped = f"stopped after {seconds:g} seconds"
+        if self.stopped is None and self.budget.over():
+            self.stopped = self._reason()
         return self.stopped is not None
 
     def _doubted(self) -> bool:
@@ -200,7 +215,7 @@ class PackedSearch:
                 self._compilation = Compilation(self.lowered)
         while self._compilation is not None and wait and not self._compilation.done():
             sleep(GLANCE)
-            if self._out_of_time(perf_counter()):
+            if self._out_of_time():
                 return
 
     def _outgrown(self) -> bool:
@@ -209,6 +224,8 @@ class PackedSearch:
             return False
         patience = (0 if at_hand() else LOADING) + IN_A_HURRY[self._means.once] * len(self.lowered.text)
         means = self._means.compiled
+        if means is None and self.budget.left() is not None and 2 * patience > (self.budget.left() or 0.0):
+            return False  # it would not be done in time
         return means == "hastily" or (means is None and perf_counter() - self.begun > patience)
 
     def _ready(self) -> bool:
@@ -254,8 +271,8 @@ class PackedSearch:
     # What was found
 
     def _finish(self) -> None:
-        if self.stopped is not None:
-            self.engine.note_rest()
+        if self.stopped is not None and not self.abandoned:
+            self._note_rest()
         board, b = self.engine.board, self.lowered.board
         if board[b.faults + 3]:
             raise UnpackableError("more answers awaited, or events offered at once, than there is room for")
@@ -265,55 +282,34 @@ class PackedSearch:
         self.guards_seen = {
             (*key, held) for key, place in b.guards.items() for held in (False, True) if board[place + held]
         }
-        self.settled = dict(self._settled(board))
+        first = ((key, board[b.first + n]) for n, key in enumerate(self._asked))
+        self.settled = {key: Finding(at - 1) for key, at in first if at}
         self.deadlock = Finding(board[b.dead] - 1) if board[b.dead] else None
         failing = sorted({x - 1 for x in board[b.faults : b.faults + b.codes] if x})
-        self.faults: dict[tuple[str, ...], Finding] = {}
+        self.faults: dict[FaultKey, Finding] = {}
+        try:
+            self._look_closer(failing)
+        except LimitError as error:
+            self._spare = []
+            self.unshown = str(error) if failing else None
+
+    def _note_rest(self) -> None:
+        try:
+            self.engine.note_rest()
+        except LimitError:
+            self._leave()
+
+    def _look_closer(self, failing: Sequence[int]) -> None:
+        """What the definition says of what was found: which faults there are, and why invariants are broken."""
         for at in failing:
             self._add_faults(at)
+        for key, finding in self.settled.items():
+            asked = [q for q in self.questions if q.key == key]
+            if asked[0].kind == "invariant":
+                self.settled[key] = Finding(finding.world, explanation=told_why(self, asked, finding))
         frontier = self.engine.frontier
         if self.stopped is not None and frontier.first < frontier.count == self._most():
-            self._go_on(frontier.first)
-
-    def _go_on(self, at: int) -> None:
-        """Take the steps from a state one by one, as far as they lead to states that there are."""
-        universe = Universe(self.universe.model, self.universe.system)
-        world = self.trace(Finding(at)).end
-        steps = enabled(universe, world)
-        if self.deadlock is None and stuck(universe, world, steps):
-            self.deadlock = Finding(at)
-        for step in steps:
-            result = fire(universe, world, step)
-            self.transitions += 1
-            followed = (h for h in result.cascade if isinstance(h, Followed))
-            self.followed.update((universe.system.instances[h.instance].machine, h.transition) for h in followed)
-            if result.fault is not None:
-                self.faults.setdefault(fault_key(universe, result.fault), Finding(at, step, result.fault))
-            elif self.number(result.world) is None:
-                break
-        self.guards_seen |= universe.guards_seen
-
-    def _settled(self, board: Sequence[int]) -> Iterator[tuple[tuple[str, str], Finding]]:
-        for n, key in enumerate(self._asked):
-            first = board[self.lowered.board.first + n]
-            if first:
-                finding = Finding(first - 1)
-                asked = [q for q in self.questions if q.key == key]
-                told = self._told_why(asked, finding) if asked[0].kind == "invariant" else ()
-                yield key, Finding(first - 1, explanation=told)
-
-    def _told_why(self, asked: Sequence[Question], finding: Finding) -> tuple[str, ...]:
-        """For the first instance whose invariant is broken."""
-        world = self.trace(finding).end
-        for q in asked:
-            frame = Frame(self.universe, world, q.instance)
-            try:
-                broken = not truth(frame, q.asked.condition)
-            except FaultError:
-                broken = True
-            if broken:
-                return explained(frame, q)
-        raise ValueError(f"`{asked[0].name}` holds in the state that is said to break it")
+            go_on(self, frontier.first)
 
     def _add_faults(self, at: int) -> None:
         """What can fail in a state. The steps are fired anew: the message is the definition's."""
@@ -321,12 +317,12 @@ class PackedSearch:
         try:
             steps = enabled(self.universe, world)
         except FaultError as error:
-            self.faults.setdefault(fault_key(self.universe, error.fault), Finding(at, None, error.fault))
+            self.faults.setdefault(fault_key(error.fault), Finding(at, None, error.fault))
             return
         for step in steps:
             fault = fire(self.universe, world, step).fault
             if fault is not None:
-                self.faults.setdefault(fault_key(self.universe, fault), Finding(at, step, fault))
+                self.faults.setdefault(fault_key(fault), Finding(at, step, fault))
 
     @property
     def states(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from fsmdsl.explore.program.arithmetic import Operator
 from fsmdsl.explore.program.nodes import (
     ZERO,
     Assign,
@@ -21,7 +22,6 @@ from fsmdsl.explore.program.nodes import (
     If,
     Int,
     Operand,
-    Operator,
     Parameter,
     Return,
     Statement,

@@ -69,7 +69,7 @@ def _machine() -> tuple[str, ...]:
     import llvmlite
 
     here = Path(__file__).parent
-    made_by = ((here / name).read_text(encoding="utf-8") for name in ("llvm.py", "compile.py"))
+    made_by = ((here / name).read_text(encoding="utf-8") for name in ("llvm.py", "llvm_function.py", "compile.py"))
     return (llvmlite.__version__, *_processor(), *made_by)
 
 

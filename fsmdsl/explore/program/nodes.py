@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any as Anything
-from typing import Literal, TypeAlias, assert_never
+from typing import Literal, TypeAlias
+
+from fsmdsl.explore.program.arithmetic import Operator, combined, means_something
 
 Type = Literal["number", "words", "halves", "ints"]
 """Of a parameter: a number, or an array of numbers with 64 bits, 32 bits without sign, 32 bits with a sign."""
-
-Operator = Literal["+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>"]
-"""`//` and `%` round down, as in Python. `<<` and `>>` by 64 bits or more mean nothing."""
 
 Comparison = Literal["==", "!=", "<", "<=", ">", ">="]
 
@@ -343,48 +342,9 @@ def number(x: Operand) -> Expr:
 
 def binary(operator: Operator, left: Expr, right: Expr) -> Expr:
     """Two numbers combined, computed at once where both are known and the result means something."""
-    if isinstance(left, Int) and isinstance(right, Int) and _means_something(operator, right.value):
+    if isinstance(left, Int) and isinstance(right, Int) and means_something(operator, right.value):
         return Int(combined(operator, left.value, right.value))
     return Binary(operator, left, right)
-
-
-def _means_something(operator: Operator, right: int) -> bool:
-    match operator:
-        case "<<" | ">>":
-            return 0 <= right < 64
-        case "//" | "%":
-            return right != 0
-        case "+" | "-" | "*" | "&" | "|" | "^":
-            return True
-        case _:
-            assert_never(operator)
-
-
-def combined(operator: Operator, a: int, b: int) -> int:
-    """What an operator makes of two numbers. A new operator needs a line here and one in each printer."""
-    match operator:
-        case "+":
-            return a + b
-        case "-":
-            return a - b
-        case "*":
-            return a * b
-        case "//":
-            return a // b
-        case "%":
-            return a % b
-        case "&":
-            return a & b
-        case "|":
-            return a | b
-        case "^":
-            return a ^ b
-        case "<<":
-            return a << b
-        case ">>":
-            return a >> b
-        case _:
-            assert_never(operator)
 
 
 def all_of(operands: list[Expr]) -> Expr:

@@ -5,10 +5,12 @@ Names are those of the program; nothing of a spec's text gets here but in commen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import assert_never
 
+from fsmdsl.explore.program.arithmetic import Operator
 from fsmdsl.explore.program.nodes import (
+    ZERO,
     All,
     Any,
     Assign,
@@ -31,7 +33,6 @@ from fsmdsl.explore.program.nodes import (
     Inverted,
     Negative,
     Not,
-    Operator,
     Return,
     Statement,
     Through,
@@ -60,7 +61,7 @@ def function(f: Function) -> str:
     lines = [f"def {f.name}({', '.join(p.name for p in f.parameters)}):"]
     if f.doc:
         lines.append(f'    """{f.doc}"""')
-    lines += _block(f.body, "    ")
+    _block(lines, f.body, "    ")
     if not (f.body and isinstance(f.body[-1], Return)):
         lines.append("    return 0")
     return "\n".join([*lines, ""])
@@ -69,52 +70,50 @@ def function(f: Function) -> str:
 # Statements ----------------------------------------------------------------------------------------------------------
 
 
-def _block(statements: Block, indent: str) -> Iterator[str]:
-    bare = True
+def _block(lines: list[str], statements: Block, indent: str) -> None:
     for x in statements:
-        bare = bare and isinstance(x, Comment)
-        yield from _statement(x, indent)
-    if bare:
-        yield f"{indent}pass"
+        _statement(lines, x, indent)
+    if all(isinstance(x, Comment) for x in statements):
+        lines.append(f"{indent}pass")
 
 
-def _statement(x: Statement, indent: str) -> Iterator[str]:
-    inner = indent + "    "
+def _statement(lines: list[str], x: Statement, indent: str) -> None:
     match x:
         case Assign(target, value):
-            yield f"{indent}{expression(target)} = {expression(value)}"
-        case Update(target, operator, value):
-            yield f"{indent}{expression(target)} {operator}= {expression(value)}"
-        case Together(targets, values):
-            yield f"{indent}{', '.join(map(expression, targets))} = {', '.join(map(expression, values))}"
-        case Do(call):
-            yield f"{indent}{expression(call)}"
+            lines.append(f"{indent}{expression(target)} = {expression(value)}")
         case If(condition, then, otherwise):
-            yield f"{indent}if {expression(condition)}:"
-            yield from _block(then, inner)
+            _headed(lines, f"{indent}if {expression(condition)}:", then, indent)
             if otherwise:
-                yield f"{indent}else:"
-                yield from _block(otherwise, inner)
+                _headed(lines, f"{indent}else:", otherwise, indent)
+        case Update(target, operator, value):
+            lines.append(f"{indent}{expression(target)} {operator}= {expression(value)}")
+        case Together(targets, values):
+            lines.append(f"{indent}{', '.join(map(expression, targets))} = {', '.join(map(expression, values))}")
+        case Do(call):
+            lines.append(f"{indent}{expression(call)}")
         case While(condition, body):
-            yield f"{indent}while {expression(condition)}:"
-            yield from _block(body, inner)
+            _headed(lines, f"{indent}while {expression(condition)}:", body, indent)
         case Count(variable, first, end, body):
-            bounds = expression(end) if first == Int(0) else f"{expression(first)}, {expression(end)}"
-            yield f"{indent}for {variable.name} in range({bounds}):"
-            yield from _block(body, inner)
+            bounds = expression(end) if first == ZERO else f"{expression(first)}, {expression(end)}"
+            _headed(lines, f"{indent}for {variable.name} in range({bounds}):", body, indent)
         case Through(variable, listed, body):
-            yield f"{indent}for {variable.name} in ({''.join(f'{expression(v)}, ' for v in listed)}):"
-            yield from _block(body, inner)
+            several = "".join(f"{expression(v)}, " for v in listed)
+            _headed(lines, f"{indent}for {variable.name} in ({several}):", body, indent)
         case Return(value):
-            yield f"{indent}return {expression(value)}"
+            lines.append(f"{indent}return {expression(value)}")
         case Break():
-            yield f"{indent}break"
+            lines.append(f"{indent}break")
         case Continue():
-            yield f"{indent}continue"
+            lines.append(f"{indent}continue")
         case Comment(text):
-            yield f"{indent}# {text}"
+            lines.append(f"{indent}# {text}")
         case _:
             assert_never(x)
+
+
+def _headed(lines: list[str], head: str, body: Block, indent: str) -> None:
+    lines.append(head)
+    _block(lines, body, indent + "    ")
 
 
 # Expressions ---------------------------------------------------------------------------------------------------------
@@ -122,39 +121,41 @@ def _statement(x: Statement, indent: str) -> Iterator[str]:
 
 def expression(x: Expr, outer: int = CHOICE) -> str:
     """The text of an expression, in parentheses where it binds less tightly than what is around it."""
+    if isinstance(x, Var):  # mostly
+        return x.name
     text, own = _expression(x)
     return f"({text})" if own < outer else text
 
 
 def _expression(x: Expr) -> tuple[str, int]:
     match x:
-        case Int(value):
-            return str(value), ATOM if value >= 0 else UNARY
-        case Bool(value):
-            return str(value), ATOM
         case Var(name):
             return name, ATOM
+        case Int(value):
+            return str(value), ATOM if value >= 0 else UNARY
         case Element(array, index):
             return f"{array.name}[{expression(index)}]", ATOM
         case Binary(operator, left, right):
             own = BINDING[operator]
             return f"{expression(left, own)} {operator} {expression(right, own + 1)}", own
+        case Compare(first, others):
+            rest = "".join([f" {c} {expression(y, COMPARISON + 1)}" for c, y in others])
+            return f"{expression(first, COMPARISON + 1)}{rest}", COMPARISON
+        case Call(name, arguments):
+            return f"{name}({', '.join(map(expression, arguments))})", ATOM
+        case All(operands):
+            return " and ".join([expression(y, AND + 1) for y in operands]), AND
+        case Any(operands):
+            return " or ".join([expression(y, OR + 1) for y in operands]), OR
+        case Not(operand):
+            return f"not {expression(operand, NOT)}", NOT
+        case Choice(condition, yes, no):
+            return f"{expression(yes, OR)} if {expression(condition, OR)} else {expression(no)}", CHOICE
+        case Bool(value):
+            return str(value), ATOM
         case Negative(operand):
             return f"-{expression(operand, UNARY)}", UNARY
         case Inverted(operand):
             return f"~{expression(operand, UNARY)}", UNARY
-        case Not(operand):
-            return f"not {expression(operand, NOT)}", NOT
-        case Compare(first, others):
-            rest = "".join(f" {c} {expression(y, COMPARISON + 1)}" for c, y in others)
-            return f"{expression(first, COMPARISON + 1)}{rest}", COMPARISON
-        case All(operands):
-            return " and ".join(expression(y, AND + 1) for y in operands), AND
-        case Any(operands):
-            return " or ".join(expression(y, OR + 1) for y in operands), OR
-        case Choice(condition, yes, no):
-            return f"{expression(yes, OR)} if {expression(condition, OR)} else {expression(no)}", CHOICE
-        case Call(name, arguments):
-            return f"{name}({', '.join(map(expression, arguments))})", ATOM
         case _:
             assert_never(x)

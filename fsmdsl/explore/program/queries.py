@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import assert_never
 
 from fsmdsl.explore.program.nodes import (
@@ -151,9 +151,12 @@ def calls(block: Block) -> dict[str, None]:
     return dict.fromkeys(x.function for x in expressions(block) if isinstance(x, Call))
 
 
-def loops(block: Block) -> bool:
+def loops(block: Sequence[Statement]) -> bool:
     """Is there a loop?"""
-    return any(isinstance(x, While | Count | Through) for x in statements(block))
+    for x in block:
+        if isinstance(x, While | Count | Through) or (isinstance(x, If) and (loops(x.then) or loops(x.otherwise))):
+            return True
+    return False
 
 
 # Putting in ----------------------------------------------------------------------------------------------------------

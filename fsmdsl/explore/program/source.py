@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any as Anything
 from typing import TypeAlias
 
+from fsmdsl.explore.program.arithmetic import Operator
 from fsmdsl.explore.program.nodes import (
     All,
     Any,
@@ -34,7 +35,6 @@ from fsmdsl.explore.program.nodes import (
     Int,
     Inverted,
     Not,
-    Operator,
     Parameter,
     Return,
     Statement,

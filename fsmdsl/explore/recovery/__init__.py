@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from fsmdsl import model as m
+from fsmdsl.describe import fault_message
 from fsmdsl.explore.recovery.compared import Slot, changes, compared, not_there, projection
 from fsmdsl.explore.recovery.explored import NOWHERE, Edge, Explored, parts
 from fsmdsl.explore.recovery.nearest import difference
@@ -64,8 +65,7 @@ class _Trial:
     """Every crash, recovered from once and again. Each question has an answer if something is wrong."""
 
     def __init__(self, universe: Universe, recovers: m.Recovers, explored: Explored) -> None:
-        # Its own, for guards that are looked at here are no coverage.
-        self.universe = Universe(universe.model, universe.system)
+        self.universe = universe
         self.slots: tuple[Slot, ...] = compared(self.universe, recovers)
         self.explored = explored
         self.found = parts(self.universe, explored)
@@ -177,7 +177,7 @@ class _Trial:
     def _fails(self, what: str, number: int, *steps: Step) -> Answer:
         trace = self._trace(number, *steps)
         assert trace.fault is not None
-        return _answer(trace, f"{what}, {trace.fault.message} ({trace.fault.kind})")
+        return _answer(trace, f"{what}, {fault_message(self.universe, trace.fault)} ({trace.fault.kind})")
 
     def _violated(self, why: str, number: int, *steps: Step) -> Answer:
         return _answer(self._trace(number, *steps), why)

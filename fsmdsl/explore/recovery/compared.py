@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fsmdsl import model as m
+from fsmdsl.describe import shown
 from fsmdsl.step import Universe, Value, World
-from fsmdsl.step.describe import shown
 
 
 class Slot(NamedTuple):

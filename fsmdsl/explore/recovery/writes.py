@@ -6,21 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from fsmdsl.explore.recovery.compared import Slot, held, name, written
+from fsmdsl.describe import describe
+from fsmdsl.explore.recovery.compared import Slot, held, written
 from fsmdsl.explore.trace import Entry, Trace
-from fsmdsl.step import (
-    Assigned,
-    Crashed,
-    CrashStep,
-    Followed,
-    Happening,
-    RecoverStep,
-    Universe,
-    Value,
-    World,
-    describe,
-    fire,
-)
+from fsmdsl.step import Assigned, Crashed, CrashStep, Followed, Happening, RecoverStep, Universe, Value, World, fire
 
 Writer = Literal["before", "step", "reset", "crash", "recover"]
 """Who wrote last: a step before the crash, the step that was cut, the crash itself, its transitions, `recover`."""
@@ -84,7 +73,8 @@ class Story:
         return held(cut.meant, slot) == wanted and any(self._writes(slot, h, wanted) for h in part)
 
     def _reset(self, slot: Slot, has: Value) -> str:
-        why = f"`{name(self.universe, slot).partition('.')[2]}` is not durable"
+        assert slot.field is not None
+        why = f"`{self.universe.machines[slot.instance].fields[slot.field].name}` is not durable"
         old = held(self.before, slot)
         if old == has:
             return f"the crash leaves `{written(self.universe, slot, has)}`: {why}"

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 
 from fsmdsl import model as m
+from fsmdsl.describe import words
 from fsmdsl.explore.liveness import Atom, Plan
 from fsmdsl.explore.liveness.formula import atoms
 from fsmdsl.explore.symmetry.sets import SymmetricSet, mentions
-from fsmdsl.step.evaluate import words
 from fsmdsl.step.universe import Universe
 from fsmdsl.step.world import Value
 from fsmdsl.walk import effects, expressions, operands

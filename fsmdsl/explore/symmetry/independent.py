@@ -25,7 +25,7 @@ NONE: frozenset[str] = frozenset()
 
 def independent(universe: Universe, machine: m.Machine | None, loop: m.ForEach) -> bool:
     """Has no turn of a loop over instances to do with another? The machine is the one that performs it."""
-    of = loop.over.type.of if isinstance(loop.over.type, m.SetType) else m.ERROR
+    of = m.element_of(loop.over.type)
     if not isinstance(of, m.RefType):
         return False
     turn = _Turn(universe, machine, loop.variable, of.machine)

@@ -9,7 +9,7 @@ from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.explore import Exploration, Played, Verdict
 from fsmdsl.explore import diagnostics as violations
-from fsmdsl.explore.story import story
+from fsmdsl.explore.narrative import story
 from fsmdsl.report import shapes
 from fsmdsl.report.chart import chart, violation
 from fsmdsl.report.data import diagnostics
@@ -80,8 +80,7 @@ def _violation(x: Exploration, v: Verdict, d: Diagnostic) -> Finding:
     """With its run, told and drawn."""
     if v.trace is None or not (v.trace.entries or v.trace.loop is not None):
         return Finding(d, v.trace, scope=x.system.qualified)
-    said = None if v.trace.fault is None else v.trace.fault.message
-    lines = (*story(v.trace), *(line for line in v.explanation if line != said))
+    lines = (*story(v.trace), *v.reasons)
     return Finding(d, v.trace, lines, violation(f"{x.system.qualified}: {v.shown}", v), x.system.qualified)
 
 

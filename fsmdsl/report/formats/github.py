@@ -37,7 +37,7 @@ def _place(d: Diagnostic) -> dict[str, str]:
 def _text(f: Finding) -> str:
     d = f.diagnostic
     help_ = [] if d.advice is None else [f"help: {d.advice}"]
-    return "\n".join([d.message, *d.notes, *help_, *(["", *f.story] if f.story else [])])
+    return "\n".join([d.message, *d.remarks, *help_, *(["", *f.story] if f.story else [])])
 
 
 def _data(text: str) -> str:

@@ -70,7 +70,7 @@ def _finding(f: Finding, *, runs: bool) -> Iterator[str]:
     mark = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.NOTE: "i"}[d.severity]
     yield f"{mark} **{d.rule.code}** {text(d.message)}{_where(d.span)}"
     yield ""
-    more = [f"- {text(note)}" for note in d.notes if not (f.story and note.startswith("run: "))]
+    more = [f"- {text(note)}" for note in (d.notes if f.story else d.remarks)]
     more += [f"- help: {text(d.advice)}"] if d.advice is not None else []
     if len(more) > FEW:
         yield from [f"<details><summary>{len(more)} notes</summary>", "", *more, "", "</details>", ""]

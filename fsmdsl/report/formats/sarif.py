@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
+from fsmdsl.describe import describe, fault_message
 from fsmdsl.diagnostics import Diagnostic, Fix, Label, Rule
 from fsmdsl.explore import Entry, Trace
 from fsmdsl.explore.trace import for_ever
@@ -12,7 +13,7 @@ from fsmdsl.report.data import Data
 from fsmdsl.report.formats.places import address, declaration, fingerprints
 from fsmdsl.report.formats.results import Finding, Results
 from fsmdsl.source import NOWHERE, Span
-from fsmdsl.step import Followed, World, describe
+from fsmdsl.step import Followed, World
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"
@@ -49,7 +50,7 @@ def _rule(rule: Rule) -> Data:
 
 def _result(f: Finding, places: dict[str, int], name: str) -> Data:
     d = f.diagnostic
-    told = [d.message, *d.notes, *([f"Help: {d.advice}"] if d.advice is not None else [])]
+    told = [d.message, *d.remarks, *([f"Help: {d.advice}"] if d.advice is not None else [])]
     found: Data = {
         "ruleId": d.rule.code,
         "ruleIndex": places.get(d.rule.code, -1),
@@ -116,7 +117,7 @@ def _flow(trace: Trace, scope: str, about: Span) -> Data:
         places.append(_step(trace, f"{n + 1}. {told}{loop}", entry, about))
         places.extend(_followed(trace, entry))
         if entry.fault is not None:
-            said = f"fails: {entry.fault.message} ({entry.fault.kind})"
+            said = f"fails: {fault_message(trace.roster, entry.fault)} ({entry.fault.kind})"
             places.append({"location": _location(entry.fault.span, said), "nestingLevel": 1, "importance": "essential"})
     numbered = [{**place, "executionOrder": n} for n, place in enumerate(places, 1)]
     return {"message": {"text": f"A run of {scope}"}, "threadFlows": [{"locations": numbered}]}

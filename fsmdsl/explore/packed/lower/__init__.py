@@ -14,6 +14,7 @@ from fsmdsl.explore.packed.layout import Layout, lay_out
 from fsmdsl.explore.packed.lower import channels, orders, whole
 from fsmdsl.explore.packed.lower.canonical import canonical
 from fsmdsl.explore.packed.lower.context import AT, CAP, OUT, Context, Doubt, F, N, S, T
+from fsmdsl.explore.packed.lower.expressions import value
 from fsmdsl.explore.packed.lower.handlers import handler
 from fsmdsl.explore.packed.lower.helpers import helpers
 from fsmdsl.explore.packed.lower.offers import Offers
@@ -101,7 +102,7 @@ def lower(
     With `obligations`, every successor comes with a mark: a bit for each that the step fulfils. With a `reduction`,
     every successor is brought into the order that stands for all worlds that differ in who is who.
     """
-    context = Context(lay_out(universe, bool(obligations)), obligations=obligations)
+    context = Context(lay_out(universe, bool(obligations)), value, obligations=obligations)
     context.reduction = reduction or Reduction()
     layout = context.layout
     if context.reduction.sets:

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import Box, awaitable
 from fsmdsl.explore.packed.lower.context import Context, T
 from fsmdsl.explore.packed.lower.convert import decoded
+from fsmdsl.explore.packed.lower.steps import Steps
 from fsmdsl.explore.packed.shapes import UnpackableError, element
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
 from fsmdsl.explore.program.nodes import FALSE, ZERO, Choice, Expr, Function, Not, Var, all_of, any_of, call
 from fsmdsl.explore.program.source import functions_in
 
-if TYPE_CHECKING:
-    from fsmdsl.explore.packed.lower.offers import Offers
-
 K, MESSAGE = Var("k"), Var("message")
 
 
-def transmissions(offers: Offers) -> None:
+def transmissions(steps: Steps) -> None:
     """The steps of all channels."""
-    for box in offers.context.layout.boxes:
-        _channel(offers, box)
+    for box in steps.context.layout.boxes:
+        _channel(steps, box)
 
 
-def _channel(offers: Offers, box: Box) -> None:
-    context, b, s, channel = offers.context, offers.builder, offers.scope.row, box.channel
+def _channel(steps: Steps, box: Box) -> None:
+    context, b, s, channel = steps.context, steps.builder, steps.scope.row, box.channel
     machine = context.universe.model.machines[channel.receiver]
     receiver = min(context.universe.instances_of(channel.receiver))
     with b.count(K, s[box.length]):
@@ -36,28 +33,28 @@ def _channel(offers: Offers, box: Box) -> None:
             free = [Not(call("awaits", s, receiver))] if awaitable(machine) else []
             first = [K.equals(0)] if channel.order == "fifo" else []
             with b.when(all_of([*free, *first])):
-                _receive(offers, box, machine, receiver)
+                _receive(steps, box, machine, receiver)
     distinct = any_of([K.equals(0), s[box.first + K - 1].differs(s[box.first + K])])
     if channel.lossy:
         with b.count(K, s[box.length]), b.when(distinct):
-            offers.take(call("take_out", T, box.length, K), skips=False)
+            steps.take(call("take_out", T, box.length, K), skips=False)
     if channel.duplicating:
         room = Choice(s[box.length] < channel.bound, s[box.length], ZERO)
         with b.count(K, room), b.when(distinct):
-            offers.take(call("double", T, box.length, K), skips=False)
+            steps.take(call("double", T, box.length, K), skips=False)
 
 
-def _receive(offers: Offers, box: Box, machine: m.Machine, receiver: int) -> None:
+def _receive(steps: Steps, box: Box, machine: m.Machine, receiver: int) -> None:
     """Whatever message it is: its arguments, then its handler; that it is not handled is a fault here."""
-    context, b = offers.context, offers.builder
+    context, b = steps.context, steps.builder
     for n, event in enumerate(box.events):
         with b.when((MESSAGE >> box.argument_bits).equals(n)):
             given = []
             for s, at in zip(box.shapes[n], box.offsets(n), strict=True):
-                given.append(b.named(decoded(offers.scope, MESSAGE >> at & (1 << s.bits) - 1, s)))
+                given.append(b.named(decoded(steps.scope, MESSAGE >> at & (1 << s.bits) - 1, s)))
             site = context.sites.several(6 + len(machine.leaves))
             handled = call(context.handler(machine, event.name), T, receiver, *given)
-            offers.take(call("delivered", call("take_out", T, box.length, K) + handled, site), skips=False)
+            steps.take(call("delivered", call("take_out", T, box.length, K) + handled, site), skips=False)
 
 
 # Order ---------------------------------------------------------------------------------------------------------------

@@ -51,6 +51,8 @@ class Context:
     """One module that is being written."""
 
     layout: Layout
+    expression: Callable[[Scope, m.Expr, m.Type | None], Expr]
+    """`expressions.value`, for parts of expressions that are themselves part of it."""
     sites: Sites = field(default_factory=Sites)
     wanted: dict[tuple[str, str], str] = field(default_factory=dict)
     """The handlers that are called: machine and trigger, and the function's name."""
@@ -61,6 +63,8 @@ class Context:
     obligations: Sequence[Obligation] = ()
     """What fairness asks; each has a bit of a step's mark."""
     reduction: Reduction = field(default_factory=Reduction)
+    sends: int = 0
+    """How many statements were built that can come to other instances: calls of handlers, and loops that have some."""
     hard: set[m.Expr] = field(default_factory=set)
     """Conditions that can be without a value, or need a loop."""
     lets: dict[Key, Let] = field(default_factory=dict)
@@ -141,6 +145,10 @@ class Scope:
     """Values that are not none here."""
     shared: dict[Hashable, Var] | None = None
     """In a function that changes nothing: variables for values that are computed once; see `lets`."""
+
+    def value(self, e: m.Expr, want: m.Type | None = None) -> Expr:
+        """The number of an expression here, as one of the type wanted; see `expressions`."""
+        return self.context.expression(self, e, want)
 
     def inner(self, instance: Var | Int | None, machine: m.Machine | None) -> Scope:
         """The same place, seen by an instance, with no names bound."""

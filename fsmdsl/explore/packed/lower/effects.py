@@ -12,10 +12,11 @@ from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.channels import put
 from fsmdsl.explore.packed.lower.context import Scope, T
 from fsmdsl.explore.packed.lower.convert import coded, converted, element_of, length_of, misfit, placed
-from fsmdsl.explore.packed.lower.expressions import machine_of, reference, value
+from fsmdsl.explore.packed.lower.expressions import value
 from fsmdsl.explore.packed.lower.loops import loop
 from fsmdsl.explore.packed.lower.orders import in_every_order, members_in
 from fsmdsl.explore.packed.lower.parts import effects_apart, too_deep
+from fsmdsl.explore.packed.lower.references import machine_of, reference
 from fsmdsl.explore.packed.lower.sets import bit, collected
 from fsmdsl.explore.packed.lower.sites import BUSY, CUT, FULL, REENTRANCE
 from fsmdsl.explore.packed.lower.widen import widened_effects, within
@@ -163,7 +164,7 @@ def _for_each(scope: Scope, e: m.ForEach) -> None:
     if members_in(scope.context, e.over.type):
         in_every_order(scope, e, over, perform)
         return
-    of = e.over.type.of if isinstance(e.over.type, m.SetType | m.ListType) else m.ERROR
+    of = m.element_of(e.over.type)
     with loop(scope, e.over.type, over, e.over) as x, scope.binding(e.variable, x, of):
         _perform(scope, e.body)
 
@@ -195,6 +196,7 @@ def _send(scope: Scope, e: m.Send) -> None:
         _check_free(scope, machine, receiver, first)
     given = _fitting(scope, values, e.arguments, event.parameters)
     code = b.name()
+    context.sends += 1
     b.set(code, call(context.handler(machine, e.event), T, receiver, *given))
     with b.when(any_of([code < 0, code > 1])):
         b.leave(Choice(code > 0, code, first - code))

@@ -7,18 +7,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from math import comb
-from typing import TYPE_CHECKING
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import awaitable, leaf_number
-from fsmdsl.explore.packed.lower.context import AT, Context, S, T
+from fsmdsl.explore.packed.lower.context import AT, S, T
 from fsmdsl.explore.packed.lower.convert import coded, converted, element_of, misfit
-from fsmdsl.explore.packed.lower.expressions import common, is_one_of, joined, reference, value
+from fsmdsl.explore.packed.lower.expressions import is_one_of, joined, value
 from fsmdsl.explore.packed.lower.handlers import Span, numbers, refuser, stretches
 from fsmdsl.explore.packed.lower.loops import loop
+from fsmdsl.explore.packed.lower.references import reference
 from fsmdsl.explore.packed.lower.sets import bit, collected
 from fsmdsl.explore.packed.lower.sites import FULL, IGNORED
-from fsmdsl.explore.packed.lower.widen import Types, widened, within
+from fsmdsl.explore.packed.lower.steps import Steps
+from fsmdsl.explore.packed.lower.widen import Types, common, widened, within
 from fsmdsl.explore.packed.shapes import UnpackableError, shape, to_number
 from fsmdsl.explore.program.builder import Builder, function, rows
 from fsmdsl.explore.program.builder import numbers as parameters
@@ -37,9 +38,6 @@ from fsmdsl.explore.program.nodes import (
 from fsmdsl.step.evaluate import TooManyValuesError, domain
 from fsmdsl.walk import expressions
 
-if TYPE_CHECKING:
-    from fsmdsl.explore.packed.lower.offers import Offers
-
 MOST_REPEATED = 1 << 13
 """So many different events can be told apart in one state where the environment may come to one in two ways."""
 
@@ -47,9 +45,9 @@ MOST_REPEATED = 1 << 13
 class Environment:
     """Writes the part of `expand` that sends events."""
 
-    def __init__(self, context: Context, offers: Offers) -> None:
-        self.context = context
-        self.offers = offers
+    def __init__(self, steps: Steps) -> None:
+        self.context = steps.context
+        self.steps = steps
         self.functions: list[Function] = []
         self.seen: int | None = None
         """Where it is counted how often events were told apart, if they are."""
@@ -60,7 +58,7 @@ class Environment:
     def begin(self) -> None:
         """Before the first event."""
         if self.seen is not None:
-            self.offers.builder.update(T[self.seen], "+", 1)
+            self.steps.builder.update(T[self.seen], "+", 1)
 
     def events(self) -> None:
         """As the system's `environment` says; without one, every event, with all arguments."""
@@ -75,7 +73,7 @@ class Environment:
 
     def _offer(self, o: m.Offer, depth: int, types: Types, conditions: Sequence[m.Expr]) -> None:
         """The loops of one line of the environment. As soon as the receiver is known, so is whether it listens."""
-        b, scope, universe = self.offers.builder, self.offers.scope, self.context.universe
+        b, scope, universe = self.steps.builder, self.steps.scope, self.context.universe
         if depth == len(o.variables):
             wide = [(widened(universe, x, types), False) for x in conditions]
             if not wide:
@@ -87,7 +85,7 @@ class Environment:
         name, over = o.variables[depth]
         later = {x for x, _ in o.variables[depth + 1 :]}
         over = widened(universe, over, types)
-        of = over.type.of if isinstance(over.type, m.SetType | m.ListType) else m.ERROR
+        of = m.element_of(over.type)
         members = collected(scope, over)
         narrowed = None if name in later else self._narrowed(name, over, members, conditions, later, types)
         if narrowed is not None:
@@ -117,9 +115,9 @@ class Environment:
 
     def _those(self, whole: m.Expr, members: Expr, x: str, body: m.Expr, types: Types) -> Expr | None:
         assert isinstance(whole.type, m.SetType)
-        b, of = self.offers.builder, whole.type.of
+        b, of = self.steps.builder, whole.type.of
         failing: list[str] = []
-        scope = replace(self.offers.scope, fail=lambda kind, _=None: failing.append(kind))
+        scope = replace(self.steps.scope, fail=lambda kind, _=None: failing.append(kind))
         with b.aside() as statements:
             those = b.name()
             b.set(those, 0)
@@ -142,12 +140,12 @@ class Environment:
         leaves = [s.name for s in kind.leaves if context.universe.candidates(instance, s.name, event)]
         if not leaves:
             return FALSE
-        state = self.offers.scope.at(context.column(machine, ""), at)
+        state = self.steps.scope.at(context.column(machine, ""), at)
         there = is_one_of(state, [leaf_number(kind, s) for s in leaves], len(kind.leaves))
         return all_of([there, Not(call("awaits", S, at))]) if awaitable(kind) else there
 
     def _send(self, o: m.Offer, types: Types) -> None:
-        scope, b, universe = self.offers.scope, self.offers.builder, self.context.universe
+        scope, b, universe = self.steps.scope, self.steps.builder, self.context.universe
         machine = universe.model.machines[o.machine]
         event = machine.event_named[o.event]
         receiver = reference(scope, widened(universe, o.target, types))
@@ -166,12 +164,12 @@ class Environment:
                 handled = Choice(wrong, call(name, T, receiver, wrong, *wide), handled)
             if self._repeats(o):
                 handled = self._once(o, receiver, arguments, values, handled)
-            self.offers.take(handled, skips=True)
+            self.steps.take(handled, skips=True)
 
     def _wrong(self, event: m.Event, arguments: Sequence[m.Expr], values: Sequence[Expr]) -> Expr | None:
         """The code of the fault, in a variable, if an argument is not one that its parameter can hold; if that can
         be."""
-        scope, b = self.offers.scope, self.offers.builder
+        scope, b = self.steps.scope, self.steps.builder
         faults: list[tuple[Expr, str]] = []
         for x, a, p in zip(values, arguments, event.parameters, strict=True):
             faults += misfit(scope, x, a.type, p.type)
@@ -207,14 +205,14 @@ class Environment:
         types: dict[str, m.Type] = {}
         for name, over in o.variables:
             t = widened(self.context.universe, over, types).type
-            types[name] = t.of if isinstance(t, m.SetType | m.ListType) else m.ERROR
+            types[name] = m.element_of(t)
         return [widened(self.context.universe, a, types).type for a in o.arguments]
 
     def _once(
         self, o: m.Offer, receiver: Expr, arguments: Sequence[m.Expr], values: Sequence[Expr], handled: Expr
     ) -> Expr:
         """The call, if it is the first such from this row."""
-        b, scope, offers = self.offers.builder, self.offers.scope, self.context.universe.system.offers or ()
+        b, scope, offers = self.steps.builder, self.steps.scope, self.context.universe.system.offers or ()
         if self.seen is None:
             self.width = 2 + max(len(x.arguments) for x in offers)
             self._tell_apart(offers)
@@ -259,14 +257,14 @@ class Environment:
         found = 1
         for _, over in o.variables:
             if isinstance(over, m.Apply) and over.function == "subsets":
-                codes = element_of(self.offers.scope, over.arguments[0].type).codes
+                codes = element_of(self.steps.scope, over.arguments[0].type).codes
                 found *= comb(codes, codes // 2)
             elif isinstance(over, m.Collection):
                 found *= len(over.items)
             elif isinstance(over.type, m.ListType):
                 found *= over.type.bound
             else:
-                found *= element_of(self.offers.scope, over.type).codes
+                found *= element_of(self.steps.scope, over.type).codes
         return min(found, MOST_REPEATED)
 
     # All of them
@@ -277,7 +275,7 @@ class Environment:
             offered = universe.unrestricted
         except TooManyValuesError as error:
             raise UnpackableError(f"the environment would have to choose among {error}") from error
-        b = self.offers.builder
+        b = self.steps.builder
         for machine, stretch in stretches(self.context, universe.machines):
             events = [e for e in machine.events if e.from_environment]
             possible = {e for n, e, combinations in offered if combinations and universe.machines[n] is machine}
@@ -289,7 +287,7 @@ class Environment:
 
     def _arguments(self, machine: m.Machine, event: m.Event, given: list[Expr]) -> None:
         if len(given) == len(event.parameters):
-            self.offers.take(call(self.context.handler(machine, event.name), T, AT, *given), skips=True)
+            self.steps.take(call(self.context.handler(machine, event.name), T, AT, *given), skips=True)
             return
         with self._each(event.parameters[len(given)].type) as x:
             self._arguments(machine, event, [*given, x])
@@ -297,7 +295,7 @@ class Environment:
     @contextmanager
     def _each(self, t: m.Type) -> Iterator[Var]:
         """A loop through all values of a type, in order."""
-        b, x = self.offers.builder, self.offers.builder.name()
+        b, x = self.steps.builder, self.steps.builder.name()
         span = self._span(t)
         if span is not None:
             with span.each(b, x):

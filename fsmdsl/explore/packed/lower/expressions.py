@@ -18,12 +18,13 @@ from fsmdsl.explore.packed.lower import lets, masks, sets
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.convert import converted, shape_of
 from fsmdsl.explore.packed.lower.facts import Known, present_if
+from fsmdsl.explore.packed.lower.references import machine_of, reference
+from fsmdsl.explore.packed.lower.widen import common
 from fsmdsl.explore.packed.shapes import LARGEST, UnpackableError, to_number
 from fsmdsl.explore.program import queries
 from fsmdsl.explore.program.nodes import (
     TRUE,
     Binary,
-    Bool,
     Choice,
     Compare,
     Expr,
@@ -104,23 +105,6 @@ def _value(scope: Scope, e: m.Expr) -> Expr:
 
 
 # References ----------------------------------------------------------------------------------------------------------
-
-
-def reference(scope: Scope, e: m.Expr) -> Var | Int:
-    """The number of the instance that an expression stands for; a fault where it is none."""
-    instance = scope.builder.named(value(scope, e))
-    assert not isinstance(instance, Bool)
-    if isinstance(e.type, m.OptionalType) and e not in scope.known:
-        with scope.builder.when(instance < 0):
-            scope.fail("none")
-    return instance
-
-
-def machine_of(scope: Scope, t: m.Type) -> m.Machine:
-    """The machine that a reference leads to."""
-    inner = t.of if isinstance(t, m.OptionalType) else t
-    assert isinstance(inner, m.RefType)
-    return scope.context.universe.model.machines[inner.machine]
 
 
 def _read(scope: Scope, e: m.Read) -> Expr:
@@ -215,7 +199,7 @@ def _easily(scope: Scope, e: m.Expr) -> tuple[list[Statement], Expr] | None:
     trial = replace(scope, fail=fail, known=frozenset())
     with scope.builder.aside() as statements:
         condition = value(trial, e)
-    if failing or queries.loops(tuple(statements)) or lets.called_in(scope.context, statements):
+    if failing or queries.loops(statements) or lets.called_in(scope.context, statements):
         hard.add(e)
         return None
     return statements, condition
@@ -279,31 +263,6 @@ def _both(scope: Scope, left: m.Expr, right: m.Expr, t: m.Type, other: m.Type | 
         first = scope.builder.named(first)
         scope.builder.put(statements)
     return first, second
-
-
-def common(a: m.Type, b: m.Type) -> m.Type:
-    """A type that has the numbers of both, so that they can be compared."""
-    match a, b:
-        case (m.NoneType() | m.NeverType() | m.ErrorType(), _):
-            return (
-                b if isinstance(b, m.OptionalType | m.NoneType) or not isinstance(a, m.NoneType) else m.OptionalType(b)
-            )
-        case (_, m.NoneType() | m.NeverType() | m.ErrorType()):
-            return common(b, a)
-        case (m.OptionalType(x), m.OptionalType(y)):
-            return m.OptionalType(common(x, y))
-        case (m.OptionalType(x), _):
-            return m.OptionalType(common(x, b))
-        case (_, m.OptionalType(y)):
-            return m.OptionalType(common(a, y))
-        case (m.SetType(x), m.SetType(y)):
-            return m.SetType(common(x, y))
-        case (m.ListType(x, n), m.ListType(y, k)):
-            return m.ListType(common(x, y), max(n, k))
-        case (m.RangeType(low, high), m.RangeType(other_low, other_high)):
-            return m.RangeType(min(low, other_low), max(high, other_high))
-        case _:
-            return a
 
 
 def _conditional(scope: Scope, e: m.Conditional, want: m.Type) -> Expr:

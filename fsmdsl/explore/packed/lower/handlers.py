@@ -14,10 +14,9 @@ from fsmdsl.explore.packed.lower.effects import perform, wrote
 from fsmdsl.explore.packed.lower.expressions import is_one_of, value
 from fsmdsl.explore.packed.lower.sites import BUSY, IGNORED, REENTRANCE, UNHANDLED
 from fsmdsl.explore.packed.lower.widen import widened
-from fsmdsl.explore.program import queries
 from fsmdsl.explore.program.builder import Builder, function, rows
 from fsmdsl.explore.program.builder import numbers as parameters
-from fsmdsl.explore.program.nodes import TRUE, Choice, Expr, Function, Int, Not, Statement, Var, all_of, any_of, call
+from fsmdsl.explore.program.nodes import TRUE, Choice, Expr, Function, Int, Not, Var, all_of, any_of, call
 from fsmdsl.step.universe import EVENTLESS, Levels
 
 Follow = Callable[[Scope, m.Transition, str], None]
@@ -240,9 +239,10 @@ def follow_transition(scope: Scope, t: m.Transition, leaf: str) -> None:
     mark(context, context.followed_bits(machine, t.index), b)
     if context.rounds:
         masks.add_to(layout, b, T, layout.touched, AT)
+    before = context.sends
     with b.aside() as body:
         _body(scope, t, leaf)
-    sends = _calls_others(context, body)
+    sends = context.sends > before
     if sends:
         masks.add_to(layout, b, T, layout.busy, AT)
     b.put(body)
@@ -253,18 +253,6 @@ def follow_transition(scope: Scope, t: m.Transition, leaf: str) -> None:
             b.set(scope.at(context.column(machine.qualified, "wait"), AT), 1)
         elif layout.waited is not None:
             masks.add_to(layout, b, T, layout.waited, AT)
-
-
-def _calls_others(context: Context, body: Sequence[Statement]) -> bool:
-    """Can what is done come to other instances? Then this one must be known to be busy."""
-    others = set(context.wanted.values()) | {f.name for functions in context.loops for f in functions}
-    parts = {f.name: f.body for f in context.parts}
-    called = list(queries.calls(tuple(body)))
-    for name in called:  # which a part makes longer by what it calls
-        if name in others:
-            return True
-        called += (x for x in queries.calls(parts.get(name, ())) if x not in called)
-    return False
 
 
 def _body(scope: Scope, t: m.Transition, leaf: str) -> None:

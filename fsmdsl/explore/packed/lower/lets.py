@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from fsmdsl import model as m
-from fsmdsl.explore.packed.lower import expressions
 from fsmdsl.explore.packed.lower.context import AT, Context, Key, Let, S, Scope
+from fsmdsl.explore.packed.lower.references import machine_of, reference
 from fsmdsl.explore.packed.lower.sites import FAULT, UNKNOWN
 from fsmdsl.explore.packed.lower.widen import body_of, types_of
 from fsmdsl.explore.program import queries
@@ -31,7 +31,7 @@ def derived(scope: Scope, e: m.Derived) -> Expr:
         instance, machine, bound = _given(scope, e)
         inner = scope.inner(instance, machine)
         inner.locals = bound
-        return expressions.value(inner, body_of(scope.context.universe, e), e.type)
+        return inner.value(body_of(scope.context.universe, e), e.type)
     shared = _shared(scope, e)
     if shared is None:
         return _called(scope, e)
@@ -60,14 +60,14 @@ def _weight(context: Context, e: m.Derived) -> int:
 def _given(scope: Scope, e: m.Derived) -> tuple[Instance, m.Machine | None, dict[str, tuple[Expr, m.Type]]]:
     """What a `let` is about: the instance, its machine, and its parameters with their values, each in a variable."""
     if e.target is not None:
-        instance: Instance = expressions.reference(scope, e.target)
-        machine: m.Machine | None = expressions.machine_of(scope, e.target.type)
+        instance: Instance = reference(scope, e.target)
+        machine: m.Machine | None = machine_of(scope, e.target.type)
     else:
         instance, machine = scope.instance, scope.machine
     pairs = zip(types_of(scope.context.universe, e).items(), e.arguments, strict=True)
     bound: dict[str, tuple[Expr, m.Type]] = {}
     for (name, t), a in pairs:
-        bound[name] = scope.builder.named(expressions.value(scope, a, t)), t
+        bound[name] = scope.builder.named(scope.value(a, t)), t
     return instance, machine, bound
 
 
@@ -103,7 +103,7 @@ def _let(context: Context, e: m.Derived, machine: m.Machine | None) -> Let:
     scope = Scope(context, b, S, None if machine is None else AT, machine, fail, shared=shared)
     parameters = [f"p{n}" for n in range(len(types))]
     scope.locals = {name: (Var(p), t) for p, (name, t) in zip(parameters, types.items(), strict=True)}
-    b.leave(expressions.value(scope, body_of(context.universe, e), e.type))
+    b.leave(scope.value(body_of(context.universe, e), e.type))
     given = (*rows(S.name), *numbers(*([AT.name] if machine is not None else []), *parameters))
     name = f"let_{len(context.lets)}"
     context.parts.append(function(name, given, [*unknown(shared), *b.statements], f"let {e.name}"))

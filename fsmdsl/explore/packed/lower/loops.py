@@ -85,10 +85,8 @@ def constants(scope: Scope, e: m.Expr | None) -> list[int]:
 def _subsets(scope: Scope, over: Expr, e: m.Apply, x: Var) -> Iterator[None]:
     """All subsets of so many elements, `{c0, c1}` before `{c0, c2}`. `x` runs through them; what follows is computed
     before the body, so that the body may be left at any time: mostly the last element makes way for the next."""
-    from fsmdsl.explore.packed.lower.expressions import value
-
     b = scope.builder
-    size = b.named(value(scope, e.arguments[1]))
+    size = b.named(scope.value(e.arguments[1]))
     following, last, next_one = b.name(), b.name(), b.name()
     b.set(following, call("first_subset", over, size))
     b.set(last, call("highest", following))

@@ -8,14 +8,14 @@ from contextlib import AbstractContextManager, nullcontext
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import awaitable, kinds, leaf_number
 from fsmdsl.explore.packed.lower.channels import transmissions
-from fsmdsl.explore.packed.lower.context import AT, CAP, OUT, STATE, Context, F, N, S, Scope, T
+from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, N, S, T
 from fsmdsl.explore.packed.lower.environment import Environment
 from fsmdsl.explore.packed.lower.expressions import is_one_of, value
 from fsmdsl.explore.packed.lower.handlers import stretches, timer
 from fsmdsl.explore.packed.lower.refusals import refusals
-from fsmdsl.explore.packed.lower.sites import IGNORED
+from fsmdsl.explore.packed.lower.steps import CUT, PHASE, WRITES, Steps
 from fsmdsl.explore.packed.lower.widen import widened
-from fsmdsl.explore.program.builder import Builder, function, rows
+from fsmdsl.explore.program.builder import function, rows
 from fsmdsl.explore.program.builder import numbers as parameters
 from fsmdsl.explore.program.nodes import (
     FALSE,
@@ -32,8 +32,8 @@ from fsmdsl.explore.program.nodes import (
     call,
 )
 
-K, CODE, FIRST, STILL, AGAIN, PHASE, CRASHED, CUTTING, WRITES, CUT = map(
-    Var, ("k", "code", "first", "still", "again", "phase", "crashed", "cutting", "writes", "cut")
+K, CODE, FIRST, STILL, AGAIN, CRASHED, CUTTING = map(
+    Var, ("k", "code", "first", "still", "again", "crashed", "cutting")
 )
 
 
@@ -42,13 +42,10 @@ class Offers:
 
     def __init__(self, context: Context, led: int) -> None:
         self.context = context
-        self.led = led
-        """Where steps that lead on are counted."""
-        self.builder = Builder()
-        self.scope = Scope(context, self.builder, S, None, None, lambda _, __=None: None)
-        """A condition of the environment that has no value here never comes into question: see `refusals`."""
+        self.steps = Steps(context, led)
+        self.builder, self.scope = self.steps.builder, self.steps.scope
         self.timers: list[Function] = []
-        self.environment = Environment(context, self)
+        self.environment = Environment(self.steps)
 
     def functions(self) -> list[Function]:
         """The function, behind those that it needs."""
@@ -106,7 +103,7 @@ class Offers:
             with b.when(Not(STILL)) if self._standing() else nullcontext():
                 self.environment.events()
                 self._timers()
-                transmissions(self)
+                transmissions(self.steps)
         self.environment.begin()
         b.put(statements)
 
@@ -118,53 +115,9 @@ class Offers:
         b = self.builder
         applies = self._applies(c)
         with b.when(all_of([applies, Not(CRASHED)]) if several else applies):
-            self._arrive(call("crash", T))
+            self.steps.arrive(call("crash", T))
             if several:
                 b.set(CRASHED, TRUE)
-
-    # One step
-
-    def _arrive(self, code: Expr) -> None:
-        """Hand on what a step has come to, and begin anew."""
-        self.builder.set(N, call("arrive", T, code, OUT, N, CAP))
-        self.builder.do(call("copy", S, T))
-
-    def _settle(self) -> None:
-        """The round to its end, if nothing has failed."""
-        self.builder.set(F, SETTLED)
-
-    def take(self, step: Expr, *, skips: bool) -> None:
-        """One step, or, in a later phase, the same cut short by a crash after each write but the last. `t` equals `s`
-        before and after. `skips`: it may be none at all."""
-        b = self.builder
-        b.set(F, step)
-        with b.when(all_of([F >= 0, F.differs(IGNORED)])) if skips else nullcontext():
-            if self._cuts():
-                self._whole_or_cut(step)
-            else:
-                b.update(T[self.led], "+", 1)
-                self._arrive(SETTLED)
-        if skips and self.context.obligations:
-            with b.otherwise():
-                b.set(T[self.context.layout.mark], 0)
-
-    def _cuts(self) -> bool:
-        return any(c.kind == "between writes" for c in self.context.universe.system.crashes)
-
-    def _whole_or_cut(self, step: Expr) -> None:
-        b, layout = self.builder, self.context.layout
-        self._settle()
-        with b.when(PHASE.equals(0)):
-            b.update(T[self.led], "+", 1)
-            self._arrive(F)
-        with b.otherwise():
-            b.set(WRITES, Choice(F.equals(0), T[layout.writes], ZERO))
-            b.do(call("copy", S, T))
-            with b.count(CUT, WRITES, 1):
-                b.set(T[layout.cut], CUT)
-                b.set(F, step)
-                self._settle()
-                self._arrive(call("crash", T))
 
     # Answers
 
@@ -213,7 +166,7 @@ class Offers:
         step: Expr = call("answered", T, n + 1)
         if context.rounds:
             step += call("touch", T, instance)
-        self.take(step + call("ignored_is_fine", handled), skips=False)
+        self.steps.take(step + call("ignored_is_fine", handled), skips=False)
 
     # Time
 
@@ -232,23 +185,23 @@ class Offers:
                 for t in _timers_of(machine):
                     leaves = [leaf_number(machine, s) for s in machine.leaves_of(t.source)]
                     with b.when(is_one_of(STATE, leaves, len(machine.leaves))):
-                        self.take(call(names[machine.qualified, t.index], T, AT), skips=True)
+                        self.steps.take(call(names[machine.qualified, t.index], T, AT), skips=True)
 
     # Recovery
 
     def _recover(self) -> None:
         self.builder.set(F, call("recover", T))
-        self._settle()
+        self.steps.settle()
 
     def _down(self) -> None:
         """Recovery, and crashes in the middle of it: before its first write, and after each but the last."""
         b, layout = self.builder, self.context.layout
         self._recover()
-        b.update(T[self.led], "+", 1)
+        b.update(T[self.steps.led], "+", 1)
         during = [c for c in self.context.universe.system.crashes if c.kind == "during recovery"]
         if during:
             b.set(WRITES, Choice(F.equals(0), T[layout.writes], ZERO))
-        self._arrive(F)
+        self.steps.arrive(F)
         if not during:
             return
         applies = [self._applies(c) for c in during]
@@ -256,11 +209,7 @@ class Offers:
             with b.when(CUT > 0):
                 b.set(T[layout.cut], CUT)
                 self._recover()
-            self._arrive(call("crash", T))
-
-
-SETTLED = Choice(F.equals(0), call("settle", T), F)
-"""What a step comes to: the round to its end, if nothing has failed."""
+            self.steps.arrive(call("crash", T))
 
 
 def _timers_of(machine: m.Machine) -> Sequence[m.Transition]:

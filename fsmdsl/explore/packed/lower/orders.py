@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from fsmdsl import model as m
+from fsmdsl.describe import words
 from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.context import AT, Context, F, Scope, T
@@ -38,7 +39,6 @@ from fsmdsl.explore.program.nodes import (
 )
 from fsmdsl.explore.program.queries import constants_of
 from fsmdsl.explore.symmetry import SymmetricSet, independent
-from fsmdsl.step.evaluate import words
 
 DEEP = 3
 """There is room for so many loops inside one another, each over as many members as there are or `WIDE`."""
@@ -170,6 +170,7 @@ def in_every_order(scope: Scope, e: m.ForEach, over: Expr, perform: Perform) -> 
     loop = _Loop(scope, e, number, tuple(map(Var, shared)))
     context.loops[number] = [loop.function("turn", [x], turn), *_turns(loop)]
     code = b.name()
+    context.sends += 1
     b.set(code, loop.call("loop", over))
     with b.when(code.differs(0)):
         b.leave(code)

@@ -10,9 +10,10 @@ from contextlib import nullcontext
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.lower.context import Context, S, Scope
-from fsmdsl.explore.packed.lower.expressions import reference, value
+from fsmdsl.explore.packed.lower.expressions import value
 from fsmdsl.explore.packed.lower.loops import loop
 from fsmdsl.explore.packed.lower.orders import doubt
+from fsmdsl.explore.packed.lower.references import reference
 from fsmdsl.explore.packed.lower.sets import collected
 from fsmdsl.explore.packed.lower.widen import Types, widened
 from fsmdsl.explore.program.builder import Builder, function, rows
@@ -72,7 +73,7 @@ def _offer(scope: Scope, o: m.Offer, depth: int, types: Types) -> None:
     if depth < len(o.variables):
         name, over = o.variables[depth]
         over = widened(universe, over, types)
-        of = over.type.of if isinstance(over.type, m.SetType | m.ListType) else m.ERROR
+        of = m.element_of(over.type)
         with loop(scope, over.type, collected(scope, over), over) as x, scope.binding(name, x, of):
             _offer(scope, o, depth + 1, {**types, name: of})
         return

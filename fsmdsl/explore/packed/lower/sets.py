@@ -7,7 +7,6 @@ from functools import reduce
 from math import comb
 
 from fsmdsl import model as m
-from fsmdsl.explore.packed.lower import expressions
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.convert import (
     coded,
@@ -22,6 +21,7 @@ from fsmdsl.explore.packed.lower.convert import (
 from fsmdsl.explore.packed.lower.loops import constants, loop, too_many
 from fsmdsl.explore.packed.lower.orders import failing
 from fsmdsl.explore.packed.lower.parts import too_deep, value_apart
+from fsmdsl.explore.packed.lower.widen import common
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Bool, Choice, Expr, Int, Not, all_of, any_of, call
 from fsmdsl.step.values import MOST
@@ -70,7 +70,7 @@ def _in_order(scope: Scope, items: list[tuple[m.Expr, m.Type]]) -> list[Expr]:
     values: list[Expr] = []
     for x, t in items:
         with scope.builder.aside() as statements:
-            new = expressions.value(scope, x, t)
+            new = scope.value(x, t)
         if statements:
             values = [scope.builder.named(x) for x in values]
             scope.builder.put(statements)
@@ -89,13 +89,13 @@ def quantified(scope: Scope, e: m.Quantified) -> Expr:
     over = collected(scope, e.over)
     result = b.name()
     b.set(result, ZERO if e.kind == "count" else Bool(e.kind == "all"))
-    of = e.over.type.of if isinstance(e.over.type, m.SetType | m.ListType) else m.ERROR
+    of = m.element_of(e.over.type)
     with (
         failing(scope, e, over) as asked_of_all,
         loop(scope, e.over.type, over, e.over) as x,
         scope.binding(e.variable, x, of),
     ):
-        holds = expressions.value(scope, e.body)
+        holds = scope.value(e.body)
         if e.kind == "count":
             with b.when(holds):
                 b.update(result, "+", 1)
@@ -111,12 +111,12 @@ def collected(scope: Scope, over: m.Expr) -> Expr:
     """What a loop goes through, in a variable; for subsets, what they are taken from."""
     if isinstance(over, m.Apply) and over.function == "subsets":
         _check_subsets(scope, over)
-        return scope.builder.named(expressions.value(scope, over.arguments[0]))
+        return scope.builder.named(scope.value(over.arguments[0]))
     if constants(scope, over) or too_many(scope, over) is not None:
         return ZERO
     if isinstance(over.type, m.SetType) and isinstance(over.type.of, m.SetType | m.ListType):
         raise UnpackableError("a set of sets or lists")
-    return scope.builder.named(expressions.value(scope, over))
+    return scope.builder.named(scope.value(over))
 
 
 def _check_subsets(scope: Scope, over: m.Apply) -> None:
@@ -153,12 +153,12 @@ def contained(scope: Scope, e: m.Binary) -> Expr:
         raise UnpackableError("a set of sets or lists")
     if isinstance(e.right, m.Collection) and not _packable(scope, over):
         return _one_of(scope, e.left, e.right)
-    item = b.named(expressions.value(scope, e.left))
+    item = b.named(scope.value(e.left))
     assert isinstance(over, m.SetType | m.ListType)
     if isinstance(over.of, m.NeverType):
-        expressions.value(scope, e.right)
+        scope.value(e.right)
         return FALSE
-    held = expressions.value(scope, e.right)
+    held = scope.value(e.right)
     if isinstance(over, m.ListType):
         return _listed(scope, item, e.left.type, b.named(held), over)
     conditions, place = placed(scope, item, e.left.type, over.of)
@@ -176,7 +176,7 @@ def _packable(scope: Scope, t: m.Type) -> bool:
 
 def _one_of(scope: Scope, item: m.Expr, these: m.Collection) -> Expr:
     """`n in {100, 200}`, where there would be too many places."""
-    t = reduce(expressions.common, [x.type for x in these.items], item.type)
+    t = reduce(common, [x.type for x in these.items], item.type)
     first, *others = [scope.builder.named(x) for x in _in_order(scope, [(x, t) for x in (item, *these.items)])]
     return any_of([first.equals(x) for x in others])
 
@@ -184,7 +184,7 @@ def _one_of(scope: Scope, item: m.Expr, these: m.Collection) -> Expr:
 def _listed(scope: Scope, item: Expr, have: m.Type, held: Expr, over: m.ListType) -> Expr:
     b, result = scope.builder, scope.builder.name()
     b.set(result, FALSE)
-    t = expressions.common(have, over.of)
+    t = common(have, over.of)
     wanted = b.named(converted(scope, item, have, t))
     with loop(scope, over, held) as x, b.when(converted(scope, x, over.of, t).equals(wanted)):
         b.set(result, TRUE)
@@ -193,7 +193,7 @@ def _listed(scope: Scope, item: Expr, have: m.Type, held: Expr, over: m.ListType
 
 def first(scope: Scope, listed: m.Expr) -> Expr:
     """The first item; a fault where there is none."""
-    items = scope.builder.named(expressions.value(scope, listed))
+    items = scope.builder.named(scope.value(listed))
     with scope.builder.when(items.equals(0)):
         scope.fail("none")
     if isinstance(listed.type, m.ListType):
@@ -205,7 +205,7 @@ def rest(scope: Scope, listed: m.Expr, t: m.Type) -> Expr:
     """A list without its first item."""
     assert isinstance(listed.type, m.ListType)
     of, at = element_of(scope, listed.type), listed.type.bound.bit_length()
-    items = scope.builder.named(expressions.value(scope, listed))
+    items = scope.builder.named(scope.value(listed))
     length = length_of(items, listed.type)
     shorter = Choice(length > 1, length - 1 | items >> at + of.bits << at, ZERO)
     return converted(scope, shorter, listed.type, t)
@@ -216,5 +216,5 @@ def size(scope: Scope, e: m.Expr) -> Expr:
     if isinstance(e, m.ChannelRef):
         place = scope.context.universe.channel_place.get(e.name)
         return ZERO if place is None else scope.row[scope.context.layout.boxes[place].length]
-    items = expressions.value(scope, e)
+    items = scope.value(e)
     return length_of(items, e.type) if isinstance(e.type, m.ListType) else call("ones", items)

@@ -44,6 +44,31 @@ def within(have: m.Type, want: m.Type) -> bool:
             return True
 
 
+def common(a: m.Type, b: m.Type) -> m.Type:
+    """A type that has the numbers of both, so that they can be compared."""
+    match a, b:
+        case (m.NoneType() | m.NeverType() | m.ErrorType(), _):
+            return (
+                b if isinstance(b, m.OptionalType | m.NoneType) or not isinstance(a, m.NoneType) else m.OptionalType(b)
+            )
+        case (_, m.NoneType() | m.NeverType() | m.ErrorType()):
+            return common(b, a)
+        case (m.OptionalType(x), m.OptionalType(y)):
+            return m.OptionalType(common(x, y))
+        case (m.OptionalType(x), _):
+            return m.OptionalType(common(x, b))
+        case (_, m.OptionalType(y)):
+            return m.OptionalType(common(a, y))
+        case (m.SetType(x), m.SetType(y)):
+            return m.SetType(common(x, y))
+        case (m.ListType(x, n), m.ListType(y, k)):
+            return m.ListType(common(x, y), max(n, k))
+        case (m.RangeType(low, high), m.RangeType(other_low, other_high)):
+            return m.RangeType(min(low, other_low), max(high, other_high))
+        case _:
+            return a
+
+
 # Expressions ---------------------------------------------------------------------------------------------------------
 
 
@@ -63,7 +88,7 @@ class _Widening:
 
     def inner(self, name: str, over: m.Expr) -> _Widening:
         """Inside a quantifier or loop."""
-        of = over.type.of if isinstance(over.type, m.SetType | m.ListType) else m.ERROR
+        of = m.element_of(over.type)
         return _Widening(self.roster, {**self.types, name: of}, self.bodies)
 
     def expression(self, e: m.Expr) -> m.Expr:
@@ -193,11 +218,13 @@ def _joined(a: m.Type, b: m.Type) -> m.Type:
 
 def _changed(e: E, **parts: object) -> E:
     """A node with other parts; the same one if they are not other."""
-    if all(getattr(e, name) == part for name, part in parts.items()):
-        return e
-    changed: Any = e
-    result: E = replace(changed, **parts)
-    return result
+    for name, part in parts.items():
+        before = getattr(e, name)
+        if before is not part and before != part:
+            changed: Any = e
+            result: E = replace(changed, **parts)
+            return result
+    return e
 
 
 # Effects -------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,85 @@
+"""`--max-seconds` and `--max-memory`: the budget of a command, which begins before the first byte is read."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fsmdsl.budget import INTERRUPTED, Budget, LimitError, available, resident
+from fsmdsl.cli.common import chosen, paint, say
+from fsmdsl.source import Source, Span
+from fsmdsl.workspace import UNFINISHED
+
+if TYPE_CHECKING:
+    from fsmdsl.cli.printing import Printing
+    from fsmdsl.report.formats import Results
+
+BOUNDED = 3
+"""The exit code when nothing is wrong in what was seen, and a limit came before the end."""
+
+
+MINUTES = 300.0
+"""The limit of commands that are done in seconds unless something is wrong."""
+
+
+def limit_options(
+    seconds: float | None = None, each: str = "all of it", shared: Callable[[], bool] = lambda: False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """`--max-seconds` and `--max-memory` of a command, which gets the budget as `budget`. `seconds`: the default;
+    `each`: for what it is; `shared`: do several processes do the work together?"""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def limited(*args: Any, max_seconds: float | None, max_memory: float | None, **options: Any) -> None:
+            command(*args, budget=made(max_seconds, max_memory, shared=shared()), **options)
+
+        told = f"Stop after so long, for {each}" + ("." if seconds is None else f" (default: {seconds:g}).")
+        above_zero = click.FloatRange(0, min_open=True)
+        limited = click.option(
+            "--max-memory",
+            type=above_zero,
+            metavar="GB",
+            help="Stop when the process has so much memory (default: three quarters of what is free).",
+        )(limited)
+        return click.option("--max-seconds", type=above_zero, default=seconds, help=told)(limited)
+
+    return decorate
+
+
+def made(seconds: float | None, gigabytes: float | None, *, shared: bool = False) -> Budget:
+    """A budget that begins now."""
+    memory = resident() + available() * 3 // 4 if gigabytes is None else int(gigabytes * 10**9)
+    return Budget(seconds, memory, shared=shared)
+
+
+@contextmanager
+def within(budget: Budget, paths: Sequence[str], out: Printing | None = None) -> Iterator[None]:
+    """Inside, the limits hold. Where one is reached the command ends with `BOUNDED`, for nothing is known; Ctrl-C ends
+    it as ever."""
+    try:
+        with budget:
+            yield
+            return
+    except LimitError:
+        pass
+    if budget.reached == INTERRUPTED:
+        raise KeyboardInterrupt
+    told = f"{paint('bounded ', 'warning')}  {budget.reached}, before the specs were read and checked"
+    if out is None:
+        say(told)
+    else:
+        out.say(told)
+        out.finish(lambda: _unfinished(click.unstyle(told), paths))
+    sys.exit(BOUNDED)
+
+
+def _unfinished(told: str, paths: Sequence[str]) -> Results:
+    from fsmdsl.report.formats.gather import from_check
+
+    d = UNFINISHED.at(Span(Source(" ".join(chosen(paths)), ""), 0, 0), told)
+    return from_check([d], [d], (), told, "diagnostics")

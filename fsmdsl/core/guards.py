@@ -1,0 +1,80 @@
+"""What guards are made of, and which of them can be seen not to hold at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any
+
+from fsmdsl import model as m
+
+
+def conjuncts(condition: m.Expr | None) -> list[m.Expr]:
+    """What must hold, one after the other, for a condition to hold; nothing, where there is no condition."""
+    match condition:
+        case None:
+            return []
+        case m.Logic(operator="and", operands=operands):
+            return [x for o in operands for x in conjuncts(o)]
+        case _:
+            return [condition]
+
+
+def exclusive(a: m.Expr | None, b: m.Expr | None, lets: Mapping[str, m.Let]) -> bool:
+    """Can two guards of a machine be seen not to hold at once? A quick look, sure of nothing but its yes: what both ask
+    of one value is compared, also inside the machine's own derived values. `checks.logic` decides more, in more time.
+    """
+    others = list(_asked(b, lets))
+    return any(_contrary(x, y) or _contrary(y, x) for x in _asked(a, lets) for y in others)
+
+
+def _asked(guard: m.Expr | None, lets: Mapping[str, m.Let]) -> Iterator[m.Expr]:
+    """What a guard asks, the conditions inside its derived values included, each value's once."""
+    waiting, seen = [guard], set[str]()
+    while waiting:
+        for x in conjuncts(waiting.pop()):
+            yield x
+            own = isinstance(x, m.Derived) and x.name in lets and not x.arguments and x.target is None
+            if own and isinstance(x, m.Derived) and x.name not in seen:
+                seen.add(x.name)
+                waiting.append(lets[x.name].value)
+
+
+def _contrary(x: m.Expr, y: m.Expr) -> bool:
+    match x, y:
+        case m.Not(operand=operand), _ if operand == y:
+            return True
+        case m.Not(operand=m.InState(target=t1, states=s1)), m.InState(target=t2, states=s2) if t1 == t2:
+            return s2 <= s1
+        case m.InState(target=t1, states=s1), m.InState(target=t2, states=s2) if t1 == t2:
+            return not s1 & s2
+        case m.Binary(left=l1, right=m.Constant() as c1), m.Binary(left=l2, right=m.Constant() as c2) if l1 == l2:
+            compared = x.operator in _COMPARED and y.operator in _COMPARED
+            return compared and not _overlapping(x.operator, c1, y.operator, c2)
+        case m.Binary(operator=o1, left=l1, right=r1), m.Binary(operator=o2, left=l2, right=r2) if (l1, r1) == (l2, r2):
+            return (o1, o2) in _OPPOSED
+        case _:
+            return False
+
+
+_COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+_OPPOSED = {("==", "!="), ("<", ">="), ("<", ">"), ("<", "=="), (">", "<="), (">", "==")}
+
+
+def _overlapping(o1: str, c1: m.Constant, o2: str, c2: m.Constant) -> bool:
+    """Is there a value that compares so with both constants?"""
+    a, b = _number(c1), _number(c2)
+    if a is None or b is None:
+        same = c1.value == c2.value
+        return not (({o1, o2} == {"=="} and not same) or ({o1, o2} == {"==", "!="} and same))
+    values: Iterable[int] = range(min(a, b) - 1, max(a, b) + 2)
+    if isinstance(c1.type, m.EnumType):
+        values = range(len(c1.type.members))
+    return any(_COMPARED[o1](v, a) and _COMPARED[o2](v, b) for v in values)
+
+
+def _number(c: m.Constant) -> int | None:
+    """A number, or a member's place among the members."""
+    if isinstance(c.type, m.EnumType) and isinstance(c.value, str):
+        return c.type.members.index(c.value)
+    return c.value if isinstance(c.value, int) and not isinstance(c.value, bool) else None

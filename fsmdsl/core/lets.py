@@ -1,0 +1,62 @@
+"""What expressions come to where they use derived values: everything that `let`s lead to, each looked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from typing import assert_never
+
+from fsmdsl import model as m
+from fsmdsl.walk import expressions
+
+
+def throughout(
+    model: m.Model, e: m.Expr, system: m.System | None = None, owners: Container[str] | None = None
+) -> Iterator[m.Expr]:
+    """An expression and all inside it and inside the `let`s that it uses, directly or not; `owners`: only those of some
+    modules, machines or systems. Takes time in proportion to the texts, however often `let`s use one another."""
+    waiting, seen = [e], set[tuple[str, str]]()
+    while waiting:
+        for x in expressions(waiting.pop()):
+            yield x
+            if not isinstance(x, m.Derived) or (x.owner, x.name) in seen:
+                continue
+            if owners is None or x.owner in owners:
+                seen.add((x.owner, x.name))
+                waiting.append(model.let(x, system).value)
+
+
+def may_lack_value(model: m.Model, e: m.Expr, system: m.System | None = None) -> bool:
+    """Can an expression be the fault `none`, because something in it is none, or a list empty?"""
+    return any(_may_fail(x) for x in throughout(model, e, system))
+
+
+def _may_fail(e: m.Expr) -> bool:
+    """Of the operation itself, not of its operands."""
+    match e:
+        case m.Apply(function=function):
+            match function:
+                case "present" | "first":
+                    return True
+                case "size" | "min" | "max" | "rest" | "subsets":
+                    return False
+                case _:
+                    assert_never(function)
+        case (
+            m.Constant() | m.Self() | m.Wait() | m.Local() | m.Read() | m.Derived() | m.InState() | m.Not()
+            | m.Negative() | m.Logic() | m.Binary() | m.Conditional() | m.Quantified() | m.Collection()
+            | m.ChannelRef() | m.InstanceRef() | m.Instances() | m.AllOf() | m.Ordinal() | m.Temporal()
+        ):  # fmt: skip
+            return False
+        case _:
+            assert_never(e)
+
+
+def looks_beyond(model: m.Model, e: m.Expr) -> bool:
+    """Does an expression, or a module's `let` in it, look at more than the instances that it is given: at channels, at
+    all machines of a kind?"""
+    return any(isinstance(x, m.ChannelRef | m.AllOf) for x in throughout(model, e, owners=model.module_lets))
+
+
+def surveys(model: m.Model, e: m.Expr) -> bool:
+    """Does an expression, or a module's `let` in it, look at all machines of a kind?"""
+    return any(isinstance(x, m.AllOf) for x in throughout(model, e, owners=model.module_lets))

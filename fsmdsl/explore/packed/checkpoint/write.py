@@ -1,0 +1,258 @@
+"""Saving a search while it runs, and taking up one that was saved; by one process or by many ranks together."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from time import perf_counter
+
+from fsmdsl.explore.packed.checkpoint.read import (
+    MANIFEST,
+    Part,
+    Portion,
+    Saved,
+    files,
+    identity,
+    part_name,
+    read_any,
+    read_manifest,
+    read_part,
+    write_manifest,
+    write_part,
+)
+from fsmdsl.explore.packed.checkpoint.validation import board_of, board_problem, states_problem
+from fsmdsl.explore.packed.compiled import Compiled
+from fsmdsl.explore.packed.errors import SavedError
+from fsmdsl.explore.packed.frontier import Frontier
+from fsmdsl.explore.packed.lower import Lowered
+from fsmdsl.explore.packed.plain import Plain
+from fsmdsl.explore.packed.ranks.distributed import Distributed
+from fsmdsl.explore.packed.ranks.exchange import Exchange, agreed
+from fsmdsl.explore.packed.ranks.partition import Loaded, Span
+from fsmdsl.explore.verdict import Keeping
+from fsmdsl.files import reason
+from fsmdsl.files.private import distrust
+from fsmdsl.step import Universe
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Which search is saved."""
+
+    system: str
+    identity: str
+    refused: dict[str, str]
+    """Why sets are not reduced by symmetry, by name."""
+    lowered: Lowered
+
+    @staticmethod
+    def of(universe: Universe, lowered: Lowered, start: tuple[int, ...], refused: Mapping[str, str]) -> Model:
+        """A system, as it is asked about."""
+        name = universe.system.qualified
+        return Model(name, identity(lowered, start), dict(refused), lowered)
+
+    @property
+    def width(self) -> int:
+        """Words of a state."""
+        return self.lowered.layout.words
+
+
+class Saver:
+    """What is saved so far, and when it is time to save again."""
+
+    def __init__(self, keeping: Keeping, model: Model, exchange: Exchange) -> None:
+        self._model, self._exchange = model, exchange
+        self._folder = None if keeping.save is None else keeping.save / model.system
+        self._every = keeping.every
+        self._last = perf_counter()
+        self._parts: tuple[tuple[Part, ...], ...] = ()
+        self._kept = 0
+        """So many states of this rank are on disk."""
+        self._stand = (0, 0)
+        """How far the search was then: states expanded and found."""
+        self.note: str | None = None
+        """What went otherwise than it was asked for."""
+        self.resumed = self._read(keeping)
+        self._failed = False
+        self._prepare(keeping)
+
+    def _read(self, keeping: Keeping) -> Saved | None:
+        """The search to go on with, if there is one. Raises `SavedError`, in all ranks."""
+        if keeping.resume is None:
+            return None
+        saved, problem = None, None
+        folder = keeping.resume / self._model.system
+        try:
+            if (folder / MANIFEST).exists() or not any(keeping.resume.glob(f"*/{MANIFEST}")):
+                saved = self._fitting(read_manifest(folder, self._model.identity, self._model.system), folder)
+            else:
+                self.note = f"nothing is saved of it in `{keeping.resume}`: searched from the beginning"
+        except SavedError as error:
+            problem = str(error)
+        self._agree(problem)
+        return saved
+
+    def _fitting(self, saved: Saved, folder: Path) -> Saved:
+        """The search as it is gone on with. Raises `SavedError` where it cannot be one of this model."""
+        lowered, count = self._model.lowered, saved.frontier.count
+        problem = board_problem(lowered, saved.board, count)
+        if saved.width != self._model.width:
+            problem = f"its states have {saved.width} words, not {self._model.width}"
+        if problem is not None:
+            raise SavedError(f"`{folder / MANIFEST}` is damaged: {problem}")
+        return replace(saved, board=board_of(lowered, saved.board))
+
+    def _prepare(self, keeping: Keeping) -> None:
+        """Make the folder. Raises `SavedError`, in all ranks."""
+        if self._folder is None:
+            return
+        going_on = self.resumed is not None and keeping.resume is not None and _same(keeping.resume, keeping.save)
+        problem = None
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            why = distrust(self._folder)
+            if why is not None:
+                problem = f"cannot save to `{self._folder}`: {why}"
+            if keeping.anew and self._exchange.rank == 0:
+                (self._folder / MANIFEST).unlink(missing_ok=True)
+            elif not going_on and not keeping.anew and (self._folder / MANIFEST).exists():
+                problem = (
+                    f"`{keeping.save}` already holds a search of `{self._model.system}`: go on with it (`--resume`), or"
+                    " save to another folder"
+                )
+        except OSError as error:
+            problem = f"cannot save to `{self._folder}`: {reason(error)}"
+        self._agree(problem)
+        if going_on and self.resumed is not None:
+            self._parts = self.resumed.parts
+
+    def _agree(self, problem: str | None) -> None:
+        told = agreed(self._exchange, problem)
+        if told is not None:
+            raise SavedError(told)
+
+    # Taking up
+
+    def parts(self, keeping: Keeping) -> Iterator[list[Loaded]]:
+        """The states that were saved, time after time: those of all ranks, or only this one's where there were as many
+        as now. Raises `SavedError`, in all ranks."""
+        assert keeping.resume is not None
+        assert self.resumed is not None
+        folder = keeping.resume / self._model.system
+        for each in files(self.resumed, self._exchange.rank, self._exchange.size):
+            loaded: list[Loaded] = []
+            problem = None
+            try:
+                loaded = [self._part(folder, part) for part in each]
+            except SavedError as error:
+                problem = str(error)
+            self._agree(problem)
+            yield loaded
+
+    def _part(self, folder: Path, part: Part) -> Loaded:
+        assert self.resumed is not None
+        count = self.resumed.frontier.count
+        loaded = read_part(folder, part, self._model.width, count)
+        problem = states_problem(self._model.lowered, loaded, count)
+        if problem is not None:
+            raise SavedError(f"`{folder / part.file}` is damaged: {problem}")
+        return loaded
+
+    def resumed_with(self, states: int) -> None:
+        """So many states of this rank were saved before, where the search goes on in the same folder."""
+        if self._parts and self.resumed is not None:
+            self._kept, self._stand = states, (self.resumed.frontier.first, self.resumed.frontier.count)
+
+    # Saving
+
+    def due(self) -> bool:
+        """Is it time to save again?"""
+        return self._folder is not None and not self._failed and perf_counter() - self._last >= self._every
+
+    def save(self, engine: Plain | Compiled | Distributed, board: Callable[[], list[int]]) -> None:
+        """Save what was found since the last time; by all ranks together."""
+        stand = engine.frontier.first, engine.frontier.count
+        if self._folder is None or self._failed or stand == self._stand:
+            return
+        name = part_name(len(self._parts), self._exchange.rank)
+        portion, upto = _portion(engine, self._kept, self._exchange.rank)
+        part, problem = Part(name, 0, 0, ""), None
+        try:
+            part = write_part(self._folder, name, self._model.width, portion)
+        except OSError as error:
+            problem = f"cannot write to `{self._folder}`: {reason(error)}"
+        if self._wrong(problem):
+            return
+        parts = (*self._parts, self._all_parts(part))
+        numbers = board()
+        try:
+            if self._exchange.rank == 0:
+                self._write_manifest(engine.frontier, numbers, parts)
+        except OSError as error:
+            problem = f"cannot write to `{self._folder}`: {reason(error)}"
+        if not self._wrong(problem):
+            self._parts, self._kept, self._stand, self._last = parts, upto, stand, perf_counter()
+
+    def _write_manifest(self, frontier: Frontier, board: list[int], parts: tuple[tuple[Part, ...], ...]) -> None:
+        assert self._folder is not None
+        model = self._model
+        fired = board[model.lowered.board.fired]
+        write_manifest(
+            self._folder,
+            Saved(model.system, model.identity, model.refused, model.width, frontier, board, fired, parts),
+        )
+
+    def _wrong(self, problem: str | None) -> bool:
+        """The search goes on, but is no longer saved."""
+        told = agreed(self._exchange, problem)
+        if told is not None:
+            self._failed, self.note = True, f"no longer saved: {told}; what was saved before is still there"
+        return self._failed
+
+    def _all_parts(self, part: Part) -> tuple[Part, ...]:
+        """The files of all ranks."""
+        row = [part.states, part.bytes, *array("q", bytes.fromhex(part.sha256))]
+        size, rank, n = self._exchange.size, self._exchange.rank, len(row)
+        rows = self._exchange.all_reduce([*[0] * (rank * n), *row, *[0] * ((size - rank - 1) * n)], "sum")
+        parts = []
+        for r in range(size):
+            states, length, *sums = rows[r * n : (r + 1) * n]
+            parts.append(Part(part_name(len(self._parts), r), states, length, array("q", sums).tobytes().hex()))
+        return tuple(parts)
+
+
+def refused_before(resume: Path, system: str) -> dict[str, str]:
+    """The sets that a search which is to be gone on with has not reduced. What is wrong with it comes up later."""
+    try:
+        return read_any(resume / system).refused
+    except SavedError:
+        return {}
+
+
+def _same(a: Path | None, b: Path | None) -> bool:
+    return a is not None and b is not None and a.resolve() == b.resolve()
+
+
+def _portion(engine: Plain | Compiled | Distributed, kept: int, rank: int) -> tuple[Portion, int]:
+    """The states of a rank from a place on, and how many it has. What all have found for themselves the first saves."""
+    width = engine.lowered.layout.words
+    match engine:
+        case Plain():
+            count = engine.frontier.count if rank == 0 else kept
+            words = memoryview(array("q", chain.from_iterable(engine.states[kept:count])))
+            origins = memoryview(array("I", engine.preds[kept:count]))
+            return Portion(words, None, origins, (Span(0, kept, 0),)), count
+        case Compiled():
+            count = engine.frontier.count
+            words = engine.words.numbers[kept * width : count * width]
+            return Portion(words, None, engine.preds.numbers[kept:count], (Span(0, kept, 0),)), count
+        case Distributed():
+            share = engine.share
+            words = share.words.numbers[kept * width : share.count * width]
+            numbers, origins = (x.numbers[kept : share.count] for x in (share.numbers, share.origins))
+            begun = max((n for n, s in enumerate(share.spans) if s.place <= kept), default=0)
+            spans = [Span(max(s.place - kept, 0), s.number, s.origin) for s in share.spans[begun:]]
+            return Portion(words, numbers, origins, tuple(spans)), share.count

@@ -1,0 +1,398 @@
+"""One function of a program in LLVM's language, statement by statement.
+
+What the processor has an instruction for is said so (`ones`, `lowest`, a loop that copies): code that is compiled in a
+hurry is twice as fast for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, assert_never
+
+from fsmdsl.explore.program.arithmetic import Operator
+from fsmdsl.explore.program.nodes import (
+    All,
+    Any,
+    Assign,
+    Binary,
+    Block,
+    Bool,
+    Break,
+    Call,
+    Choice,
+    Comment,
+    Compare,
+    Comparison,
+    Continue,
+    Count,
+    Do,
+    Element,
+    Expr,
+    Function,
+    If,
+    Int,
+    Inverted,
+    Negative,
+    Not,
+    Return,
+    Statement,
+    Through,
+    Together,
+    Type,
+    Update,
+    Var,
+    While,
+)
+from fsmdsl.explore.program.queries import assigned
+
+ELEMENTS: Mapping[Type, str] = {"words": "i64", "halves": "i32", "ints": "i32"}
+
+BINARY: Mapping[Operator, str] = {
+    "+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "ashr",
+}  # fmt: skip
+
+COMPARED: Mapping[Comparison, str] = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
+
+EXTREMES = {"min": "llvm.smin.i64", "max": "llvm.smax.i64"}
+
+BITS = {"ones": ("llvm.ctpop.i64", ""), "lowest": ("llvm.cttz.i64", ", i1 false")}
+"""Functions of the library that are one instruction."""
+
+COPY = "llvm.memcpy.p0.p0.i64"
+
+DECLARATIONS = "".join(
+    [
+        *(f"declare i64 @{name}(i64, i64)\n" for name in EXTREMES.values()),
+        "declare i64 @llvm.ctpop.i64(i64)\n",
+        "declare i64 @llvm.cttz.i64(i64, i1)\n",
+        f"declare void @{COPY}(ptr, ptr, i64, i1)\n",
+    ]
+)
+
+
+def symbol(name: str) -> str:
+    """What a function is called inside a module."""
+    return f"fsm.{name}"
+
+
+def type_of(of: Type) -> str:
+    """The type of a parameter."""
+    return "i64" if of == "number" else "ptr"
+
+
+class Number(NamedTuple):
+    """A value: its text, and whether it is one bit and not 64."""
+
+    text: str
+    bit: bool = False
+
+
+class Printer:
+    """One function, statement by statement."""
+
+    def __init__(self, function: Function, constants: Mapping[str, int]) -> None:
+        self.function = function
+        self.constants = constants
+        self.calls: dict[str, None] = {}
+        """Functions, in the order in which they are called first."""
+        self.types = {p.name: p.type for p in function.parameters}
+        changing = assigned(function.body)
+        kept = (p.name for p in function.parameters if p.type == "number" or p.name in changing)
+        self.variables = {x: type_of(self.types.get(x, "number")) for x in (*kept, *sorted(changing - set(self.types)))}
+        """Those with a place of their own, and what it holds: numbers, and arrays that are exchanged."""
+        self.lines: list[str] = []
+        self.places: list[str] = []
+        self.here = "entry"
+        self.made = 0
+        self.loops: list[tuple[str, str]] = []
+        """Where `continue` and `break` lead."""
+
+    def text(self) -> str:
+        """The function."""
+        parameters = ", ".join(f"{type_of(of)} %{x}.given" for x, of in self.types.items())
+        self.places = [f"  %{x}.kept = alloca {of}" for x, of in self.variables.items()]
+        for x, of in self.variables.items():
+            if x in self.types:
+                self.emit(f"store {of} %{x}.given, ptr %{x}.kept")
+        self.block(self.function.body)
+        self.emit("ret i64 0")
+        head = f"define internal i64 @{symbol(self.function.name)}({parameters}) nounwind {{"
+        return "\n".join([head, "entry:", *self.places, *self.lines, "}", ""])
+
+    # Writing
+
+    def emit(self, line: str) -> None:
+        self.lines.append(f"  {line}")
+
+    def fresh(self, what: str = "v") -> str:
+        self.made += 1
+        return f"{what}.{self.made}"
+
+    def result(self, line: str) -> str:
+        name = f"%{self.fresh()}"
+        self.lines.append(f"  {name} = {line}")
+        return name
+
+    def label(self, name: str) -> None:
+        self.lines.append(f"{name}:")
+        self.here = name
+
+    def go(self, to: str) -> None:
+        self.emit(f"br label %{to}")
+
+    def place(self) -> str:
+        name = f"%{self.fresh('place')}"
+        self.places.append(f"  {name} = alloca i64")
+        return name
+
+    # Statements
+
+    def block(self, statements: Block) -> None:
+        for x in statements:
+            self.statement(x)
+
+    def statement(self, x: Statement) -> None:
+        match x:
+            case Assign(target, value):
+                self.store(target, self.number(value))
+            case Update(target, operator, value):
+                self.store(target, self.number(Binary(operator, target, value)))
+            case Together(targets, values):
+                for target, given in zip(targets, [self.argument(y) for y in values], strict=True):
+                    self.emit(f"store {given}, ptr %{target.name}.kept")
+            case Do(value):
+                self.value(value)
+            case If(condition, then, otherwise):
+                self.either(condition, then, otherwise)
+            case While(condition, body):
+                self.repeat(lambda: self.bit(condition), lambda: self.block(body), lambda: None)
+            case Count():
+                if not self.copied(x):
+                    self.count(x)
+            case Through():
+                self.through(x)
+            case Return(value):
+                self.emit(f"ret i64 {self.number(value)}")
+                self.label(self.fresh("behind"))
+            case Break() | Continue():
+                self.go(self.loops[-1][isinstance(x, Break)])
+                self.label(self.fresh("behind"))
+            case Comment():
+                pass
+            case _:
+                assert_never(x)
+
+    def store(self, target: Var | Element, number: str) -> None:
+        if isinstance(target, Var):
+            self.emit(f"store i64 {number}, ptr %{target.name}.kept")
+            return
+        element, at = self.element(target)
+        if element == "i32":
+            number = self.result(f"trunc i64 {number} to i32")
+        self.emit(f"store {element} {number}, ptr {at}")
+
+    def either(self, condition: Expr, then: Block, otherwise: Block) -> None:
+        yes, no, end = self.fresh("yes"), self.fresh("no"), self.fresh("end")
+        self.emit(f"br i1 {self.bit(condition)}, label %{yes}, label %{no}")
+        for label, statements in ((yes, then), (no, otherwise)):
+            self.label(label)
+            self.block(statements)
+            self.go(end)
+        self.label(end)
+
+    def repeat(self, test: Callable[[], str], body: Callable[[], None], step: Callable[[], None]) -> None:
+        again, inside, next_one, end = (self.fresh(x) for x in ("again", "inside", "next", "end"))
+        self.go(again)
+        self.label(again)
+        self.emit(f"br i1 {test()}, label %{inside}, label %{end}")
+        self.label(inside)
+        self.loops.append((next_one, end))
+        body()
+        self.loops.pop()
+        self.go(next_one)
+        self.label(next_one)
+        step()
+        self.go(again)
+        self.label(end)
+
+    def count(self, x: Count) -> None:
+        at, last = self.place(), self.number(x.end)
+        self.emit(f"store i64 {self.number(x.first)}, ptr {at}")
+
+        def now() -> str:
+            return self.result(f"load i64, ptr {at}")
+
+        def inside() -> None:
+            self.store(x.variable, now())
+            self.block(x.body)
+
+        def step() -> None:
+            self.emit(f"store i64 {self.result(f'add i64 {now()}, 1')}, ptr {at}")
+
+        self.repeat(lambda: self.result(f"icmp slt i64 {now()}, {last}"), inside, step)
+
+    def copied(self, x: Count) -> bool:
+        """`for i in range(20): a[i] = b[i]`, if it is that, all at once."""
+        match x:
+            case Count(i, Int(0), end, (Assign(Element(to, j), Element(source, k)),)) if i == j == k:
+                count = self.known(end)
+                if count > 0 and self.types[to.name] == self.types[source.name] == "words":
+                    places = f"{self.argument(to)}, {self.argument(source)}"
+                    self.emit(f"call void @{COPY}({places}, i64 {8 * count}, i1 false)")
+                    self.store(i, str(count - 1))
+                    return True
+        return False
+
+    def known(self, x: Expr) -> int:
+        """A number that is known, or 0."""
+        match x:
+            case Int(value):
+                return value
+            case Var(name):
+                return self.constants.get(name, 0)
+            case _:
+                return 0
+
+    def through(self, x: Through) -> None:
+        end = self.fresh("end")
+        for value in x.values:
+            next_one = self.fresh("next")
+            self.store(x.variable, self.number(value))
+            self.loops.append((next_one, end))
+            self.block(x.body)
+            self.loops.pop()
+            self.go(next_one)
+            self.label(next_one)
+        self.go(end)
+        self.label(end)
+
+    # Expressions
+
+    def number(self, x: Expr) -> str:
+        """With 64 bits."""
+        value = self.value(x)
+        return self.result(f"zext i1 {value.text} to i64") if value.bit else value.text
+
+    def bit(self, x: Expr) -> str:
+        """Is it other than 0?"""
+        value = self.value(x)
+        return value.text if value.bit else self.result(f"icmp ne i64 {value.text}, 0")
+
+    def value(self, x: Expr) -> Number:
+        match x:
+            case Bool(value):
+                return Number("true" if value else "false", True)
+            case Int(value):
+                return Number(str(value))
+            case Var(name):
+                if name in self.constants:
+                    return Number(str(self.constants[name]))
+                return Number(self.result(f"load i64, ptr %{name}.kept"))
+            case Element():
+                element, at = self.element(x)
+                found = self.result(f"load {element}, ptr {at}")
+                if element == "i64":
+                    return Number(found)
+                extended = "sext" if self.types[x.array.name] == "ints" else "zext"
+                return Number(self.result(f"{extended} i32 {found} to i64"))
+            case Binary(operator, left, right):
+                return Number(self.computed(operator, self.number(left), self.number(right)))
+            case Not(operand):
+                return Number(self.result(f"xor i1 {self.bit(operand)}, true"), True)
+            case Negative(operand):
+                return Number(self.result(f"sub i64 0, {self.number(operand)}"))
+            case Inverted(operand):
+                return Number(self.result(f"xor i64 {self.number(operand)}, -1"))
+            case Compare():
+                return Number(self.compared(x), True)
+            case All(operands) | Any(operands):
+                return self.in_turn(operands, isinstance(x, All))
+            case Choice(condition, yes, no):
+                return self.chosen(condition, yes, no)
+            case Call(name, arguments):
+                return Number(self.called(name, arguments))
+            case _:
+                assert_never(x)
+
+    def element(self, x: Element) -> tuple[str, str]:
+        """The type of an element, and its address."""
+        of = ELEMENTS[self.types[x.array.name]]
+        return of, self.result(f"getelementptr inbounds {of}, {self.argument(x.array)}, i64 {self.number(x.index)}")
+
+    def argument(self, x: Expr) -> str:
+        """A value with its type; arrays too."""
+        if isinstance(x, Var) and self.types.get(x.name, "number") != "number":
+            kept = x.name in self.variables
+            return f"ptr {self.result(f'load ptr, ptr %{x.name}.kept') if kept else f'%{x.name}.given'}"
+        return f"i64 {self.number(x)}"
+
+    def computed(self, operator: Operator, left: str, right: str) -> str:
+        if operator in ("//", "%"):
+            return self.divided(left, right)[operator == "%"]
+        return self.result(f"{BINARY[operator]} i64 {left}, {right}")
+
+    def divided(self, left: str, right: str) -> tuple[str, str]:
+        """Quotient and rest, which has the sign of the divisor, as in Python."""
+        rest = self.result(f"srem i64 {left}, {right}")
+        rest = self.result(f"srem i64 {self.result(f'add i64 {rest}, {right}')}, {right}")
+        return self.result(f"sdiv i64 {self.result(f'sub i64 {left}, {rest}')}, {right}"), rest
+
+    def compared(self, x: Compare) -> str:
+        numbers = [self.number(y) for y in (x.first, *(y for _, y in x.others))]
+        pairs = zip((c for c, _ in x.others), numbers, numbers[1:], strict=False)
+        bits = [self.result(f"icmp {COMPARED[c]} i64 {a}, {b}") for c, a, b in pairs]
+        every = bits[0]
+        for bit in bits[1:]:
+            every = self.result(f"and i1 {every}, {bit}")
+        return every
+
+    def in_turn(self, operands: Sequence[Expr], conjunction: bool) -> Number:
+        """The first that decides, or the last."""
+        bits = all(map(is_bit, operands))
+        end, arriving = self.fresh("end"), []
+        for n, x in enumerate(operands):
+            value = self.bit(x) if bits else self.number(x)
+            arriving.append(f"[ {value}, %{self.here} ]")
+            if n < len(operands) - 1:
+                decides = value if bits else self.result(f"icmp ne i64 {value}, 0")
+                following = self.fresh("then")
+                ways = (following, end) if conjunction else (end, following)
+                self.emit(f"br i1 {decides}, label %{ways[0]}, label %{ways[1]}")
+                self.label(following)
+        self.go(end)
+        self.label(end)
+        return Number(self.result(f"phi {'i1' if bits else 'i64'} {', '.join(arriving)}"), bits)
+
+    def chosen(self, condition: Expr, yes: Expr, no: Expr) -> Number:
+        labels, end, arriving = (self.fresh("yes"), self.fresh("no")), self.fresh("end"), []
+        self.emit(f"br i1 {self.bit(condition)}, label %{labels[0]}, label %{labels[1]}")
+        for label, x in zip(labels, (yes, no), strict=True):
+            self.label(label)
+            arriving.append(f"[ {self.number(x)}, %{self.here} ]")
+            self.go(end)
+        self.label(end)
+        return Number(self.result(f"phi i64 {', '.join(arriving)}"))
+
+    def called(self, name: str, arguments: Sequence[Expr]) -> str:
+        if name in EXTREMES:
+            best, *others = [self.number(x) for x in arguments]
+            for x in others:
+                best = self.result(f"call i64 @{EXTREMES[name]}(i64 {best}, i64 {x})")
+            return best
+        given = ", ".join([self.argument(x) for x in arguments])
+        if name in BITS:
+            instruction, how = BITS[name]
+            return self.result(f"call i64 @{instruction}({given}{how})")
+        self.calls[name] = None
+        return self.result(f"call i64 @{symbol(name)}({given})")
+
+
+def is_bit(x: Expr) -> bool:
+    """Is an expression worth 1 or 0, kept as one bit?"""
+    match x:
+        case Compare() | Not() | Bool():
+            return True
+        case All(operands) | Any(operands):
+            return all(map(is_bit, operands))
+        case _:
+            return False

@@ -1,0 +1,140 @@
+"""Which run a verdict shows: the simplest, or the shortest."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+from fsmdsl import model as m
+from fsmdsl.budget import Budget, LimitError
+from fsmdsl.explore.explain import explain
+from fsmdsl.explore.rejection import fault_told
+from fsmdsl.explore.search_result import fault_key
+from fsmdsl.explore.simplest_run import Effort, Goal, cost, simplest_runs
+from fsmdsl.explore.trace import Trace
+from fsmdsl.explore.verdict import Exploration, Verdict
+from fsmdsl.step import Fault, FaultError, Universe, World, enabled, stuck
+from fsmdsl.step.evaluate import Frame, truth
+
+
+def simplest(x: Exploration, model: m.Model, effort: Effort | None = None) -> Exploration:
+    """The same verdicts, each violation with the simplest run to it, and what is wrong there."""
+    universe = Universe(model, x.system)
+    effort = effort or Effort()
+    wanted = {n: (goal, v.trace) for n, v in enumerate(x.verdicts) if v.trace and (goal := _goal(universe, v))}
+    if not wanted:
+        return x
+    verdicts = list(x.verdicts)
+    for n, trace in zip(wanted, simplest_runs(universe, list(wanted.values()), effort), strict=True):
+        verdicts[n] = _retold(universe, verdicts[n], trace, effort)
+    return replace(x, verdicts=tuple(verdicts))
+
+
+def simplest_in_time(x: Exploration, model: m.Model, budget: Budget, effort: Effort | None = None) -> Exploration:
+    """`simplest`, inside a budget; where that ends first, the shortest runs, and the verdicts say so."""
+    with suppress(LimitError):
+        if not budget.raised:
+            return simplest(x, model, effort)
+    return shortest(x, f"; {budget.reached} before a simpler one was looked for")
+
+
+def shortest(x: Exploration, why: str = "") -> Exploration:
+    """The same verdicts; those with a counterexample say that it is the shortest, and why that one is shown."""
+    found = (replace(v, basis=_shortest(v.trace) + why) if v.trace and _has_run(v) else v for v in x.verdicts)
+    return replace(x, verdicts=tuple(found))
+
+
+def _has_run(v: Verdict) -> bool:
+    known = v.kind in ("invariant", "deadlock", "fault")
+    return known and v.outcome == "violated" and v.trace is not None and bool(v.trace.entries)
+
+
+# Goals ---------------------------------------------------------------------------------------------------------------
+
+
+def _goal(universe: Universe, v: Verdict) -> Goal | None:
+    """What another run must show to show the same; None where there is nothing to look for."""
+    if v.trace is None or not _has_run(v):
+        return None
+    match v.kind:
+        case "deadlock":
+            return Goal(lambda world, steps: stuck(universe, world, list(steps)))
+        case "invariant":
+            return Goal(lambda world, _: broken(universe, v, world) is not None)
+        case _:
+            fault = v.trace.fault or _unoffered(universe, v.trace.end)
+            return None if fault is None else Goal(fault=fault_key(fault))
+
+
+def _unoffered(universe: Universe, world: World) -> Fault | None:
+    """Why it cannot be said what the environment may send."""
+    try:
+        enabled(universe, world)
+    except FaultError as error:
+        return error.fault
+    return None
+
+
+def broken(universe: Universe, v: Verdict, world: World) -> tuple[Frame, m.Invariant] | None:
+    """Where the invariant of a verdict does not hold: in the system, or in the first such instance."""
+    for n, x in _asked(universe, v):
+        frame = Frame(universe, world, n)
+        try:
+            if not truth(frame, x.condition):
+                return frame, x
+        except FaultError:
+            return frame, x
+    return None
+
+
+def _asked(universe: Universe, v: Verdict) -> list[tuple[int | None, m.Invariant]]:
+    """The invariant that a verdict is about, with each instance that it is asked of."""
+    if v.machine is None:
+        return [(None, x) for x in universe.system.invariants if x.span == v.span]
+    owners = ((n, k) for n, k in enumerate(universe.machines) if k.qualified == v.machine)
+    return [(n, x) for n, k in owners for x in k.invariants if x.span == v.span]
+
+
+# Verdicts ------------------------------------------------------------------------------------------------------------
+
+
+def _retold(universe: Universe, v: Verdict, trace: Trace | None, effort: Effort) -> Verdict:
+    assert v.trace is not None
+    if trace is None:
+        limit = f"{effort.worlds:,} states or {effort.seconds:g} seconds"
+        return replace(v, basis=f"{_shortest(v.trace)}; the search for the simplest stopped at {limit}")
+    basis = f"the simplest run: {_told(trace)}"
+    if trace is v.trace:
+        return replace(v, basis=basis)
+    return replace(v, basis=basis, trace=trace, explanation=_explanation(universe, v, trace))
+
+
+def _shortest(trace: Trace) -> str:
+    return f"the shortest run: {_count(len(trace.entries), 'step')}"
+
+
+def _told(trace: Trace) -> str:
+    """`1 crash, 3 steps`: of what makes a run hard to follow only what it has."""
+    spent = cost(trace)
+    parts = [f"{_count(spent.faults, 'fault')} of the environment"] if spent.faults else []
+    parts += [_count(spent.crashes, "crash", "es")] if spent.crashes else []
+    return ", ".join([*parts, _count(spent.steps, "step")])
+
+
+def _count(n: int, what: str, plural: str = "s") -> str:
+    return f"{n} {what}{plural * (n != 1)}"
+
+
+def _explanation(universe: Universe, v: Verdict, trace: Trace) -> tuple[str, ...]:
+    """What is wrong at the end of another run to the same violation."""
+    if v.kind == "deadlock":
+        where = ", ".join(f"{universe.name(n)} in {state}" for n, state in enumerate(trace.end.states))
+        return (f"no step leads on from here: {where}",)
+    if v.kind == "fault":
+        fault = trace.fault or _unoffered(universe, trace.end)
+        return v.explanation if fault is None else fault_told(universe, fault)
+    found = broken(universe, v, trace.end)
+    assert found is not None
+    frame, x = found
+    whose = "" if frame.instance is None else f"in {universe.name(frame.instance)}: "
+    return tuple(whose + line for line in explain(frame, x.condition))

@@ -1,0 +1,138 @@
+"""What every search of a system's states has in common: what it is asked, and what it has found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from fsmdsl import model as m
+from fsmdsl.budget import Budget
+from fsmdsl.explore.explain import explain
+from fsmdsl.explore.liveness import Graph, Plan
+from fsmdsl.explore.recovery.explored import Explored
+from fsmdsl.explore.trace import Trace
+from fsmdsl.explore.vacuity import premises
+from fsmdsl.explore.verdict import QuestionKey
+from fsmdsl.source import Span
+from fsmdsl.step import Fault, GuardsSeen, Step, Universe, World
+from fsmdsl.step.evaluate import Frame
+from fsmdsl.step.world import Cause, FaultKind
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An invariant, of the system or of one instance, a `reachable`, or a premise of an invariant or property."""
+
+    kind: Literal["invariant", "reachable", "premise"]
+    name: str
+    key: QuestionKey
+    instance: int | None
+    asked: m.Invariant | m.Reachable
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Where something was found: in a world, or in a step from it that fails."""
+
+    world: int
+    step: Step | None = None
+    fault: Fault | None = None
+    explanation: tuple[str, ...] = ()
+
+
+class Searched(Protocol):
+    """States found breadth first, so that what was found first is nearest."""
+
+    universe: Universe
+    budget: Budget
+    questions: list[Question]
+    plan: Plan | None
+    """What temporal properties ask of states and steps."""
+    stopped: str | None
+    """Why not every state was found."""
+    note: str | None
+    """What could have been done better, and why it was not."""
+    reduced: tuple[str, ...]
+    """Symmetric sets: states that differ only in which of their instances is which are one."""
+    unshown: str | None
+    """Why some steps that fail are not among the faults: a limit came while they were looked at."""
+    abandoned: bool
+    """Did a limit come in the middle of something? Then there is no graph, and nothing explored."""
+    undecided: str | None
+    """Why properties of runs cannot be decided here, if they cannot."""
+    transitions: int
+    settled: dict[QuestionKey, Finding]
+    """By the key of a question: an invariant that is broken, a `reachable` or premise that is true."""
+    faults: dict[FaultKey, Finding]
+    deadlock: Finding | None
+    followed: set[tuple[str, int]]
+    """Transitions, by machine and index."""
+    guards_seen: GuardsSeen
+
+    @property
+    def states(self) -> int:
+        """How many states were found."""
+        ...
+
+    @property
+    def depth(self) -> int:
+        """How far the states found last are from the first."""
+        ...
+
+    @property
+    def levels(self) -> list[int]:
+        """How many states were found at each depth."""
+        ...
+
+    def world(self, number: int) -> World:
+        """The world of a state."""
+        ...
+
+    def shows(self, world: World, number: int) -> bool:
+        """Is a world that of a state, or one that differs from it only in who is who?"""
+        ...
+
+    def trace(self, finding: Finding) -> Trace:
+        """A shortest run to a finding."""
+        ...
+
+    def graph(self) -> Graph:
+        """Every state and step, with what the plan asks about them."""
+        ...
+
+    def explored(self) -> Explored:
+        """What was found, as worlds and steps."""
+        ...
+
+
+def questions(universe: Universe) -> list[Question]:
+    """What is asked of every world."""
+    system = universe.system
+    found = [Question("invariant", x.name, QuestionKey("invariant", x.name), None, x) for x in system.invariants]
+    for n, machine in enumerate(universe.machines):
+        for x in machine.invariants:
+            key = QuestionKey("invariant", x.name, machine.qualified)
+            found.append(Question("invariant", f"{machine.name}: {x.name}", key, n, x))
+    found += [Question("reachable", x.name, QuestionKey("reachable", x.name), None, x) for x in system.reachables]
+    return found + [Question("premise", p.told, p.key, p.instance, p.asked) for p in premises(universe)]
+
+
+def explained(frame: Frame, q: Question) -> tuple[str, ...]:
+    """Why the invariant of a question is broken in a world."""
+    whose = "" if q.instance is None else f"in {frame.roster.name(q.instance)}: "
+    return tuple(whose + line for line in explain(frame, q.asked.condition))
+
+
+@dataclass(frozen=True, slots=True)
+class FaultKey:
+    """The kind and place of a fault, and for an event that is not handled what and in which state; which instance it
+    was makes no difference."""
+
+    kind: FaultKind
+    span: Span
+    cause: Cause | None = None
+
+
+def fault_key(fault: Fault) -> FaultKey:
+    """What two faults have in common that are found once."""
+    return FaultKey(fault.kind, fault.span, fault.cause if fault.kind == "unhandled" else None)

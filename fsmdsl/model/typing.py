@@ -1,0 +1,165 @@
+"""What types agree, which type an operator gives, and which places hold which values: the rules of types, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, assert_never
+
+from fsmdsl.model.types import (
+    ERROR,
+    BoolType,
+    DurationType,
+    EnumType,
+    ErrorType,
+    ListType,
+    NeverType,
+    NoneType,
+    OpaqueType,
+    OptionalType,
+    RangeType,
+    RefType,
+    SetType,
+    Type,
+)
+
+Sum = Literal["+", "-", "&"]
+"""The binary operators whose result is of the kind of their operands."""
+
+
+def bare(t: Type) -> Type:
+    """A type without its `?`."""
+    return t.of if isinstance(t, OptionalType) else t
+
+
+def element(t: Type) -> Type:
+    """What a set or list holds; the error type of anything else."""
+    return t.of if isinstance(t, SetType | ListType) else ERROR
+
+
+# Two types -----------------------------------------------------------------------------------------------------------
+
+
+def join(a: Type, b: Type) -> Type | None:
+    """The smallest type that holds the values of both, or None where there is none."""
+    if isinstance(a, ErrorType) or isinstance(b, ErrorType):
+        return ERROR
+    if a == b or isinstance(b, NeverType):
+        return a
+    if isinstance(a, NeverType):
+        return b
+    if isinstance(a, NoneType) or isinstance(b, NoneType):
+        return _optional(b if isinstance(a, NoneType) else a)
+    if isinstance(a, OptionalType) or isinstance(b, OptionalType):
+        inner = join(bare(a), bare(b))
+        return None if inner is None else _optional(inner)
+    match a, b:
+        case RangeType(), RangeType():
+            return RangeType(min(a.low, b.low), max(a.high, b.high))
+        case SetType(), SetType():
+            inner = join(a.of, b.of)
+            return None if inner is None else SetType(inner)
+        case ListType(), ListType():
+            inner = join(a.of, b.of)
+            return None if inner is None else ListType(inner, max(a.bound, b.bound))
+        case _:
+            return None
+
+
+def join_all(types: Iterable[Type]) -> Type | None:
+    """`join` of many; of none: nothing."""
+    found: Type | None = NeverType()
+    for t in types:
+        found = None if found is None else join(found, t)
+    return found
+
+
+def _optional(t: Type) -> Type:
+    return t if isinstance(t, OptionalType | NoneType | ErrorType) else OptionalType(t)
+
+
+def compatible(value: Type, place: Type) -> bool:
+    """May a value of this type stand in a place of that one? Ranges are compared when the step runs."""
+    if isinstance(value, ErrorType | NeverType) or isinstance(place, ErrorType) or value == place:
+        return True
+    match value, place:
+        case NoneType(), OptionalType():
+            return True
+        case OptionalType(), OptionalType():
+            return compatible(value.of, place.of)
+        case _, OptionalType():
+            return compatible(value, place.of)
+        case RangeType(), RangeType():
+            return True
+        case (SetType(of=a), SetType(of=b)) | (ListType(of=a), ListType(of=b)):
+            return compatible(a, b)
+        case _:
+            return False
+
+
+def holds(place: Type, value: Type) -> bool:
+    """Can a place hold every value of a type that is `compatible` with it? Where not, a step has to look: what does
+    not fit is a fault `range`, or `overflow` for a list."""
+    match place, value:
+        case _, NeverType():
+            return True
+        case OptionalType(), NoneType():
+            return True
+        case OptionalType(of), OptionalType(inner):
+            return holds(of, inner)
+        case OptionalType(of), _:
+            return holds(of, value)
+        case _, OptionalType() | NoneType():
+            return False
+        case RangeType(low, high), RangeType(least, most):
+            return low <= least and most <= high
+        case SetType(of), SetType(inner):
+            return holds(of, inner)
+        case ListType(of, bound), ListType(inner, longest):
+            return longest <= bound and holds(of, inner)
+        case _:
+            return True
+
+
+def is_limited(place: Type) -> bool:
+    """Are there values of a place's kind that the place cannot hold: numbers out of range, lists that are too long?"""
+    match place:
+        case RangeType() | ListType():
+            return True
+        case OptionalType(of) | SetType(of):
+            return is_limited(of)
+        case BoolType() | DurationType() | EnumType() | RefType() | OpaqueType() | NoneType() | NeverType():
+            return False
+        case ErrorType():
+            return False
+        case _:
+            assert_never(place)
+
+
+# Operators -----------------------------------------------------------------------------------------------------------
+
+
+def sum_type(operator: Sum, a: Type, b: Type) -> Type | None:
+    """The type of `a + b`, `a - b` or `a & b`: numbers get a range as wide as the results, sets the type that holds the
+    elements of both. None where the operator has no meaning for such operands."""
+    match operator, a, b:
+        case "+", RangeType(), RangeType():
+            return RangeType(a.low + b.low, a.high + b.high)
+        case "-", RangeType(), RangeType():
+            return RangeType(a.low - b.high, a.high - b.low)
+        case "+" | "-" | "&", _, _:
+            both = join(a, b)
+            return both if isinstance(both, SetType | ErrorType) else None
+        case _:
+            assert_never(operator)
+
+
+def negative_type(t: RangeType) -> RangeType:
+    """The type of `-n`."""
+    return RangeType(-t.high, -t.low)
+
+
+def extreme_type(function: Literal["min", "max"], types: Iterable[RangeType]) -> RangeType:
+    """The type of `min` or `max` of numbers. There is at least one."""
+    pick = min if function == "min" else max
+    ranges = tuple(types)
+    return RangeType(pick(t.low for t in ranges), pick(t.high for t in ranges))

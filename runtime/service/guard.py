@@ -1,0 +1,79 @@
+"""Who may ask the allocator: other programs, and its own pages. No page of another site.
+
+The allocator has no passwords: whoever reaches its port may do what a scheduler may (see SECURITY.md). But a browser
+sends requests for any page that it shows. So of every request two things must be so: no page of another site has sent
+it, and the name that it was sent to is one of ours, for a foreign name that leads here is how DNS rebinding works.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable
+from ipaddress import ip_address
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+CLUSTER = (".svc", ".svc.cluster.local")
+"""Names of services inside a cluster of Kubernetes, which no site can have."""
+
+
+class Names:
+    """The names under which the allocator may be asked: on a loopback address, those of it; on others, addresses, names
+    without a dot, those of Kubernetes, and of this machine. `more` are others; `*` is any."""
+
+    def __init__(self, address: str, more: Iterable[str] = ()) -> None:
+        self._any = "*" in more
+        self._more = {x.lower().rstrip(".") for x in more}
+        self._loopback = address in LOOPBACK or (_is_address(address) and ip_address(address).is_loopback)
+        if not self._loopback:
+            self._more |= {address.lower(), socket.gethostname().lower(), socket.getfqdn().lower()}
+
+    def has(self, name: str) -> bool:
+        """Whether a name, without its port, is one of them."""
+        name = name.lower().rstrip(".")
+        if self._any or name in LOOPBACK or name in self._more:
+            return True
+        return not self._loopback and ("." not in name or name.endswith(CLUSTER) or _is_address(name))
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def host_of(header: str) -> str:
+    """The name in a `Host`, without its port."""
+    if header.startswith("["):
+        return header[1:].partition("]")[0]
+    return header if header.count(":") > 1 else header.partition(":")[0]
+
+
+class Guard:
+    """Refuses what a page of another site has sent."""
+
+    def __init__(self, app: ASGIApp, names: Names) -> None:
+        self._app, self._names = app, names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and (refusal := self._refusal(Headers(scope=scope))) is not None:
+            status, why = refusal
+            await JSONResponse(f"user error ({status}): {why}", status)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> tuple[int, str] | None:
+        hosts = headers.getlist("host")
+        if len(hosts) > 1 or any(not self._names.has(host_of(x)) for x in hosts):
+            return 421, "the allocator is not asked under this name; --host allows it"
+        origin = headers.get("origin")
+        if origin is not None and (not hosts or origin not in (f"http://{hosts[0]}", f"https://{hosts[0]}")):
+            return 403, "this comes from another site"
+        if headers.get("sec-fetch-site") not in (None, "same-origin", "none"):
+            return 403, "this comes from another site"
+        return None

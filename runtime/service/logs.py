@@ -1,0 +1,41 @@
+"""Log lines that only the service writes.
+
+Names come from whoever makes pods, and may hold anything. What could end a line, or change how a terminal shows it, is
+written as an escape; the lines of a traceback are indented, so that none looks like a record.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TextIO
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def escaped(text: str) -> str:
+    """A text as one line."""
+    return _CONTROL.sub(lambda x: repr(x[0])[1:-1], text)
+
+
+class OneLine(logging.Formatter):
+    """A record as a line, with its time and level; a traceback below it, indented."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(message)s")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name is the library's
+        """The line."""
+        return escaped(super().formatMessage(record))
+
+    def formatException(self, ei: object) -> str:  # noqa: N802
+        """The lines below."""
+        told = super().formatException(ei)  # type: ignore[arg-type]
+        return "\n".join(f"    {escaped(line)}" for line in told.split("\n"))
+
+
+def handler(stream: TextIO | None = None) -> logging.Handler:
+    """Writes to a stream, or to the standard error."""
+    made = logging.StreamHandler(stream)
+    made.setFormatter(OneLine())
+    return made

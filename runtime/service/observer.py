@@ -1,0 +1,267 @@
+"""What happens to nodes and pods of a cluster, and what is known of them when the service begins.
+
+Belongs to the thread that runs cycles, which holds the partition.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from generated.hived import AffinityGroupState
+from runtime.annotations import SPEC
+from runtime.durable import DurableAllocator
+from runtime.errors import Problem, UserError
+from runtime.pods import BindInfo, Pod
+from runtime.requests import IDENTITY, PREFERENCES, disagreements
+from runtime.service.follower import Follower, Options
+from runtime.service.leases import LEASE, Leases
+from runtime.service.locks import Locks
+from runtime.service.objects import NodeObject, PodObject
+from runtime.service.source import Change, latest
+from runtime.service.tracker import PodPhase, Tracked, Tracker
+
+log = logging.getLogger(__name__)
+
+
+class Observer:
+    """Passes on to the allocator what happens, and keeps what it does not: see `Tracker`."""
+
+    def __init__(
+        self,
+        allocator: DurableAllocator,
+        locks: Locks,
+        lease: float = LEASE,
+        now: Callable[[], float] = time.monotonic,
+        following: Options = Options(),  # noqa: B008 - it is frozen
+    ) -> None:
+        self.allocator = allocator
+        self.tracker = Tracker()
+        self.lives = Follower(allocator, self.tracker, following)
+        """Hears of all that happens, and is never asked."""
+        self._locks = locks
+        self._places = Leases(lease)
+        """By uid: pods that are binding."""
+        self._reservations = Leases(lease)
+        """Gangs that preempt."""
+        self._now = now
+
+    # What happens
+
+    def observe(self, change: Change) -> None:
+        """A node or a pod is there, is different, or is gone. What users did wrong is noted, and changes nothing."""
+        try:
+            match change.thing:
+                case NodeObject():
+                    self._node(change.thing, gone=change.gone)
+                case PodObject():
+                    self._pod(change.thing, gone=change.gone or change.thing.completed)
+        except UserError as error:
+            key = change.thing.key if isinstance(change.thing, PodObject) else ""
+            log.warning("%s", error if key in str(error) else f"pod {key}: {error}")
+        finally:
+            if isinstance(change.thing, PodObject):
+                self.lives.pod(change.thing.uid)
+
+    def _node(self, node: NodeObject, *, gone: bool) -> None:
+        with self._locks.nodes.write():
+            if gone:
+                self.tracker.nodes.pop(node.name, None)
+            else:
+                self.tracker.nodes[node.name] = node
+        report = self.allocator.node_healthy if node.healthy and not gone else self.allocator.node_bad
+        report(node.name)
+        self.lives.node(node, gone=gone)
+
+    def _pod(self, seen: PodObject, *, gone: bool) -> None:
+        tracked = self.tracker.pod(seen.uid)
+        namesake = self.tracker.named(seen.key)
+        if namesake is not None and namesake is not tracked and not gone:
+            self._remove(namesake)
+        if gone:
+            if tracked is not None:
+                self._remove(tracked, "" if tracked.leaving or seen.leaving else seen.phase)
+            return
+        if tracked is None:
+            if not seen.ours:
+                return
+            tracked = self._add(seen)
+        elif tracked.journaled:
+            self._recognise(tracked, seen)
+        elif seen.spec != tracked.seen.spec:
+            self._respecify(tracked, seen)
+        tracked.running |= seen.phase == "Running"
+        leaves = seen.leaving and not tracked.leaving
+        tracked.leaving |= seen.leaving
+        if leaves:
+            self._left(tracked)
+        if seen.node:
+            self._bound(tracked, seen)
+        elif tracked.phase is PodPhase.WAITING and tracked.pod is not None:
+            self.allocator.submit(tracked.pod)
+
+    def _left(self, tracked: Tracked) -> None:
+        """A pod has been told to go."""
+
+    def _add(self, seen: PodObject) -> Tracked:
+        tracked = Tracked(seen, None)
+        tracked.pod = self._note_problem(tracked)
+        with self._locks.applications.write():
+            self.tracker.add(tracked)
+        return tracked
+
+    def _note_problem(self, tracked: Tracked) -> Pod | None:
+        """What a pod asks for; none where that cannot be known, which is its problem from now on."""
+        seen, notes = tracked.seen, list[Problem]()
+        try:
+            pod = seen.read(notes)
+        except UserError as error:
+            tracked.problem = str(error)
+            return None
+        tracked.problem = ""
+        if notes:
+            log.warning("pod %s: annotation %s: %s", seen.key, SPEC, "; ".join(map(str, notes)))
+        return pod
+
+    def _recognise(self, tracked: Tracked, seen: PodObject) -> None:
+        """The cluster tells of a pod that is known from the journal."""
+        tracked.seen, tracked.journaled = seen, False
+        said, known = self._note_problem(tracked), tracked.pod
+        assert known is not None, "it was journaled"
+        if tracked.phase is PodPhase.WAITING and not seen.node and (said is None or said.spec != known.spec):
+            self.allocator.delete(known)
+            tracked.pod = said
+        elif said is not None and said.spec.gang.name != known.spec.gang.name:
+            tracked.problem = f"it runs on devices of gang {known.spec.gang.name}, and says that it is of another one"
+
+    def _respecify(self, tracked: Tracked, seen: PodObject) -> None:
+        """Its annotation has been put right, or changed: until it has a place, what it says now counts."""
+        if tracked.phase is not PodPhase.WAITING or seen.node:
+            log.warning("pod %s asks for something else than before; it has a place, and keeps it", seen.key)
+            return
+        if tracked.pod is not None:
+            self.allocator.delete(tracked.pod)
+        tracked.seen = replace(tracked.seen, spec=seen.spec)
+        tracked.pod = self._note_problem(tracked)
+
+    def _remove(self, tracked: Tracked, phase: str = "") -> None:
+        self._places.drop(tracked.seen.uid)
+        with self._locks.applications.write():
+            self.tracker.remove(tracked)
+        if tracked.pod is not None:
+            self.allocator.delete(tracked.pod)
+            self.lives.gone(tracked.pod.uid, phase)
+
+    def _bound(self, tracked: Tracked, seen: PodObject) -> None:
+        """Somebody has bound it: where it is now counts, whatever we had in mind."""
+        if tracked.phase is PodPhase.BOUND:
+            return
+        info = tracked.info
+        if info is None or info.node != seen.node:
+            info = self._book(tracked, seen)
+        self._places.drop(seen.uid)
+        self._move(tracked, PodPhase.BOUND, info)
+
+    def _book(self, tracked: Tracked, seen: PodObject) -> BindInfo:
+        """The place that a bound pod has; what cannot be understood of it is booked as the devices that it holds.
+
+        Raises `UserError` where nothing says which these are.
+        """
+        try:
+            if tracked.pod is None:
+                raise UserError(tracked.problem)
+            written = seen.read_bind_info()
+            if tracked.info is not None:
+                self.allocator.delete(tracked.pod)
+            self.allocator.allocate(tracked.pod, written)
+        except UserError as error:
+            tracked.problem = str(error)
+            claim = seen.claim()
+            where = f"pod {seen.key} is bound to {seen.node}, but: {error}"
+            if not claim.leaf_cells:
+                raise UserError(f"{where}; nothing says which devices it has, so none are booked for it") from error
+            try:
+                tracked.pod, written = self.allocator.hold(claim)
+            except UserError as none:
+                raise UserError(f"{where}; none of its devices can be booked for it: {none}") from error
+            devices = ", ".join(map(str, written.leaf_cells))
+            log.warning("%s; it keeps devices %s in gang %s", where, devices, tracked.pod.spec.gang.name)
+            return written
+        for different in disagreements(self.allocator.homes[seen.uid], tracked.pod, {**IDENTITY, **PREFERENCES}):
+            log.warning("pod %s and its gang disagree on %s; the gang counts", seen.key, different)
+        return written
+
+    def _move(self, tracked: Tracked, phase: PodPhase, info: BindInfo | None = None) -> None:
+        with self._locks.applications.write():
+            tracked.phase = phase
+            tracked.info = info if info is not None else tracked.info
+
+    # Beginning
+
+    def recover(self, changes: Iterable[Change], *, lists_all: bool) -> None:
+        """With the first list, what was journaled is brought up to date. Nodes come first, then pods as recovery wants
+        them, so that the order of the list does not matter."""
+        nodes, pods = latest(changes)
+        self._track_journaled()
+        asked = {uid: self._asked(seen) for uid, seen in pods.items()}
+        if not any(self.allocator.pods()):
+            self._take_back(nodes, pods, asked)
+        for node in nodes.values():
+            self._node(node, gone=False)
+        if lists_all:
+            for name in self.allocator.cluster.nodes.keys() - nodes.keys():
+                self.allocator.node_bad(name)
+            for tracked in [x for x in self.tracker.pods() if x.seen.uid not in pods]:
+                self._remove(tracked)
+        for seen in sorted(pods.values(), key=lambda seen: _order(seen, asked[seen.uid])):
+            self.observe(Change(seen, gone=False))
+        self.lives.begin()
+
+    def _asked(self, seen: PodObject) -> Pod | None:
+        """What a pod asks for, if that can be known; of those that were journaled, it is."""
+        tracked = self.tracker.pod(seen.uid)
+        if tracked is not None:
+            return tracked.pod
+        try:
+            return seen.read()
+        except UserError:
+            return None
+
+    def _take_back(
+        self, nodes: dict[str, NodeObject], pods: dict[str, PodObject], asked: dict[str, Pod | None]
+    ) -> None:
+        """Where the journal knows no pods, bound ones are recovered from what they carry."""
+        bound: list[tuple[Pod, BindInfo | None]] = []
+        for uid, seen in pods.items():
+            try:
+                if seen.ours and seen.node:
+                    bound.append((asked[uid] or seen.read(), seen.read_bind_info()))
+            except UserError:
+                continue  # it is booked as what it holds when it is observed, after those that can be understood
+        if bound:
+            found = self.allocator.recover(bound, {node.name: node.healthy for node in nodes.values()})
+            for name, why in found.demoted.items():
+                log.warning("gang %s has lost its guarantee: %s", name, why)
+            for name, lost in found.missing.items():
+                log.warning("gang %s has lost devices: %s", name, "; ".join(lost))
+            self._track_journaled()
+
+    def _track_journaled(self) -> None:
+        """Whether a pod is bound is not journaled: the list says so."""
+        for pod, info in self.allocator.bound():
+            seen = PodObject(pod.uid, pod.namespace, pod.name, True, "", "", "", False)
+            phase = PodPhase.WAITING if info is None else PodPhase.BINDING
+            with self._locks.applications.write():
+                self.tracker.add(Tracked(seen, pod, phase=phase, info=info, journaled=True))
+            if info is not None:
+                self._places.renew(pod.uid, self._now())
+        for name, gang in self.allocator.gangs.items():
+            if gang.state is AffinityGroupState.PREEMPTING:
+                self._reservations.renew(name, self._now())
+
+
+def _order(seen: PodObject, pod: Pod | None) -> tuple[bool, int, str]:
+    """Bound pods first, strong ones before weak ones: it is always the same ones that lose."""
+    return not seen.node, -pod.spec.priority if pod is not None else 0, seen.uid

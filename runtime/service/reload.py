@@ -1,0 +1,54 @@
+"""Ends a service whose configuration file has changed, so that whoever keeps it running starts it with the new one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+
+from runtime.config import read_configuration
+from runtime.errors import ConfigurationError
+
+log = logging.getLogger(__name__)
+
+EVERY = 5.0
+"""Seconds between two looks at the file."""
+
+
+class Reload:
+    """Looks at the file until it is told to stop. Runs in a thread of its own."""
+
+    def __init__(self, path: Path, end: Callable[[], object], every: float = EVERY) -> None:
+        self._path = path
+        self._end = end
+        self._every = every
+        self._known = _read(path)
+        self._stopped = Event()
+
+    def run(self) -> None:
+        """A file that cannot be read, or has mistakes, changes nothing: the service goes on as it is."""
+        while not self._stopped.wait(self._every):
+            now = _read(self._path)
+            if now is None or now == self._known:
+                continue
+            self._known = now
+            try:
+                read_configuration(self._path)
+            except ConfigurationError as error:
+                log.error("the configuration has changed, and has mistakes; the one before goes on:\n%s", error)
+                continue
+            log.warning("the configuration has changed: the service ends, to be started again with it")
+            self._end()
+            return
+
+    def stop(self) -> None:
+        """It does not matter any more."""
+        self._stopped.set()
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None

@@ -1,0 +1,141 @@
+"""Why a gang waits: the reason, since when, its place among those that wait, and who stands in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from generated.hived import AffinityGroupState
+from runtime.answers import Bind, Phase, Preempt, Wait
+from runtime.durable import DurableAllocator
+from runtime.errors import UserError
+from runtime.gangs import Gang
+from runtime.pods import OPPORTUNISTIC
+from runtime.preemption.victims import displaced
+from runtime.service.tracker import Tracker
+
+MOST = 20
+"""Gangs that are named."""
+
+
+def why(allocator: DurableAllocator, tracker: Tracker, name: str) -> dict[str, Any]:
+    """What there is to say of a gang. Asks the allocator where it would go, which changes nothing.
+
+    Raises `UserError` where there is no such gang. Costs a decision, and a look at all gangs.
+    """
+    gang = allocator.gangs.get(name)
+    if gang is None:
+        raise UserError(f"there is no gang {name}: no pod of it is known, or all are gone")
+    reason, victims = _answer(allocator, gang)
+    waiting = gang.state in (AffinityGroupState.PENDING, AffinityGroupState.PREEMPTING)
+    place, queue = _place(allocator, tracker, gang) if waiting else (0, 0)
+    since = _since(tracker, gang)
+    return {
+        "gang": gang.name,
+        "virtualCluster": gang.spec.virtual_cluster,
+        "priority": gang.spec.priority,
+        "state": gang.state.value,
+        "devices": gang.spec.gang.leaf_cells,
+        "pods": {"expected": sum(gang.spec.gang.sizes.values()), "known": len(gang.pods), "placed": len(gang.seated)},
+        "since": datetime.fromtimestamp(since, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if since and waiting else None,
+        "place": place,
+        "waiting": queue,
+        "reason": reason,
+        "wouldDisplace": _named(victims),
+        "inTheWay": _named(_in_the_way(allocator, gang)) if waiting and not victims else [],
+        "problems": [x.problem for pod in gang.pods if (x := tracker.pod(pod.uid)) is not None and x.problem],
+    }
+
+
+def _answer(allocator: DurableAllocator, gang: Gang) -> tuple[str, list[Gang]]:
+    """In words, and the gangs that have to leave first."""
+    match gang.state:
+        case AffinityGroupState.PREEMPTING:
+            return "it has reserved its cells, and waits for others to leave", displaced(gang.virtual)
+        case AffinityGroupState.BEING_PREEMPTED:
+            return "it has to leave for a stronger gang; pods of it that come now wait", []
+        case AffinityGroupState.PENDING:
+            pod = next(iter(gang.waiting.values()))
+            try:
+                answer = allocator.schedule(pod, None, Phase.FILTERING)
+            except UserError as error:
+                return str(error), []
+        case _:
+            return "it has its cells", []
+    match answer:
+        case Bind(node=node):
+            return f"there is a place for it, from {node} on: it is placed when its scheduler asks again", []
+        case Preempt():
+            gangs = {allocator.homes[pod.uid].name: allocator.homes[pod.uid] for pod in answer.pods()}
+            return "others have to leave first; its scheduler has to ask in preemption", list(gangs.values())
+        case Wait(reason=text):
+            return text, []
+
+
+def _in_the_way(allocator: DurableAllocator, gang: Gang) -> list[Gang]:
+    """Gangs that it cannot displace, on cells that it may have: of its virtual cluster, if it has a guarantee."""
+    weak = gang.spec.priority == OPPORTUNISTIC
+    return [
+        other
+        for other in allocator.gangs.values()
+        if other is not gang
+        and other.virtual
+        and (weak or (other.spec.virtual_cluster == gang.spec.virtual_cluster and other.priority >= gang.priority))
+    ]
+
+
+def _named(gangs: Iterable[Gang]) -> list[dict[str, Any]]:
+    """The largest first."""
+    largest = sorted(gangs, key=lambda gang: (-len(gang.virtual), gang.name))[:MOST]
+    return [
+        {
+            "gang": gang.name,
+            "virtualCluster": gang.spec.virtual_cluster,
+            "priority": gang.priority,
+            "state": gang.state.value,
+            "devices": len(gang.virtual),
+            "nodes": sorted({place.node for same in gang.places.written for place in same}),
+        }
+        for gang in largest
+    ]
+
+
+def _since(tracker: Tracker, gang: Gang) -> float:
+    """When its first pod was seen by this process, in seconds since the epoch; 0 where none was."""
+    found = (tracker.pod(pod.uid) for pod in gang.pods)
+    return min((tracked.since for tracked in found if tracked is not None), default=0)
+
+
+def _place(allocator: DurableAllocator, tracker: Tracker, gang: Gang) -> tuple[int, int]:
+    """Among the gangs of its virtual cluster that wait: stronger ones first, then those that have waited longer."""
+    tenant = gang.spec.virtual_cluster
+    queue = [
+        other
+        for other in allocator.gangs.values()
+        if other.spec.virtual_cluster == tenant
+        and other.state in (AffinityGroupState.PENDING, AffinityGroupState.PREEMPTING)
+    ]
+    queue.sort(key=lambda other: (-other.spec.priority, _since(tracker, other), other.name))
+    return queue.index(gang) + 1, len(queue)
+
+
+def words(found: dict[str, Any]) -> list[str]:
+    """The same as lines, for a terminal."""
+    pods = found["pods"]
+    head = f"{found['gang']}: {found['state']}, priority {found['priority']} in {found['virtualCluster'] or 'nothing'}"
+    lines = [f"{head}; {found['devices']} devices, {pods['placed']} of {pods['expected']} pods placed"]
+    if pods["known"] < pods["expected"]:
+        lines.append(f"only {pods['known']} of its pods are known")
+    if found["since"]:
+        lines.append(
+            f"waits since {found['since']}; place {found['place']} of {found['waiting']} in its virtual cluster"
+        )
+    lines.append(f"why: {found['reason']}")
+    for title, key in (("has to leave first", "wouldDisplace"), ("in the way", "inTheWay")):
+        for other in found[key]:
+            where = ", ".join(other["nodes"])
+            lines.append(
+                f"{title}: {other['gang']}, priority {other['priority']}, {other['devices']} devices on {where}"
+            )
+    return [*lines, *(f"problem: {problem}" for problem in found["problems"])]

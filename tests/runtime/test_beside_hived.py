@@ -1,0 +1,26 @@
+"""Short random histories beside HiveD itself.
+
+Ten thousand: `python tests/runtime/beside_hived.py --histories 10000`.
+"""
+
+from __future__ import annotations
+
+from beside_hived import INTENDED, OURS, Difference, Histories, report
+from hived import HiveD, needs_hived
+
+HISTORIES, STEPS = 240, 12
+
+
+@needs_hived
+def test_whatever_differs_is_known_and_hardly_anything_is_worse() -> None:
+    hived = HiveD()
+    histories = Histories(hived)
+    for seed in range(HISTORIES):
+        histories.run(seed, STEPS)
+    hived.close()
+    print(report(histories))
+    assert histories.asks > HISTORIES
+    assert min(histories.seen[what] for what in ("bind", "wait", "preempt", "restarts", "reconfigured")) > 3
+    for never in (Difference.OURS_WAITS, Difference.OURS_KILLS, Difference.OURS_FORGETS):
+        assert not histories.found[never], report(histories)
+    assert sum(histories.found[x] for x in OURS | INTENDED) <= 0.005 * histories.asks, report(histories)

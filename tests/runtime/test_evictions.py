@@ -1,0 +1,91 @@
+"""Preemption behind a kube-scheduler: no more victims than are needed, and all of them leave together, once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from clusters import config, gang, nodes
+from invariants import check
+from kube_scheduler import KubeScheduler
+
+from runtime import Pod
+from runtime.durable import DurableAllocator
+
+EIGHT = config(nodes(*"abcdefgh"), A={"NODE": 8})
+
+
+def allocator(folder: Path) -> DurableAllocator:
+    return DurableAllocator.open(EIGHT, folder / "journal")
+
+
+def uids(*gangs: list[Pod]) -> list[str]:
+    return [pod.uid for pods in gangs for pod in pods]
+
+
+@pytest.mark.parametrize("evict", [True, False], ids=["evicts", "leaves it to the kube-scheduler"])
+@pytest.mark.parametrize("strict", [True, False], ids=["offered nodes only", "any node"])
+@pytest.mark.parametrize("whole", [True, False], ids=["whole nodes", "nothing that Kubernetes knows of"])
+def test_a_gang_of_four_nodes_has_four_victims(tmp_path: Path, strict: bool, evict: bool, whole: bool) -> None:
+    """Neither an emptied node nor that of a sibling is offered: the reservation stays, and nobody else is killed."""
+    cluster = KubeScheduler(allocator(tmp_path), evict=evict, whole=whole)
+    weak = [gang(f"weak{i}", "A", 4, priority=1) for i in range(8)]
+    strong = gang("strong", "A", 4, 4, 4, 4, priority=9, ignore_suggested=not strict)
+    for pods in weak:
+        cluster.create(pods, 0, grace=3)
+    cluster.run(uids(*weak))
+    cluster.create(strong, 10)
+    assert cluster.run(uids(strong)) <= 5, "a grace, and a step or two"
+    assert len(cluster.left) == 4
+    assert len(set(cluster.left.values())) == 1, "siblings were told of other nodes"
+    check(cluster.allocator)
+
+
+def test_all_of_a_gang_leaves_at_once_for_a_single_pod(tmp_path: Path) -> None:
+    """A kube-scheduler deletes pods on one node: as soon as these leave, the others are deleted from here."""
+    cluster = KubeScheduler(allocator(tmp_path), evict=True)
+    weak, strong = gang("weak", "A", *[4] * 8, priority=1), gang("strong", "A", 4, priority=9)
+    cluster.create(weak, 0, grace=5)
+    cluster.run(uids(weak))
+    cluster.create(strong, 10)
+    assert cluster.run(uids(strong)) <= 7
+    assert cluster.left.keys() == set(uids(weak))
+    assert len(set(cluster.left.values())) == 1
+    check(cluster.allocator)
+
+
+def test_without_the_right_to_delete_it_takes_a_grace_for_each_node(tmp_path: Path) -> None:
+    """The kube-scheduler does not preempt twice for one pod at a time; but nobody is told to go twice."""
+    cluster = KubeScheduler(allocator(tmp_path), evict=False)
+    weak, strong = gang("weak", "A", *[4] * 8, priority=1), gang("strong", "A", 4, priority=9)
+    cluster.create(weak, 0, grace=5)
+    cluster.run(uids(weak))
+    cluster.create(strong, 10)
+    assert 8 * 5 <= cluster.run(uids(strong)) <= 8 * 6 + 2
+    assert cluster.left.keys() == set(uids(weak))
+
+
+def test_a_victim_whose_preemption_was_called_off_is_not_deleted_again(tmp_path: Path) -> None:
+    """Ours was lost on the way: by the time it would be sent again, nobody wants the place any more."""
+    cluster = KubeScheduler(allocator(tmp_path), evict=True)
+    weak, strong = gang("weak", "A", 4, 4, priority=1), gang("strong", "A", *[4] * 8, priority=9)
+    cluster.create(weak, 0)
+    cluster.run(uids(weak))
+    asked: list[str] = []
+    cluster.scheduler._delete = lambda tracked: asked.append(tracked.seen.uid)
+    now = [0.0]
+    cluster.scheduler._now = lambda: now[0]
+    cluster.create(strong, 10)
+    cluster.step()
+    (other,) = asked
+    assert {*cluster.left, other} == set(uids(weak))
+    now[0] = 31.0
+    cluster.scheduler.tear_down()
+    assert asked == [other, other], "again, as long as it has to go"
+    for pod in strong:
+        cluster.delete(pod.uid)
+        cluster.pods[pod.uid].gone_at = cluster.time
+    cluster.step()
+    now[0] = 62.0
+    cluster.scheduler.tear_down()
+    assert asked == [other, other]

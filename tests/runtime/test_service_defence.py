@@ -1,0 +1,169 @@
+"""What the allocator does with what nobody means: other sites, slow clients, names with line ends, signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clusters import config, gang, nodes
+from serving import ROOT, Cluster, serving, written
+
+from runtime.config import read_configuration
+from runtime.service.guard import Names, host_of
+from runtime.service.logs import escaped
+
+TWO = config(nodes("a", "b"), A={"NODE": 2})
+RECORD = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|WARNING|ERROR) .")
+
+
+@pytest.fixture(scope="module", params=["events", "memory"])
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Both kinds of clusters that need no Kubernetes."""
+    with serving(tmp_path_factory.mktemp("served"), TWO, "ab", "--connections", "50") as found:
+        if request.param == "memory":
+            found.stop()
+            found.start("--connections", "50", in_memory=True)
+        yield found
+
+
+def port(cluster: Cluster) -> int:
+    found = cluster.client.base_url.port
+    assert found is not None
+    return found
+
+
+# Who may ask ---------------------------------------------------------------------------------------------------------
+
+
+def test_no_other_site_is_answered(cluster: Cluster) -> None:
+    event = json.dumps({"type": "ADDED", "object": written(gang("g", "A", 4)[0])})
+    for path, method, content in (
+        ("/v1/simulation/events", "POST", event), ("/v1/inspect/clusterstatus", "GET", ""), ("/metrics", "GET", ""),
+        ("/v1/extender/filter", "POST", "{}"), ("/view/", "GET", ""),
+    ):  # fmt: skip
+
+        def ask(path: str = path, method: str = method, content: str = content, **headers: str) -> int:
+            sent = {name.replace("_", "-"): x for name, x in headers.items()}
+            return cluster.client.request(method, path, content=content, headers=sent).status_code
+
+        assert ask(host="evil.example") == 421
+        assert ask(host=f"evil.example:{port(cluster)}") == 421
+        assert ask(host="127.0.0.1.evil.example") == 421
+        assert ask(origin="http://evil.example") == 403
+        assert ask(origin="null") == 403
+        assert ask(sec_fetch_site="cross-site") == 403
+        assert ask(sec_fetch_site="same-site") == 403
+    here = f"127.0.0.1:{port(cluster)}"
+    assert cluster.client.get("/healthz", headers={"host": here, "origin": f"http://{here}"}).status_code == 200
+    assert cluster.client.get("/healthz", headers={"host": f"localhost:{port(cluster)}"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("address", "yes", "no"),
+    [
+        ("127.0.0.1", ["localhost", "127.0.0.1", "::1", "LOCALHOST."], ["evil.example", "a", "10.0.0.1", "x.svc", ""]),
+        ("0.0.0.0", ["10.0.0.1", "allocator", "allocator.kube-system.svc"], ["evil.example", "svc.evil.example"]),
+        ("::", ["allocator.kube-system.svc.cluster.local", "localhost"], ["cluster.local.evil.example", "a.svcx"]),
+    ],
+)  # fmt: skip
+def test_names_under_which_it_may_be_asked(address: str, yes: list[str], no: list[str]) -> None:
+    names = Names(address)
+    assert [x for x in yes if not names.has(x)] == []
+    assert [x for x in no if names.has(x)] == []
+    assert all(Names(address, ["*"]).has(x) for x in no)
+    assert Names(address, ["Evil.Example"]).has("evil.example")
+
+
+def test_a_host_is_read_without_its_port() -> None:
+    listed = ("a:1", "a", "[::1]:80", "[::1]", "::1", "a.b:")
+    assert [host_of(x) for x in listed] == ["a", "a", "::1", "::1", "::1", "a.b"]
+
+
+def test_it_listens_to_this_machine_alone_unless_somebody_says_otherwise(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(json.dumps(TWO))
+    assert read_configuration(tmp_path / "config.yaml").settings.web_server == "127.0.0.1:9096"
+    (tmp_path / "config.yaml").write_text(json.dumps({**TWO, "webServerAddress": ":30096"}))
+    assert read_configuration(tmp_path / "config.yaml").settings.web_server == ":30096"
+
+
+# Clients that take their time ----------------------------------------------------------------------------------------
+
+
+def test_connections_that_never_end_their_headers_keep_nobody_out(cluster: Cluster) -> None:
+    """60 of them, where there is room for 50."""
+    with ExitStack() as stack:
+        for start in (b"", b"GET / HTTP/1.1\r\nX-Slow: ", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n1"):
+            for _ in range(60):
+                client = stack.enter_context(socket.create_connection(("127.0.0.1", port(cluster)), timeout=30))
+                client.sendall(start)
+            for _ in range(5):
+                assert cluster.client.get("/readyz").status_code == 200
+                assert cluster.client.get("/v1/inspect/affinitygroups/").status_code == 200
+
+
+# The log -------------------------------------------------------------------------------------------------------------
+
+FORGED = "2026-01-01 00:00:00,000 INFO pod default/victim is bound"
+
+
+def test_no_name_writes_a_line_of_the_log(tmp_path: Path) -> None:
+    with serving(tmp_path, TWO, "ab") as cluster:
+        for end in ("\n", "\r", "\r\n", "\u2028", "\x85", "\x1b[2K\r"):
+            name = f"pod{end}{FORGED}"
+            thing = written(gang("g", "A", 4)[0])
+            thing["metadata"] |= {"uid": name, "name": name, "namespace": name}
+            cluster.tell(("ADDED", thing))
+            again = json.loads(json.dumps(thing))
+            again["metadata"]["annotations"] = dict.fromkeys(again["metadata"]["annotations"], "{}")
+            cluster.tell(("MODIFIED", again))
+            cluster.tell(("MODIFIED", {**thing, "spec": {**thing["spec"], "nodeName": f"node{end}{FORGED}"}}))
+            cluster.tell(("ADDED", {"kind": "Node", "metadata": {"name": name}}))
+            cluster.client.post("/v1/extender/filter", json={"Pod": thing, "NodeNames": ["a", "b"]})
+            cluster.tell(("DELETED", thing))
+            cluster.get("affinitygroups/")
+        log = (tmp_path / "log").read_bytes().decode("utf-8")
+        assert FORGED in log, "it is told of, on the line of its record"
+        assert all(RECORD.match(x) for x in log.splitlines()), log
+        assert not any(x.startswith(FORGED) for x in log.splitlines())
+
+
+def test_texts_are_escaped() -> None:
+    assert escaped("a\nb\r\x1b[2J\u2028\u202e\ud800é🔒") == r"a\nb\r\x1b[2J\u2028\u202e\ud800é🔒"
+
+
+# Signals -------------------------------------------------------------------------------------------------------------
+
+
+def started(folder: Path, **more: Any) -> subprocess.Popen[str]:
+    (folder / "config.yaml").write_text(json.dumps(TWO))
+    command = [sys.executable, "-m", "runtime", "serve", "--config", "config.yaml", "--journal", "journal"]
+    return subprocess.Popen(
+        [*command, "--address", "127.0.0.1:0"], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True, **more,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("moment", [0.0, 0.02, 0.1, 0.5])
+def test_a_signal_while_it_begins_or_serves_ends_it_quietly(tmp_path: Path, number: int, moment: float) -> None:
+    process = started(tmp_path)
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(moment)
+    process.send_signal(number)
+    time.sleep(moment / 5)
+    process.send_signal(number)
+    told, _ = process.communicate(timeout=60)
+    assert "Traceback" not in told, told
+    assert process.returncode == 0

@@ -1,0 +1,178 @@
+"""Slow headers, slow bodies, answers that nobody reads, too many connections: others are still served."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import httpx
+import pytest
+
+pytest.importorskip("uvicorn", reason="SKIPPED: connections need the extra `serve`")
+
+import uvicorn
+
+import fsmdsl.live.connections
+import runtime.connections
+
+MOST = 50
+BOTH = pytest.mark.parametrize("module", [fsmdsl.live.connections, runtime.connections], ids=["page", "allocator"])
+
+
+def test_both_services_bound_connections_in_the_same_way() -> None:
+    one, other = (Path(str(x.__file__)).read_text("utf-8") for x in (fsmdsl.live.connections, runtime.connections))
+    assert one == other
+
+
+async def application(scope: Any, receive: Any, send: Any) -> None:
+    """Reads the body, and answers with its length; at /long with much."""
+    length, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        length += len(message.get("body", b""))
+        more = message.get("more_body", False)
+    if scope["path"] == "/wait":
+        await asyncio.sleep(3600)
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    for _ in range(400 if scope["path"] == "/long" else 0):
+        await send({"type": "http.response.body", "body": b"x" * 100_000, "more_body": True})
+    await send({"type": "http.response.body", "body": str(length).encode()})
+
+
+@contextmanager
+def serving(module: ModuleType, **seconds: float) -> Iterator[tuple[int, uvicorn.Server]]:
+    """A real server in a thread, on any free port."""
+    listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    config = uvicorn.Config(
+        application, http=module.Bounded, ws="none", limit_concurrency=MOST, log_config=None, lifespan="off",
+        timeout_graceful_shutdown=1,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    try:
+        yield listening.getsockname()[1], server
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seconds that a test can wait."""
+    for module in (fsmdsl.live.connections, runtime.connections):
+        monkeypatch.setattr(module, "SECONDS", {module.Phase.HEADERS: 2.0, module.Phase.BODY: 2.0})
+        monkeypatch.setattr(module, "UNREAD", 2.0)
+
+
+def connected(port: int, sent: bytes = b"") -> socket.socket:
+    made = socket.create_connection(("127.0.0.1", port), timeout=30)
+    made.sendall(sent)
+    return made
+
+
+def ended(client: socket.socket) -> bytes:
+    """What comes until the connection ends, which it must."""
+    told = b""
+    while True:
+        try:
+            got = client.recv(65536)
+        except ConnectionError:
+            return told
+        if not got:
+            return told
+        told += got
+
+
+def until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end, "it does not happen"
+        time.sleep(0.01)
+
+
+START = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+PHASES = {"nothing": b"", "headers": START + b"X-Slow: ", "body": START + b"Content-Length: 100\r\n\r\nab"}
+
+
+@BOTH
+@pytest.mark.parametrize("phase", PHASES)
+def test_of_connections_that_never_end_their_request_others_are_not_kept(module: ModuleType, phase: str) -> None:
+    """The review: 60 of them make a service with 50 connections unavailable."""
+    module.SECONDS.update({module.Phase.HEADERS: 60.0, module.Phase.BODY: 60.0})
+    with serving(module) as (port, server), ExitStack() as stack:
+        for _ in range(60):
+            stack.enter_context(connected(port, PHASES[phase]))
+        for _ in range(5):
+            assert httpx.post(f"http://127.0.0.1:{port}/", content=b"abc", timeout=30).text == "3"
+        assert len(server.server_state.connections) <= MOST
+
+
+@BOTH
+@pytest.mark.parametrize("phase", PHASES)
+def test_each_phase_has_its_time_however_often_a_byte_comes(module: ModuleType, phase: str) -> None:
+    with serving(module) as (port, _), connected(port, PHASES[phase]) as client:
+        begun, told = time.monotonic(), b""
+        client.settimeout(0.2)
+        while time.monotonic() - begun < 30:
+            try:
+                if phase != "nothing":
+                    client.sendall(b"a")
+                got = client.recv(1000)
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                break
+            told += got
+            if not got:
+                break
+        assert 1 < time.monotonic() - begun < 20
+        assert told.startswith(b"HTTP/1.1 408 ") or told == b""
+
+
+@BOTH
+def test_a_second_request_on_a_connection_has_the_same_time(module: ModuleType) -> None:
+    with serving(module) as (port, _), connected(port, START + b"Content-Length: 1\r\n\r\na") as client:
+        assert client.recv(1000).startswith(b"HTTP/1.1 200")
+        client.sendall(START)
+        assert b"408" in ended(client)
+
+
+@BOTH
+def test_an_answer_that_nobody_reads_ends(module: ModuleType) -> None:
+    with serving(module) as (port, server), connected(port, b"GET /long HTTP/1.1\r\nHost: x\r\n\r\n"):
+        until(lambda: len(server.server_state.connections) == 1)
+        until(lambda: not server.server_state.connections)
+
+
+@BOTH
+def test_who_is_being_answered_keeps_the_place_and_the_next_one_is_told(module: ModuleType) -> None:
+    with serving(module) as (port, server), ExitStack() as stack:
+        waiting = [
+            stack.enter_context(connected(port, b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")) for _ in range(MOST - 1)
+        ]
+        until(lambda: len(server.server_state.tasks) == MOST - 1)
+        for _ in range(3):
+            assert httpx.get(f"http://127.0.0.1:{port}/", timeout=30).status_code == 503
+        assert len(server.server_state.tasks) >= MOST - 1
+        waiting[0].close()
+        until(lambda: len(server.server_state.connections) < MOST - 1)
+
+
+@BOTH
+def test_headers_have_a_size(module: ModuleType) -> None:
+    with serving(module) as (port, _), connected(port, b"GET / HTTP/1.1\r\nHost: x\r\nX: ") as client:
+        try:
+            client.sendall(b"y" * 200_000)
+        except ConnectionError:
+            return
+        assert ended(client)[:12] in (b"HTTP/1.1 400", b"HTTP/1.1 431", b"")

@@ -1,0 +1,345 @@
+"""Limits of time and memory, and Ctrl-C: at every stage they end the work with a partial answer. And work that grows
+no faster than the text."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from stepping import compiled, only_system
+
+from fsmdsl import budget as budget_module
+from fsmdsl import explore as explore_module
+from fsmdsl.budget import Budget, LimitError
+from fsmdsl.cli import cli
+from fsmdsl.explore import Limits, Means, Verdict, explore
+from fsmdsl.explore import simplest_run as best_module
+from fsmdsl.explore.packed.crew import Crew
+from fsmdsl.explore.packed.search import PackedSearch
+from fsmdsl.explore.replay import simplest_in_time
+from fsmdsl.parse import parse
+from fsmdsl.parse.table import load as load_table
+from fsmdsl.resolve import resolve
+from fsmdsl.source import Source
+
+ROOT = Path(__file__).parent.parent
+
+BROKEN = """module x
+machine M {
+    n: 0..3
+    initial state A
+    event e from environment
+    A on e when n < 3 do n = n + 1
+    invariant low: n < 2
+}
+system S { m: M  invariant small: m.n < 3  reachable two: m.n == 2  property p: eventually m.n == 3 }
+"""
+
+
+def for_ever(*_: object, **__: object) -> Any:
+    """Work that does not end by itself, though not for so long that a broken limit would hang the tests."""
+    for _ in range(1000):
+        sleep(0.01)
+    raise AssertionError("no limit came")
+
+
+def pressed(*_: object, **__: object) -> Any:
+    os.kill(os.getpid(), signal.SIGINT)
+    for_ever()
+
+
+def verdicts(found: tuple[Verdict, ...]) -> dict[str, str]:
+    return {v.name: v.outcome for v in found}
+
+
+# The budget ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_limit_of_time_ends_what_suppresses_errors() -> None:
+    with pytest.raises(LimitError, match=r"^stopped after 0.1 seconds$"), Budget(0.1), suppress(Exception):
+        for_ever()
+
+
+def test_a_limit_of_memory_is_that_of_the_process() -> None:
+    with pytest.raises(LimitError, match=r"^stopped at 0.0 GiB of memory$"), Budget(memory=1 << 20):
+        for_ever()
+
+
+def test_signals_are_given_back() -> None:
+    before = [signal.getsignal(x) for x in (signal.SIGINT, signal.SIGALRM)]
+    with suppress(LimitError), Budget(0.05):
+        for_ever()
+    assert [signal.getsignal(x) for x in (signal.SIGINT, signal.SIGALRM)] == before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_patient_work_is_asked_to_stop_before_it_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    budget = Budget(0.01)
+    with budget, budget.patience():
+        while not budget.over():
+            sleep(0.005)
+    assert (budget.reached, budget.raised) == ("stopped after 0.01 seconds", False)
+    monkeypatch.setattr(budget_module, "GRACE", 0.1)
+    with pytest.raises(LimitError), Budget(0.05) as budget, budget.patience():
+        for_ever()
+
+
+def test_an_error_that_was_lost_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget_module, "LULL", 0.1)
+
+    def loses_one() -> None:
+        with suppress(LimitError):
+            for_ever()
+        for_ever()
+
+    with pytest.raises(LimitError), Budget(0.05):
+        loses_one()
+
+
+def test_the_second_interruption_is_one_as_ever() -> None:
+    def twice() -> None:
+        with suppress(LimitError):
+            pressed()
+        pressed()
+
+    with pytest.raises(KeyboardInterrupt), Budget():
+        twice()
+
+
+def test_in_other_threads_limits_hold_where_they_are_looked_at() -> None:
+    found: list[bool] = []
+
+    def work() -> None:
+        with Budget(1e-9) as budget:
+            found.append(budget.over())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [True]
+
+
+def test_a_budget_shared_by_processes_raises_nothing() -> None:
+    with Budget(1e-9, shared=True) as budget:
+        budget.check()
+        sleep(0.12)
+    assert budget.over()
+
+
+# Stages --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stage", ["Universe", "questions", "packed_search"])
+@pytest.mark.parametrize(("work", "why"), [(for_ever, "stopped after 0.1 seconds"), (pressed, "interrupted")])
+def test_a_limit_before_the_first_state(
+    monkeypatch: pytest.MonkeyPatch, stage: str, work: Callable[..., Any], why: str
+) -> None:
+    model = compiled(BROKEN)
+    wanted = [(v.kind, v.name, v.machine) for v in explore(model, only_system(model), Limits(states=1)).verdicts]
+    monkeypatch.setattr(explore_module, stage, work)
+    x = explore(model, only_system(model), Limits(seconds=0.1))
+    assert (x.states, x.stopped) == (0, why)
+    assert [(v.kind, v.name, v.machine) for v in x.verdicts] == wanted
+    assert {(v.outcome, v.basis) for v in x.verdicts} == {("unknown", f"bounded: {why}")}
+
+
+def test_no_memory_left_is_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> Any:
+        raise MemoryError
+
+    model = compiled(BROKEN)
+    monkeypatch.setattr(explore_module, "Universe", fails)
+    x = explore(model, only_system(model))
+    assert (x.stopped, {v.outcome for v in x.verdicts}) == ("stopped: no memory is left", {"unknown"})
+
+
+def test_what_is_violated_stays_so_where_there_is_no_time_to_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = compiled(BROKEN)
+    monkeypatch.setattr(PackedSearch, "trace", pressed)
+    x = explore(model, only_system(model))
+    found = verdicts(x.verdicts)
+    assert (found["M: low"], found["small"], found["two"], found["p"]) == ("violated", "violated", "holds", "unknown")
+    assert all(v.trace is None for v in x.verdicts)
+    assert {v.basis for v in x.violations} == {"interrupted, before the run to it could be shown"}
+
+
+def test_a_step_that_fails_is_a_violation_before_it_is_known_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = compiled(BROKEN.replace("when n < 3 ", ""))
+    monkeypatch.setattr(PackedSearch, "_add_faults", pressed)
+    x = explore(model, only_system(model))
+    assert [v.outcome for v in x.verdicts if v.kind == "fault"] == ["violated"]
+
+
+def test_a_property_that_takes_too_long_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = compiled(BROKEN)
+    monkeypatch.setattr(PackedSearch, "graph", pressed)
+    x = explore(model, only_system(model))
+    found = verdicts(x.verdicts)
+    assert (found["p"], found["small"], found["no deadlock"]) == ("unknown", "violated", "violated")
+    assert all(v.trace is not None for v in x.violations)
+
+
+def test_the_shortest_run_is_shown_where_the_simplest_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = compiled(BROKEN)
+    x = explore(model, only_system(model))
+    monkeypatch.setattr(best_module._Search, "run", for_ever)
+    with Budget(0.1) as budget:
+        shown = simplest_in_time(x, model, budget)
+    low = next(v for v in shown.verdicts if v.name == "M: low")
+    assert low.basis == "the shortest run: 2 steps; stopped after 0.1 seconds before a simpler one was looked for"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_block_of_compiled_code_that_does_not_return_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    pytest.importorskip("llvmlite")
+    model, forgotten = compiled(BROKEN), threading.Event()
+
+    def stuck(self: Crew, _: object) -> list[int]:
+        return each(self, lambda _: int(forgotten.wait(20)))
+
+    each = Crew.each
+    monkeypatch.setattr(Crew, "each", stuck)
+    x = explore(model, only_system(model), Limits(seconds=1), means=Means(workers=workers, compiled="hastily"))
+    forgotten.set()
+    assert x.stopped == "stopped after 1 seconds"
+    assert {v.outcome for v in x.verdicts} == {"unknown"}
+
+
+def test_an_interruption_ends_the_systems_that_are_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    spec = tmp_path / "x.fsm"
+    spec.write_text(BROKEN + "\nsystem T { m: M }\n")
+    monkeypatch.setattr(explore_module, "packed_search", pressed)
+    done = CliRunner().invoke(cli, ["verify", str(spec)])
+    assert (done.exit_code, done.stdout.count("(interrupted)")) == (3, 2)
+
+
+# Commands ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [["check"], ["test"], ["verify"], ["report"], ["diff", "HEAD"]], ids=lambda x: x[0])
+def test_a_limit_while_specs_are_read(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from fsmdsl import workspace
+
+    monkeypatch.setattr(workspace, "parse", for_ever)
+    path = str(ROOT / "specs" / "hived")
+    more = [path, path] if command[0] == "diff" else [path]
+    done = CliRunner().invoke(cli, [command[0], *more, "--max-seconds", "0.2"])
+    assert done.exit_code == 3, done.output
+    assert "stopped after 0.2 seconds, before the specs were read and checked" in done.stdout
+
+
+def test_a_limit_while_specs_are_read_is_told_in_every_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fsmdsl import workspace
+
+    monkeypatch.setattr(workspace, "parse", for_ever)
+    for form in ("json", "sarif", "github", "junit"):
+        arguments = ["check", str(ROOT / "specs"), "--max-seconds", "0.1", "--format", form]
+        assert "FSM512" in CliRunner().invoke(cli, arguments).stdout
+
+
+def lets(count: int) -> str:
+    lines = "\n".join(f"    let v{n} = v{n + 1} => v{n + 1}" for n in range(count))
+    return f"""module lets
+machine M {{
+    n: 0..1
+    initial state A
+    event go from environment
+{lines}
+    let v{count} = n == 0
+    A on go do n = if v0 then 1 else 0
+}}
+system S {{ m: M }}
+"""
+
+
+ONE = "machine M { n: 0..1  initial state A  event go from environment  A on go do n = 1 - n }"
+CHAIN = "\n".join(f"    state S{n}\n    S{n} -> S{(n + 1) % 10_000} on go" for n in range(1, 10_000))
+ROWS = {
+    "derived values": lets(22),
+    "3,000 instances": f"{ONE} system S {{ ms: M[3000] }}",
+    "three binders": f"{ONE} system S {{ ms: M[300]  invariant all a in ms, b in ms, c in ms: a.n + b.n + c.n <= 3 }}",
+    "10,000 states": f"machine M {{\n  event go from environment\n  initial state S0\n  S0 -> S1 on go\n{CHAIN}\n}}\n"
+    "system S { m: M }",
+    "a long channel": "channel c: fifo[10000] to R\nmachine R { initial state A  event x from c  A on x }\n"
+    "machine W { initial state A  event go from environment  A on go do send c.x }\nsystem S { r: R  w: W }",
+}
+
+
+@pytest.mark.parametrize("text", ROWS.values(), ids=ROWS.keys())
+def test_what_cannot_be_explored_ends_with_a_partial_verdict(text: str, tmp_path: Path) -> None:
+    """Where a machine is fast enough to explore all of it, that is as good."""
+    spec = tmp_path / "x.fsm"
+    spec.write_text(text)
+    command = [sys.executable, "-m", "fsmdsl", "verify", str(spec), "--max-seconds", "1", "--max-memory", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stderr == ""
+    assert (done.returncode, done.stdout[:7]) in ((3, "bounded"), (0, "holds  "))
+
+
+# Growth --------------------------------------------------------------------------------------------------------------
+
+
+def calls(work: Callable[[], object]) -> int:
+    """How many functions are called meanwhile."""
+    count = 0
+
+    def called(_: object, event: str, __: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(called)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def grows_with_the_text(work: Callable[[int], Callable[[], object]]) -> bool:
+    """Does twice as much take no more than twice as many calls, or a little more?"""
+    work(10)()  # what is done once
+    few, many = calls(work(200)), calls(work(400))
+    return many < 2.3 * few
+
+
+def test_members_of_an_enum() -> None:
+    def resolved(count: int) -> Callable[[], object]:
+        module = parse(Source("x", f"enum E {{ {' | '.join(f'e{n}' for n in range(count))} }}")).module
+        return lambda: resolve([module])
+
+    assert grows_with_the_text(resolved)
+
+
+def test_states_of_a_machine_that_is_explored() -> None:
+    def explored(count: int) -> Callable[[], object]:
+        rows = "\n".join(f"state S{n}\nS{n} -> S{(n + 1) % count} on go" for n in range(1, count))
+        model = compiled(
+            f"machine M {{ event go from environment  initial state S0\nS0 -> S1 on go\n{rows} }} system S {{ m: M }}"
+        )
+        return lambda: explore(model, only_system(model), means=Means(compiled=False))
+
+    assert grows_with_the_text(explored)
+
+
+def test_a_comment_as_in_c_is_read_once() -> None:
+    """The pattern stops behind its beginning: else each comment would read the rest of its line."""
+    found = load_table().pattern.match("/* a */ b /* c */")
+    assert found is not None
+    assert found["FOREIGN_COMMENT"] == "/*"
+    text = "module x\n/* a */ /* b\n c */ machine M { initial state A } /* /* */\n/* open"
+    parsed = parse(Source("x", text))
+    assert [(d.span.start, d.span.text) for d in parsed.diagnostics] == [
+        (9, "/* a */"), (17, "/* b\n c */"), (text.index("/* /*"), "/* /* */"), (text.index("/* open"), "/* open"),
+    ]  # fmt: skip
