@@ -689,7 +689,7 @@ machine A {{
     state T
     event go, back, take(x: A?), add(x: A) from environment
     S -> T on go when l{last} do n = (if n < 3 then n + 1 else 0)
-    T -> S on back when f{last}(n)
+    T -> S on back when f6(n)
     S on take(x) do other = x
     S on add(x) do add x to others
     ignore go, take, add in T
@@ -698,15 +698,15 @@ machine A {{
 system X {{
     a: A[2]
     environment {{ some x in a: x.go  some x in a: x.back  some x in a, y in a: x.take(y)  a0.add(a1) }}
-    invariant i: a0.l{last} or not a1.f{last}(2)
+    invariant i: a0.l{last} or not a1.f6(2)
 }}
 """
 
 
 def shared(levels: int) -> m.Model:
     """A `let` that uses the one before twice, and so on; some have no value, some have parameters."""
-    both = "    let l{n} = (l{p} or n == 1) and l{p}\n    let f{n}(k: 0..3) = f{p}(k) or (f{p}(0) and f{p}(k))"
-    lets = [both.format(n=n, p=n - 1) for n in range(1, levels + 1)]
+    lets = [f"    let l{n} = (l{n - 1} or n == 1) and l{n - 1}" for n in range(1, levels + 1)]
+    lets += [f"    let f{n}(k: 0..3) = f{n - 1}(k) == (f{n - 1}(0) or f{n - 1}(k))" for n in range(1, 7)]
     return compiled(SHARED.format(lets="\n".join(lets), last=levels))
 
 
