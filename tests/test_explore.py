@@ -372,10 +372,10 @@ def test_a_limit_on_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_too_many_arguments_stop_the_exploration_before_it_begins() -> None:
     x = explored(
-        "machine M { initial state A  event e(x: 0..9999) from environment  A on e }"
+        "machine M { initial state A  event e(x: 0..99999) from environment  A on e }"
         "system S { m: M  reachable r: m in A }"
     )
-    assert x.stopped == "stopped: the environment would have to choose among more than 4096 combinations of arguments"
+    assert x.stopped == "stopped: the environment would have to choose among more than 65536 combinations of arguments"
     assert verdict(x, "no deadlock").outcome == "unknown"
     assert verdict(x, "r").outcome == "holds"
 

@@ -39,7 +39,7 @@ __all__ = [
 class Frame:
     """Where an expression is read: in which world, as part of which instance (None: of the system), with what bound."""
 
-    __slots__ = ("instance", "locals", "roster", "world")
+    __slots__ = ("derived", "instance", "locals", "roster", "world")
 
     def __init__(
         self, roster: Roster, world: Readable, instance: int | None = None, bound: Mapping[str, Value] | None = None
@@ -48,10 +48,14 @@ class Frame:
         self.world = world
         self.instance = instance
         self.locals = dict(bound) if bound else {}
+        self.derived: dict[tuple[object, ...], Value] | None = None
+        """Inside a derived value: those that have been computed for it already. Nothing changes meanwhile."""
 
     def inner(self) -> Frame:
         """A frame of the same instance, for variables of its own."""
-        return Frame(self.roster, self.world, self.instance, self.locals)
+        frame = Frame(self.roster, self.world, self.instance, self.locals)
+        frame.derived = self.derived
+        return frame
 
 
 def evaluate(frame: Frame, e: m.Expr) -> Value:
@@ -156,11 +160,18 @@ def _read(frame: Frame, e: m.Read) -> Value:
 
 
 def _derived(frame: Frame, e: m.Derived) -> Value:
-    """The body of a `let` sees its own instance and its parameters, nothing of the place where it is used."""
+    """The body of a `let` sees its own instance and its parameters, nothing of the place where it is used. What it uses
+    twice is computed once."""
     let = frame.roster.let(e)
     instance = frame.instance if e.target is None else reference(frame, e.target)
     bound = {p.name: evaluate(frame, a) for p, a in zip(let.parameters, e.arguments, strict=True)}
-    return evaluate(Frame(frame.roster, frame.world, instance, bound), let.value)
+    known = {} if frame.derived is None else frame.derived
+    key = e.owner, e.name, instance, *bound.values()
+    if key not in known:
+        inner = Frame(frame.roster, frame.world, instance, bound)
+        inner.derived = known
+        known[key] = evaluate(inner, let.value)
+    return known[key]
 
 
 # Operators -----------------------------------------------------------------------------------------------------------

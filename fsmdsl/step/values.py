@@ -10,8 +10,9 @@ from fsmdsl import model as m
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.world import Misfit, Value
 
-MOST = 4096
-"""A type with more values than this is not enumerated."""
+MOST = 1 << 16
+"""A type with more values than this is not enumerated, nor are more combinations of arguments: they are kept in memory,
+about 100 bytes for each."""
 
 
 class TooManyValuesError(Exception):

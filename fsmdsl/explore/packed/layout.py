@@ -20,6 +20,13 @@ from fsmdsl.walk import effects
 
 MORE_AWAITED = 4
 
+MASKS = ("busy", "touched", "waited")
+"""Scratch with a bit for each instance."""
+
+ONE_WORD, PER_WORD = LARGEST, 32
+"""A mask of up to so many instances has one word. With more instances each word has a bit for `PER_WORD` of
+them, a power of two."""
+
 
 @dataclass(frozen=True, slots=True)
 class Box:
@@ -79,14 +86,14 @@ class Layout:
     packing: list[Packing] = field(default_factory=list)
     words: int = 0
     busy: int = 0
-    """Scratch: instances in the middle of their own transition, as bits."""
+    """Scratch: instances in the middle of their own transition, as a mask."""
     touched: int = 0
     writes: int = 0
     cut: int = 0
     mark: int = 0
     waited: int | None = None
-    """Scratch: instances that have followed a transition without event in this round, as bits. Those that may wait for
-    an answer have a column instead, which is part of the world."""
+    """Scratch: instances that have followed a transition without event in this round, as a mask. Those that may wait
+    for an answer have a column instead, which is part of the world."""
     choice: int = 0
     """Scratch: one place for each instance, for the transition that it takes in a crash."""
     copied: int = 0
@@ -111,7 +118,13 @@ class Layout:
     @property
     def kept(self) -> int:
         """How many numbers tell whether a round comes back: the words, and who has waited."""
-        return self.words + (self.waited is not None)
+        return self.words + (0 if self.waited is None else self.mask_words)
+
+    @property
+    def mask_words(self) -> int:
+        """Words of a mask with a bit for each instance: see `lower.masks`."""
+        instances = len(self.universe.machines)
+        return 1 if instances <= ONE_WORD else -(-instances // PER_WORD)
 
     def reserve(self, places: int) -> int:
         """Places behind everything else."""
@@ -212,8 +225,6 @@ def leaf_number(machine: m.Machine, name: str) -> int:
 
 def lay_out(universe: Universe, marked: bool = False) -> Layout:
     """The layout of a system, with room for the mark of a step if it shall have one. Raises `UnpackableError`."""
-    if len(universe.machines) > LARGEST:
-        raise UnpackableError(f"{len(universe.machines)} instances, more than {LARGEST}")
     layout = Layout(universe)
     for machine in kinds(universe):
         _add_column(layout, machine, "", Shape(0, len(machine.leaves) - 1))
@@ -338,7 +349,7 @@ def _add_scratch(layout: Layout, marked: bool) -> None:
     needed |= dict.fromkeys(("writes", "cut"), has_cuts(universe))
     needed["waited"] = any(not awaitable(x) and has_rounds(x) for x in kinds(universe))
     for name in (name for name, is_needed in needed.items() if is_needed):
-        setattr(layout, name, layout.reserve(1))
+        setattr(layout, name, layout.reserve(layout.mask_words if name in MASKS else 1))
     layout.copied = layout.end
     if universe.system.crashes:
         layout.choice = layout.reserve(len(universe.machines))

@@ -40,6 +40,8 @@ class Builder:
         self.statements: list[Statement] = []
         self._prefix = prefix
         self._named = 0
+        self.loops = 0
+        """How many loops stand around what is written now."""
 
     @property
     def block(self) -> Block:
@@ -97,23 +99,31 @@ class Builder:
     @contextmanager
     def repeat(self, condition: Expr) -> Iterator[None]:
         """What is written inside happens for as long as the condition is not 0."""
-        with self.aside() as inside:
+        with self._loop() as inside:
             yield
         self.statements.append(While(condition, tuple(inside)))
 
     @contextmanager
     def count(self, variable: Var, end: Operand, first: Operand = ZERO) -> Iterator[None]:
         """What is written inside happens for each number from `first` on, below `end`."""
-        with self.aside() as inside:
+        with self._loop() as inside:
             yield
         self.statements.append(Count(variable, number(first), number(end), tuple(inside)))
 
     @contextmanager
     def through(self, variable: Var, values: Sequence[Operand]) -> Iterator[None]:
         """What is written inside happens for each of the values."""
-        with self.aside() as inside:
+        with self._loop() as inside:
             yield
         self.statements.append(Through(variable, tuple(map(number, values)), tuple(inside)))
+
+    @contextmanager
+    def _loop(self) -> Iterator[list[Statement]]:
+        """The block of a loop."""
+        self.loops += 1
+        with self.aside() as inside:
+            yield inside
+        self.loops -= 1
 
     @contextmanager
     def aside(self) -> Iterator[list[Statement]]:

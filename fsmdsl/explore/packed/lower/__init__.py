@@ -125,7 +125,7 @@ def lower(
     parts += [_note(board, len(asked)), _hold(len(atoms)), _arrive(context, board), *expand]
     return Lowered(
         layout,
-        tuple(map(llvm.listing, [*_first(context), *parts])),
+        tuple(map(llvm.listing, [*_first(context), *context.parts, *parts])),
         board,
         layout.end,
         bool(obligations),

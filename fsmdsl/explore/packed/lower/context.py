@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from fsmdsl import model as m
 from fsmdsl.core.presence import Known, without
 from fsmdsl.explore.liveness.plan import Obligation
 from fsmdsl.explore.packed.layout import Layout, has_cuts, has_rounds, kinds
 from fsmdsl.explore.packed.lower.sites import Sites
-from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.builder import Builder
 from fsmdsl.explore.program.nodes import Element, Expr, Function, Int, Operand, Var
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.step.universe import Universe
 
-MOST_WRITTEN_OUT = 2000
+
+class Fail(Protocol):
+    """Writes what happens where a value is missing: the kind of fault, and its code where a function has returned one;
+    else the fault has a new code."""
+
+    def __call__(self, kind: str, code: Expr | None = None, /) -> None: ...
+
+
+Key = tuple[str, str, str | None, tuple[m.Type, ...], m.Type]
+"""A `let` as it is used: owner and name, the machine that it is read in, the types of its parameters and its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """A function for a `let`."""
+
+    name: str
+    fails: bool
+    """Can it be without a value?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +67,11 @@ class Context:
     """How many statements were built that can come to other instances: calls of handlers, and loops that have some."""
     hard: set[m.Expr] = field(default_factory=set)
     """Conditions that can be without a value, or need a loop."""
-    written_out: int = 0
-    """How many derived values were."""
+    lets: dict[Key, Let] = field(default_factory=dict)
+    weights: dict[tuple[str, str], int] = field(default_factory=dict)
+    """By owner and name of a `let`: how many nodes it has where all that it uses is written out."""
+    parts: list[Function] = field(default_factory=list)
+    """Functions for `let`s, and for loops that would stand too deep in others."""
     doubts: list[Doubt] = field(default_factory=list)
     loops: list[list[Function]] = field(default_factory=list)
     """The functions of each loop that is run in every order."""
@@ -87,11 +108,9 @@ class Context:
             self.doubts.append(found)
         return self.doubts.index(found) + 1
 
-    def write_out(self, e: m.Derived) -> None:
-        """Count a derived value that is written out. Raises `UnpackableError` where there are ever more inside them."""
-        self.written_out += 1
-        if self.written_out > MOST_WRITTEN_OUT:
-            raise UnpackableError(f"`{e.name}` and other derived values that refer to one another again and again")
+    def code(self, code: Expr | None) -> Operand:
+        """The code of a fault: the one that a function has returned, or a new one."""
+        return self.sites.one() if code is None else code
 
     def followed_bits(self, machine: m.Machine, transition: int) -> dict[int, int]:
         """By instance: the bits of what is fulfilled when it follows a transition."""
@@ -120,11 +139,12 @@ class Scope:
     """The row that is read: `s`, or `t` for the one that is being made."""
     instance: Var | Int | None
     machine: m.Machine | None
-    fail: Callable[[str], None]
-    """Writes what happens where a value is missing: `none`."""
+    fail: Fail
     locals: dict[str, tuple[Expr, m.Type]] = field(default_factory=dict)
     known: Known = frozenset()
     """Values that are not none here."""
+    shared: dict[Hashable, Var] | None = None
+    """In a function that changes nothing: variables for values that are computed once; see `lets`."""
 
     def value(self, e: m.Expr, want: m.Type | None = None) -> Expr:
         """The number of an expression here, as one of the type wanted; see `expressions`."""
@@ -132,7 +152,7 @@ class Scope:
 
     def inner(self, instance: Var | Int | None, machine: m.Machine | None) -> Scope:
         """The same place, seen by an instance, with no names bound."""
-        return Scope(self.context, self.builder, self.row, instance, machine, self.fail)
+        return Scope(self.context, self.builder, self.row, instance, machine, self.fail, shared=self.shared)
 
     def at(self, column: int, instance: Operand) -> Element:
         """A place of the row."""

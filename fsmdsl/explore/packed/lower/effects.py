@@ -8,12 +8,15 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import Box, awaitable
+from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.channels import put
 from fsmdsl.explore.packed.lower.context import Scope, T
 from fsmdsl.explore.packed.lower.convert import coded, converted, element_of, length_of, misfit, placed
-from fsmdsl.explore.packed.lower.expressions import machine_of, reference, value
+from fsmdsl.explore.packed.lower.expressions import value
 from fsmdsl.explore.packed.lower.loops import loop
 from fsmdsl.explore.packed.lower.orders import in_every_order, members_in
+from fsmdsl.explore.packed.lower.parts import effects_apart, too_deep
+from fsmdsl.explore.packed.lower.references import machine_of, reference
 from fsmdsl.explore.packed.lower.sets import bit, collected
 from fsmdsl.explore.packed.lower.sites import BUSY, CUT, FULL, REENTRANCE
 from fsmdsl.explore.packed.lower.widen import widened_effects
@@ -151,6 +154,9 @@ def _take_out(scope: Scope, t: m.ListType, place: Element, code: Expr) -> None:
 
 
 def _for_each(scope: Scope, e: m.ForEach) -> None:
+    if too_deep(scope):
+        effects_apart(scope, lambda inner: _for_each(inner, e))
+        return
     over = collected(scope, e.over)
     if isinstance(over, Var) and not scope.builder.knows(over.name):
         name = scope.builder.name()
@@ -198,8 +204,8 @@ def _send(scope: Scope, e: m.Send) -> None:
 
 
 def _check_free(scope: Scope, machine: m.Machine, receiver: Expr, first: int) -> None:
-    b = scope.builder
-    with b.when(T[scope.context.layout.busy] >> receiver & 1):
+    b, layout = scope.builder, scope.context.layout
+    with b.when(masks.test(layout, T, layout.busy, receiver)):
         b.leave(first + REENTRANCE)
     if awaitable(machine):
         with b.when(call("awaits", T, receiver)):

@@ -13,9 +13,10 @@ from fsmdsl.core.guards import conjuncts
 from fsmdsl.explore.packed.layout import awaitable, leaf_number
 from fsmdsl.explore.packed.lower.context import AT, S, T
 from fsmdsl.explore.packed.lower.convert import coded, converted, element_of, misfit
-from fsmdsl.explore.packed.lower.expressions import is_one_of, joined, reference, value
+from fsmdsl.explore.packed.lower.expressions import is_one_of, joined, value
 from fsmdsl.explore.packed.lower.handlers import Span, numbers, refuser, stretches
 from fsmdsl.explore.packed.lower.loops import loop
+from fsmdsl.explore.packed.lower.references import reference
 from fsmdsl.explore.packed.lower.sets import bit, collected
 from fsmdsl.explore.packed.lower.sites import FULL, IGNORED
 from fsmdsl.explore.packed.lower.steps import Steps
@@ -118,7 +119,7 @@ class Environment:
         assert isinstance(whole.type, m.SetType)
         b, of = self.steps.builder, whole.type.of
         failing: list[str] = []
-        scope = replace(self.steps.scope, fail=failing.append)
+        scope = replace(self.steps.scope, fail=lambda kind, _=None: failing.append(kind))
         with b.aside() as statements:
             those = b.name()
             b.set(those, 0)

@@ -15,16 +15,16 @@ from typing import Literal, assert_never
 from fsmdsl import model as m
 from fsmdsl.core.presence import Known, present_if
 from fsmdsl.explore.packed.layout import awaitable, leaf_number
-from fsmdsl.explore.packed.lower import sets
+from fsmdsl.explore.packed.lower import lets, masks, sets
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.convert import converted, shape_of
-from fsmdsl.explore.packed.lower.widen import body_of, common, types_of
+from fsmdsl.explore.packed.lower.references import machine_of, reference
+from fsmdsl.explore.packed.lower.widen import common
 from fsmdsl.explore.packed.shapes import LARGEST, UnpackableError, to_number
 from fsmdsl.explore.program import queries
 from fsmdsl.explore.program.nodes import (
     TRUE,
     Binary,
-    Bool,
     Choice,
     Compare,
     Expr,
@@ -82,7 +82,7 @@ def _value(scope: Scope, e: m.Expr) -> Expr:
         case m.Quantified():
             return sets.quantified(scope, e)
         case m.Derived():
-            return _derived(scope, e)
+            return lets.derived(scope, e)
         case m.Self():
             assert scope.instance is not None
             return scope.instance
@@ -105,23 +105,6 @@ def _value(scope: Scope, e: m.Expr) -> Expr:
 
 
 # References ----------------------------------------------------------------------------------------------------------
-
-
-def reference(scope: Scope, e: m.Expr) -> Var | Int:
-    """The number of the instance that an expression stands for; a fault where it is none."""
-    instance = scope.builder.named(value(scope, e))
-    assert not isinstance(instance, Bool)
-    if isinstance(e.type, m.OptionalType) and e not in scope.known:
-        with scope.builder.when(instance < 0):
-            scope.fail("none")
-    return instance
-
-
-def machine_of(scope: Scope, t: m.Type) -> m.Machine:
-    """The machine that a reference leads to."""
-    inner = t.of if isinstance(t, m.OptionalType) else t
-    assert isinstance(inner, m.RefType)
-    return scope.context.universe.model.machines[inner.machine]
 
 
 def _read(scope: Scope, e: m.Read) -> Expr:
@@ -153,8 +136,8 @@ def _wait(scope: Scope) -> Expr:
     assert scope.machine is not None
     if awaitable(scope.machine):
         return scope.at(scope.context.column(scope.machine.qualified, "wait"), scope.instance).equals(0)
-    waited = scope.context.layout.waited
-    return TRUE if waited is None else (scope.row[waited] >> scope.instance & 1).equals(0)
+    layout, waited = scope.context.layout, scope.context.layout.waited
+    return TRUE if waited is None else masks.test(layout, scope.row, waited, scope.instance).equals(0)
 
 
 def is_one_of(x: Expr, numbers: Sequence[int], count: int) -> Expr:
@@ -165,24 +148,6 @@ def is_one_of(x: Expr, numbers: Sequence[int], count: int) -> Expr:
     if len(these) == 1 or count > LARGEST:
         return any_of([x.equals(n) for n in these])
     return (sum(1 << n for n in these) >> x & 1).equals(1)
-
-
-def _derived(scope: Scope, e: m.Derived) -> Expr:
-    """The body of a `let`, written out, about its own instance and with its parameters."""
-    universe = scope.context.universe
-    scope.context.write_out(e)
-    if e.target is not None:
-        instance: Var | Int | None = reference(scope, e.target)
-        machine: m.Machine | None = machine_of(scope, e.target.type)
-    else:
-        instance, machine = scope.instance, scope.machine
-    pairs = zip(types_of(universe, e).items(), e.arguments, strict=True)
-    bound: dict[str, tuple[Expr, m.Type]] = {
-        name: (scope.builder.named(value(scope, a, t)), t) for (name, t), a in pairs
-    }
-    inner = scope.inner(instance, machine)
-    inner.locals = bound
-    return value(inner, body_of(universe, e), e.type)
 
 
 # Operators -----------------------------------------------------------------------------------------------------------
@@ -227,10 +192,14 @@ def _easily(scope: Scope, e: m.Expr) -> tuple[list[Statement], Expr] | None:
     failing: list[str] = []
     if e in hard:
         return None
-    trial = replace(scope, fail=failing.append, known=frozenset())
+
+    def fail(kind: str, code: Expr | None = None) -> None:
+        failing.append(kind)
+
+    trial = replace(scope, fail=fail, known=frozenset())
     with scope.builder.aside() as statements:
         condition = value(trial, e)
-    if failing or queries.loops(statements):
+    if failing or queries.loops(statements) or lets.called_in(scope.context, statements):
         hard.add(e)
         return None
     return statements, condition

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import awaitable, leaf_number, span
+from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, Scope, T
 from fsmdsl.explore.packed.lower.effects import perform, wrote
 from fsmdsl.explore.packed.lower.expressions import is_one_of, value
@@ -24,7 +25,7 @@ Follow = Callable[[Scope, m.Transition, str], None]
 
 def machine_scope(context: Context, machine: m.Machine, builder: Builder) -> Scope:
     """Inside a function about the instance `at` of a machine: a fault is its result."""
-    return Scope(context, builder, T, AT, machine, lambda _: builder.leave(context.sites.one()))
+    return Scope(context, builder, T, AT, machine, lambda _, code=None: builder.leave(context.code(code)))
 
 
 def read_state(scope: Scope, machine: m.Machine) -> None:
@@ -78,7 +79,7 @@ def mark(context: Context, bits: dict[int, int], b: Builder) -> None:
 
 def _check_free(context: Context, machine: m.Machine, b: Builder) -> None:
     """In the middle of its own transition, or waiting for an answer, an instance takes no event."""
-    with b.when(T[context.layout.busy] >> AT & 1):
+    with b.when(masks.test(context.layout, T, context.layout.busy, AT)):
         b.leave(-REENTRANCE)
     if awaitable(machine):
         with b.when(call("awaits", T, AT)):
@@ -211,7 +212,7 @@ def refuser(context: Context, machine: m.Machine, event: str, given: Sequence[m.
     """The function for an event with an argument that its parameter cannot hold: the fault `f` if a transition for it
     is enabled all the same, for then it is offered."""
     b = Builder()
-    scope = Scope(context, b, T, AT, machine, lambda _: b.leave(F))
+    scope = Scope(context, b, T, AT, machine, lambda _, __=None: b.leave(F))
     read_state(scope, machine)
     arguments = {f"a{n}": p for n, p in enumerate(given)}
     for leaves, levels in _by_leaf(context, machine, event):
@@ -237,21 +238,21 @@ def follow_transition(scope: Scope, t: m.Transition, leaf: str) -> None:
     b.set(T[followed], 1)
     mark(context, context.followed_bits(machine, t.index), b)
     if context.rounds:
-        b.update(T[layout.touched], "|", 1 << AT)
+        masks.add_to(layout, b, T, layout.touched, AT)
     before = context.sends
     with b.aside() as body:
         _body(scope, t, leaf)
     sends = context.sends > before
     if sends:
-        b.update(T[layout.busy], "|", 1 << AT)
+        masks.add_to(layout, b, T, layout.busy, AT)
     b.put(body)
     if sends:
-        b.update(T[layout.busy], "&", ~(1 << AT))
+        masks.remove_from(layout, b, T, layout.busy, AT)
     if not isinstance(t.trigger, m.OnEvent | m.OnTimer):
         if awaitable(machine):
             b.set(scope.at(context.column(machine.qualified, "wait"), AT), 1)
         elif layout.waited is not None:
-            b.update(T[layout.waited], "|", 1 << AT)
+            masks.add_to(layout, b, T, layout.waited, AT)
 
 
 def _body(scope: Scope, t: m.Transition, leaf: str) -> None:

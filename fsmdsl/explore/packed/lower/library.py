@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fsmdsl.explore.program.source import Words
 
-    COPIED = TOUCHED = 0
+    COPIED = 0
 
 
 def copy(s: Words, t: Words) -> int:
@@ -68,12 +68,6 @@ def next_subset(of: int, x: int) -> int:
 
 
 # Steps ---------------------------------------------------------------------------------------------------------------
-
-
-def touch(t: Words, at: int) -> int:
-    """An instance takes part in this step."""
-    t[TOUCHED] |= 1 << at
-    return 0
 
 
 def ignored_is_fine(f: int) -> int:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from fsmdsl import model as m
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.convert import decoded, element_of, item_of, length_of, shape_of
-from fsmdsl.explore.packed.shapes import to_number
+from fsmdsl.explore.packed.shapes import LARGEST, to_number
 from fsmdsl.explore.program.nodes import Expr, Int, Var, call
 
 
@@ -22,6 +22,10 @@ def loop(scope: Scope, t: m.Type, over: Expr, e: m.Expr | None = None) -> Iterat
             yield x
         return
     assert isinstance(t, m.SetType | m.ListType)
+    if (numbers := too_many(scope, e)) is not None:
+        with b.count(x, numbers.stop, numbers.start):
+            yield x
+        return
     if listed := constants(scope, e):
         with b.through(x, listed):
             yield x
@@ -48,6 +52,21 @@ def loop(scope: Scope, t: m.Type, over: Expr, e: m.Expr | None = None) -> Iterat
         b.set(x, decoded(scope, call("lowest", rest), of))
         b.update(rest, "&", rest - 1)
         yield x
+
+
+def too_many(scope: Scope, e: m.Expr | None) -> range | None:
+    """The numbers of the instances in a set of the system or in all of a machine, where they are without gaps and too
+    many for the bits of a word; else None. A loop counts through them, and nothing else can be done with them."""
+    universe = scope.context.universe
+    match e:
+        case m.Instances(name=name):
+            numbers = sorted(universe.instances_called(name))
+        case m.AllOf(machine=machine):
+            numbers = sorted(universe.instances_of(machine))
+        case _:
+            return None
+    gapless = range(numbers[0], numbers[-1] + 1) if numbers else range(0)
+    return gapless if len(gapless) == len(numbers) > LARGEST else None
 
 
 def constants(scope: Scope, e: m.Expr | None) -> list[int]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from fsmdsl import model as m
 from fsmdsl.describe import words
 from fsmdsl.explore.packed.layout import awaitable
+from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.context import AT, Context, F, Scope, T
 from fsmdsl.explore.packed.lower.convert import decoded, element_of
 from fsmdsl.explore.packed.lower.helpers import of_library
@@ -92,12 +93,12 @@ def failing(scope: Scope, e: m.Quantified, over: Expr) -> Iterator[list[str]]:
     b, before = scope.builder, scope.fail
     several = b.name()
 
-    def fail(kind: str) -> None:
+    def fail(kind: str, code: Expr | None = None) -> None:
         failures.append(kind)
         why = f"whether `{words(e)}` has a value depends on their order ({e.span})"
         with b.when(several):
             b.put([doubt(scope.context, scope.row, [x.name for x in sets], why)])
-        before(kind)
+        before(kind, code)
 
     with b.aside() as body:
         scope.fail = fail
@@ -110,8 +111,8 @@ def failing(scope: Scope, e: m.Quantified, over: Expr) -> Iterator[list[str]]:
 
 def _several(scope: Scope, e: m.Expr, over: Expr, sets: Sequence[SymmetricSet]) -> Expr:
     """Whether there is more than one member of a set to be visited."""
-    if isinstance(e, m.Apply) and e.function == "subsets":
-        return TRUE
+    if (isinstance(e, m.Apply) and e.function == "subsets") or over == ZERO:
+        return TRUE  # no set to be looked at: see `sets.collected`
     members = [over & mask_of(x, element_of(scope, e.type)) for x in sets]
     return any_of([(x & x - 1).differs(0) for x in members])
 
@@ -159,7 +160,7 @@ def in_every_order(scope: Scope, e: m.ForEach, over: Expr, perform: Perform) -> 
     number = len(context.loops)
     context.loops.append([])
     turn = b.inner()
-    inner = replace(scope, builder=turn, fail=lambda _: turn.leave(context.sites.one()))
+    inner = replace(scope, builder=turn, fail=lambda _, code=None: turn.leave(context.code(code)))
     assert isinstance(e.over.type, m.SetType)
     x = turn.name()
     with inner.binding(e.variable, x, e.over.type.of):
@@ -273,7 +274,8 @@ def rivals(context: Context, machine: m.Machine, would: str) -> list[Function]:
     """`rivals`: could several members of a set go on without an event? Asked where the first of them is about to."""
     functions = []
     free = [Not(call("awaits", T, AT))] if awaitable(machine) else []
-    able = all_of([T[context.layout.touched] >> AT & 1, *free, call(would, T, AT).differs(IGNORED)])
+    touched = masks.test(context.layout, T, context.layout.touched, AT)
+    able = all_of([touched, *free, call(would, T, AT).differs(IGNORED)])
     for x in context.reduction.of_machine(machine.qualified):
         b = Builder()
         b.set(COUNT, ZERO)
@@ -289,11 +291,12 @@ def rivals(context: Context, machine: m.Machine, would: str) -> list[Function]:
 def lost_apart(context: Context, machine: m.Machine, fragile: Sequence[int], b: Builder) -> None:
     """Where a crash finds an instance in a state that does not last: is a member of its set in another such state?"""
     column = context.column(machine.qualified, "")
-    other, mask = T[column + OTHER], Int(sum(1 << leaf for leaf in fragile))
+    other = T[column + OTHER]
+    in_such = any_of([other.equals(leaf) for leaf in fragile])
     for x in context.reduction.of_machine(machine.qualified):
         with (
             b.count(OTHER, Choice(x.first <= AT, Int(x.first + x.count), ZERO), AT + 1),
-            b.when(all_of([mask >> other & 1, other.differs(T[column + AT])])),
+            b.when(all_of([in_such, other.differs(T[column + AT])])),
         ):
             b.put([doubt(context, T, [x.name], "which of them is lost first in a crash makes a difference")])
 

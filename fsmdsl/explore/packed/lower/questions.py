@@ -77,7 +77,7 @@ def _condition(context: Context, question: Asked, b: Builder, machine: m.Machine
     """Whether a question may have no value, and what is asked."""
     failing: list[str] = []
 
-    def fail(kind: str) -> None:
+    def fail(kind: str, code: Expr | None = None) -> None:
         failing.append(kind)
         b.leave(0)
 
@@ -96,7 +96,7 @@ def _condition(context: Context, question: Asked, b: Builder, machine: m.Machine
 def stuck(context: Context) -> list[Function]:
     """`stuck`: may no step be possible here? Not where every machine that can end has ended."""
     b = Builder()
-    scope = Scope(context, b, S, None, None, lambda _: None)
+    scope = Scope(context, b, S, None, None, lambda _, __=None: None)
     ending = [x for x in kinds(context.universe) if any(s.final for s in x.states)]
     for machine in ending:
         final = [leaf_number(machine, s.name) for s in machine.leaves if machine.state_named[s.name].final]

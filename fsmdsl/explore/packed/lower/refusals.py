@@ -10,13 +10,14 @@ from contextlib import nullcontext
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.lower.context import Context, S, Scope
-from fsmdsl.explore.packed.lower.expressions import reference, value
+from fsmdsl.explore.packed.lower.expressions import value
 from fsmdsl.explore.packed.lower.loops import loop
 from fsmdsl.explore.packed.lower.orders import doubt
+from fsmdsl.explore.packed.lower.references import reference
 from fsmdsl.explore.packed.lower.sets import collected
 from fsmdsl.explore.packed.lower.widen import Types, widened
 from fsmdsl.explore.program.builder import Builder, function, rows
-from fsmdsl.explore.program.nodes import FALSE, TRUE, Function, Not, Var, any_of
+from fsmdsl.explore.program.nodes import FALSE, TRUE, Expr, Function, Not, Var, any_of
 
 K, STILL = Var("k"), Var("still")
 
@@ -26,12 +27,12 @@ def refusals(context: Context) -> list[Function]:
     layout, b = context.layout, Builder()
     failing: list[str] = []
 
-    def fail(kind: str) -> None:
+    def fail(kind: str, code: Expr | None = None) -> None:
         failing.append(kind)
         if context.reduction.sets:
             why = "which condition of the environment it is that has no value may depend on their order"
             b.put([doubt(context, S, context.reduction.names, why)])
-        b.leave(context.sites.one())
+        b.leave(context.code(code))
 
     scope = Scope(context, b, S, None, None, fail)
     if layout.down is not None:

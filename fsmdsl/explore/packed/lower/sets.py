@@ -18,8 +18,9 @@ from fsmdsl.explore.packed.lower.convert import (
     placed,
     shape_of,
 )
-from fsmdsl.explore.packed.lower.loops import constants, loop
+from fsmdsl.explore.packed.lower.loops import constants, loop, too_many
 from fsmdsl.explore.packed.lower.orders import failing
+from fsmdsl.explore.packed.lower.parts import too_deep, value_apart
 from fsmdsl.explore.packed.lower.widen import common
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Bool, Choice, Expr, Int, Not, all_of, any_of, call
@@ -82,6 +83,8 @@ def _in_order(scope: Scope, items: list[tuple[m.Expr, m.Type]]) -> list[Expr]:
 
 def quantified(scope: Scope, e: m.Quantified) -> Expr:
     """`all`, `some` and `count`, as a loop that ends as soon as it can."""
+    if too_deep(scope):
+        return value_apart(scope, lambda inner: quantified(inner, e))
     b = scope.builder
     over = collected(scope, e.over)
     result = b.name()
@@ -109,7 +112,7 @@ def collected(scope: Scope, over: m.Expr) -> Expr:
     if isinstance(over, m.Apply) and over.function == "subsets":
         _check_subsets(scope, over)
         return scope.builder.named(scope.value(over.arguments[0]))
-    if constants(scope, over):
+    if constants(scope, over) or too_many(scope, over) is not None:
         return ZERO
     if isinstance(over.type, m.SetType) and isinstance(over.type.of, m.SetType | m.ListType):
         raise UnpackableError("a set of sets or lists")

@@ -12,6 +12,13 @@ IGNORED, CUT, FULL, FIRST = 1, 2, 3, 4
 REENTRANCE, BUSY, ARGUMENT, UNHANDLED = 1, 2, 3, 4
 """Why an event could not be delivered, negated; for `UNHANDLED` the number of the leaf is added."""
 
+FAULT = -(1 << 62)
+"""A function that is worth a value returns this less the code of the fault where there is no value. No value is as low.
+"""
+
+UNKNOWN = -(1 << 61)
+"""In a variable: the value has not been computed yet. No value is as low."""
+
 
 class Sites:
     """Hands out codes."""

@@ -22,7 +22,7 @@ class Steps:
         self.led = led
         """Where steps that lead on are counted."""
         self.builder = Builder()
-        self.scope = Scope(context, self.builder, S, None, None, lambda _: None)
+        self.scope = Scope(context, self.builder, S, None, None, lambda _, __=None: None)
         """A condition of the environment that has no value here never comes into question: see `refusals`."""
 
     def arrive(self, code: Expr) -> None:

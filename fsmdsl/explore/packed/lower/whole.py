@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import awaitable, kinds, leaf_number
+from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, N, Scope, T
 from fsmdsl.explore.packed.lower.effects import perform
 from fsmdsl.explore.packed.lower.expressions import is_one_of
@@ -32,6 +33,7 @@ from fsmdsl.explore.program.nodes import (
     all_of,
     any_of,
     call,
+    number,
 )
 from fsmdsl.step.cascade import LONGEST_ROUND
 from fsmdsl.step.universe import CRASH, flag
@@ -72,7 +74,7 @@ def rounds(context: Context) -> list[Function]:
             functions += rivals(context, machine, f"would_{n}")
     if machines:
         _until_quiet(context, machines, b)
-    scope = Scope(context, b, T, None, None, lambda _: None)
+    scope = Scope(context, b, T, None, None, lambda _, __=None: None)
     for machine in kinds(context.universe):
         if awaitable(machine):
             with instances(context, machine).each(b, AT), b.when(Not(call("awaits", T, AT))):
@@ -85,10 +87,16 @@ def _until_quiet(context: Context, machines: Sequence[m.Machine], b: Builder) ->
     b.set(COUNT, ZERO)
     with b.repeat(TRUE):
         b.set(QUIET, TRUE)
-        for instance, machine in enumerate(context.universe.machines):
-            if machine in machines:
-                _unless_rivals(context, machine, instance, b)
-                _follow_one(context, machine, instance, f"without_event_{machines.index(machine)}", b)
+        for machine, span in stretches(context, machines):
+            name = f"without_event_{machines.index(machine)}"
+            if context.layout.mask_words == 1:
+                for instance in span.values:
+                    _unless_rivals(context, machine, instance, b)
+                    _follow_one(context, machine, instance, name, b)
+            else:
+                with span.each(b, AT):
+                    _unless_rivals(context, machine, AT, b)
+                    _follow_one(context, machine, AT, name, b)
         with b.when(QUIET):
             b.stop()
         with b.when(any_of([call("returned", T, COUNT), COUNT >= LONGEST_ROUND])):
@@ -96,20 +104,22 @@ def _until_quiet(context: Context, machines: Sequence[m.Machine], b: Builder) ->
         b.update(COUNT, "+", 1)
 
 
-def _unless_rivals(context: Context, machine: m.Machine, instance: int, b: Builder) -> None:
+def _unless_rivals(context: Context, machine: m.Machine, instance: Var | int, b: Builder) -> None:
     """A doubt where an instance is the first of a symmetric set of which several could go on."""
     for x in context.reduction.of_machine(machine.qualified):
-        if instance == x.first:
-            touched = T[context.layout.touched] & x.bits
-            with b.when(all_of([QUIET, touched & touched - 1, call(f"rivals_{x.first}", T)])):
+        if isinstance(instance, Var) or instance == x.first:
+            first = [instance.equals(x.first)] if isinstance(instance, Var) else []
+            several = masks.several(context.layout, T, context.layout.touched, x)
+            with b.when(all_of([QUIET, *first, several, call(f"rivals_{x.first}", T)])):
                 why = "which of them goes on first without an event may make a difference"
                 b.put([doubt(context, T, [x.name], why)])
 
 
-def _follow_one(context: Context, machine: m.Machine, instance: int, name: str, b: Builder) -> None:
+def _follow_one(context: Context, machine: m.Machine, instance: Var | int, name: str, b: Builder) -> None:
     """A touched instance follows a transition without event, if nobody has before it."""
     free = [Not(call("awaits", T, instance))] if awaitable(machine) else []
-    with b.when(all_of([QUIET, T[context.layout.touched] >> instance & 1, *free])):
+    touched = masks.test(context.layout, T, context.layout.touched, instance)
+    with b.when(all_of([QUIET, touched, *free])):
         b.set(F, call(name, T, instance))
         with b.when(F > IGNORED):
             b.leave(F)
@@ -122,7 +132,8 @@ def returned(context: Context) -> Function:
     n, at = layout.kept, layout.history
     b.do(call("pack", T, T, at + COUNT * n))
     if layout.waited is not None:
-        b.set(T[at + COUNT * n + (n - 1)], T[layout.waited])
+        for k in range(layout.mask_words):
+            b.set(T[at + COUNT * n + (layout.words + k)], T[layout.waited + k])
     same = [T[at + K * n + i].equals(T[at + COUNT * n + i]) for i in range(n)]
     with b.count(K, COUNT), b.when(all_of(same)):
         b.leave(TRUE)
@@ -198,7 +209,7 @@ def _concerned(machine: m.Machine) -> bool:
 def _crash_choice(context: Context, machine: m.Machine, name: str) -> Function:
     """The function that says which crash transition an instance takes: its index plus 1, or 0; a fault below 0."""
     b, universe = Builder(), context.universe
-    scope = Scope(context, b, T, AT, machine, lambda _: b.leave(-context.sites.one()))
+    scope = Scope(context, b, T, AT, machine, lambda _, code=None: b.leave(-number(context.code(code))))
     read_state(scope, machine)
     for s in machine.leaves:
         levels = universe.candidates(min(universe.instances_of(machine.qualified)), s.name, CRASH)
@@ -257,7 +268,7 @@ def _forget(context: Context, b: Builder) -> None:
 def recovery(context: Context) -> Function:
     """`recover`: the system's block, as one step."""
     b = Builder()
-    scope = Scope(context, b, T, None, None, lambda _: b.leave(context.sites.one()))
+    scope = Scope(context, b, T, None, None, lambda _, code=None: b.leave(context.code(code)))
     assert context.layout.down is not None
     b.set(T[context.layout.down], ZERO)
     perform(scope, context.universe.system.recover or ())

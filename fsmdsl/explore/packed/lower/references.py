@@ -1,0 +1,24 @@
+"""Expressions that stand for instances."""
+
+from __future__ import annotations
+
+from fsmdsl import model as m
+from fsmdsl.explore.packed.lower.context import Scope
+from fsmdsl.explore.program.nodes import Bool, Int, Var
+
+
+def reference(scope: Scope, e: m.Expr) -> Var | Int:
+    """The number of the instance that an expression stands for; a fault where it is none."""
+    instance = scope.builder.named(scope.value(e))
+    assert not isinstance(instance, Bool)
+    if isinstance(e.type, m.OptionalType) and e not in scope.known:
+        with scope.builder.when(instance < 0):
+            scope.fail("none")
+    return instance
+
+
+def machine_of(scope: Scope, t: m.Type) -> m.Machine:
+    """The machine that a reference leads to."""
+    inner = t.of if isinstance(t, m.OptionalType) else t
+    assert isinstance(inner, m.RefType)
+    return scope.context.universe.model.machines[inner.machine]
