@@ -250,7 +250,7 @@ def test_what_a_condition_says_of_none(text: str, holds: bool, known: bool) -> N
 def test_effects_end_what_is_known_of_what_they_may_change() -> None:
     local, n = m.Local("y", X.type), m.Constant(1, m.RangeType(0, 9))
     other = m.Read("field", "x", X, X.type)
-    known = frozenset({X, local, other})
+    known: presence.Known = frozenset({X, local, other})
     sets_x = m.Assign("x", None, X, X.type)
     sets_n = m.Assign("n", None, n, m.RangeType(0, 9))
     assert presence.after(known, sets_n) == {X, local}

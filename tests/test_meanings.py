@@ -19,7 +19,8 @@ from stepping import compiled
 from fsmdsl import model as m
 from fsmdsl.checks import check
 from fsmdsl.explore import Limits, Means
-from fsmdsl.step import EventStep, Fault, Followed, Universe, Value, World, closed, fire, initial
+from fsmdsl.simulation.closed import closed
+from fsmdsl.step import EventStep, Fault, Followed, Universe, Value, World, fire, initial
 
 FAULTS = {"Overlap": "overlap", "MissingReference": "none", "UnhandledEvent": "unhandled", "OutOfRange": "range"}
 """What the exceptions of generated classes are called in the definition."""

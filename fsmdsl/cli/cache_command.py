@@ -6,7 +6,8 @@ from time import time
 
 import click
 
-from fsmdsl.cli.common import format_option, misuse, say, say_json
+from fsmdsl.cli.common import format_option, say_json
+from fsmdsl.cli.messages import misuse, say
 from fsmdsl.explore.program import cache
 
 DAY = 24 * 3600.0

@@ -7,19 +7,17 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from fsmdsl import model as m
-from fsmdsl.cli import MISUSE
+from fsmdsl.cli.messages import misuse, say
+from fsmdsl.cli.printing import Printing
 from fsmdsl.diagnostics import Diagnostic, Severity, ordered
 from fsmdsl.report.data import document
 from fsmdsl.report.frames import frames, tally
 from fsmdsl.workspace import Loaded, load
-
-if TYPE_CHECKING:
-    from fsmdsl.cli.printing import Printing
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -98,20 +96,9 @@ def existing(paths: Sequence[str]) -> list[str]:
     return found
 
 
-def say(text: str = "", *, err: bool = False) -> None:
-    """Print a line."""
-    click.echo(text, err=err)
-
-
 def say_json(kind: str, content: Mapping[str, object]) -> None:
     """Print a JSON document: its kind and version, then the content."""
     click.echo(json.dumps(document(kind, content), indent=2, ensure_ascii=False))
-
-
-def misuse(message: str) -> NoReturn:
-    """End with exit code 2."""
-    say(f"fsm: {message}", err=True)
-    sys.exit(MISUSE)
 
 
 def serious(found: Iterable[Diagnostic]) -> bool:

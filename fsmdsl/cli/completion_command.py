@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from fsmdsl.cli.common import say
+from fsmdsl.cli.messages import say
 
 VARIABLE = "_FSM_COMPLETE"
 """Set by the script when it asks `fsm` what could stand in a line."""

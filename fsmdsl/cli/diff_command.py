@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
-from fsmdsl.cli.common import links_option, paint, say
+from fsmdsl.cli.common import links_option, paint
 from fsmdsl.cli.completing import versions as offered
 from fsmdsl.cli.limits import MINUTES, made, within
+from fsmdsl.cli.messages import say
 from fsmdsl.cli.versions import Told, model_of, versions
 from fsmdsl.cli.writing import earlier, force_option, write, write_folder
 from fsmdsl.compare import Bounds, Difference, compare

@@ -10,18 +10,9 @@ from typing import Any
 import click
 
 from fsmdsl import model as m
-from fsmdsl.cli.common import (
-    FINDINGS,
-    chosen,
-    documented_option,
-    misuse,
-    model_or_exit,
-    paint,
-    paths_argument,
-    say,
-    say_json,
-)
+from fsmdsl.cli.common import FINDINGS, chosen, documented_option, model_or_exit, paint, paths_argument, say_json
 from fsmdsl.cli.completing import machine_names
+from fsmdsl.cli.messages import misuse, say
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Diagnostic, did_you_mean
 from fsmdsl.draw.dot import dot

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from fsmdsl.cli.common import format_option, misuse, paint, say, say_json
+from fsmdsl.cli.common import format_option, paint, say_json
 from fsmdsl.cli.completing import rule_names
+from fsmdsl.cli.messages import misuse, say
 from fsmdsl.diagnostics import Rule, did_you_mean
 
 

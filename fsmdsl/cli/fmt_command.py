@@ -9,17 +9,8 @@ from pathlib import Path
 
 import click
 
-from fsmdsl.cli.common import (
-    FINDINGS,
-    existing,
-    follows_links,
-    format_option,
-    paint,
-    paths_argument,
-    say,
-    say_json,
-    serious,
-)
+from fsmdsl.cli.common import FINDINGS, existing, follows_links, format_option, paint, paths_argument, say_json, serious
+from fsmdsl.cli.messages import say
 from fsmdsl.cli.writing import write
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.format import format_source

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from fsmdsl.cli.common import format_option, misuse, say, say_json
+from fsmdsl.cli.common import format_option, say_json
+from fsmdsl.cli.messages import misuse, say
 from fsmdsl.files import reason
 from fsmdsl.files.write import create
 

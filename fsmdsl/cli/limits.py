@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fsmdsl.budget import INTERRUPTED, Budget, LimitError, available, resident
-from fsmdsl.cli.common import chosen, paint, say
+from fsmdsl.cli.common import chosen, paint
+from fsmdsl.cli.messages import say
 from fsmdsl.source import Source, Span
 from fsmdsl.workspace import UNFINISHED
 

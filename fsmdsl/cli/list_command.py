@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from fsmdsl import model as m
-from fsmdsl.cli.common import documented_option, format_option, model_or_exit, paint, paths_argument, say, say_json
+from fsmdsl.cli.common import documented_option, format_option, model_or_exit, paint, paths_argument, say_json
+from fsmdsl.cli.messages import say
 from fsmdsl.report.data import listing
 
 

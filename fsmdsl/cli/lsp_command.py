@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import click
 
 from fsmdsl.cli import version
-from fsmdsl.cli.common import misuse
+from fsmdsl.cli.messages import misuse
 
 
 @click.command("lsp")

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from fsmdsl.cli.common import misuse, say
+from fsmdsl.cli.messages import misuse, say
 from fsmdsl.cli.writing import write
 from fsmdsl.diagnostics import Rule
 from fsmdsl.report.formats import ENDINGS, FORMATS, Results, rendered

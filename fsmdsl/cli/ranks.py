@@ -11,7 +11,7 @@ from typing import NoReturn, ParamSpec
 
 import click
 
-from fsmdsl.cli.common import misuse
+from fsmdsl.cli.messages import misuse
 from fsmdsl.explore.packed.errors import FullError, SavedError, UnavailableError
 from fsmdsl.explore.packed.ranks.exchange import Mpi, exchange, started
 

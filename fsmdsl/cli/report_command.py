@@ -11,16 +11,9 @@ import click
 from fsmdsl import model as m
 from fsmdsl.budget import Budget, LimitError
 from fsmdsl.cli.check_command import looked_for
-from fsmdsl.cli.common import (
-    FINDINGS,
-    checked,
-    documented_option,
-    paint,
-    paths_argument,
-    refuse,
-    say,
-)
+from fsmdsl.cli.common import FINDINGS, checked, documented_option, paint, paths_argument, refuse
 from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
+from fsmdsl.cli.messages import say
 from fsmdsl.cli.printing import printing, printing_options
 from fsmdsl.cli.test_command import played as play_all
 from fsmdsl.cli.writing import earlier, force_option, write_folder

@@ -13,7 +13,8 @@ from typing import Any
 
 import click
 
-from fsmdsl.cli.common import existing, misuse, paths_argument, say
+from fsmdsl.cli.common import existing, paths_argument
+from fsmdsl.cli.messages import misuse, say
 
 LOOPBACK = "127.0.0.1"
 MOST = 128

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from fsmdsl.cli.common import chosen as specs
-from fsmdsl.cli.common import documented_option, misuse, model_or_exit, paths_argument
+from fsmdsl.cli.common import documented_option, model_or_exit, paths_argument
 from fsmdsl.cli.completing import machine_names, system_names
+from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.verify_command import settings_of
 from fsmdsl.cli.walkthrough import Known, walkthrough
 from fsmdsl.simulation import NoSuchError, ReplayError, Session, begin, found_in, replayed, subject

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import click
 
-from fsmdsl.cli.common import say
+from fsmdsl.cli.messages import say
 
 PROMPT = "> "
 

@@ -10,18 +10,11 @@ import click
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.budget import Budget
-from fsmdsl.cli.common import (
-    FINDINGS,
-    documented_option,
-    loaded_or_exit,
-    misuse,
-    only_asked,
-    paint,
-    paths_argument,
-)
+from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, only_asked, paint, paths_argument
 from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.completing import system_names
 from fsmdsl.cli.limits import BOUNDED, limit_options, within
+from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.cli.progress import clear, progress
 from fsmdsl.cli.ranks import agreed_code, is_first, several, together

@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 
 from fsmdsl import model as m
 from fsmdsl.cli import MISUSE
-from fsmdsl.cli.common import chosen, follows_links, misuse, only_asked, paint, say
+from fsmdsl.cli.common import chosen, follows_links, only_asked, paint
+from fsmdsl.cli.messages import misuse, say
 from fsmdsl.diagnostics import Severity
 from fsmdsl.report.frames import frames, tally
 from fsmdsl.workspace import load

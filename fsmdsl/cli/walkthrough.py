@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsmdsl.cli.common import paint, say
+from fsmdsl.cli.common import paint
+from fsmdsl.cli.messages import say
 from fsmdsl.cli.typed import Typed, short
 from fsmdsl.describe import describe, fault_message
 from fsmdsl.explore import Trace, lines

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from fsmdsl.cli.common import misuse, say
+from fsmdsl.cli.messages import misuse, say
 from fsmdsl.files import manifest, reason
 from fsmdsl.files import write as disk
 

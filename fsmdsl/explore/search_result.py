@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -14,9 +15,9 @@ from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.vacuity import premises
 from fsmdsl.explore.verdict import QuestionKey
 from fsmdsl.source import Span
-from fsmdsl.step import Fault, GuardsSeen, Step, Universe, World
-from fsmdsl.step.evaluate import Frame
-from fsmdsl.step.world import Cause, FaultKind
+from fsmdsl.step import Fault, FaultError, GuardsSeen, Step, Universe, World, enabled, fire, stuck
+from fsmdsl.step.evaluate import Frame, truth
+from fsmdsl.step.world import Cause, FaultKind, Followed
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,19 @@ def explained(frame: Frame, q: Question) -> tuple[str, ...]:
     return tuple(whose + line for line in explain(frame, q.asked.condition))
 
 
+def broken_why(universe: Universe, world: World, same: Sequence[Question]) -> tuple[str, ...]:
+    """Why a world breaks an invariant that several instances have: told of the first that breaks it."""
+    for q in same:
+        frame = Frame(universe, world, q.instance)
+        try:
+            broken = not truth(frame, q.asked.condition)
+        except FaultError:
+            broken = True
+        if broken:
+            return explained(frame, q)
+    raise ValueError(f"`{same[0].name}` holds in the state that is said to break it")
+
+
 @dataclass(frozen=True, slots=True)
 class FaultKey:
     """The kind and place of a fault, and for an event that is not handled what and in which state; which instance it
@@ -136,3 +150,34 @@ class FaultKey:
 def fault_key(fault: Fault) -> FaultKey:
     """What two faults have in common that are found once."""
     return FaultKey(fault.kind, fault.span, fault.cause if fault.kind == "unhandled" else None)
+
+
+def faults_from(universe: Universe, world: World, number: int) -> Iterator[Finding]:
+    """What can fail in a world, the state of this number: its steps, or, before any, a guard of the environment."""
+    try:
+        steps = enabled(universe, world)
+    except FaultError as error:
+        yield Finding(number, None, error.fault)
+        return
+    for step in steps:
+        fault = fire(universe, world, step).fault
+        if fault is not None:
+            yield Finding(number, step, fault)
+
+
+def beyond_limit(search: Searched, number: Callable[[World], int | None], at: int) -> None:
+    """Take the steps from a state one by one, as far as they lead to states that there are, and note what they show."""
+    universe = search.universe
+    world = search.trace(Finding(at)).end
+    steps = enabled(universe, world, search.guards_seen)
+    if search.deadlock is None and stuck(universe, world, steps):
+        search.deadlock = Finding(at)
+    for step in steps:
+        result = fire(universe, world, step, search.guards_seen)
+        search.transitions += 1
+        followed = (h for h in result.cascade if isinstance(h, Followed))
+        search.followed.update((universe.system.instances[h.instance].machine, h.transition) for h in followed)
+        if result.fault is not None:
+            search.faults.setdefault(fault_key(result.fault), Finding(at, step, result.fault))
+        elif number(result.world) is None:
+            break

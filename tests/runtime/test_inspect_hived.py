@@ -173,7 +173,6 @@ SITUATIONS: dict[str, Situation] = {
     "one device": (ONE, lambda both: both.run(weak(1))),
     "a node": (ONE, lambda both: both.run(weak(4))),
     "two pods": (ONE, lambda both: both.run(weak(2, 2))),
-    "mixed sizes": (ONE, lambda both: both.run(weak(1, 3))),
     "half of a gang": (ONE, lambda both: both.run(weak(2, 2)[:1])),
     "half of a gang is gone": (ONE, half_gone),
     "all is gone": (ONE, all_gone),

@@ -68,7 +68,7 @@ def marked(seed: int) -> object:
     return pytest.param(seed, marks=pytest.mark.xfail(strict=True, reason=KNOWN[seed])) if seed in KNOWN else seed
 
 
-@pytest.mark.parametrize("seed", map(marked, SEEDS))
+@pytest.mark.parametrize("seed", [marked(x) for x in SEEDS])
 def test_walks_through_random_specs_agree(seed: int, folder: Path) -> None:
     model = model_of(seed)
     (system,) = model.systems.values()

@@ -44,7 +44,9 @@ def negated(v: Values) -> Values:
 
 
 def compared(operator: str, a: Values, b: Values) -> frozenset[Any]:
-    """Which truth values a comparison can have."""
+    """Which truth values a comparison can have. None has no order: such a comparison has no value."""
+    if operator not in ("==", "!="):
+        a, b = (x if isinstance(x, range) else x - {None} for x in (a, b))
     if not a or not b:
         return FAULT
     test = COMPARISONS[operator]

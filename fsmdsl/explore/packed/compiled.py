@@ -15,13 +15,13 @@ from itertools import accumulate, pairwise
 from time import perf_counter
 
 from fsmdsl.explore.liveness import Graph
-from fsmdsl.explore.packed.crew import Crew, block
-from fsmdsl.explore.packed.edges import graph_of
+from fsmdsl.explore.packed import boards
+from fsmdsl.explore.packed.crew import Crew
 from fsmdsl.explore.packed.frontier import Frontier
-from fsmdsl.explore.packed.lower import Lowered
+from fsmdsl.explore.packed.lower import Lowered, groups
 from fsmdsl.explore.packed.memory import Memory
 from fsmdsl.explore.packed.native import Function
-from fsmdsl.explore.packed.plain import Plain, row
+from fsmdsl.explore.packed.plain import Plain
 
 CAP = 1 << 15
 """Room for the successors that a worker finds in one block."""
@@ -60,14 +60,14 @@ class Compiled:
         self._words = self.lowered.layout.words
         self.words = Memory(room * self._words)
         self.preds = Memory(room, "I")
-        self.boards = [Memory(self.lowered.size + 1) for _ in range(workers)]
-        self._rows = [Memory(self.lowered.size + 1) for _ in range(workers)]
+        self.boards = [boards.fresh(self.lowered) for _ in range(workers)]
+        self._rows = [boards.fresh(self.lowered) for _ in range(workers)]
         self._brought = [0] * workers
         """How many successors each worker found in this block."""
         self._recent = [Memory(RECENT * self._words) for _ in range(workers)]
         for recent in self._recent:
             recent.fill(0xFF)
-        self._cap = block(workers, room, CAP)
+        self._cap = _block(workers, room)
         self._step = 256
         """So many states a worker expands at once."""
         self._pace = SLOW
@@ -96,19 +96,8 @@ class Compiled:
         for n, words in enumerate(plain.states):
             self.words.numbers[n * self._words : (n + 1) * self._words] = memoryview(array("q", words))
             self.preds.numbers[n] = plain.preds[n]
-        for board, own in zip(self.boards, self._rows, strict=True):
-            for place, number in enumerate(row(self.lowered)):
-                board.numbers[place] = own.numbers[place] = number
-        for place in self._counted():
+        for place in boards.counted(self.lowered):
             self.boards[0].numbers[place] = plain.board[place]
-
-    def _counted(self) -> Sequence[int]:
-        """The places of the board that a search adds to."""
-        b = self.lowered.board
-        seen = [*b.followed.values(), *b.guards.values(), *(x + 1 for x in b.guards.values())]
-        first = range(b.first, b.first + self.lowered.asked)
-        answered = range(b.answered, b.first)
-        return [b.fired, b.dead, *answered, *first, *range(b.faults, b.faults + b.codes), *seen]
 
     def use(self, functions: dict[str, Function]) -> None:
         """Go on with other code, compiled from the same text."""
@@ -137,14 +126,9 @@ class Compiled:
 
     def _fill(self, owner: int) -> int:
         return self._f["fill_table"](
-            self.words.address,
-            self.frontier.count,
-            self._table.address,
-            self._slots - 1,
-            self._bits,
-            owner,
+            self.words.address, self.frontier.count, self._table.address, self._slots - 1, self._bits, owner,
             self.workers,
-        )
+        )  # fmt: skip
 
     def _each(self, work: Callable[[int], int], *, long: bool = False) -> list[int]:
         """What every worker makes of it, at the same time; in a thread of its own if that may take long."""
@@ -183,10 +167,7 @@ class Compiled:
         """As `Plain.rewind`. Other states may have been expanded in the same block: what was noted of them is forgotten
         with all the rest, and the states that stay are asked anew."""
         self.frontier.back(self.origin(most), most)
-        for board in self.boards:
-            board.fill(0)
-            for place, number in enumerate(row(self.lowered)):
-                board.numbers[place] = number
+        self.boards = [boards.fresh(self.lowered) for _ in self.boards]
         self._each(self._ask_anew)
         self._table.close()
         self._table = Memory(self._slots * self.workers, "I")
@@ -220,18 +201,16 @@ class Compiled:
         self._kept[0] = frontier.count
 
     def _expand(self, worker: int, first: int, last: int) -> int:
-        stride = 8 * self.lowered.stride
         return self._f["expand_block"](
-            self.words.address,
-            first,
-            last,
-            self._out.address + worker * self._cap * stride,
-            self._origins.address + worker * self._cap * 4,
-            self._hashes.address + worker * self._cap * 8,
-            self._cap,
-            self._rows[worker].address,
+            self.words.address, first, last, *self._successors(worker), self._cap, self._rows[worker].address,
             self.boards[worker].address,
-        )
+        )  # fmt: skip
+
+    def _successors(self, worker: int) -> tuple[int, int, int]:
+        """Where a worker puts those that it finds: their words, origins and hashes."""
+        at = worker * self._cap
+        words = self._out.address + at * 8 * self.lowered.stride
+        return words, self._origins.address + at * 4, self._hashes.address + at * 8
 
     def _next(self, worker: int) -> int:
         return int(self.boards[worker].numbers[self.lowered.size])
@@ -265,15 +244,7 @@ class Compiled:
         return self._share(worker, self._unrepeated(worker, self._brought[worker]))
 
     def _unrepeated(self, worker: int, n: int) -> int:
-        stride = 8 * self.lowered.stride
-        return self._f["drop_repeated"](
-            self._out.address + worker * self._cap * stride,
-            self._origins.address + worker * self._cap * 4,
-            self._hashes.address + worker * self._cap * 8,
-            n,
-            self._recent[worker].address,
-            RECENT,
-        )
+        return self._f["drop_repeated"](*self._successors(worker), n, self._recent[worker].address, RECENT)
 
     def _share(self, worker: int, n: int) -> int:
         self._f["share_block"](
@@ -342,17 +313,7 @@ class Compiled:
     @property
     def board(self) -> list[int]:
         """The boards of all workers, as one."""
-        b = self.lowered.board
-        merged = list(self.boards[0].numbers)
-        for other in self.boards[1:]:
-            numbers = other.numbers
-            merged[b.fired] += numbers[b.fired]
-            for place in (*b.followed.values(), *b.guards.values(), *(x + 1 for x in b.guards.values())):
-                merged[place] |= numbers[place]
-            firsts = [b.dead, *range(b.first, b.first + self.lowered.asked), *range(b.faults, b.faults + b.codes)]
-            for place in firsts:
-                merged[place] = min((x for x in (merged[place], numbers[place]) if x), default=0)
-        return merged
+        return boards.merged(self.lowered, self.boards)
 
     def state(self, n: int) -> tuple[int, ...]:
         """The words of a state."""
@@ -370,12 +331,45 @@ class Compiled:
             self._out.address, self._hashes.address, 1, self.words.address, self._table.address, self._slots - 1,
             self._bits, self.workers, self._marks.address, 0,
         )  # fmt: skip
-        found = self._marks.numbers[0]
-        return None if found < 0 else found
+        return None if self._marks.numbers[0] < 0 else self._marks.numbers[0]
 
     def graph(self) -> Graph:
         """The states that were expanded with all their steps, which are taken once more."""
-        return graph_of(self)
+        count, done, edges = self.frontier.count, self.frontier.first, self.fired()
+        offsets, targets, marks = Memory(count + 1), Memory(edges), Memory(edges)
+        board = boards.fresh(self.lowered)
+        at = first = 0
+        while first < done:
+            last = min(first + self._most(), done)
+            again = partial(
+                self._f["expand_block"], self.words.address, first, last, self._out.address, self._origins.address,
+                self._hashes.address, self._cap, self._rows[0].address, board.address,
+            )  # fmt: skip
+            n = self._by_one(again, last - first)
+            following = board.numbers[self.lowered.size]
+            if following == first:
+                self._buffers(2 * self._cap)
+                continue
+            first = following
+            self._f["find_block"](
+                self._out.address, self._hashes.address, n, self.words.address, self._table.address, self._slots - 1,
+                self._bits, self.workers, targets.address, at,
+            )  # fmt: skip
+            self._f["link_block"](
+                self._out.address, self._origins.address, n, offsets.address, marks.address, at
+            )  # fmt: skip
+            at += n
+        columns = groups(self.lowered.atoms)
+        atoms = Memory(max(columns, 1) * count)
+        hold, own = self._f["hold_block"], self._rows[0].address
+        self._stretches(0, lambda first, last: hold(self.words.address, first, last, own, atoms.address, count))
+        return Graph(
+            array("q", accumulate(offsets.numbers)),
+            targets.numbers[:at],
+            marks.numbers[:at],
+            tuple(atoms.numbers[k * count : (k + 1) * count] for k in range(columns)),
+            None if done == count else done,
+        )
 
     def noted(self, place: int) -> int:
         """What any worker has noted at a place of a row, if anything was."""
@@ -397,3 +391,10 @@ class Compiled:
     def abandon(self) -> None:
         """Never give back what the workers use, who may be at it for a long time yet."""
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
+
+
+def _block(workers: int, room: int) -> int:
+    """For how many successors of a worker there is room in a block. Workers wait for one another twice a block, so that
+    several take larger ones; but no block is more than a part of all the room there is."""
+    wanted = CAP if workers == 1 else max(32 * CAP // workers, CAP)
+    return max(min(wanted, room // (8 * workers)), 1 << 10)

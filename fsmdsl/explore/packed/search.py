@@ -11,7 +11,6 @@ from time import perf_counter, sleep
 
 from fsmdsl.budget import INTERRUPTED, Budget, LimitError, available
 from fsmdsl.explore.liveness import Graph, Plan
-from fsmdsl.explore.packed.closer import go_on, told_why
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.engine import Engine
 from fsmdsl.explore.packed.lower import Doubt, Lowered, lower
@@ -22,11 +21,19 @@ from fsmdsl.explore.packed.queries import conditions, of_atoms
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.native import at_hand, missing
 from fsmdsl.explore.refire import Refired
-from fsmdsl.explore.search_result import FaultKey, Finding, fault_key, questions
+from fsmdsl.explore.search_result import (
+    FaultKey,
+    Finding,
+    beyond_limit,
+    broken_why,
+    fault_key,
+    faults_from,
+    questions,
+)
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.explore.verdict import Limits, Means, Progress
-from fsmdsl.step import FaultError, Universe, World, enabled, fire
+from fsmdsl.step import Universe, World, enabled, fire
 
 LOADING = 0.05
 """Seconds that it takes to load the compiler."""
@@ -302,27 +309,17 @@ class PackedSearch:
     def _look_closer(self, failing: Sequence[int]) -> None:
         """What the definition says of what was found: which faults there are, and why invariants are broken."""
         for at in failing:
-            self._add_faults(at)
+            for finding in faults_from(self.universe, self.trace(Finding(at)).end, at):
+                assert finding.fault is not None
+                self.faults.setdefault(fault_key(finding.fault), finding)
         for key, finding in self.settled.items():
-            asked = [q for q in self.questions if q.key == key]
-            if asked[0].kind == "invariant":
-                self.settled[key] = Finding(finding.world, explanation=told_why(self, asked, finding))
+            same = [q for q in self.questions if q.key == key]
+            if same[0].kind == "invariant":
+                why = broken_why(self.universe, self.trace(finding).end, same)
+                self.settled[key] = Finding(finding.world, explanation=why)
         frontier = self.engine.frontier
         if self.stopped is not None and frontier.first < frontier.count == self._most():
-            go_on(self, frontier.first)
-
-    def _add_faults(self, at: int) -> None:
-        """What can fail in a state. The steps are fired anew: the message is the definition's."""
-        world = self.trace(Finding(at)).end
-        try:
-            steps = enabled(self.universe, world)
-        except FaultError as error:
-            self.faults.setdefault(fault_key(error.fault), Finding(at, None, error.fault))
-            return
-        for step in steps:
-            fault = fire(self.universe, world, step).fault
-            if fault is not None:
-                self.faults.setdefault(fault_key(fault), Finding(at, step, fault))
+            beyond_limit(self, self.number, frontier.first)
 
     @property
     def states(self) -> int:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from fsmdsl import model as m
+from fsmdsl.core.presence import Known, without
 from fsmdsl.explore.liveness.plan import Obligation
 from fsmdsl.explore.packed.layout import Layout, has_cuts, has_rounds, kinds
-from fsmdsl.explore.packed.lower.facts import Known, without
 from fsmdsl.explore.packed.lower.sites import Sites
 from fsmdsl.explore.program.builder import Builder
 from fsmdsl.explore.program.nodes import Element, Expr, Function, Int, Operand, Var

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.lower.context import Scope
-from fsmdsl.explore.packed.lower.widen import within
 from fsmdsl.explore.packed.shapes import Shape, UnpackableError, element, shape
 from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Choice, Compare, Expr, Int, Operand, all_of, any_of
+from fsmdsl.model.typing import holds
 
 
 def shape_of(scope: Scope, t: m.Type) -> Shape:
@@ -213,7 +213,7 @@ def _outside(old: Shape, new: Shape) -> int:
 def _list_misfit(scope: Scope, x: Expr, have: m.ListType, want: m.ListType) -> list[tuple[Expr, str]]:
     b, length = scope.builder, length_of(x, have)
     faults: list[tuple[Expr, str]] = [(length > want.bound, "overflow")] if have.bound > want.bound else []
-    if isinstance(have.of, m.NeverType) or within(have.of, want.of):
+    if isinstance(have.of, m.NeverType) or holds(want.of, have.of):
         return faults
     if isinstance(want.of, m.SetType | m.ListType):
         raise UnpackableError("a list of sets or lists of numbers that may be out of range")

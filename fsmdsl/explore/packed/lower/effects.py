@@ -19,7 +19,7 @@ from fsmdsl.explore.packed.lower.parts import effects_apart, too_deep
 from fsmdsl.explore.packed.lower.references import machine_of, reference
 from fsmdsl.explore.packed.lower.sets import bit, collected
 from fsmdsl.explore.packed.lower.sites import BUSY, CUT, FULL, REENTRANCE
-from fsmdsl.explore.packed.lower.widen import widened_effects, within
+from fsmdsl.explore.packed.lower.widen import widened_effects
 from fsmdsl.explore.program.nodes import (
     ZERO,
     Choice,
@@ -32,6 +32,7 @@ from fsmdsl.explore.program.nodes import (
     any_of,
     call,
 )
+from fsmdsl.model.typing import holds
 from fsmdsl.step.world import Pending
 
 
@@ -191,7 +192,7 @@ def _send(scope: Scope, e: m.Send) -> None:
         return  # There is nobody to receive it, so the target is none, and that has failed.
     first = context.sites.several(6 + len(machine.leaves))
     event = machine.event_named[e.event]
-    if not all(within(a.type, p.type) for a, p in zip(e.arguments, event.parameters, strict=True)):
+    if not all(holds(p.type, a.type) for a, p in zip(e.arguments, event.parameters, strict=True)):
         # Whether the receiver is free is looked at before the arguments.
         _check_free(scope, machine, receiver, first)
     given = _fitting(scope, values, e.arguments, event.parameters)

@@ -9,6 +9,7 @@ from functools import reduce
 from math import comb
 
 from fsmdsl import model as m
+from fsmdsl.core.guards import conjuncts
 from fsmdsl.explore.packed.layout import awaitable, leaf_number
 from fsmdsl.explore.packed.lower.context import AT, S, T
 from fsmdsl.explore.packed.lower.convert import coded, converted, element_of, misfit
@@ -19,7 +20,7 @@ from fsmdsl.explore.packed.lower.references import reference
 from fsmdsl.explore.packed.lower.sets import bit, collected
 from fsmdsl.explore.packed.lower.sites import FULL, IGNORED
 from fsmdsl.explore.packed.lower.steps import Steps
-from fsmdsl.explore.packed.lower.widen import Types, common, widened, within
+from fsmdsl.explore.packed.lower.widen import Types, common, widened
 from fsmdsl.explore.packed.shapes import UnpackableError, shape, to_number
 from fsmdsl.explore.program.builder import Builder, function, rows
 from fsmdsl.explore.program.builder import numbers as parameters
@@ -35,6 +36,7 @@ from fsmdsl.explore.program.nodes import (
     all_of,
     call,
 )
+from fsmdsl.model.typing import holds
 from fsmdsl.step.evaluate import TooManyValuesError, domain
 from fsmdsl.walk import expressions
 
@@ -67,7 +69,7 @@ class Environment:
             self._unrestricted()
             return
         for o in offers:
-            self._offer(o, 0, {}, [] if o.guard is None else conjuncts(o.guard))
+            self._offer(o, 0, {}, conjuncts(o.guard))
 
     # As the system says
 
@@ -157,7 +159,7 @@ class Environment:
             given = [converted(scope, x, a.type, p.type) for x, a, p in triples]
             handled: Expr = call(self.context.handler(machine, o.event), T, receiver, *given)
             if wrong is not None:
-                of = [p if within(a.type, p.type) else replace(p, type=a.type) for _, a, p in triples]
+                of = [p if holds(p.type, a.type) else replace(p, type=a.type) for _, a, p in triples]
                 wide = [converted(scope, x, a.type, p.type) for (x, a, _), p in zip(triples, of, strict=True)]
                 name = f"wrong_{len(self.functions)}"
                 self.functions.append(refuser(self.context, machine, o.event, of, name))
@@ -330,13 +332,6 @@ class Environment:
             layout.params.update(enumerate(values, first))
             self.tables[t] = first, len(values)
         return self.tables[t]
-
-
-def conjuncts(e: m.Expr) -> list[m.Expr]:
-    """What must hold, one after the other, for a condition to hold."""
-    if isinstance(e, m.Logic) and e.operator == "and":
-        return [x for operand in e.operands for x in conjuncts(operand)]
-    return [e]
 
 
 def _mentions(e: m.Expr, names: set[str]) -> bool:

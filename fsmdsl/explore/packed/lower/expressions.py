@@ -13,11 +13,11 @@ from functools import reduce
 from typing import Literal, assert_never
 
 from fsmdsl import model as m
+from fsmdsl.core.presence import Known, present_if
 from fsmdsl.explore.packed.layout import awaitable, leaf_number
 from fsmdsl.explore.packed.lower import lets, masks, sets
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.convert import converted, shape_of
-from fsmdsl.explore.packed.lower.facts import Known, present_if
 from fsmdsl.explore.packed.lower.references import machine_of, reference
 from fsmdsl.explore.packed.lower.widen import common
 from fsmdsl.explore.packed.shapes import LARGEST, UnpackableError, to_number

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, assert_never
 
 from fsmdsl import model as m
+from fsmdsl.model.typing import holds
 from fsmdsl.resolve.types import join, join_all
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.values import cardinality
@@ -23,25 +24,6 @@ E = TypeVar("E")
 
 _Use = tuple[str, str, tuple[m.Type, ...]]
 """A derived value, by owner and name, and the types of its parameters."""
-
-
-def within(have: m.Type, want: m.Type) -> bool:
-    """Can a place of one type hold every value of another?"""
-    match have, want:
-        case (m.OptionalType(a), m.OptionalType(b)):
-            return within(a, b)
-        case (_, m.OptionalType(b)):
-            return within(have, b)
-        case (m.OptionalType(), _):
-            return False
-        case (m.RangeType(low, high), m.RangeType(least, most)):
-            return least <= low and high <= most
-        case (m.ListType(a, n), m.ListType(b, k)):
-            return n <= k and within(a, b)
-        case (m.SetType(a), m.SetType(b)):
-            return within(a, b)
-        case _:
-            return True
 
 
 def common(a: m.Type, b: m.Type) -> m.Type:
@@ -204,7 +186,7 @@ class _Widening:
 def types_of(roster: Roster, e: m.Derived) -> dict[str, m.Type]:
     """The types of a `let`'s parameters where it is used like this: those declared, or wider."""
     pairs = zip(roster.let(e).parameters, e.arguments, strict=True)
-    return {p.name: p.type if within(a.type, p.type) else a.type for p, a in pairs}
+    return {p.name: p.type if holds(p.type, a.type) else a.type for p, a in pairs}
 
 
 def body_of(roster: Roster, e: m.Derived) -> m.Expr:

@@ -1,0 +1,52 @@
+"""Nodes that a virtual cluster has lent to opportunistic gangs: when it takes others, and when it displaces them."""
+
+from __future__ import annotations
+
+from clusters import config, gang, healthy, rack, run
+
+from runtime import Allocator, Bind, Preempt
+
+RACKS = config([rack("a", "b"), rack("c", "d")], A={"RACK": 2})
+MATE = {"a": "b", "b": "a", "c": "d", "d": "c"}
+
+
+def lent(size: int) -> tuple[Allocator, str, str]:
+    """A guaranteed gang of so many on a node, and an opportunistic one on what is left there, or, if nothing is, on
+    the other node of the rack; both nodes."""
+    allocator = healthy(RACKS)
+    node = run(allocator, gang("own", "A", size, priority=5))[0].node
+    there = node if size < 4 else MATE[node]
+    guest = gang("guest", "A", 4 if size == 4 else 4 - size, priority=-1, ignore_suggested=False)[0]
+    answer = allocator.schedule(guest, [there])
+    assert isinstance(answer, Bind)
+    allocator.allocate(guest, answer.info)
+    return allocator, node, there
+
+
+def test_an_empty_node_is_as_good_as_another_one_that_is_lent() -> None:
+    """Closer to its own gangs, in the same rack, is the node that an opportunistic gang uses: it goes elsewhere."""
+    allocator, node, there = lent(4)
+    answer = allocator.schedule(gang("new", "A", 4, priority=5)[0])
+    assert isinstance(answer, Bind)
+    assert answer.node not in (node, there)
+
+
+def test_two_nodes_that_are_not_lent_are_taken_together() -> None:
+    allocator, node, there = lent(4)
+    bound = run(allocator, gang("new", "A", 4, 4, priority=5))
+    assert {x.node for x in bound} == set("abcd") - {node, there}
+
+
+def test_an_opportunistic_gang_is_displaced_where_there_is_no_other_node() -> None:
+    allocator, _, _ = lent(4)
+    answer = allocator.schedule(gang("new", "A", 4, 4, 4, priority=5)[0])
+    assert isinstance(answer, Preempt)
+    assert {p.uid for pods in answer.victims.values() for p in pods} == {"guest-0"}
+
+
+def test_a_node_that_is_used_already_is_packed_even_where_it_is_lent() -> None:
+    """Else the virtual cluster would not have later what it is promised: a whole node."""
+    allocator, _, there = lent(2)
+    answer = allocator.schedule(gang("new", "A", 2, priority=5)[0])
+    assert isinstance(answer, Preempt)
+    assert list(answer.victims) == [there]
