@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from fsmdsl import model as m
@@ -145,6 +145,8 @@ class Scope:
     """Values that are not none here."""
     shared: dict[Hashable, Var] | None = None
     """In a function that changes nothing: variables for values that are computed once; see `lets`."""
+    lasting: frozenset[Var] = frozenset()
+    """The parameters of such a function, which stand for the same number everywhere in it."""
 
     def value(self, e: m.Expr, want: m.Type | None = None) -> Expr:
         """The number of an expression here, as one of the type wanted; see `expressions`."""
@@ -152,7 +154,7 @@ class Scope:
 
     def inner(self, instance: Var | Int | None, machine: m.Machine | None) -> Scope:
         """The same place, seen by an instance, with no names bound."""
-        return Scope(self.context, self.builder, self.row, instance, machine, self.fail, shared=self.shared)
+        return replace(self, instance=instance, machine=machine, locals={}, known=frozenset())
 
     def at(self, column: int, instance: Operand) -> Element:
         """A place of the row."""

@@ -100,11 +100,12 @@ def _let(context: Context, e: m.Derived, machine: m.Machine | None) -> Let:
         b.leave(FAULT - number(context.code(code)))
 
     shared: dict[Hashable, Var] = {}
+    parameters = [Var(f"p{n}") for n in range(len(types))]
     scope = Scope(context, b, S, None if machine is None else AT, machine, fail, shared=shared)
-    parameters = [f"p{n}" for n in range(len(types))]
-    scope.locals = {name: (Var(p), t) for p, (name, t) in zip(parameters, types.items(), strict=True)}
+    scope.lasting = frozenset({AT, *parameters})
+    scope.locals = {name: (p, t) for p, (name, t) in zip(parameters, types.items(), strict=True)}
     b.leave(scope.value(body_of(context.universe, e), e.type))
-    given = (*rows(S.name), *numbers(*([AT.name] if machine is not None else []), *parameters))
+    given = (*rows(S.name), *numbers(*([AT.name] if machine is not None else []), *(p.name for p in parameters)))
     name = f"let_{len(context.lets)}"
     context.parts.append(function(name, given, [*unknown(shared), *b.statements], f"let {e.name}"))
     context.lets[key] = Let(name, failing)
@@ -121,11 +122,11 @@ def unknown(shared: dict[Hashable, Var]) -> list[Statement]:
 
 def _shared(scope: Scope, e: m.Derived) -> Var | None:
     """The variable for a value that is the same wherever it is used in this function; None where it may not be."""
-    if scope.shared is None or not _lasts(scope.instance):
+    if scope.shared is None or not _lasts(scope, scope.instance):
         return None
     names = dict.fromkeys(x.name for x in all_in(e) if isinstance(x, m.Local) and x.name in scope.locals)
     bound = [scope.locals[name] for name in names]
-    if not all(_lasts(x) for x, _ in bound):
+    if not all(_lasts(scope, x) for x, _ in bound):
         return None
     key = e, scope.instance, tuple(bound)
     if key not in scope.shared:
@@ -133,12 +134,6 @@ def _shared(scope: Scope, e: m.Derived) -> Var | None:
     return scope.shared[key]
 
 
-def _lasts(x: Expr | None) -> bool:
-    """Does an expression stand for the same number everywhere in a function? Its parameters do."""
-    match x:
-        case None | Int() | Bool():
-            return True
-        case Var(name):
-            return name == AT.name or name.startswith("p")
-        case _:
-            return False
+def _lasts(scope: Scope, x: Expr | None) -> bool:
+    """Does an expression stand for the same number everywhere in the function?"""
+    return x is None or isinstance(x, Int | Bool) or x in scope.lasting
