@@ -11,7 +11,7 @@ STEPS = 40
 
 def test_the_model_follows_random_histories() -> None:
     steps, labels = 0, set()
-    for seed in range(18):
+    for seed in range(40):
         for teller in followed(seed, STEPS):
             steps += teller.steps
             labels |= teller.labels
