@@ -447,7 +447,7 @@ def test_a_version_with_errors_is_not_compared(repository: Path) -> None:
     done = quickly("diff", "HEAD", "HEAD~1", "specs", cwd=repository)
     assert done.returncode == 2
     assert "--> HEAD:specs/hived.fsm:1:" in done.stderr
-    assert "in HEAD:specs; mend that first" in done.stderr
+    assert "in HEAD:specs; fix that first" in done.stderr
 
 
 def test_the_page_and_the_diagrams(repository: Path) -> None:

@@ -15,7 +15,7 @@ from stepping import compiled, only_system
 
 from fsmdsl import model as m
 from fsmdsl.describe import words
-from fsmdsl.explore import lines
+from fsmdsl.explore import explain, lines
 from fsmdsl.explore.liveness import (
     BITS,
     STAYS,
@@ -314,7 +314,7 @@ class Explored:
 
     def why(self, name: str) -> list[str]:
         a = self.answers[name]
-        return why(self.plan, a.question, a.breaches[0].claim, self.trace(name))
+        return explain.lines(self.plan.universe, why(self.plan, a.question, a.breaches[0].claim, self.trace(name)))
 
 
 def explored(text: str, **given: Any) -> Explored:

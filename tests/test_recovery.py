@@ -519,7 +519,7 @@ def test_the_part_without_a_crash_may_be_complete_before_the_limit() -> None:
 
 def test_too_many_arguments_are_a_limit_too() -> None:
     a = answer(
-        "machine M { n: 0..1  initial state A  event e(x: 0..9999) from environment  A on e }"
+        "machine M { n: 0..1  initial state A  event e(x: 0..99999) from environment  A on e }"
         "system S { m: M  property p: recovers on n }"
     )
     assert a.outcome == "unknown"

@@ -140,9 +140,9 @@ def loaded_or_exit(paths: Sequence[str], form: str | Printing = "text", **option
             say_json("diagnostics", diagnostics(errors))
         elif isinstance(form, str):
             say(frames(errors, paint), err=True)
-            say(f"{tally(errors)}; mend that first", err=True)
+            say(f"{tally(errors)}; fix that first", err=True)
         else:
-            refuse(form, errors, "mend that first")
+            refuse(form, errors, "fix that first")
         sys.exit(FINDINGS)
     return loaded
 

@@ -80,7 +80,7 @@ def model_of(version: Version, told: Told) -> m.Model:
     if loaded.model is not None and not errors:
         return only_asked(loaded)
     say(told.mended(frames(errors, paint)), err=True)
-    say(f"{tally(errors)} in {version.shown}; mend that first", err=True)
+    say(f"{tally(errors)} in {version.shown}; fix that first", err=True)
     raise SystemExit(MISUSE)
 
 

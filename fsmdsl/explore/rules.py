@@ -147,7 +147,7 @@ machine Counter {
     param a: 0..100
     marks: set<Counter>
     initial state On
-    event mark(who: set<Counter>, year: 0..4095) from environment
+    event mark(who: set<Counter>, year: 0..65535) from environment
     On on mark(who, year) do marks = who
 }
 

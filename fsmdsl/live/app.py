@@ -63,7 +63,7 @@ class Live:
         """The model that has what the page means. Raises `GoneError`."""
         found = self.language.model(_typed(asked), name, documented=_documented(asked))
         if found is None:
-            raise GoneError(f"there is no `{name}` in this text, or the text has errors; mend them first")
+            raise GoneError(f"there is no `{name}` in this text, or the text has errors; fix them first")
         return found
 
 

@@ -160,14 +160,15 @@ def limited() -> Iterator[None]:
         (signal.SIGPROF, signal.ITIMER_PROF, PROCESSOR_SECONDS),
         (signal.SIGALRM, signal.ITIMER_REAL, WALL_SECONDS),
     )
-    for number, timer, seconds in timers:
-        signal.signal(number, hangs)
+    before = [signal.signal(number, hangs) for number, _, _ in timers]
+    for _, timer, seconds in timers:
         signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        for _, timer, _ in timers:
+        for (number, timer, _), handler in zip(timers, before, strict=True):
             signal.setitimer(timer, 0)
+            signal.signal(number, handler)
 
 
 def resident() -> int:

@@ -127,7 +127,7 @@ def test_a_gang_that_could_not_run_even_alone_is_refused_and_blocks_nobody() -> 
     gangs = [request("huge", pods=2, each=4), request("small", at=2)]
     made, log = run(TWO, gangs, backfill=0)
     assert log.of("huge") == [(0, "submitted"), (0, "refused")]
-    assert "no room" in made.lives[0].reason
+    assert "can never have 2 x 4 leaf cells" in made.lives[0].reason
     assert log.of("small")[-1] == (102, "finished")
     assert summary(made)["gangs"] == {
         "all": 2,
