@@ -275,7 +275,7 @@ def test_several_pages_at_once(started: Served, watched: Watched, browser: Brows
     two.click(".choices button")
     expect(two, "#run .stepper-bar output").to_have_text("Step 1 of 1")
     one.click("#run button:has-text('Simulate')")
-    expect(one, "#run .progress").to_contain_text("the text has errors; mend them first")
+    expect(one, "#run .progress").to_contain_text("the text has errors; fix them first")
     assert other.wrong == []
     other.context.close()
 
