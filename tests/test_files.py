@@ -126,6 +126,9 @@ def test_a_read_only_file_stays(tmp_path: Path) -> None:
 
 
 def test_nothing_that_exists_is_created_again(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        disk.create(tmp_path / "a" / "x", "one")
+    (tmp_path / "a").mkdir()
     disk.create(tmp_path / "a" / "x", "one")
     with pytest.raises(FileExistsError):
         disk.create(tmp_path / "a" / "x", "two")

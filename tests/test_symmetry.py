@@ -134,9 +134,9 @@ def compare(model: m.Model, how: Means = PLAIN) -> str:
     plan = questions(Universe(model, system)) if system.properties else None
     try:
         full = PackedSearch(Universe(model, system), Limits(states=STATES), APART, None, plan)
+        full.run()
     except UnpackableError:
         return "unpackable"
-    full.run()
     if full.stopped is not None:
         return "large"
     search = reduced.search(Universe(model, system), Limits(), how, None, plan)

@@ -23,6 +23,7 @@ def command(folder: Path, form: str) -> None:
     """
     path = folder / "lease.fsm"
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         create(path, files("fsmdsl.cli").joinpath("lease.fsm").read_text("utf-8"))
     except FileExistsError:
         misuse(f"`{path}` exists already; nothing was written")

@@ -33,7 +33,7 @@ def write(path: Path, content: str | bytes | Iterable[memoryview], *, follow: bo
     data = content.encode("utf-8") if isinstance(content, str) else content
     if before is not None and isinstance(data, bytes) and before.st_size == len(data) and path.read_bytes() == data:
         return False
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(path)
     beside = _beside(path, [data] if isinstance(data, bytes) else data, before, mode)
     try:
         os.replace(beside, path)
@@ -45,11 +45,11 @@ def write(path: Path, content: str | bytes | Iterable[memoryview], *, follow: bo
 
 
 def create(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
-    """Write a file that is not there yet. Raises `FileExistsError` if it is, a link to nothing included; `OSError`."""
+    """Write a file that is not there yet, into a folder that is. Raises `FileExistsError` if the file is there, also as a
+    link to nothing; `OSError`."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     if os.path.lexists(path):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
-    path.parent.mkdir(parents=True, exist_ok=True)
     beside = _beside(path, [data], None, mode)
     try:
         try:
@@ -95,6 +95,14 @@ def kind(mode: int) -> str:
         stat.S_IFBLK: "a device",
     }
     return kinds.get(stat.S_IFMT(mode), "a special file")
+
+
+def _make_folder(path: Path) -> None:
+    """The folder of a file. Raises `NotADirectoryError` where a file has its name, `OSError`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
 
 
 def sync(folder: Path) -> None:
