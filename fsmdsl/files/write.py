@@ -45,7 +45,7 @@ def write(path: Path, content: str | bytes | Iterable[memoryview], *, follow: bo
 
 
 def create(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
-    """Write a file that is not there yet, into a folder that is. Raises `FileExistsError` if the file is there, also as a
+    """Write a file that is not there yet, into a folder that is. Raises `FileExistsError` if it is there, also as a
     link to nothing; `OSError`."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     if os.path.lexists(path):
