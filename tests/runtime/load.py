@@ -178,7 +178,7 @@ def consistent(cluster: Cluster) -> None:
     devices = [(node, index) for node, indices in bound.values() for index in indices.split(",")]
     assert len(set(devices)) == len(devices)
     groups = cluster.get("affinitygroups/")["items"]
-    allocated = {uid for group in groups for uid in group["status"]["allocatedPods"]}
+    allocated = {uid for group in groups for uid in group["status"].get("allocatedPods", {})}
     assert bound.keys() == allocated
 
 
