@@ -48,7 +48,7 @@ class _Shown:
         return self.search.trace(finding) if self.limit is None else None
 
     def basis(self, trace: Trace | None) -> str:
-        """What rests on a finding."""
+        """The evidence of a verdict that was found in a state or step."""
         return f"{self.limit}, before the run to it could be shown" if trace is None else _shown(trace)
 
 
