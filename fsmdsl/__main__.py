@@ -2,14 +2,32 @@
 
 import sys
 
+INTERRUPTED = 128 + 2
+
 
 def main() -> None:
-    """Run the command. Ctrl-C while it is loaded ends it like Ctrl-C later on."""
+    """Run the command and exit; no traceback follows from Ctrl-C.
+
+    While the command is loaded, and when it has ended, the signal ends the process by itself: an exception would pass
+    through import hooks and callbacks, which print it.
+    """
     try:
+        from signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
+
+        interruptible = getsignal(SIGINT) is default_int_handler
+        if interruptible:
+            signal(SIGINT, SIG_DFL)
         from fsmdsl.cli import main as run
+
+        if interruptible:
+            signal(SIGINT, default_int_handler)
+        try:
+            run()
+        finally:
+            if interruptible:
+                signal(SIGINT, SIG_DFL)
     except KeyboardInterrupt:
-        sys.exit(130)
-    run()
+        sys.exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

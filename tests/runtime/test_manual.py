@@ -10,7 +10,7 @@ import yaml
 from clusters import healthy, run
 from invariants import check
 
-from runtime.__main__ import serve
+from runtime.command import serve
 from runtime.config.model import Settings
 from runtime.config.read import KEYS
 from runtime.durable import DurableAllocator

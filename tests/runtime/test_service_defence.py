@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from clusters import config, gang, nodes
+from interrupting import MOMENTS, interrupted
 from serving import ROOT, Cluster, serving, written
 
 from runtime.config import read_configuration
@@ -167,3 +168,24 @@ def test_a_signal_while_it_begins_or_serves_ends_it_quietly(tmp_path: Path, numb
     told, _ = process.communicate(timeout=60)
     assert "Traceback" not in told, told
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize("count", MOMENTS)
+def test_an_interrupt_while_the_command_is_loaded(tmp_path: Path, count: int) -> None:
+    (tmp_path / "config.yaml").write_text(json.dumps(TWO))
+    done = interrupted("runtime", count, "check-config", "config.yaml", cwd=tmp_path)
+    assert done.returncode in (0, 130, -signal.SIGINT), done.stderr
+    assert done.stderr == ""
+    assert count > 100 or done.returncode != 0, "nothing was interrupted"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+def test_a_full_output_is_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(json.dumps(TWO))
+    command = [sys.executable, "-m", "runtime", "check-config", "config.yaml"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=env, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert (done.returncode, done.stderr) == (2, "error: the output cannot be written: no space left on device\n")

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from clusters import config, gang, nodes
 from serving import serving
 
-from runtime.__main__ import main
+from runtime.command import main
 from runtime.simulate.observe import Event, Kind
 from runtime.view.paced import words
 
