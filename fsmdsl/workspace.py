@@ -146,9 +146,14 @@ def _read(path: Path, within: Path | None, found: list[Diagnostic]) -> Parsed | 
             return parse(Source("<stdin>", read_stdin()))
         return parse(Source(str(path), read_text(path, within)))
     except UnreadableError as error:
-        problem = UNREADABLE.at(_whole(str(path)), str(error))
-        found.append(problem if error.help is None else problem.help(error.help))
+        found.append(unreadable(str(path), error))
     return None
+
+
+def unreadable(name: str, error: UnreadableError) -> Diagnostic:
+    """The finding for a file that cannot be read."""
+    found = UNREADABLE.at(_whole(name), str(error))
+    return found if error.help is None else found.help(error.help)
 
 
 def _whole(name: str) -> Span:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
 from pathlib import Path
 from queue import Queue
@@ -224,6 +225,24 @@ def test_a_desk_reads_what_belongs_together(tmp_path: Path) -> None:
     user.unlink()
     desk.changed_on_disk([str(user)])
     assert desk.document(str(user)) is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs links")
+def test_a_desk_reads_nothing_through_a_link_that_leads_elsewhere(tmp_path: Path) -> None:
+    specs = tmp_path / "specs"
+    specs.mkdir()
+    (tmp_path / "secret.fsm").write_text("module secret\nenum Key { hunter2 }")
+    (specs / "secret.fsm").symlink_to(tmp_path / "secret.fsm")
+    (specs / "same.fsm").symlink_to("user.fsm")
+    user = specs / "user.fsm"
+    user.write_text("module user import secret { Key } machine M { k: Key initial state A }")
+    for desk in (Desk([specs]), Desk()):
+        assert desk.document(str(specs / "secret.fsm")) is None
+        assert desk.document(str(specs / "same.fsm")) is not None
+        assert "secret" not in desk.analysis(str(user)).modules
+        desk.follow_links = True
+        desk.changed_on_disk([str(specs / "secret.fsm")])
+        assert desk.analysis(str(user)).modules["secret"].enums["Key"].members == ("hunter2",)
 
 
 def test_mistakes_in_one_file_say_nothing_of_those_that_import_it(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ import pytest
 from serving_live import Served, served
 from test_live import DOOR, WIDE
 
+from fsmdsl.files.read import MAX_BYTES
+
 pytest.importorskip("starlette", reason="SKIPPED: the live page needs the extra `serve`")
 
 
@@ -101,6 +103,19 @@ def test_half_a_character_cannot_be_saved_and_nothing_is_lost(server: Served) ->
     headers = {"x-fsm-token": server.token}
     told = httpx.post(f"{server.origin}/api/write", content=body, headers=headers, timeout=60)
     assert (told.status_code, "half of one" in told.json()["error"]) == (400, True)
+    assert server.ask("read", {"name": "specs/door.fsm"}).json()["text"] == DOOR
+
+
+def test_a_text_that_is_too_large_is_neither_read_nor_written(server: Served) -> None:
+    here = server.ask("read", {"name": "specs/door.fsm"}).json()
+    large = "// " + "é" * (MAX_BYTES // 2)
+    for route, question in (
+        ("analysis", {"texts": {"specs/door.fsm": large}, "file": "specs/door.fsm"}),
+        ("write", {"name": "specs/door.fsm", "text": large, "base": here["version"]}),
+    ):
+        told = server.ask(route, question)
+        assert told.status_code == 400
+        assert "larger than 16,777,216 bytes" in told.json()["error"]
     assert server.ask("read", {"name": "specs/door.fsm"}).json()["text"] == DOOR
 
 

@@ -15,9 +15,10 @@ pytest.importorskip("pygls", reason="SKIPPED: the language server needs the extr
 from editor import Editor, Message, RefusedError, editor
 from lsprotocol import types as t
 
+from fsmdsl.files.read import MAX_BYTES
 from fsmdsl.format import format_source
 from fsmdsl.lsp.positions import Lines
-from fsmdsl.lsp.texts import Change, Texts, applied, checksum_of, read_change
+from fsmdsl.lsp.texts import Change, Text, Texts, applied, checksum_of, read_change
 from fsmdsl.parse import parse
 from fsmdsl.parse.tokens import HIDDEN
 from fsmdsl.source import Source
@@ -251,6 +252,37 @@ def test_positions_may_be_anything_that_json_has() -> None:
     for odd in (None, True, "1", 1.5, float("nan"), [], {}):
         with pytest.raises(ValueError, match="number"):
             read(odd)
+
+
+def test_a_text_that_is_too_large_is_not_read(e: Editor) -> None:
+    """However it comes to be so large; it is read again when it is smaller."""
+    large = DOOR.replace("SEPARATOR", "é" * (MAX_BYTES // 2))
+    assert len(large) < MAX_BYTES
+    typed: Message = {"range": span(0, 0, 0, 0), "text": "x"}
+    inserted = {**typed, "text": "//" + "é" * (MAX_BYTES // 2)}
+    for changes in ([], [{"text": large}], [inserted, typed]):
+        e.change(U, changes) if changes else e.open(U, large)
+        e.until(lambda: [d["code"] for d in e.diagnostics.get(U, ())] == ["FSM510"])
+        assert "larger than 16,777,216 bytes" in e.diagnostics[U][0]["message"]
+        e.change(U, [typed])
+        with pytest.raises(RefusedError, match="larger than 16,777,216 bytes"):
+            e.ask("textDocument/formatting", {**e.whole(U), "options": OPTIONS})
+        e.replace(U, DOOR)
+        e.until(lambda: e.diagnostics.get(U) == [])
+        sound(e)
+
+
+def test_nothing_is_kept_of_a_text_that_is_too_large() -> None:
+    texts = Texts()
+    change = Change("x" * MAX_BYTES, t.Range(t.Position(0, 0), t.Position(0, 0)))
+    assert texts.open("a", "é" * MAX_BYTES, 1).text == ""
+    texts.open("b", "y", 1)
+    changed = texts.change("b", 2, [change] * 100)
+    assert changed is not None
+    assert (changed.text, str(changed.excess)) == ("", changed.doubt)
+    texts.suspect("another", "b")
+    assert texts["b"].excess is not None
+    assert texts.change("b", 3, [change, Change("z")]) == Text("z", 3)
 
 
 def test_the_texts_of_what_is_closed_are_gone() -> None:

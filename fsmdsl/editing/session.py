@@ -9,7 +9,7 @@ from pathlib import Path
 from fsmdsl import model as m
 from fsmdsl.editing.analysis import Analysis, analyse
 from fsmdsl.editing.document import Document, read_document
-from fsmdsl.files.read import UnreadableError, read_text
+from fsmdsl.files.read import UnreadableError, read_text, root_of
 from fsmdsl.resolve import Memory
 from fsmdsl.source import Source
 from fsmdsl.workspace import STUDIES, home_of
@@ -26,6 +26,8 @@ class Desk:
     """
 
     def __init__(self, folders: Iterable[str | Path] = ()) -> None:
+        self.follow_links = False
+        """Read through links that lead out of the folders, see `files.read`."""
         self._folders = [Path(f) for f in folders]
         self._laid: dict[str, Document] = {}
         self._read: dict[str, Document | None] = {}
@@ -81,8 +83,12 @@ class Desk:
         if laid is not None:
             return laid
         if path not in self._read:
-            self._read[path] = _from_disk(path)
+            self._read[path] = _from_disk(path, None if self.follow_links else self._root(path))
         return self._read[path]
+
+    def _root(self, path: str) -> Path:
+        """The folder out of which a file may not lead."""
+        return next((x for x in self._folders if Path(path).is_relative_to(x)), root_of(Path(path)))
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -164,8 +170,8 @@ def _specs(folder: Path) -> Iterator[Path]:
         yield from (Path(here, x) for x in sorted(files) if x.endswith(".fsm"))
 
 
-def _from_disk(path: str) -> Document | None:
+def _from_disk(path: str, within: Path | None) -> Document | None:
     try:
-        return read_document(Source(path, read_text(Path(path))))
+        return read_document(Source(path, read_text(Path(path), within)))
     except UnreadableError:
         return None

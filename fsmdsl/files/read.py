@@ -71,6 +71,12 @@ def decoded(data: bytes) -> str:
         raise UnreadableError(f"this is not UTF-8 text: byte {error.start} cannot be read") from error
 
 
+def check_size(text: str, limit: int = MAX_BYTES) -> None:
+    """A text that no file has yet is as large at most. Raises `UnreadableError`."""
+    if 4 * len(text) > limit and len(text.encode("utf-8", "surrogatepass")) > limit:
+        raise _too_large(limit)
+
+
 def root_of(path: Path) -> Path:
     """The folder out of which a file that was named may not lead: the current one where the file is in it, else the
     folder that the file is in."""
@@ -88,7 +94,11 @@ def _check(mode: int) -> None:
 
 def _limited(data: bytes, limit: int) -> bytes:
     if len(data) > limit:
-        raise UnreadableError(
-            f"it is larger than {limit:,} bytes, the most that is read", "split the spec into modules, and import them"
-        )
+        raise _too_large(limit)
     return data
+
+
+def _too_large(limit: int) -> UnreadableError:
+    return UnreadableError(
+        f"it is larger than {limit:,} bytes, the most that is read", "split the spec into modules, and import them"
+    )

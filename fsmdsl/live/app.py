@@ -18,6 +18,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from fsmdsl import model as m
+from fsmdsl.files.read import UnreadableError, check_size
 from fsmdsl.live.documents import ConflictError, Document, Documents, RefusedError
 from fsmdsl.live.guard import Guard
 from fsmdsl.live.language import Language
@@ -134,6 +135,11 @@ def _typed(asked: Data) -> dict[str, str]:
     typed = asked.get("texts", {})
     if not isinstance(typed, dict) or not all(isinstance(x, str) for x in typed.values()):
         raise MisuseError("`texts` are texts by file")
+    for name, text in typed.items():
+        try:
+            check_size(text)
+        except UnreadableError as error:
+            raise MisuseError(f"`{name}`: {error}") from error
     return typed
 
 

@@ -11,7 +11,7 @@ from time import monotonic
 
 from fsmdsl.files import reason
 from fsmdsl.files import write as disk
-from fsmdsl.files.read import UnreadableError, decoded, read_bytes
+from fsmdsl.files.read import UnreadableError, check_size, decoded, read_bytes
 from fsmdsl.workspace import STUDIES
 
 LOOK_AGAIN = 2.0
@@ -131,6 +131,10 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _encoded(name: str, text: str) -> bytes:
+    try:
+        check_size(text)
+    except UnreadableError as error:
+        raise RefusedError(f"cannot write `{name}`: {error}") from error
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:

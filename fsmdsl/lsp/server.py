@@ -46,6 +46,7 @@ def _session(made: LanguageServer, state: State) -> None:
         if isinstance(options, dict):
             state.settings.explore = options.get("explore", True) is not False
             state.settings.transition_lenses = options.get("transitionLenses", True) is not False
+            state.desk.follow_links = options.get("followLinks", False) is True
         folders = [path_of(f.uri) for f in params.workspace_folders or ()]
         root = [path_of(params.root_uri)] if params.root_uri and not folders else []
         state.texts.encoding = made.workspace.position_encoding or t.PositionEncodingKind.Utf16

@@ -23,6 +23,7 @@ from fsmdsl.lsp.idle import Idle
 from fsmdsl.lsp.positions import Lines, lines, path_of, uri_of
 from fsmdsl.lsp.reports import of_diagnostic, of_mark
 from fsmdsl.lsp.texts import Change, Text, Texts
+from fsmdsl.workspace import unreadable
 
 QUICK_STATES = 100_000
 QUICK_SECONDS = 5.0
@@ -187,7 +188,7 @@ class State:
         found, known = analysis.found, self.known(analysis)
         for path, document in analysis.documents.items():
             self._move(document, known)
-            listed = list(found[path])
+            listed = [*self._excess(path), *found[path]]
             if analysis.model is None:
                 # Nothing can be checked now; what was found before in what has not changed stands.
                 listed += (d for d in self._checked.get(path, ()) if d not in listed)
@@ -195,6 +196,11 @@ class State:
                 self._checked[path] = tuple(placed(d) for d in analysis.checked if d.span.source.name == path)
             marks = (of_mark(self, x) for x in known.marks if x.path == path)
             self._tell(path, (*(of_diagnostic(self, d) for d in listed), *marks))
+
+    def _excess(self, path: str) -> list[Diagnostic]:
+        """That a text which is open is too large, and not read."""
+        known = (self.texts[name].excess for name in self.texts.names(path))
+        return [unreadable(path, x) for x in known if x is not None]
 
     def _move(self, document: Document, known: Known) -> None:
         """Let what was found in an earlier text of a file stand where it is now."""

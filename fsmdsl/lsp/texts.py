@@ -18,6 +18,7 @@ from typing import Any
 
 from lsprotocol import types as t
 
+from fsmdsl.files.read import UnreadableError, check_size
 from fsmdsl.lsp.positions import Encoding, Lines, path_of, units
 
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
@@ -40,6 +41,8 @@ class Text:
     text: str
     version: int | None
     doubt: str | None = None
+    excess: UnreadableError | None = None
+    """Why the text is empty here: the editor's is too large."""
 
 
 class Texts:
@@ -59,7 +62,7 @@ class Texts:
 
     def open(self, uri: str, text: str, version: int | None) -> Text:
         """The editor opens a text, or begins with it anew."""
-        self._open[uri] = Text(text, version)
+        self._open[uri] = _bounded(text, version)
         return self._open[uri]
 
     def close(self, uri: str) -> bool:
@@ -71,16 +74,16 @@ class Texts:
         before = self._open.get(uri)
         if before is None:
             return None
-        text, doubt = before.text, before.doubt
+        now, doubt = before, before.doubt
         if before.version is not None and version is not None and version <= before.version:
             doubt = f"version {version} of it came after version {before.version}"
         for change in changes:
             if change.place is None:
-                text, doubt = change.text, None
-            else:
-                text, why = applied(text, change, self.encoding)
-                doubt = doubt or why
-        self._open[uri] = Text(text, version, doubt)
+                now, doubt = _bounded(change.text, version), None
+            elif now.excess is None:
+                text, why = applied(now.text, change, self.encoding)
+                now, doubt = _bounded(text, version), doubt or why
+        self._open[uri] = Text(now.text, version, now.doubt or doubt, now.excess)
         return self._open[uri]
 
     def compare(self, uri: str, checksum: str) -> None:
@@ -93,7 +96,16 @@ class Texts:
         """A text, or where nobody knows which, every text, may be another than the editor's."""
         for name, known in self._open.items():
             if uri is None or name == uri:
-                self._open[name] = Text(known.text, known.version, why)
+                self._open[name] = Text(known.text, known.version, why, known.excess)
+
+
+def _bounded(text: str, version: int | None) -> Text:
+    """A text as it is kept: nothing of one that is too large."""
+    try:
+        check_size(text)
+    except UnreadableError as error:
+        return Text("", version, str(error), error)
+    return Text(text, version)
 
 
 def checksum_of(text: str) -> str:
