@@ -32,8 +32,14 @@ def test_both_services_bound_connections_in_the_same_way() -> None:
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
-    """Reads the body, and answers with its length; at /long with much."""
+    """Reads the body, and answers with its length; at /long with much. At /early and /begun it answers, or begins to,
+    before it reads."""
     length, more = 0, True
+    if scope["path"] in ("/early", "/begun"):
+        await send({"type": "http.response.start", "status": 404, "headers": []})
+        await send({"type": "http.response.body", "body": b"no", "more_body": scope["path"] == "/begun"})
+        if scope["path"] == "/early":
+            return
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -42,6 +48,9 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
         more = message.get("more_body", False)
     if scope["path"] == "/wait":
         await asyncio.sleep(3600)
+    if scope["path"] == "/begun":
+        await send({"type": "http.response.body", "body": b"more"})
+        return
     await send({"type": "http.response.start", "status": 200, "headers": []})
     for _ in range(400 if scope["path"] == "/long" else 0):
         await send({"type": "http.response.body", "body": b"x" * 100_000, "more_body": True})
@@ -176,3 +185,20 @@ def test_headers_have_a_size(module: ModuleType) -> None:
         except ConnectionError:
             return
         assert ended(client)[:12] in (b"HTTP/1.1 400", b"HTTP/1.1 431", b"")
+
+
+@BOTH
+@pytest.mark.parametrize("path", ["/", "/early", "/begun"])
+@pytest.mark.parametrize("later", [False, True])
+def test_a_body_that_is_wrong_ends_its_request_alone(
+    module: ModuleType, path: str, later: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whether it is being answered already or not."""
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n".encode()
+    with serving(module) as (port, _), connected(port, head if later else head + b"zz\r\n") as client:
+        if later:
+            assert path == "/" or client.recv(12) == b"HTTP/1.1 404"
+            client.sendall(b"zz\r\n")
+        assert ended(client)[:12] in (b"HTTP/1.1 400", b"HTTP/1.1 404", b"") or later
+        assert httpx.post(f"http://127.0.0.1:{port}/", content=b"abc", timeout=30).text == "3"
+    assert [x.getMessage() for x in caplog.records if x.levelname in ("ERROR", "CRITICAL")] == []

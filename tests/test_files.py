@@ -254,14 +254,20 @@ def test_a_forged_manifest_removes_nothing_elsewhere(tmp_path: Path) -> None:
     put(out, {"x": "1"})
     (tmp_path / "victim").write_text("1")
     content = json.loads((out / manifest.NAME).read_text())
-    for name in ("../victim", str(tmp_path / "victim"), "a/../../victim"):
+    forged = ("../victim", str(tmp_path / "victim"), "a/../../victim", "a\nremoved b", "\x1b[2J", ".", "")
+    for name in forged:
         content["files"][name] = content["files"]["x"]
+    (out / "a\nremoved b").write_text("1")
     (out / manifest.NAME).write_text(json.dumps(content))
-    put(out, {})
+    done = put(out, {})
+    assert (done.removed, done.edited) == (("x",), ())
     assert (tmp_path / "victim").exists()
+    assert (out / "a\nremoved b").exists()
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{", '{"version": 1, "files": 3}', "<<<<<<< ours", '{"version": 2}'])
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{", '{"version": 1, "files": 3}', "<<<<<<< ours", '{"version": 2}', "[" * 100_000], ids=len
+)
 def test_a_manifest_that_cannot_be_read_owns_nothing(content: str, tmp_path: Path) -> None:
     put(tmp_path, {"x": "1"})
     (tmp_path / manifest.NAME).write_text(content)
@@ -471,6 +477,26 @@ def test_a_link_in_a_folder_of_specs_brings_nothing_in(tmp_path: Path) -> None:
     (specs / "pipe.fsm").unlink()
     (specs / "zero.fsm").unlink()
     assert "FSM001" in fsm("check", "specs", "--follow-links", cwd=tmp_path).stdout
+
+
+@posix
+def test_the_name_of_a_file_writes_no_line(tmp_path: Path) -> None:
+    """A pull request may have such files, and a log of CI obeys lines that begin with `::`."""
+    (tmp_path / "specs").mkdir()
+    for name in ("a\n::error::forged.fsm", "b\x1b[2J.fsm"):
+        (tmp_path / "specs" / name).write_text("module x   machine")
+    for arguments in (
+        ["check"],
+        ["check", "--format", "concise"],
+        ["check", "--format", "github"],
+        ["fmt"],
+        ["verify"],
+    ):
+        done = fsm(*arguments, "specs", cwd=tmp_path)
+        told = (done.stdout + done.stderr).splitlines()
+        assert done.returncode == 1
+        assert sum("its name has a line end" in x for x in told) == 2
+        assert [x for x in told if x.startswith("::error::") or "\x1b[2J" in x] == []
 
 
 @posix

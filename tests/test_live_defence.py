@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
+from raw_requests import answers, raw_requests
 from serving_live import Served, served
 from test_live import DOOR, WIDE
 
@@ -126,6 +127,25 @@ def test_connections_that_never_end_their_headers_keep_nobody_out(server: Served
             client = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
             client.sendall(b"POST /api/files HTTP/1.1\r\nHost: x\r\nX-Slow: ")
         assert server.ask("files").status_code == 200
+
+
+def test_no_request_is_a_fault(server: Served) -> None:
+    port = int(server.origin.rpartition(":")[2])
+    requests = raw_requests(port, "/api/files", f"x-fsm-token: {server.token}\r\n")
+    told = {name: answers(port, x) for name, x in requests.items()}
+    assert {name: x[0][0] for name, x in told.items() if not x or x[-1][0] >= 500} == {}
+    assert [name for name, x in told.items() if any(b"root:" in text or b"\nX-Forged" in text for _, text in x)] == []
+    assert server.ask("files").status_code == 200
+
+
+def test_each_origin_counts(server: Served) -> None:
+    port = int(server.origin.rpartition(":")[2])
+    for name, evil in (("Origin", "http://evil.example"), ("Sec-Fetch-Site", "cross-site")):
+        ours = {"Origin": server.origin, "Sec-Fetch-Site": "same-origin"}[name]
+        request = raw_requests(
+            port, "/api/files", f"x-fsm-token: {server.token}\r\n{name}: {ours}\r\n{name}: {evil}\r\n"
+        )
+        assert [status for status, _ in answers(port, request["an absolute target"])] == [403]
 
 
 # Names and signals ---------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import click
 
 from fsmdsl.cli.common import existing, paths_argument
 from fsmdsl.cli.messages import misuse, say
+from fsmdsl.files import one_line
 
 LOOPBACK = "127.0.0.1"
 MOST = 128
@@ -44,16 +45,11 @@ def command(paths: tuple[str, ...], port: int, open_it: bool) -> None:
     port = listening.getsockname()[1]
     token = token_urlsafe(18)
     address = f"http://{LOOPBACK}:{port}/#token={token}"
-    say(f"serving {' '.join(map(_shown, named))} at\n\n    {address}\n\nCtrl-C ends it")
+    say(f"serving {' '.join(map(one_line, named))} at\n\n    {address}\n\nCtrl-C ends it")
     sys.stdout.flush()
     if open_it:
         click.launch(address)
     _serve(named, token, port, listening)
-
-
-def _shown(path: str) -> str:
-    """A path on one line, whatever its name."""
-    return "".join(x if x.isprintable() else repr(x)[1:-1] for x in path)
 
 
 def _bound(port: int) -> socket.socket:

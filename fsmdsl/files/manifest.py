@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-from fsmdsl.files import reason
+from fsmdsl.files import CONTROL, reason
 from fsmdsl.files.write import LITTER, kind, write
 
 NAME = ".fsm-manifest.json"
@@ -131,8 +131,9 @@ def read(folder: Path) -> dict[str, Entry] | None:
         content = json.loads(path.read_bytes())
         if content["version"] != VERSION:
             return None
-        return {name: Entry(str(x["by"]), tuple(map(str, x["sha256"]))) for name, x in content["files"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        found = {name: Entry(str(x["by"]), tuple(map(str, x["sha256"]))) for name, x in content["files"].items()}
+        return {name: x for name, x in found.items() if _inside(name)}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
@@ -192,7 +193,7 @@ def _folders(folder: Path, name: str) -> Iterator[Path]:
 def _state(folder: Path, name: str, entry: Entry) -> str:
     """What has become of a file that the manifest lists: `whole`, `edited`, or `gone`."""
     path = folder / name
-    if not _inside(name) or any(x.is_symlink() for x in _folders(folder, name)) or not os.path.lexists(path):
+    if any(x.is_symlink() for x in _folders(folder, name)) or not os.path.lexists(path):
         return "gone"
     if path.is_symlink() or not path.is_file():
         return "edited"
@@ -203,9 +204,11 @@ def _state(folder: Path, name: str, entry: Entry) -> str:
 
 
 def _inside(name: str) -> bool:
-    """Does a name stay in the folder? A manifest may be forged."""
+    """Is it the name of a file in the folder? A manifest may be forged."""
     path = PurePosixPath(name)
-    return not path.is_absolute() and ".." not in path.parts and not set(name) & set("\\:\0")
+    if not path.parts or path.is_absolute() or ".." in path.parts:
+        return False
+    return not set(name) & set("\\:") and CONTROL.search(name) is None
 
 
 def _holds(path: Path, data: bytes) -> bool:

@@ -62,9 +62,9 @@ class Guard:
         host = headers.get("host", "")
         if host not in self.hosts:
             return 421, "this server answers to its loopback address alone"
-        if headers.get("origin") not in (None, f"http://{host}"):
+        if any(x != f"http://{host}" for x in headers.getlist("origin")):
             return 403, "this comes from another site"
-        if headers.get("sec-fetch-site") not in (None, "same-origin", "none"):
+        if not {"same-origin", "none"}.issuperset(headers.getlist("sec-fetch-site")):
             return 403, "this comes from another site"
         if int(headers.get("content-length") or 0) > LARGEST:
             return 413, "this is too much at once"

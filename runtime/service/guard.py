@@ -48,10 +48,15 @@ def _is_address(name: str) -> bool:
 
 
 def host_of(header: str) -> str:
-    """The name in a `Host`, without its port."""
+    """The name in a `Host`, without its port; the empty text where what follows the name is none."""
     if header.startswith("["):
-        return header[1:].partition("]")[0]
-    return header if header.count(":") > 1 else header.partition(":")[0]
+        name, _, rest = header[1:].partition("]")
+    elif header.count(":") > 1:
+        name, rest = header, ""
+    else:
+        name, colon, port = header.partition(":")
+        rest = colon + port
+    return name if rest.rstrip("0123456789") in ("", ":") else ""
 
 
 class Guard:
@@ -71,9 +76,9 @@ class Guard:
         hosts = headers.getlist("host")
         if len(hosts) > 1 or any(not self._names.has(host_of(x)) for x in hosts):
             return 421, "the allocator is not asked under this name; --host allows it"
-        origin = headers.get("origin")
-        if origin is not None and (not hosts or origin not in (f"http://{hosts[0]}", f"https://{hosts[0]}")):
+        ours = {f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts}
+        if not ours.issuperset(headers.getlist("origin")):
             return 403, "this comes from another site"
-        if headers.get("sec-fetch-site") not in (None, "same-origin", "none"):
+        if not {"same-origin", "none"}.issuperset(headers.getlist("sec-fetch-site")):
             return 403, "this comes from another site"
         return None

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from clusters import config, gang, nodes
 from interrupting import MOMENTS, interrupted
+from raw_requests import answers, raw_requests
 from serving import ROOT, Cluster, serving, written
 
 from runtime.config import read_configuration
@@ -89,6 +90,7 @@ def test_names_under_which_it_may_be_asked(address: str, yes: list[str], no: lis
 def test_a_host_is_read_without_its_port() -> None:
     listed = ("a:1", "a", "[::1]:80", "[::1]", "::1", "a.b:")
     assert [host_of(x) for x in listed] == ["a", "a", "::1", "::1", "::1", "a.b"]
+    assert [host_of(x) for x in ("a:1@evil.example", "a:x", "[::1]evil.example", "")] == [""] * 4
 
 
 def test_it_listens_to_this_machine_alone_unless_somebody_says_otherwise(tmp_path: Path) -> None:
@@ -96,6 +98,23 @@ def test_it_listens_to_this_machine_alone_unless_somebody_says_otherwise(tmp_pat
     assert read_configuration(tmp_path / "config.yaml").settings.web_server == "127.0.0.1:9096"
     (tmp_path / "config.yaml").write_text(json.dumps({**TWO, "webServerAddress": ":30096"}))
     assert read_configuration(tmp_path / "config.yaml").settings.web_server == ":30096"
+
+
+def test_each_origin_counts(cluster: Cluster) -> None:
+    ours = f"Origin: http://127.0.0.1:{port(cluster)}\r\n"
+    for more in (f"{ours}Origin: http://evil.example\r\n", "Sec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n"):
+        request = raw_requests(port(cluster), "/v1/extender/filter", more)["a body in pieces"]
+        assert [status for status, _ in answers(port(cluster), request)] == [403]
+    request = raw_requests(port(cluster), "/v1/extender/filter", ours)["a body in pieces"]
+    assert [status for status, _ in answers(port(cluster), request)] == [200]
+
+
+@pytest.mark.parametrize("path", ["/v1/extender/filter", "/v1/extender/bind", "/v1/simulation/events"])
+def test_no_request_is_a_fault(cluster: Cluster, path: str) -> None:
+    told = {name: answers(port(cluster), x) for name, x in raw_requests(port(cluster), path).items()}
+    assert {name: x[0][0] for name, x in told.items() if not x or x[-1][0] >= 500} == {}
+    assert [name for name, x in told.items() if any(b"root:" in text or b"\nX-Forged" in text for _, text in x)] == []
+    assert cluster.client.get("/readyz").status_code == 200
 
 
 # Clients that take their time ----------------------------------------------------------------------------------------
