@@ -85,11 +85,18 @@ def test_other_separators_end_no_line(e: Editor, separator: str) -> None:
     assert formatted(e, mine) == format_source(parse(Source("x", mine)))
 
 
-def test_a_range_that_ends_beyond_a_last_line_without_an_end(e: Editor) -> None:
+@pytest.mark.parametrize(
+    ("place", "new", "after"),
+    [((8, 0, 9, 0), "} // the end\n\n", "} // the end\n\n"), ((8, 5, 8, 9), "\n// the end\n", "}\n// the end\n")],
+)
+def test_a_range_that_ends_beyond_a_last_line_without_an_end(
+    e: Editor, place: tuple[int, int, int, int], new: str, after: str
+) -> None:
     text = DOOR.replace("SEPARATOR", "a").rstrip("\n")
     e.open(U, text)
-    e.change(U, [{"range": span(8, 0, 9, 0), "text": "} // the end\n\n"}])
-    mine = text + " // the end\n\n"
+    e.change(U, [{"range": span(*place), "text": new}])
+    e.change(U, [{"range": span(0, 0, 0, 0), "text": "// first\n"}])
+    mine = f"// first\n{text[:-1]}{after}"
     assert formatted(e, mine) == format_source(parse(Source("x", mine)))
 
 
