@@ -2,8 +2,9 @@
 
     python tests/campaign_kills.py --kills 200 --seed 1
 
-A command runs in a process of its own, forked from this one, so that its start takes no time. It is killed with SIGKILL
-at a random moment: half the time anywhere in its run, half the time shortly after its first sign of writing.
+A command runs in a process of its own, forked from this one, so that its start takes no time. It is killed at a random
+moment: by SIGKILL anywhere in its run or shortly after its first sign of writing, or by a timer of its own within a
+millisecond after it has opened one of its files to write it, which is where a file could be cut short.
 """
 
 from __future__ import annotations
@@ -83,7 +84,30 @@ def put(folder: Path, files: Mapping[str, str | bytes]) -> None:
         (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def forked(arguments: list[str], cwd: Path, out: int | None = None) -> int:
+@dataclass(frozen=True)
+class Timer:
+    """The end of a process: so many seconds after it opens the file of a number, counted from 1, for writing."""
+
+    file: int
+    seconds: float
+
+    def start(self, folder: Path) -> None:
+        """In this process. SIGALRM ends it as SIGKILL would: no line of it runs any more."""
+        left = self.file
+
+        def hook(event: str, arguments: tuple[object, ...]) -> None:
+            nonlocal left
+            if event != "open" or not isinstance(arguments[0], str) or not isinstance(arguments[2], int):
+                return
+            if arguments[2] & (os.O_WRONLY | os.O_RDWR) and Path(arguments[0]).absolute().is_relative_to(folder):
+                left -= 1
+                if left == 0:
+                    signal.setitimer(signal.ITIMER_REAL, self.seconds)
+
+        sys.addaudithook(hook)
+
+
+def forked(arguments: list[str], cwd: Path, out: int | None = None, timer: Timer | None = None) -> int:
     """The number of a process that runs `fsm` in a folder."""
     child = os.fork()
     if child:
@@ -92,6 +116,8 @@ def forked(arguments: list[str], cwd: Path, out: int | None = None) -> int:
         os.chdir(cwd)
         os.dup2(os.open(os.devnull, os.O_WRONLY) if out is None else out, 1)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        if timer is not None:
+            timer.start(cwd)
         main(arguments)
     except SystemExit as end:
         os._exit(end.code if isinstance(end.code, int) else 1)
@@ -163,9 +189,13 @@ class Command:
         """Once: from the old files on, with new inputs."""
         put(self.folder, {**self.before, **inputs})
         old = tree(self.out)
-        writing = chance.random() < 0.5
-        moment = chance.uniform(0, 0.15 if writing else self.seconds)
-        how = kill_at(forked(self.arguments, self.folder), self.out, moment, writing=writing)
+        if chance.random() < 0.5:
+            timer = Timer(chance.randint(1, len(self.after) + 2), chance.uniform(1e-5, 1e-3))
+            how = ended(forked(self.arguments, self.folder, timer=timer))
+        else:
+            writing = chance.random() < 0.5
+            moment = chance.uniform(0, 0.15 if writing else self.seconds)
+            how = kill_at(forked(self.arguments, self.folder), self.out, moment, writing=writing)
         result.kills[f"{self.name} {how}"] += 1
         found = tree(self.out)
         for name in found.keys() | old.keys() | self.after.keys():

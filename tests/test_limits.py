@@ -21,6 +21,7 @@ from stepping import compiled, only_system
 from fsmdsl import budget as budget_module
 from fsmdsl import explore as explore_module
 from fsmdsl.budget import Budget, LimitError
+from fsmdsl.checks import check
 from fsmdsl.cli import cli
 from fsmdsl.explore import Limits, Means, Verdict, explore
 from fsmdsl.explore import simplest_run as best_module
@@ -307,10 +308,10 @@ def calls(work: Callable[[], object]) -> int:
     return count
 
 
-def grows_with_the_text(work: Callable[[int], Callable[[], object]]) -> bool:
+def grows_with_the_text(work: Callable[[int], Callable[[], object]], count: int = 200) -> bool:
     """Does twice as much take no more than twice as many calls, or a little more?"""
     work(10)()  # what is done once
-    few, many = calls(work(200)), calls(work(400))
+    few, many = calls(work(count)), calls(work(2 * count))
     return many < 2.3 * few
 
 
@@ -320,6 +321,32 @@ def test_members_of_an_enum() -> None:
         return lambda: resolve([module])
 
     assert grows_with_the_text(resolved)
+
+
+def test_transitions_that_are_checked() -> None:
+    def checked(count: int) -> Callable[[], object]:
+        events = ", ".join(f"e{n}" for n in range(count))
+        rows = "\n".join(f"A -> B on e{n}\nB -> A on e{n}" for n in range(count))
+        text = f"machine M {{\nevent {events} from environment\ninitial state A\nstate B\n{rows}\n}}\n"
+        return lambda: list(check(compiled(text)))
+
+    assert grows_with_the_text(checked)
+
+
+def test_machines_that_are_drawn(tmp_path: Path) -> None:
+    def drawn(count: int) -> Callable[[], object]:
+        spec = tmp_path / f"x{count}.fsm"
+        spec.write_text("\n".join(ONE.replace("M", f"M{n}", 1) for n in range(count)))
+        arguments = ["draw", str(spec), "--format", "dot", "--out", str(tmp_path / str(count))]
+
+        def work() -> None:
+            done = CliRunner().invoke(cli, arguments)
+            assert done.exit_code == 0, done.output
+            assert len(list((tmp_path / str(count)).rglob("*.dot"))) == count
+
+        return work
+
+    assert grows_with_the_text(drawn, 50)
 
 
 def test_states_of_a_machine_that_is_explored() -> None:
