@@ -289,6 +289,41 @@ def test_what_cannot_be_explored_ends_with_a_partial_verdict(text: str, tmp_path
     assert (done.returncode, done.stdout[:7]) in ((3, "bounded"), (0, "holds  "))
 
 
+# Nesting -------------------------------------------------------------------------------------------------------------
+
+
+def test_twenty_loops_in_each_other_are_generated(tmp_path: Path) -> None:
+    """Python itself allows 20 blocks in each other, and no more."""
+    loops = "".join(f"for m{n} in ms {{ " for n in range(20)) + "m0.go" + " }" * 20
+    peer = "machine N { initial state A  event go from M  A on go }"
+    (tmp_path / "x.fsm").write_text(
+        f"{peer}\nmachine M {{ ms: set<N>  initial state A  event go  A on go do {{ {loops} }} }}"
+    )
+    done = CliRunner().invoke(cli, ["generate", str(tmp_path / "x.fsm"), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    made = list((tmp_path / "out").rglob("*.py"))
+    assert any("m19" in x.read_text("utf-8") for x in made)
+    for path in made:
+        compile(path.read_text("utf-8"), str(path), "exec")
+
+
+def test_twenty_quantifiers_in_each_other_are_decided(tmp_path: Path) -> None:
+    """Over a set that a field holds, each of them is a loop."""
+    binders = "".join(f"all a{n} in ms: " for n in range(20))
+    (tmp_path / "x.fsm").write_text(f"""{ONE.replace("M", "N")}
+machine P {{
+    ms: set<N>
+    initial state A
+    event go(x: N) from environment
+    A on go(x) do ms = {{x}}
+    invariant {binders}a0.n + a19.n <= 2
+}}
+system S {{ n: N  p: P }}""")
+    for command in (["verify"], ["report", "--out", str(tmp_path / "out")]):
+        done = CliRunner().invoke(cli, [*command[:1], str(tmp_path / "x.fsm"), *command[1:]])
+        assert done.exit_code == 0, done.output
+
+
 # Growth --------------------------------------------------------------------------------------------------------------
 
 

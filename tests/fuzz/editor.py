@@ -6,7 +6,9 @@ import asyncio
 import gc
 import json
 import logging
+import re
 from array import array
+from bisect import bisect_right
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -71,6 +73,13 @@ class Units:
             return len(self.units)
         start, end = lines[at["line"]]
         return min(start + at["character"], end)
+
+    def word(self, number: int) -> Data:
+        """The position of the first character of a word; numbers begin anew behind the last."""
+        words = [x.start() for x in re.finditer(r"[^\W\d]\w*", self.text)]
+        at = len(self.of(self.text[: words[number % len(words)]])) if words else 0
+        line = bisect_right(self.lines(), at, key=lambda x: x[0]) - 1
+        return {"line": line, "character": at - self.lines()[line][0]}
 
     def inside(self, at: int) -> bool:
         """Whether a place is inside a character of UTF-8."""
@@ -257,7 +266,7 @@ async def _session(session: Data) -> None:
         assert answer["result"]["capabilities"]["positionEncoding"] == session["encoding"]
         client.notify("initialized", {})
         for step in session["steps"]:
-            _do(client, step)
+            _do(client, step, session.get("texts", [""] * len(NAMES)))
             client.compare()
         await asyncio.sleep(0)
         client.compare()
@@ -273,11 +282,14 @@ async def _session(session: Data) -> None:
             client.server._thread_pool.shutdown()
 
 
-def _do(client: Client, step: Data) -> None:
-    uri = NAMES[step["name"] % len(NAMES)]
+def _do(client: Client, step: Data, texts: list[str]) -> None:
+    """`texts` are those that are opened where a step is about one that is not."""
+    number = step["name"] % len(NAMES)
+    uri = NAMES[number]
     if uri not in client.texts:
-        client.open(uri, step.get("text", ""))
-        return
+        client.open(uri, step.get("text", texts[number]))
+        if "text" in step:
+            return
     match step["do"]:
         case "open":
             client.open(uri, step["text"])
@@ -288,7 +300,8 @@ def _do(client: Client, step: Data) -> None:
         case "format":
             client.format(uri, step.get("range"))
         case _:
-            client.asks(uri, step["at"], step["which"])
+            at = step["at"] if "at" in step else client.texts[uri].word(step["word"])
+            client.asks(uri, at, step["which"])
 
 
 def _check(session: Data) -> None:
@@ -313,13 +326,15 @@ _typed = st.one_of(
         "".join
     ),
 )
-_text = st.builds(lambda n, m: ended(base(n), m), st.integers(0, 2**40), st.integers(0, 2**10)) | _typed
+_whole = st.builds(lambda n, m: ended(base(n), m), st.integers(0, 2**40), st.integers(0, 2**10))
+_text = _whole | _typed
 _change = st.one_of(
     st.builds(lambda r, x: {"range": r, "text": x}, st.one_of(_near, _near, _range), _typed),
     st.builds(lambda r, x: {"range": r, "text": x}, st.one_of(_near, _near, _range), _typed),
     st.builds(lambda x: {"text": x}, _text),
 )
 _name = st.integers(0, 2)
+_numbers = st.integers(0, 200)
 _step = st.one_of(
     st.builds(lambda n, x: {"do": "open", "name": n, "text": x}, _name, _text),
     st.builds(lambda n, x: {"do": "change", "name": n, "changes": x}, _name, st.lists(_change, max_size=4)),
@@ -329,10 +344,13 @@ _step = st.one_of(
     st.builds(lambda n: {"do": "format", "name": n}, _name),
     st.builds(lambda n, r: {"do": "format", "name": n, "range": r}, _name, _near),
     st.builds(lambda n, at, k: {"do": "ask", "name": n, "at": at, "which": k}, _name, _position, st.integers(0, 13)),
-)
+    *(st.builds(lambda n, w, k: {"do": "ask", "name": n, "word": w, "which": k}, _name, _numbers, st.integers(0, 13))
+      for _ in range(4)),
+)  # fmt: skip
 _sessions = st.builds(
-    lambda encoding, steps: {"encoding": encoding, "steps": steps},
+    lambda encoding, texts, steps: {"encoding": encoding, "texts": texts, "steps": steps},
     st.sampled_from(("utf-16", "utf-16", "utf-8", "utf-32")),
+    st.lists(_whole, min_size=len(NAMES), max_size=len(NAMES)),
     st.lists(_step, min_size=1, max_size=20),
 )
 
