@@ -20,7 +20,7 @@ from fsmdsl.cli.progress import clear, progress
 from fsmdsl.cli.ranks import agreed_code, is_first, several, together
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Severity, did_you_mean
-from fsmdsl.explore import Exploration, Keeping, Limits, Means, diagnostics, explore
+from fsmdsl.explore import AFTER_VIOLATION, Exploration, Keeping, Limits, Means, diagnostics, explore
 from fsmdsl.explore.replay import shortest, simplest_in_time
 from fsmdsl.report.exploration import details, summary, verdict
 from fsmdsl.report.formats.gather import from_verify
@@ -45,7 +45,7 @@ from fsmdsl.workspace import Loaded
 @limit_options(each="each system; reading and checking count for the first", shared=several)
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Threads (default: one for each processor).")
 @click.option("--no-symmetry", is_flag=True, help="Tell the instances of `symmetric` sets apart.")
-@click.option("--all", "every", is_flag=True, help="Also what holds, with the witnesses.")
+@click.option("--all", "every", is_flag=True, help="Go on after a violation; also show what holds, with witnesses.")
 @click.option("--shortest", "as_shortest", is_flag=True, help="Show the shortest runs, not the simplest.")
 @click.option("--explore", "by_hand", is_flag=True, help="Then walk from state to state by hand, through one system.")
 @click.option("--replay", type=click.Path(path_type=Path), help="A folder for tests that replay violations (pytest).")
@@ -89,7 +89,7 @@ def command(
         loaded = loaded_or_exit(paths, out, as_documented=as_documented, settings=settings_of(settings))
     model, systems = only_asked(loaded), _chosen(loaded, names)
     chosen = _one(systems, out) if by_hand else systems
-    limits = Limits(max_states)
+    limits = Limits(max_states, after_violation=None if every else AFTER_VIOLATION)
     means = Means(workers=workers, symmetry=not no_symmetry)
     keeping = None if save is None and resume is None else Keeping(save, resume, save_every)
     done: list[Exploration] = []

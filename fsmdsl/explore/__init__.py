@@ -20,6 +20,7 @@ from fsmdsl.explore.search import Search
 from fsmdsl.explore.search_result import Searched
 from fsmdsl.explore.trace import Entry, Trace, data, lines
 from fsmdsl.explore.verdict import (
+    AFTER_VIOLATION,
     Coverage,
     Exploration,
     Keeping,
@@ -33,6 +34,7 @@ from fsmdsl.explore.verdict import (
 from fsmdsl.step import Universe
 
 __all__ = [
+    "AFTER_VIOLATION",
     "RULES",
     "Coverage",
     "Entry",
@@ -126,6 +128,7 @@ def _told(search: Searched, begun: float) -> Exploration:
         tuple(search.levels),
         search.note,
         search.reduced,
+        search.at_violation,
     )
 
 

@@ -6,15 +6,16 @@ Plain and slow, by the definition of the language itself. Instances are not exch
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable
 from itertools import pairwise
 
 from fsmdsl.budget import Budget, LimitError, available
 from fsmdsl.explore.liveness import Graph, Plan, Recorder
 from fsmdsl.explore.refire import Refired
-from fsmdsl.explore.search_result import FaultKey, Finding, Question, explained, fault_key, questions
+from fsmdsl.explore.search_result import FaultKey, Finding, Question, explained, fault_key, questions, violated
 from fsmdsl.explore.trace import Entry, Trace
-from fsmdsl.explore.verdict import Limits, Progress, QuestionKey
+from fsmdsl.explore.verdict import AT_VIOLATION, Limits, Progress, QuestionKey
 from fsmdsl.step import (
     Fault,
     FaultError,
@@ -53,6 +54,7 @@ class Search:
         self.undecided: str | None = None
         self.unshown: str | None = None
         self.abandoned = False
+        self.at_violation = False
         self._recorder = None if plan is None else Recorder(plan)
         self.limits = limits
         self.progress = progress
@@ -115,7 +117,14 @@ class Search:
                     break
             if len(self.worlds) > end:
                 self._begins.append(end)
+                if self.stopped is None and self.limits.enough(len(self.worlds)) and self._violated(end):
+                    self.stopped, self.at_violation = AT_VIOLATION, True
             begin = end
+
+    def _violated(self, expanded: int) -> bool:
+        """Is something violated in one of the states that are expanded, or in a step from it?"""
+        broken = any(f.world < expanded for key, f in self.settled.items() if key.forbids)
+        return self.universe.fault is not None or bool(self.faults) or self.deadlock is not None or broken
 
     def _watch(self, at: int) -> None:
         if self.budget.over():
@@ -125,7 +134,16 @@ class Search:
         if self._free - available() > self._memory:
             self.stopped = f"stopped at {self._memory / 2**30:.1f} GiB of memory, {len(self.worlds)} states"
         if self.progress is not None:
-            self.progress(Progress(len(self.worlds), self.transitions, self.depth, len(self.worlds) - at))
+            self.progress(
+                Progress(len(self.worlds), self.transitions, self.depth, len(self.worlds) - at, violated=self._told())
+            )
+
+    def _told(self) -> tuple[str, ...]:
+        """What is violated so far."""
+        broken = {key: f.world for key, f in self.settled.items() if key.forbids}
+        dead = None if self.deadlock is None else self.deadlock.world
+        failing = next((f.world for f in self.faults.values()), None)
+        return violated(broken, dead, failing, lambda state: bisect(self._begins, state) - 1)
 
     def _expand(self, at: int) -> None:
         world, instances = self.worlds[at], self.universe.system.instances

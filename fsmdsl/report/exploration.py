@@ -47,6 +47,8 @@ def details(x: Exploration, model: m.Model, paint: Paint = plain, *, every: bool
             yield from (f"    {line}" for line in _run(v, every))
     for basis, names in unknown.items():
         yield f"  {paint('unknown', _ROLES['unknown'])}: {', '.join(names)} ({basis})"
+    if unknown and x.at_violation:
+        yield f"  {paint('note', 'quiet')}: `fsm verify --all` goes on after a violation and decides these"
     if x.note is not None:
         yield f"  {paint('note', 'quiet')}: {x.note}"
     if every and x.complete:

@@ -42,6 +42,10 @@ class Engine(Protocol):
         """Steps taken."""
         ...
 
+    def noted(self, place: int) -> int:
+        """What was noted at a place of a row, if anything was; of several processes, by this one."""
+        ...
+
     def note_rest(self) -> None:
         """Ask the questions of the states that are not expanded."""
         ...

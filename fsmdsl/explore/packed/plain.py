@@ -40,7 +40,7 @@ class Plain:
         """Expand states until there are none left (True), or `pause` says so, or there are more than `most`."""
         frontier = self.frontier
         while frontier.advance():
-            if frontier.first % PAUSE == 0 and pause():
+            if (frontier.first % PAUSE == 0 or frontier.between_levels) and pause():
                 return False
             if most is not None and frontier.count + len(self._out) > most:
                 self._before = list(self.board)

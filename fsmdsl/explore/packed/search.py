@@ -29,10 +29,11 @@ from fsmdsl.explore.search_result import (
     fault_key,
     faults_from,
     questions,
+    violated,
 )
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.trace import Entry, Trace
-from fsmdsl.explore.verdict import Limits, Means, Progress
+from fsmdsl.explore.verdict import AT_VIOLATION, Limits, Means, Progress
 from fsmdsl.step import Universe, World, enabled, fire
 
 LOADING = 0.05
@@ -78,6 +79,7 @@ class PackedSearch:
         """Why the search was slower than it could be."""
         self.undecided: str | None = None
         self._asked = conditions(self.questions)
+        self.at_violation = False
         self.plan = plan
         self.lowered: Lowered = lower(
             universe,
@@ -104,6 +106,10 @@ class PackedSearch:
         """Steps of runs that were told, by the states that they lead to."""
         layout = self.lowered.layout
         self._plain = Plain(self.lowered, layout.pack(layout.encode(universe.start)))
+        b = self.lowered.board
+        self._invariants = {key: b.first + n for n, key in enumerate(self._asked) if key.forbids}
+        self._violations = [*self._invariants.values(), b.dead, *range(b.faults, b.faults + b.codes)]
+        """Where a board has a number once something is violated."""
         self._canonical = self._plain.functions.get("canonical")
         self.engine: Engine = self._plain
         self._compilation: Compilation | None = None
@@ -176,9 +182,7 @@ class PackedSearch:
 
     def _pause(self) -> bool:
         """Should the engine stop, for good or to give way to a faster one?"""
-        if self._doubted():
-            return True
-        if self._out_of_time():
+        if self._doubted() or self._at_violation(self._violated()) or self._out_of_time():
             return True
         now = perf_counter()
         if self._progress is not None and now - self._told > REPORT_EVERY * (0.1 if self._means.once else 1):
@@ -200,6 +204,17 @@ class PackedSearch:
             self.stopped = self._reason()
         return self.stopped is not None
 
+    def _at_violation(self, violated: bool) -> bool:
+        """Does something violated end the search here?"""
+        frontier = self.engine.frontier
+        if violated and frontier.between_levels and self._limits.enough(frontier.count):
+            self.stopped, self.at_violation = AT_VIOLATION, True
+        return self.at_violation
+
+    def _violated(self) -> bool:
+        """Is something violated in the states that are expanded, or in a step from them?"""
+        return self.universe.fault is not None or any(self.engine.noted(x) for x in self._violations)
+
     def _doubted(self) -> bool:
         """Has it come up that the members of a symmetric set are told apart?"""
         if self.doubt is None and self.lowered.doubts and isinstance(self.engine, Plain | Compiled):
@@ -209,9 +224,18 @@ class PackedSearch:
 
     def _state_of_things(self, now: float) -> Progress:
         frontier = self.engine.frontier
+        told = self._told_violated(self.engine.board)
         used = self.engine.used() if isinstance(self.engine, Compiled) else frontier.count * BYTES_OF_PLAIN
         fired = self.engine.fired()
-        return Progress(frontier.count, fired, frontier.depth, frontier.count - frontier.first, now - self.begun, used)
+        waiting = frontier.count - frontier.first
+        return Progress(frontier.count, fired, frontier.depth, waiting, now - self.begun, used, told)
+
+    def _told_violated(self, board: Sequence[int]) -> tuple[str, ...]:
+        """What is violated so far."""
+        b = self.lowered.board
+        broken = {key: board[place] - 1 for key, place in self._invariants.items() if board[place]}
+        failing = min((x - 1 for x in board[b.faults : b.faults + b.codes] if x), default=None)
+        return violated(broken, board[b.dead] - 1 if board[b.dead] else None, failing, self.engine.frontier.level_of)
 
     # Machine code
 

@@ -212,7 +212,7 @@ class Distributed:
 
     def noted(self, place: int) -> int:
         """What this rank has noted at a place of a row, if anything."""
-        return max(int(x.numbers[place]) for x in (self._row, self._board))
+        return max(int(self._before[place]), *(int(x.numbers[place]) for x in (self._row, self._board)))
 
     def fired(self) -> int:
         """Steps taken, by this rank."""

@@ -66,8 +66,11 @@ class RanksSearch(PackedSearch):
             return
         most, done = self._most(), False
         if self._saver.resumed is None:
-            done = self._plain.run(self._doubted, SMALL if most is None else min(SMALL, most))
-        if not (done or self._doubted()) and (most is None or self.states <= most):
+            done = self._plain.run(
+                lambda: self._doubted() or self._at_violation(self._violated()),
+                SMALL if most is None else min(SMALL, most),
+            )
+        if not (done or self.stopped or self._doubted()) and (most is None or self.states <= most):
             with self.budget.patience():
                 self._ranks = self._dealt_out()
                 self.engine = self._ranks
@@ -133,8 +136,10 @@ class RanksSearch(PackedSearch):
         assert self._ranks is not None
         now, first = perf_counter(), self._exchange.rank == 0
         save, tell = first and self._saver.due(), first and self._told_long_ago(now)
-        wanted, saving, telling = self._exchange.all_reduce([self._why_stop(), save, tell], "max")
-        if self._doubted():
+        wanted, saving, telling, violated = self._exchange.all_reduce(
+            [self._why_stop(), save, tell, self._violated()], "max"
+        )
+        if self._doubted() or self._at_violation(bool(violated)):
             return True
         if saving:
             self._save()
@@ -171,10 +176,12 @@ class RanksSearch(PackedSearch):
     def _tell(self, now: float) -> None:
         assert self._ranks is not None
         fired, used = self._exchange.all_reduce([self._ranks.fired(), self._ranks.used()], "sum")
+        board = self._ranks.merged()
         self._told = now
         if self._progress is not None:
             f = self._ranks.frontier
-            self._progress(Progress(f.count, fired, f.depth, f.count - f.first, now - self.begun, used))
+            told = self._told_violated(board)
+            self._progress(Progress(f.count, fired, f.depth, f.count - f.first, now - self.begun, used, told))
 
     def _save(self) -> None:
         if self._ranks is None:
