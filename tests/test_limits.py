@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import sleep
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,7 +25,8 @@ from fsmdsl.budget import Budget, LimitError
 from fsmdsl.cli import cli
 from fsmdsl.explore import Limits, Means, Verdict, explore
 from fsmdsl.explore import simplest_run as best_module
-from fsmdsl.explore.packed.crew import Crew
+from fsmdsl.explore.crew import Crew
+from fsmdsl.explore.liveness import engine as engine_module
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.replay import simplest_in_time
 from fsmdsl.parse import parse
@@ -215,6 +217,23 @@ def test_a_block_of_compiled_code_that_does_not_return_is_left_alone(
     forgotten.set()
     assert x.stopped == "stopped after 1 seconds"
     assert {v.outcome for v in x.verdicts} == {"unknown"}
+
+
+def test_a_kernel_of_a_large_graph_that_does_not_return_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("llvmlite")
+    model, forgotten = compiled(BROKEN), threading.Event()
+    for name in ("LARGE", "HUGE"):
+        monkeypatch.setattr(engine_module, name, 0)
+    using = engine_module.engine(0)
+    assert isinstance(using, engine_module.Compiled)
+    assert verdicts(explore(model, only_system(model)).verdicts)["p"] == "holds"
+    search = engine_module._apart(lambda *_: int(forgotten.wait(20)))
+    monkeypatch.setattr(using, "kernels", SimpleNamespace(**{**vars(using.kernels), "search": search}))
+    x = explore(model, only_system(model), Limits(seconds=1))
+    forgotten.set()
+    found = verdicts(x.verdicts)
+    assert (x.states, found["p"], found["M: low"], found["no deadlock"]) == (4, "unknown", "violated", "violated")
+    assert x.seconds < 10
 
 
 def test_an_interruption_ends_the_systems_that_are_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

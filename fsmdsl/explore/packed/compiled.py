@@ -16,7 +16,7 @@ from time import perf_counter
 
 from fsmdsl.explore.liveness import Graph
 from fsmdsl.explore.packed import boards
-from fsmdsl.explore.packed.crew import Crew
+from fsmdsl.explore.crew import Crew
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered, groups
 from fsmdsl.explore.packed.memory import Memory
