@@ -14,8 +14,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from fsmdsl.explore.liveness import kernels
 from fsmdsl.explore.crew import Crew
+from fsmdsl.explore.liveness import kernels
 from fsmdsl.explore.liveness.graph import Ints
 from fsmdsl.explore.program.native import Job, compiled_here, listings, missing
 
@@ -99,7 +99,7 @@ def _on_arrays(function: Callable[..., int]) -> Callable[..., int]:
 
 
 def _apart(function: Callable[..., int]) -> Callable[..., int]:
-    """The same, in a thread of its own. Whoever waits for it can be interrupted, and leaves it to itself with the arrays
+    """The same, in a thread of its own. Who waits for it can be interrupted, and leaves it to itself with the arrays
     that it works on, which the thread keeps alive."""
 
     def called(*given: Any) -> int:

@@ -14,9 +14,9 @@ from functools import partial
 from itertools import accumulate, pairwise
 from time import perf_counter
 
+from fsmdsl.explore.crew import Crew
 from fsmdsl.explore.liveness import Graph
 from fsmdsl.explore.packed import boards
-from fsmdsl.explore.crew import Crew
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered, groups
 from fsmdsl.explore.packed.memory import Memory
