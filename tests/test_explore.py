@@ -466,7 +466,8 @@ def test_where_nothing_is_violated_nothing_ends_early() -> None:
 @pytest.mark.parametrize(
     ("what", "text"),
     [
-        ("deadlock", "machine Gate { initial state Open  state Shut  event shut from environment  Open -> Shut on shut }"
+        ("deadlock", "machine Gate { initial state Open  state Shut  event shut from environment"
+         "  Open -> Shut on shut }"
          "machine M { param gate: Gate  n: 0..9  initial state A  event e from environment"
          "  A on e when n < 9 and gate in Open do n = n + 1 } system S { gate: Gate  m: M { gate = gate } }"),
         ("fault", "machine M { n: 0..3  initial state A  event e, f from environment  A on e do n = n + 1  A on f }"

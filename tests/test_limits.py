@@ -3,11 +3,13 @@ no faster than the text."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +29,9 @@ from fsmdsl.explore import Limits, Means, Verdict, explore
 from fsmdsl.explore import simplest_run as best_module
 from fsmdsl.explore.crew import Crew
 from fsmdsl.explore.liveness import engine as engine_module
+from fsmdsl.explore.packed import boards
+from fsmdsl.explore.packed.compiled import Compiled
+from fsmdsl.explore.packed.memory import Memory
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.replay import simplest_in_time
 from fsmdsl.parse import parse
@@ -217,6 +222,35 @@ def test_a_block_of_compiled_code_that_does_not_return_is_left_alone(
     forgotten.set()
     assert x.stopped == "stopped after 1 seconds"
     assert {v.outcome for v in x.verdicts} == {"unknown"}
+
+
+def test_what_a_thread_works_on_stays_when_nobody_waits_for_it_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it writes where there is no memory any more."""
+    pytest.importorskip("llvmlite")
+    model, left, made = compiled(BROKEN), [], []
+
+    def abandoned(self: Crew, work: Callable[[int], int]) -> list[int]:
+        left.append(work)
+        raise LimitError("no time")
+
+    def fresh(lowered: object) -> Memory:
+        memory = Memory(1000)
+        made.append(weakref.ref(memory))
+        return memory
+
+    def graph(engine: Compiled) -> Any:
+        engine._pace = 1.0
+        monkeypatch.setattr(Crew, "each", abandoned)
+        monkeypatch.setattr(boards, "fresh", fresh)
+        return whole(engine)
+
+    whole = Compiled.graph
+    monkeypatch.setattr(Compiled, "graph", graph)
+    x = explore(model, only_system(model), means=Means(workers=1, compiled="hastily"))
+    assert verdicts(x.verdicts)["p"] == "unknown"
+    gc.collect()
+    assert [memory() is not None for memory in made] == [True]
+    assert len(left) == 1
 
 
 def test_a_kernel_of_a_large_graph_that_does_not_return_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -200,10 +200,11 @@ class Compiled:
         )  # fmt: skip
         self._kept[0] = frontier.count
 
-    def _expand(self, worker: int, first: int, last: int) -> int:
+    def _expand(self, worker: int, first: int, last: int, board: Memory | None = None) -> int:
+        """Into the board given, else the worker's own. A thread that nobody waits for any more keeps it alive."""
         return self._f["expand_block"](
             self.words.address, first, last, *self._successors(worker), self._cap, self._rows[worker].address,
-            self.boards[worker].address,
+            (board or self.boards[worker]).address,
         )  # fmt: skip
 
     def _successors(self, worker: int) -> tuple[int, int, int]:
@@ -341,11 +342,7 @@ class Compiled:
         at = first = 0
         while first < done:
             last = min(first + self._most(), done)
-            again = partial(
-                self._f["expand_block"], self.words.address, first, last, self._out.address, self._origins.address,
-                self._hashes.address, self._cap, self._rows[0].address, board.address,
-            )  # fmt: skip
-            n = self._by_one(again, last - first)
+            n = self._by_one(partial(self._expand, 0, first, last, board), last - first)
             following = board.numbers[self.lowered.size]
             if following == first:
                 self._buffers(2 * self._cap)
