@@ -21,6 +21,7 @@ from fsmdsl.cli.ranks import agreed_code, is_first, several, together
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Severity, did_you_mean
 from fsmdsl.explore import AFTER_VIOLATION, Exploration, Keeping, Limits, Means, diagnostics, explore
+from fsmdsl.explore.causes import Cause
 from fsmdsl.explore.replay import shortest, simplest_in_time
 from fsmdsl.report.exploration import details, summary, verdict
 from fsmdsl.report.formats.gather import from_verify
@@ -46,6 +47,7 @@ from fsmdsl.workspace import Loaded
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Threads (default: one for each processor).")
 @click.option("--no-symmetry", is_flag=True, help="Tell the instances of `symmetric` sets apart.")
 @click.option("--all", "every", is_flag=True, help="Go on after a violation; also show what holds, with witnesses.")
+@click.option("--brief", is_flag=True, help="Of runs only the steps, a line each.")
 @click.option("--shortest", "as_shortest", is_flag=True, help="Show the shortest runs, not the simplest.")
 @click.option("--explore", "by_hand", is_flag=True, help="Then walk from state to state by hand, through one system.")
 @click.option("--replay", type=click.Path(path_type=Path), help="A folder for tests that replay violations (pytest).")
@@ -68,6 +70,7 @@ def command(
     workers: int | None,
     no_symmetry: bool,
     every: bool,
+    brief: bool,
     as_shortest: bool,
     by_hand: bool,
     replay: Path | None,
@@ -93,6 +96,7 @@ def command(
     means = Means(workers=workers, symmetry=not no_symmetry)
     keeping = None if save is None and resume is None else Keeping(save, resume, save_every)
     done: list[Exploration] = []
+    known: dict[Cause, str] = {}
     for system in chosen:
         with budget.renewed() if done else budget:
             x = explore(
@@ -102,9 +106,9 @@ def command(
         done.append(x)
         if out.speaks:
             clear()
-        out.say(summary(x, paint))
-        for line in () if by_hand else details(x, model, paint, every=every):
-            out.say(line)
+        out.say(summary(x, paint), wrap=True)
+        for line in () if by_hand else details(x, model, paint, every=every, brief=brief, known=known):
+            out.say(line, wrap=True)
     found = diagnostics(*done, others=[y for y in model.systems.values() if y not in chosen])
     for d in () if by_hand else (d for d in found if d.severity is Severity.WARNING):
         out.say(f"\n{frame(d, paint)}".rstrip("\n"))

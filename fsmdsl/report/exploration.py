@@ -10,7 +10,8 @@ from fsmdsl import model as m
 from fsmdsl.explore import Exploration, Played, Trace, Verdict
 from fsmdsl.explore import data as trace_data
 from fsmdsl.explore import lines as trace_lines
-from fsmdsl.explore.narrative import story
+from fsmdsl.explore.causes import Cause, causes, groups
+from fsmdsl.explore.narrative import steps, story
 from fsmdsl.report import shapes
 from fsmdsl.report.data import Data
 from fsmdsl.report.frames import Paint, plain
@@ -36,15 +37,30 @@ def summary(x: Exploration, paint: Paint = plain) -> str:
     return f"{paint(word.ljust(8), role)}  {x.system.qualified}: {size} ({basis})"
 
 
-def details(x: Exploration, model: m.Model, paint: Paint = plain, *, every: bool = False) -> Iterator[str]:
-    """What is violated or undecided, with the run to it; with `every`, also what holds, and witnesses."""
+def details(
+    x: Exploration,
+    model: m.Model,
+    paint: Paint = plain,
+    *,
+    every: bool = False,
+    brief: bool = False,
+    known: dict[Cause, str] | None = None,
+) -> Iterator[str]:
+    """What is violated or undecided, with the run to it; with `every`, also what holds, and witnesses.
+
+    Of violations with one cause the first is shown with its run, the others are listed below it; with `every`, all are
+    shown. `brief`: of runs only the steps. `known`: where a cause was shown before, in another system; what is shown
+    now is added.
+    """
+    known = {} if known is None else known
+    shown, others = _by_cause(x, model, paint, known, every=every, brief=brief)
+    yield from shown
     unknown: defaultdict[str, list[str]] = defaultdict(list)
-    for v in x.verdicts:
+    for v in others:
         if v.outcome == "unknown" and not every:
             unknown[v.basis].append(v.shown)
         elif every or v.outcome != "holds":
-            yield f"  {paint(v.outcome, _ROLES[v.outcome])}: {v.shown} ({v.basis})"
-            yield from (f"    {line}" for line in _run(v, every))
+            yield from _verdict_lines(v, paint, every=every, brief=brief)
     for basis, names in unknown.items():
         yield f"  {paint('unknown', _ROLES['unknown'])}: {', '.join(names)} ({basis})"
     if unknown and x.at_violation:
@@ -55,15 +71,51 @@ def details(x: Exploration, model: m.Model, paint: Paint = plain, *, every: bool
         yield from (f"  {paint('never followed', 'quiet')}: {name}" for name in never_followed(x, model))
 
 
-def _run(v: Verdict, every: bool) -> Iterator[str]:
+def _by_cause(
+    x: Exploration, model: m.Model, paint: Paint, known: dict[Cause, str], *, every: bool, brief: bool
+) -> tuple[list[str], list[Verdict]]:
+    """The violations that have a run; and the verdicts that are left."""
+    found = causes(x, model)
+    told: list[str] = []
+    for first, rest in groups(x, found):
+        v, cause = x.verdicts[first], found[first]
+        if every or cause not in known:
+            told += _verdict_lines(v, paint, every=every, brief=brief)
+            told += _same_cause([x.verdicts[n] for n in rest], cause, paint, every=every, brief=brief)
+        else:
+            names = ", ".join(dict.fromkeys(x.verdicts[n].shown for n in sorted((first, *rest))))
+            told.append(f"  {paint('violated', 'error')}: {names} (the same cause as {known[cause]}: {cause.name})")
+        known.setdefault(cause, f"{v.shown} of {x.system.qualified}")
+    return told, [v for n, v in enumerate(x.verdicts) if n not in found]
+
+
+def _same_cause(rest: list[Verdict], cause: Cause, paint: Paint, *, every: bool, brief: bool) -> Iterator[str]:
+    if every:
+        for v in rest:
+            yield from _verdict_lines(v, paint, every=every, brief=brief)
+    elif rest:
+        yield f"    with the same cause, {cause.name} (`--all` shows the runs):"
+        yield from (f"      {_named(v)} ({v.basis})" for v in rest)
+
+
+def _named(v: Verdict) -> str:
+    return f"{v.shown}: {v.explanation[0]}" if v.kind == "fault" else v.shown
+
+
+def _verdict_lines(v: Verdict, paint: Paint, *, every: bool, brief: bool) -> Iterator[str]:
+    yield f"  {paint(v.outcome, _ROLES[v.outcome])}: {v.shown} ({v.basis})"
+    yield from (f"    {line}" for line in _run(v, every, brief))
+
+
+def _run(v: Verdict, every: bool, brief: bool) -> Iterator[str]:
     """A counterexample in full, and at its end what is wrong; a witness with a line for each step."""
     if v.trace is not None and v.outcome == "violated":
-        yield from story(v.trace)
+        yield from steps(v.trace) if brief else story(v.trace)
         yield from v.reasons
     else:
         yield from v.explanation
     if v.trace is not None and v.outcome != "violated" and every:
-        yield from trace_lines(v.trace)
+        yield from steps(v.trace) if brief else trace_lines(v.trace)
 
 
 def never_followed(x: Exploration, model: m.Model) -> list[str]:
@@ -90,6 +142,7 @@ def exploration(x: Exploration, model: m.Model) -> Data:
 
 def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
     """The same, as its type says it."""
+    found = causes(x, model)
     return {
         "name": x.system.name,
         "module": x.system.module,
@@ -99,9 +152,10 @@ def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
         "seconds": round(x.seconds, 3),
         "verdict": verdict(x),
         "stopped": x.stopped,
+        "at_violation": x.at_violation,
         "note": x.note,
         "levels": list(x.levels),
-        "verdicts": [_verdict(v) for v in x.verdicts],
+        "verdicts": [_verdict(v, found.get(n)) for n, v in enumerate(x.verdicts)],
         "never_followed": [
             {"machine": machine, "transition": model.machines[machine].transitions[index].name, "index": index}
             for machine, index in x.coverage.unfollowed
@@ -109,7 +163,7 @@ def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
     }
 
 
-def _verdict(v: Verdict) -> shapes.Verdict:
+def _verdict(v: Verdict, cause: Cause | None) -> shapes.Verdict:
     return {
         "kind": v.kind,
         "name": v.name,
@@ -117,6 +171,7 @@ def _verdict(v: Verdict) -> shapes.Verdict:
         "basis": v.basis,
         "explanation": list(v.explanation),
         "trace": None if v.trace is None else run(v.trace),
+        "cause": None if cause is None else cause.name,
     }
 
 
