@@ -30,6 +30,8 @@ from fsmdsl.explore import explore
 from fsmdsl.explore.judge import judge
 from fsmdsl.explore.liveness import Plan, questions
 from fsmdsl.explore.packed import compiled, plain
+from fsmdsl.explore.packed.engine import Engine
+from fsmdsl.explore.packed.machine_code import MachineCode
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.packed.shapes import UnpackableError
@@ -86,24 +88,25 @@ def packed(model: m.Model, system: m.System, limits: Limits, means: Means, late:
     """A packed search; compiled code takes over from plain Python when there are so many states. Raises
     `UnpackableError`."""
     universe = Universe(model, system)
-    how = PackedSearch if late is None else ChangingOver
-    search = how(universe, limits, means, None, plan_of(universe))
-    if isinstance(search, ChangingOver):
-        search.late = late or 0
+    search = PackedSearch(universe, limits, means, None, plan_of(universe))
+    if late is not None:
+        search.engines = ChangingOver(search.lowered, means, search.budget, search.memory)
+        search.engines.late = late
     search.run()
     return search
 
 
-class ChangingOver(PackedSearch):
+class ChangingOver(MachineCode):
     """Changes over to compiled code at a certain number of states."""
 
     late = 0
 
-    def _pause(self) -> bool:
-        if isinstance(self.engine, Plain) and self.states >= self.late:
-            self._compile(wait=True)
-            return self._ready()
-        return super()._pause()
+    def better(self, engine: Engine) -> bool:
+        """See `Engines`."""
+        if isinstance(engine, Plain) and engine.frontier.count >= self.late:
+            self.compile(wait=True)
+            return self.ready()
+        return super().better(engine)
 
 
 @contextmanager

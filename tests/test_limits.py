@@ -146,7 +146,7 @@ def test_a_budget_shared_by_processes_raises_nothing() -> None:
 # Stages --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stage", ["Universe", "questions", "packed_search"])
+@pytest.mark.parametrize("stage", ["Universe", "questions", "run_search"])
 @pytest.mark.parametrize(("work", "why"), [(for_ever, "stopped after 0.1 seconds"), (pressed, "interrupted")])
 def test_a_limit_before_the_first_state(
     monkeypatch: pytest.MonkeyPatch, stage: str, work: Callable[..., Any], why: str
@@ -273,7 +273,7 @@ def test_a_kernel_of_a_large_graph_that_does_not_return_is_left_alone(monkeypatc
 def test_an_interruption_ends_the_systems_that_are_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     spec = tmp_path / "x.fsm"
     spec.write_text(BROKEN + "\nsystem T { m: M }\n")
-    monkeypatch.setattr(explore_module, "packed_search", pressed)
+    monkeypatch.setattr(explore_module, "run_search", pressed)
     done = CliRunner().invoke(cli, ["verify", str(spec)])
     assert (done.exit_code, done.stdout.count("(interrupted)")) == (3, 2)
 

@@ -31,8 +31,8 @@ from stepping import compiled
 from threaded import together
 
 from fsmdsl import model as m
-from fsmdsl.explore import Exploration, Keeping, Limits, Means, data, explore
-from fsmdsl.explore.packed import resumable, select_engine
+from fsmdsl.explore import Exploration, Keeping, Limits, Means, compose, data, explore
+from fsmdsl.explore.packed import resumable
 from fsmdsl.explore.packed.checkpoint import read as saved_search
 from fsmdsl.explore.packed.errors import SavedError, UnavailableError
 from fsmdsl.explore.packed.memory import Memory
@@ -86,7 +86,7 @@ def by_ranks(
 
     here = threading.local()
     with monkeypatch.context() as patch:
-        patch.setattr(select_engine, "exchange", lambda: here.between)
+        patch.setattr(compose, "exchange", lambda: here.between)
         return together(size, one)
 
 
@@ -136,7 +136,7 @@ def test_something_is_violated_and_a_trace_compared() -> None:
 
 def test_what_is_small_is_exchanged_with_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "SMALL", 10_000)
-    monkeypatch.delattr(process.RanksSearch, "_dealt_out")
+    monkeypatch.delattr(process.Ranks, "_dealt_out")
     model, system = hived(3, 4, 2)
     assert [x.states for x in by_ranks(monkeypatch, 2, model, system)] == [812, 812]
 

@@ -61,7 +61,7 @@ def _step(trace: Trace, entry: Entry) -> Cause:
     kind = "crash" if isinstance(entry.step, CrashStep) else "step"
     first = next((h for h in entry.cascade if isinstance(h, Followed)), None)
     if first is None:
-        return Cause(type(entry.step), describe(trace.roster, entry.step, trace.start))
+        return Cause(type(entry.step).__name__, describe(trace.roster, entry.step, trace.start))
     machine = trace.roster.machines[first.instance]
     name = f"{machine.qualified} {machine.transitions[first.transition].name}"
     return Cause((kind, machine.qualified, first.transition), "a crash" if kind == "crash" else name)

@@ -17,6 +17,7 @@ from time import perf_counter
 from fsmdsl.explore.crew import Crew
 from fsmdsl.explore.liveness import Graph
 from fsmdsl.explore.packed import boards
+from fsmdsl.explore.packed.engine import Together
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered, groups
 from fsmdsl.explore.packed.memory import Memory
@@ -315,6 +316,14 @@ class Compiled:
     def board(self) -> list[int]:
         """The boards of all workers, as one."""
         return boards.merged(self.lowered, self.boards)
+
+    def merged(self) -> list[int]:
+        """See `Engine`."""
+        return self.board
+
+    def agree(self, numbers: Sequence[int], how: Together) -> list[int]:
+        """See `Engine`."""
+        return list(numbers)
 
     def state(self, n: int) -> tuple[int, ...]:
         """The words of a state."""

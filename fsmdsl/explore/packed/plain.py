@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from types import CodeType
 from typing import Any
 
 from fsmdsl.explore.liveness import Graph
+from fsmdsl.explore.packed.engine import Together
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered, groups
 from fsmdsl.explore.program.llvm import KEPT
 
 CAP = 1 << 12
 """Room for the successors of one state; more is made where it does not do."""
+
+BYTES_OF_STATE = 400
+"""What a state takes, about."""
 
 PAUSE = 4
 """So many states are expanded between two looks at the clock."""
@@ -37,7 +41,7 @@ class Plain:
         self._out = [0] * (CAP * lowered.stride)
 
     def run(self, pause: Callable[[], bool], most: int | None) -> bool:
-        """Expand states until there are none left (True), or `pause` says so, or there are more than `most`."""
+        """See `Engine`."""
         frontier = self.frontier
         while frontier.advance():
             if (frontier.first % PAUSE == 0 or frontier.between_levels) and pause():
@@ -135,6 +139,18 @@ class Plain:
     def noted(self, place: int) -> int:
         """What was noted at a place of a row, if anything was."""
         return max(self.board[place], self._row[place])
+
+    def merged(self) -> list[int]:
+        """See `Engine`."""
+        return self.board
+
+    def agree(self, numbers: Sequence[int], how: Together) -> list[int]:
+        """See `Engine`."""
+        return list(numbers)
+
+    def used(self) -> int:
+        """Bytes in use, about."""
+        return self.frontier.count * BYTES_OF_STATE
 
     def fired(self) -> int:
         """Steps taken."""

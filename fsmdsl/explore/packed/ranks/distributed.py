@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from fsmdsl.explore.packed.compiled import Compiled
+from fsmdsl.explore.packed.engine import Together
 from fsmdsl.explore.packed.errors import FullError
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered
@@ -209,6 +210,10 @@ class Distributed:
             self._merged = self.merged()
             self.look_up(self._merged[x] - 1 for x in self._firsts if self._merged[x])
         return self._merged
+
+    def agree(self, numbers: Sequence[int], how: Together) -> list[int]:
+        """See `Engine`."""
+        return self.exchange.all_reduce(numbers, how)
 
     def noted(self, place: int) -> int:
         """What this rank has noted at a place of a row, if anything."""
