@@ -6,12 +6,11 @@ Plain and slow, by the definition of the language itself. Instances are not exch
 
 from __future__ import annotations
 
-from bisect import bisect
 from collections.abc import Callable
-from itertools import pairwise
 
 from fsmdsl.budget import Budget, LimitError, available
 from fsmdsl.explore.liveness import Graph, Plan, Recorder
+from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.refire import Refired
 from fsmdsl.explore.search_result import FaultKey, Finding, Question, explained, fault_key, questions, violated
 from fsmdsl.explore.trace import Entry, Trace
@@ -65,7 +64,7 @@ class Search:
         self.parent: list[int] = []
         self.step: list[Step | None] = []
         self.transitions = 0
-        self._begins = [0]
+        self.frontier = Frontier(count=0)
         self.stopped: str | None = None
         self.followed: set[tuple[str, int]] = set()
         self.guards_seen: GuardsSeen = set()
@@ -98,7 +97,7 @@ class Search:
         for listed in (self.worlds, self.parent, self.step):
             del listed[count:]
         self.number = {world: n for n, world in enumerate(self.worlds)}
-        self._begins = [x for x in self._begins if x < max(count, 1)]
+        self.frontier.back(self.frontier.first, count)
 
     def _reason(self) -> str | None:
         """Why the budget ends the search."""
@@ -106,24 +105,19 @@ class Search:
         return f"{why}, {self.states} states" if self.budget.memory_reached else why
 
     def _levels(self) -> None:
-        begin = 0
-        while begin < len(self.worlds) and self.stopped is None:
-            end = len(self.worlds)
-            for at in range(begin, end):
-                self._watch(at)
-                if self.stopped is None:
-                    self._expand(at)
-                if self.stopped is not None:
-                    break
-            if len(self.worlds) > end:
-                self._begins.append(end)
-                if self.stopped is None and self.limits.enough(len(self.worlds)) and self._violated(end):
-                    self.stopped, self.at_violation = AT_VIOLATION, True
-            begin = end
+        frontier = self.frontier
+        while self.stopped is None and frontier.advance():
+            if frontier.between_levels and self.limits.enough(frontier.count) and self._violated():
+                self.stopped, self.at_violation = AT_VIOLATION, True
+                return
+            self._watch(frontier.first)
+            if self.stopped is None:
+                self._expand(frontier.first)
+            frontier.first += self.stopped is None
 
-    def _violated(self, expanded: int) -> bool:
+    def _violated(self) -> bool:
         """Is something violated in one of the states that are expanded, or in a step from it?"""
-        broken = any(f.world < expanded for key, f in self.settled.items() if key.forbids)
+        broken = any(f.world < self.frontier.first for key, f in self.settled.items() if key.forbids)
         return self.universe.fault is not None or bool(self.faults) or self.deadlock is not None or broken
 
     def _watch(self, at: int) -> None:
@@ -143,7 +137,7 @@ class Search:
         broken = {key: f.world for key, f in self.settled.items() if key.forbids}
         dead = None if self.deadlock is None else self.deadlock.world
         failing = next((f.world for f in self.faults.values()), None)
-        return violated(broken, dead, failing, lambda state: bisect(self._begins, state) - 1)
+        return violated(broken, dead, failing, self.frontier.level_of)
 
     def _expand(self, at: int) -> None:
         world, instances = self.worlds[at], self.universe.system.instances
@@ -184,6 +178,7 @@ class Search:
     def _add(self, world: World, parent: int, step: Step | None) -> None:
         self.number[world] = len(self.worlds)
         self.worlds.append(world)
+        self.frontier.count = len(self.worlds)
         self.parent.append(parent)
         self.step.append(step)
         if self._recorder is not None:
@@ -226,12 +221,12 @@ class Search:
     @property
     def depth(self) -> int:
         """How far the state found last is from the first."""
-        return len(self._begins) - 1
+        return self.frontier.depth
 
     @property
     def levels(self) -> list[int]:
         """How many worlds were found at each depth."""
-        return [b - a for a, b in pairwise([*self._begins, len(self.worlds)])]
+        return self.frontier.levels
 
     # Showing
 

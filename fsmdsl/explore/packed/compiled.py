@@ -17,7 +17,7 @@ from time import perf_counter
 from fsmdsl.explore.crew import Crew
 from fsmdsl.explore.liveness import Graph
 from fsmdsl.explore.packed import boards
-from fsmdsl.explore.packed.engine import Together
+from fsmdsl.explore.packed.engine import OneProcess
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered, groups
 from fsmdsl.explore.packed.memory import Memory
@@ -48,7 +48,7 @@ STRETCH = 1 << 14
 """So many states are asked without a look at the limits, unless they are slow."""
 
 
-class Compiled:
+class Compiled(OneProcess):
     """States, taken over from a plain search, and the means to find more."""
 
     def __init__(self, plain: Plain, functions: dict[str, Function], workers: int, room: int) -> None:
@@ -315,15 +315,11 @@ class Compiled:
     @property
     def board(self) -> list[int]:
         """The boards of all workers, as one."""
-        return boards.merged(self.lowered, self.boards)
+        return self.merged()
 
     def merged(self) -> list[int]:
         """See `Engine`."""
-        return self.board
-
-    def agree(self, numbers: Sequence[int], how: Together) -> list[int]:
-        """See `Engine`."""
-        return list(numbers)
+        return boards.merged(self.lowered, self.boards)
 
     def state(self, n: int) -> tuple[int, ...]:
         """The words of a state."""

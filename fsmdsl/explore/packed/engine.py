@@ -70,6 +70,14 @@ class Engine(Protocol):
         ...
 
 
+class OneProcess:
+    """What engines of a single process have in common."""
+
+    def agree(self, numbers: Sequence[int], how: Together) -> list[int]:
+        """See `Engine`."""
+        return list(numbers)
+
+
 class Engines(Protocol):
     """Which engine a search uses, and when it changes over to the next."""
 
@@ -81,16 +89,12 @@ class Engines(Protocol):
         """Is the search looked at while it runs? Not where several processes do the same, each for itself."""
         ...
 
-    def first(self, engine: Engine) -> Engine:
-        """The engine to begin with, in place of the plain one."""
-        ...
-
     def better(self, engine: Engine) -> bool:
-        """Is there a better one to change over to?"""
+        """Is there a better one to change over to, in the middle of the search?"""
         ...
 
     def next(self, engine: Engine) -> Engine:
-        """The better one, with the same states; or the same."""
+        """The better one, with the same states; or the same. Asked at the beginning, too."""
         ...
 
     def full(self, engine: Engine) -> bool:

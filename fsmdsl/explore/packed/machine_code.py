@@ -46,16 +46,11 @@ class MachineCode:
         self.well = False
         """Is code used that was compiled well?"""
         self._lowered, self._means, self._budget, self._memory = lowered, means, budget, memory
+        self._asked = False
+        """Was it looked up what was compiled before?"""
         self._begun = perf_counter()
         self._hastened = inf
         """Since when code is used that was compiled in a hurry."""
-
-    def first(self, engine: Engine) -> Engine:
-        """See `Engines`."""
-        known = cached(self._lowered) if self._means.compiled is None else None
-        if self._means.compiled is True or known == "well":
-            self.compile(wait=True)
-        return self._hastened_engine(engine) if known == "hastily" else engine
 
     def better(self, engine: Engine) -> bool:
         """See `Engines`."""
@@ -65,11 +60,16 @@ class MachineCode:
 
     def next(self, engine: Engine) -> Engine:
         """See `Engines`."""
+        known = None
+        if not self._asked:
+            self._asked, known = True, cached(self._lowered) if self._means.compiled is None else None
+            if self._means.compiled is True or known == "well":
+                self.compile(wait=True)
         if self.ready() and self.compilation is not None:
             engine = self._using(engine, self.compilation.functions)
             self.well = isinstance(engine, Compiled)
             return engine
-        return self._hastened_engine(engine) if self._outgrown(engine) else engine
+        return self._hastened_engine(engine) if known == "hastily" or self._outgrown(engine) else engine
 
     def full(self, engine: Engine) -> bool:
         """See `Engines`. Compiled code looks at its room by itself."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType
 from typing import Any
 
 from fsmdsl.explore.liveness import Graph
-from fsmdsl.explore.packed.engine import Together
+from fsmdsl.explore.packed.engine import OneProcess
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered, groups
 from fsmdsl.explore.program.llvm import KEPT
@@ -24,7 +24,7 @@ PAUSE = 4
 """So many states are expanded between two looks at the clock."""
 
 
-class Plain:
+class Plain(OneProcess):
     """States as words, their numbers, and where each came from."""
 
     def __init__(self, lowered: Lowered, start: tuple[int, ...]) -> None:
@@ -143,10 +143,6 @@ class Plain:
     def merged(self) -> list[int]:
         """See `Engine`."""
         return self.board
-
-    def agree(self, numbers: Sequence[int], how: Together) -> list[int]:
-        """See `Engine`."""
-        return list(numbers)
 
     def used(self) -> int:
         """Bytes in use, about."""

@@ -138,7 +138,6 @@ class PackedSearch:
                 self.engine.abandon()
 
     def _go_through(self) -> None:
-        self.engine = self.engines.first(self.engine)
         most = self._most()
         while not self._out_of_time():
             self.engine = self.engines.next(self.engine)

@@ -47,13 +47,9 @@ class Ranks:
         """See `Engines`."""
         return self._ranks is not None
 
-    def first(self, engine: Engine) -> Engine:
-        """See `Engines`."""
-        return engine if self._saver.resumed is None else self._dealt_out()
-
     def better(self, engine: Engine) -> bool:
         """See `Engines`."""
-        return self._ranks is None and engine.frontier.count > SMALL
+        return self._ranks is None and (self._saver.resumed is not None or engine.frontier.count > SMALL)
 
     def next(self, engine: Engine) -> Engine:
         """See `Engines`."""
