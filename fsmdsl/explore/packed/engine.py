@@ -78,61 +78,46 @@ class OneProcess:
         return list(numbers)
 
 
-class Engines(Protocol):
-    """Which engine a search uses, and when it changes over to the next."""
+class Engines:
+    """Which engine a search uses, and when it changes over to the next. This one: plain Python to the end."""
 
-    note: str | None
+    note: str | None = None
     """Why the search is slower than it could be."""
 
     @property
     def watched(self) -> bool:
         """Is the search looked at while it runs? Not where several processes do the same, each for itself."""
-        ...
+        return True
 
     def better(self, engine: Engine) -> bool:
         """Is there a better one to change over to, in the middle of the search?"""
-        ...
+        return False
 
     def next(self, engine: Engine) -> Engine:
         """The better one, with the same states; or the same. Asked at the beginning, too."""
-        ...
+        return engine
 
     def full(self, engine: Engine) -> bool:
         """Is there no room for more states?"""
-        ...
+        return False
 
     def last(self, engine: Engine) -> tuple[Engine, str | None]:
         """The engine that has the graph when the search is over; or why there is none."""
-        ...
+        return engine, None
 
     def stop(self) -> None:
         """Nothing is compiled any more."""
-        ...
 
 
-class Store(Protocol):
-    """Where a search is kept while it goes on."""
+class Store:
+    """Where a search is kept while it goes on. This one: nowhere."""
 
-    note: str | None
+    note: str | None = None
     """What went otherwise than it was asked for."""
 
     def due(self) -> bool:
         """Is it time to save again?"""
-        ...
-
-    def save(self, engine: Engine, /) -> None:
-        """Save what was found since the last time; by all processes together."""
-        ...
-
-
-class Nowhere:
-    """A `Store` of a search that is not kept."""
-
-    note: str | None = None
-
-    def due(self) -> bool:
-        """Never."""
         return False
 
     def save(self, engine: Engine, /) -> None:
-        """It is not kept."""
+        """Save what was found since the last time; by all processes together."""

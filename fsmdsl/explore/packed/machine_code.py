@@ -11,7 +11,7 @@ from time import perf_counter, sleep
 
 from fsmdsl.budget import Budget
 from fsmdsl.explore.packed.compiled import Compiled
-from fsmdsl.explore.packed.engine import Engine
+from fsmdsl.explore.packed.engine import Engine, Engines
 from fsmdsl.explore.packed.lower import Lowered
 from fsmdsl.explore.packed.memory import processors
 from fsmdsl.explore.packed.native import Compilation, Function, cached, hastily
@@ -35,13 +35,10 @@ GLANCE = 0.005
 """Seconds between two looks at whether a compiler is done."""
 
 
-class MachineCode:
-    """An `Engines`."""
-
-    watched = True
+class MachineCode(Engines):
+    """Plain Python, then machine code."""
 
     def __init__(self, lowered: Lowered, means: Means, budget: Budget, memory: int) -> None:
-        self.note: str | None = None
         self.compilation: Compilation | None = None
         self.well = False
         """Is code used that was compiled well?"""
@@ -74,10 +71,6 @@ class MachineCode:
     def full(self, engine: Engine) -> bool:
         """See `Engines`. Compiled code looks at its room by itself."""
         return isinstance(engine, Plain) and engine.used() > self._memory
-
-    def last(self, engine: Engine) -> tuple[Engine, str | None]:
-        """See `Engines`."""
-        return engine, None
 
     def stop(self) -> None:
         """See `Engines`."""

@@ -12,7 +12,7 @@ from time import perf_counter
 from fsmdsl.budget import INTERRUPTED, Budget, LimitError, available
 from fsmdsl.explore.liveness import Graph, Plan
 from fsmdsl.explore.packed.compiled import Compiled
-from fsmdsl.explore.packed.engine import Engine, Engines, Nowhere, Store
+from fsmdsl.explore.packed.engine import Engine, Engines, Store
 from fsmdsl.explore.packed.lower import Doubt, Lowered, lower
 from fsmdsl.explore.packed.machine_code import MachineCode
 from fsmdsl.explore.packed.plain import Plain, row
@@ -97,7 +97,7 @@ class PackedSearch:
         self._canonical = plain.functions.get("canonical")
         self.engine: Engine = plain
         self.engines: Engines = MachineCode(self.lowered, means, self.budget, self.memory)
-        self.store: Store = Nowhere()
+        self.store = Store()
         self._cut = False
         """Were states forgotten that are kept in the store?"""
 
@@ -139,7 +139,7 @@ class PackedSearch:
 
     def _go_through(self) -> None:
         most = self._most()
-        while not self._out_of_time():
+        while self.stopped is None:
             self.engine = self.engines.next(self.engine)
             if self.engine.run(self._pause, most) or self.doubt is not None or self.stopped is not None:
                 return
@@ -164,27 +164,23 @@ class PackedSearch:
 
     def _pause(self) -> bool:
         """Should the engine stop, for good or to give way to a better one? All that search together agree on it."""
-        if not self.engines.watched:
-            return self._doubted() or self._at_violation(self._violated()) or self.engines.better(self.engine)
-        now = perf_counter()
-        told_long_ago = self._progress is not None and now - self._told > self._every
-        full, save, tell, broken = self.engine.agree(
-            [self.engines.full(self.engine), self.store.due(), told_long_ago, self._violated()], "max"
-        )
-        if self._doubted() or self._at_violation(bool(broken)) or self._out_of_time() or full:
+        now, why, full, save, tell = perf_counter(), 0, 0, 0, 0
+        broken = int(self._violated())
+        if self.engines.watched:
+            silent = self._progress is None or now - self._told <= self._every
+            asked = [self._why(), self.engines.full(self.engine), self.store.due(), not silent, broken]
+            why, full, save, tell, broken = self.engine.agree(asked, "max")
+        if self._doubted():
             return True
-        if save:
+        if broken:
+            self.stopped, self.at_violation = AT_VIOLATION, True
+        elif why:
+            self.stopped = self._reason(why)
+        elif save:
             self.store.save(self.engine)
-        if tell:
+        if tell and self.stopped is None:
             self._tell(now)
-        return self.stopped is not None or self.engines.better(self.engine)
-
-    def _out_of_time(self) -> bool:
-        """Has someone had enough?"""
-        if self.stopped is None and self.engines.watched:
-            why = self.engine.agree([self._why()], "max")[0]
-            self.stopped = self._reason(why) if why else None
-        return self.stopped is not None
+        return self.stopped is not None or bool(full) or self.engines.better(self.engine)
 
     def _why(self) -> int:
         """Why this process wants to stop, if it does."""
@@ -202,15 +198,11 @@ class PackedSearch:
             return f"stopped at {(memory or 0) / 2**30:.1f} GiB of memory, {self.states} states"
         return INTERRUPTED if why == BY_HAND else f"stopped after {self.budget.seconds:g} seconds"
 
-    def _at_violation(self, broken: bool) -> bool:
-        """Does something violated end the search here?"""
-        frontier = self.engine.frontier
-        if broken and frontier.between_levels and self._limits.enough(frontier.count):
-            self.stopped, self.at_violation = AT_VIOLATION, True
-        return self.at_violation
-
     def _violated(self) -> bool:
-        """Is something violated in the states that are expanded, or in a step from them?"""
+        """Does the search end here, for something is violated in the states that are expanded or a step from them?"""
+        frontier = self.engine.frontier
+        if not (frontier.between_levels and self._limits.enough(frontier.count)):
+            return False
         return self.universe.fault is not None or any(self.engine.noted(x) for x in self._violations)
 
     def _doubted(self) -> bool:

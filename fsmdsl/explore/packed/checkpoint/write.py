@@ -25,7 +25,7 @@ from fsmdsl.explore.packed.checkpoint.read import (
 )
 from fsmdsl.explore.packed.checkpoint.validation import board_of, board_problem, states_problem
 from fsmdsl.explore.packed.compiled import Compiled
-from fsmdsl.explore.packed.engine import Engine
+from fsmdsl.explore.packed.engine import Engine, Store
 from fsmdsl.explore.packed.errors import SavedError
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered
@@ -61,7 +61,7 @@ class Model:
         return self.lowered.layout.words
 
 
-class Saver:
+class Saver(Store):
     """What is saved so far, and when it is time to save again."""
 
     def __init__(self, keeping: Keeping, model: Model, exchange: Exchange) -> None:
@@ -74,8 +74,6 @@ class Saver:
         """So many states of this rank are on disk."""
         self._stand = (0, 0)
         """How far the search was then: states expanded and found."""
-        self.note: str | None = None
-        """What went otherwise than it was asked for."""
         self.resumed = self._read(keeping)
         self._failed = False
         self._prepare(keeping)

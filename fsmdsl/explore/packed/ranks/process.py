@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fsmdsl.budget import available
 from fsmdsl.explore.packed.checkpoint.write import Saver
-from fsmdsl.explore.packed.engine import Engine
+from fsmdsl.explore.packed.engine import Engine, Engines
 from fsmdsl.explore.packed.errors import FullError, UnavailableError
 from fsmdsl.explore.packed.lower import groups
 from fsmdsl.explore.packed.machine_code import BYTES_OF_TABLE
@@ -29,10 +29,8 @@ SMALL = 2_000
 BYTES_OF_EDGE = 16
 
 
-class Ranks:
-    """An `Engines`, in every rank: plain Python, then what all do together."""
-
-    note: str | None = None
+class Ranks(Engines):
+    """In every rank: plain Python, then what all do together."""
 
     def __init__(
         self, search: PackedSearch, exchange: Exchange, saver: Saver, keeping: Keeping, limits: Limits
@@ -78,9 +76,6 @@ class Ranks:
             return Refilled(lowered, self._code, 1, count, ranks.frontier, ranks.board, ranks.gather), None
         ranks.gather(None)
         return engine, "decided by the first rank"
-
-    def stop(self) -> None:
-        """See `Engines`."""
 
     # Dealing out
 
