@@ -23,7 +23,7 @@ from fsmdsl.diagnostics import Severity, did_you_mean
 from fsmdsl.explore import AFTER_VIOLATION, Exploration, Keeping, Limits, Means, diagnostics, explore
 from fsmdsl.explore.causes import Cause
 from fsmdsl.explore.replay import shortest, simplest_in_time
-from fsmdsl.report.exploration import details, summary, verdict
+from fsmdsl.report.exploration import Style, details, summary, verdict
 from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.frames import frame
 from fsmdsl.settings import given_settings
@@ -47,6 +47,7 @@ from fsmdsl.workspace import Loaded
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Threads (default: one for each processor).")
 @click.option("--no-symmetry", is_flag=True, help="Tell the instances of `symmetric` sets apart.")
 @click.option("--all", "every", is_flag=True, help="Go on after a violation; also show what holds, with witnesses.")
+@click.option("--runs", is_flag=True, help="Show the run of every violation, also of those with one cause.")
 @click.option("--brief", is_flag=True, help="Of runs only the steps, a line each.")
 @click.option("--shortest", "as_shortest", is_flag=True, help="Show the shortest runs, not the simplest.")
 @click.option("--explore", "by_hand", is_flag=True, help="Then walk from state to state by hand, through one system.")
@@ -70,6 +71,7 @@ def command(
     workers: int | None,
     no_symmetry: bool,
     every: bool,
+    runs: bool,
     brief: bool,
     as_shortest: bool,
     by_hand: bool,
@@ -96,7 +98,7 @@ def command(
     means = Means(workers=workers, symmetry=not no_symmetry)
     keeping = None if save is None and resume is None else Keeping(save, resume, save_every)
     done: list[Exploration] = []
-    known: dict[Cause, str] = {}
+    style, known = Style(every, runs or every, brief), dict[Cause, str]()
     for system in chosen:
         with budget.renewed() if done else budget:
             x = explore(
@@ -107,7 +109,7 @@ def command(
         if out.speaks:
             clear()
         out.say(summary(x, paint), wrap=True)
-        for line in () if by_hand else details(x, model, paint, every=every, brief=brief, known=known):
+        for line in () if by_hand else details(x, model, paint, style, known):
             out.say(line, wrap=True)
     found = diagnostics(*done, others=[y for y in model.systems.values() if y not in chosen])
     for d in () if by_hand else (d for d in found if d.severity is Severity.WARNING):

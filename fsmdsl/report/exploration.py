@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal, cast
 
 from fsmdsl import model as m
@@ -37,85 +38,80 @@ def summary(x: Exploration, paint: Paint = plain) -> str:
     return f"{paint(word.ljust(8), role)}  {x.system.qualified}: {size} ({basis})"
 
 
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How much is printed of verdicts."""
+
+    every: bool = False
+    """Also what holds, with witnesses."""
+    runs: bool = False
+    """The run of every violation, also of those with one cause."""
+    brief: bool = False
+    """Of runs only the steps."""
+
+
 def details(
     x: Exploration,
     model: m.Model,
     paint: Paint = plain,
-    *,
-    every: bool = False,
-    brief: bool = False,
+    style: Style = Style(),
     known: dict[Cause, str] | None = None,
 ) -> Iterator[str]:
-    """What is violated or undecided, with the run to it; with `every`, also what holds, and witnesses.
+    """What is violated, with a run for each cause; then what else is violated or undecided.
 
-    Of violations with one cause the first is shown with its run, the others are listed below it; with `every`, all are
-    shown. `brief`: of runs only the steps. `known`: where a cause was shown before, in another system; what is shown
-    now is added.
+    `known`: the violations that were shown for other systems, by cause; what is shown now is added.
     """
-    known = {} if known is None else known
-    shown, others = _by_cause(x, model, paint, known, every=every, brief=brief)
-    yield from shown
+    found = causes(x, model)
+    for first, rest in [(n, []) for n in found] if style.runs else groups(x, found):
+        yield from _cause(x, first, rest, found[first], paint, style, {} if known is None or style.runs else known)
     unknown: defaultdict[str, list[str]] = defaultdict(list)
-    for v in others:
-        if v.outcome == "unknown" and not every:
+    for v in (v for n, v in enumerate(x.verdicts) if n not in found):
+        if v.outcome == "unknown" and not style.every:
             unknown[v.basis].append(v.shown)
-        elif every or v.outcome != "holds":
-            yield from _verdict_lines(v, paint, every=every, brief=brief)
+        elif style.every or v.outcome != "holds":
+            yield from _verdict_lines(v, paint, style)
     for basis, names in unknown.items():
         yield f"  {paint('unknown', _ROLES['unknown'])}: {', '.join(names)} ({basis})"
     if unknown and x.at_violation:
         yield f"  {paint('note', 'quiet')}: `fsm verify --all` goes on after a violation and decides these"
     if x.note is not None:
         yield f"  {paint('note', 'quiet')}: {x.note}"
-    if every and x.complete:
+    if style.every and x.complete:
         yield from (f"  {paint('never followed', 'quiet')}: {name}" for name in never_followed(x, model))
 
 
-def _by_cause(
-    x: Exploration, model: m.Model, paint: Paint, known: dict[Cause, str], *, every: bool, brief: bool
-) -> tuple[list[str], list[Verdict]]:
-    """The violations that have a run; and the verdicts that are left."""
-    found = causes(x, model)
-    told: list[str] = []
-    for first, rest in groups(x, found):
-        v, cause = x.verdicts[first], found[first]
-        if every or cause not in known:
-            told += _verdict_lines(v, paint, every=every, brief=brief)
-            told += _same_cause([x.verdicts[n] for n in rest], cause, paint, every=every, brief=brief)
-        else:
-            names = ", ".join(dict.fromkeys(x.verdicts[n].shown for n in sorted((first, *rest))))
-            told.append(f"  {paint('violated', 'error')}: {names} (the same cause as {known[cause]}: {cause.name})")
-        known.setdefault(cause, f"{v.shown} of {x.system.qualified}")
-    return told, [v for n, v in enumerate(x.verdicts) if n not in found]
+def _cause(
+    x: Exploration, first: int, rest: list[int], cause: Cause, paint: Paint, style: Style, known: dict[Cause, str]
+) -> Iterator[str]:
+    """A violation with its run, and below it those with the same cause; where the cause is known, only their names."""
+    v = x.verdicts[first]
+    if cause in known:
+        names = ", ".join(dict.fromkeys(x.verdicts[n].shown for n in sorted((first, *rest))))
+        yield f"  {paint('violated', _ROLES['violated'])}: {names} (the same cause as {known[cause]}: {cause.name})"
+        return
+    known[cause] = f"{v.shown} of {x.system.qualified}"
+    yield from _verdict_lines(v, paint, style)
+    if rest:
+        yield f"    with the same cause, {cause.name} (`--runs` shows the runs):"
+    for other in (x.verdicts[n] for n in rest):
+        why = f": {other.explanation[0]}" if other.kind == "fault" else ""
+        yield f"      {other.shown}{why} ({other.basis})"
 
 
-def _same_cause(rest: list[Verdict], cause: Cause, paint: Paint, *, every: bool, brief: bool) -> Iterator[str]:
-    if every:
-        for v in rest:
-            yield from _verdict_lines(v, paint, every=every, brief=brief)
-    elif rest:
-        yield f"    with the same cause, {cause.name} (`--all` shows the runs):"
-        yield from (f"      {_named(v)} ({v.basis})" for v in rest)
-
-
-def _named(v: Verdict) -> str:
-    return f"{v.shown}: {v.explanation[0]}" if v.kind == "fault" else v.shown
-
-
-def _verdict_lines(v: Verdict, paint: Paint, *, every: bool, brief: bool) -> Iterator[str]:
+def _verdict_lines(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
     yield f"  {paint(v.outcome, _ROLES[v.outcome])}: {v.shown} ({v.basis})"
-    yield from (f"    {line}" for line in _run(v, every, brief))
+    yield from (f"    {line}" for line in _run(v, style))
 
 
-def _run(v: Verdict, every: bool, brief: bool) -> Iterator[str]:
+def _run(v: Verdict, style: Style) -> Iterator[str]:
     """A counterexample in full, and at its end what is wrong; a witness with a line for each step."""
     if v.trace is not None and v.outcome == "violated":
-        yield from steps(v.trace) if brief else story(v.trace)
+        yield from steps(v.trace) if style.brief else story(v.trace)
         yield from v.reasons
     else:
         yield from v.explanation
-    if v.trace is not None and v.outcome != "violated" and every:
-        yield from steps(v.trace) if brief else trace_lines(v.trace)
+    if v.trace is not None and v.outcome != "violated" and style.every:
+        yield from steps(v.trace) if style.brief else trace_lines(v.trace)
 
 
 def never_followed(x: Exploration, model: m.Model) -> list[str]:
