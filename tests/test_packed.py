@@ -140,7 +140,7 @@ def test_the_campaign_tells_differences(monkeypatch: pytest.MonkeyPatch, capsys:
     assert campaign.main() == 1
     told = capsys.readouterr().out
     assert "seed 2, " in told
-    assert ": plain, 20 states: levels: " in told
+    assert ": plain, Limits(states=20, " in told
     assert "  different\n" in told
 
 
