@@ -78,6 +78,32 @@ def test_what_goes_wrong_first_is_the_cause_whatever_is_violated_later() -> None
     assert two == dict.fromkeys(("invariant low", "invariant Desk: agree", "fault range"), "desk.Desk drop")
 
 
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ("n: 0..3 = 3  initial state A  event e from environment  go: A on e do n = n - 1  invariant low: n < 3",
+         {"invariant M: low": "the initial values", "fault range": "the initial values"}),
+        ("n: 0..3  initial state A  event e, f from environment  go: A on e do n = n + 1  A on f",
+         {"fault range": "fault range at test.fsm:"}),
+        ("initial state A  state B  final state C  event e from environment  go: A -> B on e  B -> C on e when false"
+         "  ignore e in C",
+         {"deadlock": "test.M go"}),
+        ("durable n: 0..1  initial persistent state A  event e from environment  go: A on e do n = 1"
+         "  ec: A on crash  do n = 0",
+         {}),
+    ],
+    ids=["in the beginning", "a fault by itself", "a deadlock by itself", "nothing"],
+)  # fmt: skip
+def test_what_goes_wrong_by_itself_is_its_own_cause(body: str, names: dict[str, str]) -> None:
+    model = compiled(f"machine M {{ {body} }} system S {{ m: M }} system T {{ m: M[2] }}")
+    found = [{x.verdicts[n].shown: c for n, c in causes(x, model).items()} for x in (
+        simplest(explore(model, system), model) for system in model.systems.values()
+    )]  # fmt: skip
+    for told in found:
+        assert {shown: cause.name[: len(names[shown])] for shown, cause in told.items()} == names
+    assert found[0] == found[1], "the same in all systems"
+
+
 def test_the_shortest_run_is_shown_and_the_others_are_listed(spec: Path) -> None:
     model = compiled(SPEC)
     x = simplest(explore(model, model.systems["test.One" if "test.One" in model.systems else "desk.One"]), model)

@@ -17,7 +17,7 @@ from fsmdsl import model as m
 from fsmdsl.describe import describe
 from fsmdsl.explore.replay import broken
 from fsmdsl.explore.search_result import fault_key
-from fsmdsl.explore.trace import Entry, Trace
+from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.verdict import Exploration, Verdict
 from fsmdsl.step import CrashStep, Followed, Universe
 
@@ -48,20 +48,21 @@ def _cause(universe: Universe, invariants: Sequence[Verdict], v: Verdict, trace:
     if at == 0:
         return Cause("start", "the initial values")
     if at is not None:
-        return _step(trace, trace.entries[at - 1])
+        return _step(trace, at - 1)
     if trace.fault is not None:
         return Cause(fault_key(trace.fault), f"fault {trace.fault.kind} at {trace.fault.span}")
     if v.kind == "deadlock" and trace.entries:
-        return _step(trace, trace.entries[-1])
+        return _step(trace, len(trace.entries) - 1)
     return Cause((v.kind, v.span), v.shown)
 
 
-def _step(trace: Trace, entry: Entry) -> Cause:
+def _step(trace: Trace, number: int) -> Cause:
     """The first transition that a step follows, which leads to all others; of a step without any, what it is."""
+    before, entry = list(trace.befores())[number]
     kind = "crash" if isinstance(entry.step, CrashStep) else "step"
     first = next((h for h in entry.cascade if isinstance(h, Followed)), None)
     if first is None:
-        return Cause(type(entry.step).__name__, describe(trace.roster, entry.step, trace.start))
+        return Cause(type(entry.step).__name__, describe(trace.roster, entry.step, before))
     machine = trace.roster.machines[first.instance]
     name = f"{machine.qualified} {machine.transitions[first.transition].name}"
     return Cause((kind, machine.qualified, first.transition), "a crash" if kind == "crash" else name)
