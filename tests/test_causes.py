@@ -118,7 +118,7 @@ def test_the_shortest_run_is_shown_and_the_others_are_listed(spec: Path) -> None
         "  violated: reachable five",
         "  violated: invariant low, invariant Desk: agree, fault range",
     ]
-    assert "    with the same cause, desk.Desk drop (`--runs` shows the runs):" in told
+    assert "    with the same cause, desk.Desk drop (`fsm verify --runs` shows the runs):" in told
 
 
 def test_every_run_can_be_shown(spec: Path) -> None:

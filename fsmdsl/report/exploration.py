@@ -92,7 +92,7 @@ def _cause(
     known[cause] = f"{v.shown} of {x.system.qualified}"
     yield from _verdict_lines(v, paint, style)
     if rest:
-        yield f"    with the same cause, {cause.name} (`--runs` shows the runs):"
+        yield f"    with the same cause, {cause.name} (`fsm verify --runs` shows the runs):"
     for other in (x.verdicts[n] for n in rest):
         why = f": {other.explanation[0]}" if other.kind == "fault" else ""
         yield f"      {other.shown}{why} ({other.basis})"
