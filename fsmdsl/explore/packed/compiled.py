@@ -315,10 +315,6 @@ class Compiled(OneProcess):
     @property
     def board(self) -> list[int]:
         """The boards of all workers, as one."""
-        return self.merged()
-
-    def merged(self) -> list[int]:
-        """See `Engine`."""
         return boards.merged(self.lowered, self.boards)
 
     def state(self, n: int) -> tuple[int, ...]:

@@ -73,6 +73,10 @@ class Engine(Protocol):
 class OneProcess:
     """What engines of a single process have in common."""
 
+    def merged(self: Engine) -> list[int]:
+        """See `Engine`."""
+        return self.board
+
     def agree(self, numbers: Sequence[int], how: Together) -> list[int]:
         """See `Engine`."""
         return list(numbers)

@@ -140,10 +140,6 @@ class Plain(OneProcess):
         """What was noted at a place of a row, if anything was."""
         return max(self.board[place], self._row[place])
 
-    def merged(self) -> list[int]:
-        """See `Engine`."""
-        return self.board
-
     def used(self) -> int:
         """Bytes in use, about."""
         return self.frontier.count * BYTES_OF_STATE
