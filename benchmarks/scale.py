@@ -30,11 +30,12 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from fsmdsl.explore.packed.checkpoint.write import Saver  # noqa: E402
+from fsmdsl.explore.packed.checkpoint.write import Model, Saver  # noqa: E402
+from fsmdsl.explore.packed.engine import Together  # noqa: E402
 from fsmdsl.explore.packed.memory import Memory  # noqa: E402
 from fsmdsl.explore.packed.ranks import distributed, process  # noqa: E402
-from fsmdsl.explore.packed.ranks.exchange import Exchange, Together, exchange  # noqa: E402
-from fsmdsl.explore.symmetry import Reduction  # noqa: E402
+from fsmdsl.explore.packed.ranks.exchange import Exchange, exchange  # noqa: E402
+from fsmdsl.explore.packed.search import PackedSearch  # noqa: E402
 from fsmdsl.explore.verdict import Keeping, Limits, Means  # noqa: E402
 from fsmdsl.settings import setting  # noqa: E402
 from fsmdsl.step import Universe  # noqa: E402
@@ -96,9 +97,10 @@ def searched(size: str, saved: Path) -> dict[str, Any]:
     assert model is not None
     universe = Universe(model, next(iter(model.systems.values())))
     between = Timed(exchange())
-    search = process.RanksSearch(
-        universe, Limits(), Means(symmetry=False), None, None, Reduction(), between, Keeping(saved, None, inf)
-    )
+    search = PackedSearch(universe, Limits(), Means(symmetry=False))
+    keeping = Keeping(saved, None, inf)
+    saver = Saver(keeping, Model.of(universe, search.lowered, search.engine.state(0), {}), between)
+    search.store, search.engines = saver, process.Ranks(search, between, saver, keeping, Limits())
     blocks = _watched(distributed.Distributed, "block", lambda x: x.frontier.depth)
     saving = _watched(Saver, "save", lambda _: 0)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

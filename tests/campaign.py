@@ -30,6 +30,8 @@ from fsmdsl.explore import explore
 from fsmdsl.explore.judge import judge
 from fsmdsl.explore.liveness import Plan, questions
 from fsmdsl.explore.packed import compiled, plain
+from fsmdsl.explore.packed.engine import Engine
+from fsmdsl.explore.packed.machine_code import MachineCode
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.packed.shapes import UnpackableError
@@ -86,24 +88,25 @@ def packed(model: m.Model, system: m.System, limits: Limits, means: Means, late:
     """A packed search; compiled code takes over from plain Python when there are so many states. Raises
     `UnpackableError`."""
     universe = Universe(model, system)
-    how = PackedSearch if late is None else ChangingOver
-    search = how(universe, limits, means, None, plan_of(universe))
-    if isinstance(search, ChangingOver):
-        search.late = late or 0
+    search = PackedSearch(universe, limits, means, None, plan_of(universe))
+    if late is not None:
+        search.engines = ChangingOver(search.lowered, means, search.budget, search.memory)
+        search.engines.late = late
     search.run()
     return search
 
 
-class ChangingOver(PackedSearch):
+class ChangingOver(MachineCode):
     """Changes over to compiled code at a certain number of states."""
 
     late = 0
 
-    def _pause(self) -> bool:
-        if isinstance(self.engine, Plain) and self.states >= self.late:
-            self._compile(wait=True)
-            return self._ready()
-        return super()._pause()
+    def better(self, engine: Engine) -> bool:
+        """See `Engines`."""
+        if isinstance(engine, Plain) and engine.frontier.count >= self.late:
+            self.compile(wait=True)
+            return self.ready()
+        return super().better(engine)
 
 
 @contextmanager
@@ -182,22 +185,23 @@ def _apart(a: object, b: object) -> str:
 def compare(
     model: m.Model, system: m.System, states: int = STATES, *, compiled: bool = False, random: Random | None = None
 ) -> tuple[str, list[str]]:
-    """How it went, in a word, and all differences: with up to so many states, and once more with fewer."""
+    """How it went, in a word, and all differences: with up to so many states, once more with fewer, and once more where
+    a violation ends the search after a few."""
     random = random or Random(0)
     reference = by_definition(model, system, Limits(states))
     if reference.stopped is not None and "states" not in reference.stopped:
         return "too many choices", []
     told: list[str] = []
-    for most in dict.fromkeys([states, random.randint(1, max(reference.states - 1, 1))]):
-        limits = Limits(most)
-        if most != states:
+    many, few = Limits(states), Limits(random.randint(1, max(reference.states - 1, 1)))
+    for limits in (many, few, Limits(states, after_violation=random.randint(0, reference.states // 2))):
+        if limits is not many:
             reference = by_definition(model, system, limits)
         wanted = found(reference)
         try:
             told += _differing("plain", wanted, packed(model, system, limits, Means(compiled=False, symmetry=False)))
         except UnpackableError as error:
             return f"unpackable: {error}", []
-        if reference.stopped is None and any(g.symmetric for g in system.groups):
+        if limits is many and reference.stopped is None and any(g.symmetric for g in system.groups):
             told += _reduced(model, system, reference)
         if compiled:
             with narrow(random.choice([4, 32, 1 << 15]), random.choice([3, 6, 17])):
@@ -230,7 +234,7 @@ def _compiled(
 def _differing(how: str, wanted: Mapping[str, object], search: PackedSearch) -> Iterator[str]:
     if search.note is not None:
         yield f"{how}: {search.note}"
-    yield from (f"{how}, {search._limits.states} states: {line}" for line in differences(wanted, found(search)))
+    yield from (f"{how}, {search._limits}: {line}" for line in differences(wanted, found(search)))
 
 
 def campaign(kind: str, seeds: range, every: int, states: int) -> Counter[str]:

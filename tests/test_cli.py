@@ -129,6 +129,15 @@ def test_check_clean(folder: Path) -> None:
     assert "1 file, 1 machine, 2 transitions: clean" in done.stdout
 
 
+def test_notes_that_are_counted_can_be_shown() -> None:
+    hint = "3 notes (`--notes` shows the notes)\n"
+    told, shown = (fsm("check", "specs/grove", *more).stdout for more in ((), ("--notes",)))
+    assert told.endswith(hint)
+    assert "note[" not in told
+    assert "note[" in shown
+    assert shown.endswith("3 notes\n")
+
+
 def test_check_shows_the_place_and_the_remedy(folder: Path) -> None:
     (folder / "specs" / "door.fsm").write_text(DOOR.replace("Open -> Shut", "Open -> Shutt"))
     done = fsm("check", cwd=folder)
@@ -211,6 +220,9 @@ def test_scenarios(folder: Path) -> None:
     done = fsm("test", cwd=folder)
     assert done.returncode == 1
     assert "error[FSM401]" in done.stdout
+    assert "    0  start       door: Open\n    1  door.push   Open → Shut\n" in done.stdout, (
+        "as `fsm verify` tells a run"
+    )
     assert data("test", cwd=folder)["failed"] == 1
 
 

@@ -14,6 +14,7 @@ from hived_lite import hived_lite
 
 from fsmdsl.editing.findings import Findings, Request
 from fsmdsl.editing.worker import SupersededError, Worker
+from fsmdsl.explore.packed import machine_code
 from fsmdsl.explore.packed import search as packed_search
 from fsmdsl.explore.program import native
 
@@ -101,13 +102,13 @@ def test_code_is_made_in_a_hurry_and_not_kept(monkeypatch: pytest.MonkeyPatch, t
     """For the next text needs another."""
     monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
     made: list[bool] = []
-    hastily = packed_search.hastily
+    hastily = machine_code.hastily
 
     def watched(lowered: Any, *, kept: bool) -> Any:
         made.append(kept)
         return hastily(lowered, kept=kept)
 
-    monkeypatch.setattr(packed_search, "hastily", watched)
+    monkeypatch.setattr(machine_code, "hastily", watched)
     found = answered(Worker(SimpleQueue(), BytesIO()), request(hived_lite(3, 6, 2)))[-1].systems.values()
     assert [(x.verdict, x.data["states"], x.data["note"]) for x in found] == [("holds", 11_918, None)]
     assert made == [False]

@@ -3,15 +3,18 @@ no faster than the text."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import sleep
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,7 +28,11 @@ from fsmdsl.checks import check
 from fsmdsl.cli import cli
 from fsmdsl.explore import Limits, Means, Verdict, explore
 from fsmdsl.explore import simplest_run as best_module
-from fsmdsl.explore.packed.crew import Crew
+from fsmdsl.explore.crew import Crew
+from fsmdsl.explore.liveness import engine as engine_module
+from fsmdsl.explore.packed import boards
+from fsmdsl.explore.packed.compiled import Compiled
+from fsmdsl.explore.packed.memory import Memory
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.replay import simplest_in_time
 from fsmdsl.parse import parse
@@ -140,7 +147,7 @@ def test_a_budget_shared_by_processes_raises_nothing() -> None:
 # Stages --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stage", ["Universe", "questions", "packed_search"])
+@pytest.mark.parametrize("stage", ["Universe", "questions", "run_search"])
 @pytest.mark.parametrize(("work", "why"), [(for_ever, "stopped after 0.1 seconds"), (pressed, "interrupted")])
 def test_a_limit_before_the_first_state(
     monkeypatch: pytest.MonkeyPatch, stage: str, work: Callable[..., Any], why: str
@@ -218,10 +225,56 @@ def test_a_block_of_compiled_code_that_does_not_return_is_left_alone(
     assert {v.outcome for v in x.verdicts} == {"unknown"}
 
 
+def test_what_a_thread_works_on_stays_when_nobody_waits_for_it_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it writes where there is no memory any more."""
+    pytest.importorskip("llvmlite")
+    model, left, made = compiled(BROKEN), [], []
+
+    def abandoned(self: Crew, work: Callable[[int], int]) -> list[int]:
+        left.append(work)
+        raise LimitError("no time")
+
+    def fresh(lowered: object) -> Memory:
+        memory = Memory(1000)
+        made.append(weakref.ref(memory))
+        return memory
+
+    def graph(engine: Compiled) -> Any:
+        engine._pace = 1.0
+        monkeypatch.setattr(Crew, "each", abandoned)
+        monkeypatch.setattr(boards, "fresh", fresh)
+        return whole(engine)
+
+    whole = Compiled.graph
+    monkeypatch.setattr(Compiled, "graph", graph)
+    x = explore(model, only_system(model), means=Means(workers=1, compiled="hastily"))
+    assert verdicts(x.verdicts)["p"] == "unknown"
+    gc.collect()
+    assert [memory() is not None for memory in made] == [True]
+    assert len(left) == 1
+
+
+def test_a_kernel_of_a_large_graph_that_does_not_return_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("llvmlite")
+    model, forgotten = compiled(BROKEN), threading.Event()
+    for name in ("LARGE", "HUGE"):
+        monkeypatch.setattr(engine_module, name, 0)
+    using = engine_module.engine(0)
+    assert isinstance(using, engine_module.Compiled)
+    assert verdicts(explore(model, only_system(model)).verdicts)["p"] == "holds"
+    search = engine_module._apart(lambda *_: int(forgotten.wait(20)))
+    monkeypatch.setattr(using, "kernels", SimpleNamespace(**{**vars(using.kernels), "search": search}))
+    x = explore(model, only_system(model), Limits(seconds=1))
+    forgotten.set()
+    found = verdicts(x.verdicts)
+    assert (x.states, found["p"], found["M: low"], found["no deadlock"]) == (4, "unknown", "violated", "violated")
+    assert x.seconds < 10
+
+
 def test_an_interruption_ends_the_systems_that_are_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     spec = tmp_path / "x.fsm"
     spec.write_text(BROKEN + "\nsystem T { m: M }\n")
-    monkeypatch.setattr(explore_module, "packed_search", pressed)
+    monkeypatch.setattr(explore_module, "run_search", pressed)
     done = CliRunner().invoke(cli, ["verify", str(spec)])
     assert (done.exit_code, done.stdout.count("(interrupted)")) == (3, 2)
 

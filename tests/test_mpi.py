@@ -31,8 +31,8 @@ from stepping import compiled
 from threaded import together
 
 from fsmdsl import model as m
-from fsmdsl.explore import Exploration, Keeping, Limits, Means, data, explore
-from fsmdsl.explore.packed import resumable, select_engine
+from fsmdsl.explore import Exploration, Keeping, Limits, Means, compose, data, explore
+from fsmdsl.explore.packed import resumable
 from fsmdsl.explore.packed.checkpoint import read as saved_search
 from fsmdsl.explore.packed.errors import SavedError, UnavailableError
 from fsmdsl.explore.packed.memory import Memory
@@ -86,12 +86,20 @@ def by_ranks(
 
     here = threading.local()
     with monkeypatch.context() as patch:
-        patch.setattr(select_engine, "exchange", lambda: here.between)
+        patch.setattr(compose, "exchange", lambda: here.between)
         return together(size, one)
 
 
 def hived(groups: int, cells: int, size: int, **options: bool) -> tuple[m.Model, m.System]:
     model = compiled(hived_lite(groups, cells, size, **options))
+    return model, next(iter(model.systems.values()))
+
+
+def broken() -> tuple[m.Model, m.System]:
+    """3,348 states, of which some break an invariant."""
+    text = hived_lite(3, 5, 2)
+    few = "invariant few: some g in groups: g not in {Allocated, Deleted}"
+    model = compiled(f"{text[: text.rindex('}')]}    {few}\n}}\n")
     return model, next(iter(model.systems.values()))
 
 
@@ -128,7 +136,7 @@ def test_something_is_violated_and_a_trace_compared() -> None:
 
 def test_what_is_small_is_exchanged_with_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "SMALL", 10_000)
-    monkeypatch.delattr(process.RanksSearch, "_dealt_out")
+    monkeypatch.delattr(process.Ranks, "_dealt_out")
     model, system = hived(3, 4, 2)
     assert [x.states for x in by_ranks(monkeypatch, 2, model, system)] == [812, 812]
 
@@ -152,6 +160,29 @@ def test_a_limit_is_one_for_all(most: int, monkeypatch: pytest.MonkeyPatch) -> N
     alone = told(explore(model, system, Limits(most)))
     assert told(first) == alone
     assert all(told(x)["counts"] == alone["counts"] for x in others)
+
+
+@pytest.mark.parametrize("least", [0, 700])
+def test_a_violation_ends_a_search_in_all_ranks_with_the_same_level(
+    least: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    model, system = broken()
+    limits = Limits(after_violation=least)
+    alone = told(explore(model, system, limits))
+    assert alone["counts"][-1] == "stopped at the first violation"
+    for size in (2, 3):
+        first, *others = map(told, by_ranks(monkeypatch, size, model, system, limits=limits))
+        assert first == alone
+        assert all(x["counts"] == alone["counts"] for x in others)
+    # What is saved says that something is violated.
+    saved = Keeping(tmp_path, None, 0.0)
+    by_ranks(monkeypatch, 2, model, system, limits=limits, keeping=saved)
+    for little in (0, 20_000):
+        monkeypatch.setattr(resumable, "LITTLE", little)
+        assert told(explore(model, system, limits, keeping=Keeping(None, tmp_path))) == alone
+        whole = explore(model, system, Limits(after_violation=None), keeping=Keeping(None, tmp_path))
+        assert told(whole) == told(explore(model, system))
+    assert told(by_ranks(monkeypatch, 3, model, system, limits=limits, keeping=Keeping(None, tmp_path))[0]) == alone
 
 
 def test_time_and_memory_end_a_search_in_all_ranks_at_the_same_state(monkeypatch: pytest.MonkeyPatch) -> None:

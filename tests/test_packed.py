@@ -27,11 +27,12 @@ from fsmdsl import model as m
 from fsmdsl.budget import available
 from fsmdsl.explore import Exploration, Limits, Means, Progress, explore
 from fsmdsl.explore.packed import layout as layouts
-from fsmdsl.explore.packed import native
+from fsmdsl.explore.packed import machine_code, native
 from fsmdsl.explore.packed import search as packed_search
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.layout import Layout, lay_out
 from fsmdsl.explore.packed.lower import lower
+from fsmdsl.explore.packed.machine_code import MachineCode
 from fsmdsl.explore.packed.memory import Memory
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.plain import row as plain_row
@@ -139,7 +140,7 @@ def test_the_campaign_tells_differences(monkeypatch: pytest.MonkeyPatch, capsys:
     assert campaign.main() == 1
     told = capsys.readouterr().out
     assert "seed 2, " in told
-    assert ": plain, 20 states: levels: " in told
+    assert ": plain, Limits(states=20, " in told
     assert "  different\n" in told
 
 
@@ -596,17 +597,18 @@ def test_what_outgrows_python_is_compiled_in_a_hurry(
 ) -> None:
     """At once where it was before; and nothing is kept of what is looked at only once."""
     monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
-    monkeypatch.setattr(packed_search, "LOADING", 0)
-    monkeypatch.setattr(packed_search, "IN_A_HURRY", (0, 0))
-    monkeypatch.setattr(packed_search, "IN_USE", (inf, inf))
+    monkeypatch.setattr(machine_code, "LOADING", 0)
+    monkeypatch.setattr(machine_code, "IN_A_HURRY", (0, 0))
+    monkeypatch.setattr(machine_code, "IN_USE", (inf, inf))
     native._of_everyone.cache_clear()
     wanted = found(found_by(PLAIN))
     search = found_by(Means(workers=1, once=once, symmetry=False))
     assert isinstance(search.engine, Compiled)
     assert differences(wanted, found(search)) == []
-    assert search._compilation is None
+    assert isinstance(search.engines, MachineCode)
+    assert search.engines.compilation is None
     assert {x.name[64:] for x in tmp_path.iterdir()} == (set() if once else {".hasty.obj"})
-    monkeypatch.setattr(packed_search, "IN_A_HURRY", (inf, inf))
+    monkeypatch.setattr(machine_code, "IN_A_HURRY", (inf, inf))
     search = found_by(Means(workers=1, symmetry=False))
     assert isinstance(search.engine, Plain if once else Compiled)
 
@@ -617,15 +619,16 @@ def test_what_is_compiled_well_takes_over(workers: int, monkeypatch: pytest.Monk
     """And stays in the cache in the place of what was compiled in a hurry."""
     done = native.Compilation.done
     monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
-    monkeypatch.setattr(packed_search, "LOADING", 0)
-    monkeypatch.setattr(packed_search, "IN_A_HURRY", (0, 0))
-    monkeypatch.setattr(packed_search, "IN_USE", (0, 0))
+    monkeypatch.setattr(machine_code, "LOADING", 0)
+    monkeypatch.setattr(machine_code, "IN_A_HURRY", (0, 0))
+    monkeypatch.setattr(machine_code, "IN_USE", (0, 0))
     monkeypatch.setattr(native.Compilation, "done", lambda self: done(self, wait=True))
     native._of_everyone.cache_clear()
     wanted = found(found_by(PLAIN))
     with narrow(64, 6):
         search = found_by(Means(workers=workers, symmetry=False))
-    assert search._well
+    assert isinstance(search.engines, MachineCode)
+    assert search.engines.well
     assert differences(wanted, found(search)) == []
     assert [x.name[64:] for x in tmp_path.iterdir()] == [".obj", ".obj"]
 
@@ -894,7 +897,7 @@ def test_code_that_cannot_be_made_in_a_hurry(monkeypatch: pytest.MonkeyPatch) ->
     def broken(lowered: object, *, kept: bool) -> dict[str, native.Function]:
         raise RuntimeError("no such instruction")
 
-    monkeypatch.setattr(packed_search, "hastily", broken)
+    monkeypatch.setattr(machine_code, "hastily", broken)
     search = packed(compiled(SMALL), only_system(compiled(SMALL)), Limits(), HASTY)
     assert isinstance(search.engine, Plain)
     assert (search.states, search.note) == (37, "compiled code cannot be used: no such instruction")

@@ -14,11 +14,10 @@ from random_crowds import alike, crowd
 from stepping import compiled, only_system
 
 from fsmdsl import model as m
-from fsmdsl.explore import Exploration, Limits, Means, Trace, explore
+from fsmdsl.explore import Exploration, Limits, Means, Trace, compose, explore
 from fsmdsl.explore.judge import coverage, judge
 from fsmdsl.explore.liveness import Marks, Plan, questions
 from fsmdsl.explore.liveness.why import _Reader as Reader
-from fsmdsl.explore.packed import reduced
 from fsmdsl.explore.packed.lower import orders
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.packed.shapes import UnpackableError
@@ -139,7 +138,7 @@ def compare(model: m.Model, how: Means = PLAIN) -> str:
         return "unpackable"
     if full.stopped is not None:
         return "large"
-    search = reduced.search(Universe(model, system), Limits(), how, None, plan)
+    search = compose.packed(Universe(model, system), Limits(), how, None, plan)
     assert facts(search) == facts(full)
     worlds = [full.world(n) for n in range(full.states)]
     found = orbits(full.universe, worlds, search.reduced)

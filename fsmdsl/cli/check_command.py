@@ -40,7 +40,8 @@ def command(
     with within(budget, paths, out):
         loaded, found = checked(paths, as_documented=as_documented)
     shown = found if notes else [d for d in found if d.severity > Severity.NOTE]
-    told = _summary(loaded, found)
+    hidden = "" if len(shown) == len(found) else " (`--notes` shows the notes)"
+    told = _summary(loaded, found) + hidden
     if shown:
         out.say(frames(shown, paint))
     out.say(told)

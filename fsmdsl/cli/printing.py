@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any, TypeVar
 
 import click
@@ -36,11 +40,11 @@ class Printing:
         """Is anything but text asked for?"""
         return any(form != "text" for form in (self.form, *(form for _, form in self.files)))
 
-    def say(self, text: str = "", *, err: bool = False) -> None:
-        """A line of text, where text is asked for."""
+    def say(self, text: str = "", *, err: bool = False, wrap: bool = False) -> None:
+        """A line of text, where text is asked for; `wrap`: no wider than the terminal, where one shows it."""
         self.said.append(text)
         if self.speaks:
-            say(text, err=err)
+            say(wrapped(text, _columns()) if wrap else text, err=err)
 
     def finish(self, results: Callable[[], Results]) -> None:
         """Print and write the results; `results` is called where anything but text is asked for."""
@@ -50,6 +54,29 @@ class Printing:
         for path, form in self.files:
             text = click.unstyle("\n".join(self.said)) + "\n"
             write(path, text if made is None or form == "text" else _content(form, made))
+
+
+def wrapped(text: str, columns: int | None) -> str:
+    """Lines of at most so many columns, unless one word is longer; what is left of a line is indented below it."""
+    return text if columns is None else "\n".join(x for line in text.split("\n") for x in _wrapped(line, columns))
+
+
+def _wrapped(line: str, columns: int) -> Iterator[str]:
+    indent = " " * min(len(line) - len(line.lstrip()) + 4, columns // 2)
+    begun = ""
+    for word in re.findall(r"\s*\S+", line):
+        if begun and len(click.unstyle(begun + word)) > columns:
+            yield begun
+            begun = indent + word.lstrip()
+        else:
+            begun += word
+    yield begun
+
+
+def _columns() -> int | None:
+    """Of the terminal, or as `COLUMNS` says; None where the output goes elsewhere."""
+    shown = sys.stdout is not None and sys.stdout.isatty()
+    return get_terminal_size().columns if shown or "COLUMNS" in os.environ else None
 
 
 def _content(form: str, results: Results) -> str:

@@ -22,7 +22,9 @@ def progress(name: str) -> Callable[[Progress], None] | None:
 
     def show(p: Progress) -> None:
         nonlocal last
-        click.echo(OVER + line(name, p, last), err=True, nl=False)
+        new = (x for x in p.violated if x not in last.violated)
+        found = "".join(f"{name}: violated: {x}\n" for x in new)
+        click.echo(OVER + found + line(name, p, last), err=True, nl=False)
         last = p
 
     return show

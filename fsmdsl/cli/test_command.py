@@ -13,7 +13,8 @@ from fsmdsl.budget import Budget, LimitError
 from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, only_asked, paint, paths_argument
 from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
 from fsmdsl.cli.printing import Printing, printing, printing_options
-from fsmdsl.explore import Played, lines, play
+from fsmdsl.explore import Played, play
+from fsmdsl.explore.narrative import story
 from fsmdsl.report.formats.gather import from_test
 from fsmdsl.report.frames import frame
 
@@ -71,7 +72,7 @@ def _tell(out: Printing, x: Played, verbose: bool) -> None:
     if verbose or not x.passed:
         word = paint("passes", "good") if x.passed else paint("fails ", "error")
         out.say(f"{word}  {x.scenario.qualified}  {paint(x.scenario.title, 'quiet')}")
-        out.say("\n".join(f"    {line}" for line in lines(x.trace)))
+        out.say("\n".join(f"    {line}" for line in story(x.trace)), wrap=True)
     if x.failure is not None:
         out.say(frame(x.failure, paint))
 

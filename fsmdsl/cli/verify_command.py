@@ -20,9 +20,10 @@ from fsmdsl.cli.progress import clear, progress
 from fsmdsl.cli.ranks import agreed_code, is_first, several, together
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Severity, did_you_mean
-from fsmdsl.explore import Exploration, Keeping, Limits, Means, diagnostics, explore
+from fsmdsl.explore import AFTER_VIOLATION, Exploration, Keeping, Limits, Means, diagnostics, explore
+from fsmdsl.explore.causes import Cause
 from fsmdsl.explore.replay import shortest, simplest_in_time
-from fsmdsl.report.exploration import details, summary, verdict
+from fsmdsl.report.exploration import Style, details, summary, verdict
 from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.frames import frame
 from fsmdsl.settings import given_settings
@@ -45,7 +46,9 @@ from fsmdsl.workspace import Loaded
 @limit_options(each="each system; reading and checking count for the first", shared=several)
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Threads (default: one for each processor).")
 @click.option("--no-symmetry", is_flag=True, help="Tell the instances of `symmetric` sets apart.")
-@click.option("--all", "every", is_flag=True, help="Also what holds, with the witnesses.")
+@click.option("--all", "every", is_flag=True, help="Go on after a violation; also show what holds, with witnesses.")
+@click.option("--runs", is_flag=True, help="Show the run of every violation, also of those with one cause.")
+@click.option("--brief", is_flag=True, help="Of runs only the steps, a line each.")
 @click.option("--shortest", "as_shortest", is_flag=True, help="Show the shortest runs, not the simplest.")
 @click.option("--explore", "by_hand", is_flag=True, help="Then walk from state to state by hand, through one system.")
 @click.option("--replay", type=click.Path(path_type=Path), help="A folder for tests that replay violations (pytest).")
@@ -68,6 +71,8 @@ def command(
     workers: int | None,
     no_symmetry: bool,
     every: bool,
+    runs: bool,
+    brief: bool,
     as_shortest: bool,
     by_hand: bool,
     replay: Path | None,
@@ -89,10 +94,11 @@ def command(
         loaded = loaded_or_exit(paths, out, as_documented=as_documented, settings=settings_of(settings))
     model, systems = only_asked(loaded), _chosen(loaded, names)
     chosen = _one(systems, out) if by_hand else systems
-    limits = Limits(max_states)
+    limits = Limits(max_states, after_violation=None if every else AFTER_VIOLATION)
     means = Means(workers=workers, symmetry=not no_symmetry)
     keeping = None if save is None and resume is None else Keeping(save, resume, save_every)
     done: list[Exploration] = []
+    style, known = Style(every, runs or every, brief), dict[Cause, str]()
     for system in chosen:
         with budget.renewed() if done else budget:
             x = explore(
@@ -102,9 +108,9 @@ def command(
         done.append(x)
         if out.speaks:
             clear()
-        out.say(summary(x, paint))
-        for line in () if by_hand else details(x, model, paint, every=every):
-            out.say(line)
+        out.say(summary(x, paint), wrap=True)
+        for line in () if by_hand else details(x, model, paint, style, known):
+            out.say(line, wrap=True)
     found = diagnostics(*done, others=[y for y in model.systems.values() if y not in chosen])
     for d in () if by_hand else (d for d in found if d.severity is Severity.WARNING):
         out.say(f"\n{frame(d, paint)}".rstrip("\n"))

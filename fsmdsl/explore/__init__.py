@@ -7,19 +7,18 @@ from time import perf_counter
 
 from fsmdsl import model as m
 from fsmdsl.budget import SLACK, Budget, LimitError, available, resident
+from fsmdsl.explore.compose import run as run_search
+from fsmdsl.explore.compose import several
 from fsmdsl.explore.judge import coverage, judge, unanswered
 from fsmdsl.explore.liveness import questions
-from fsmdsl.explore.packed.select_engine import search as packed_search
-from fsmdsl.explore.packed.select_engine import several
-from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.rules import RULES as _EXPLORATION_RULES
 from fsmdsl.explore.rules import diagnostics
 from fsmdsl.explore.scenario import RULES as _SCENARIO_RULES
 from fsmdsl.explore.scenario import Played, play
-from fsmdsl.explore.search import Search
 from fsmdsl.explore.search_result import Searched
 from fsmdsl.explore.trace import Entry, Trace, data, lines
 from fsmdsl.explore.verdict import (
+    AFTER_VIOLATION,
     Coverage,
     Exploration,
     Keeping,
@@ -33,6 +32,7 @@ from fsmdsl.explore.verdict import (
 from fsmdsl.step import Universe
 
 __all__ = [
+    "AFTER_VIOLATION",
     "RULES",
     "Coverage",
     "Entry",
@@ -101,8 +101,11 @@ def _within(
 ) -> Exploration:
     try:
         budget.check()
-        search = _searched(Universe(model, system), limits, means or Means(), progress, keeping, budget)
-        return _told(search, begun)
+        universe = Universe(model, system)
+        temporal = any(not isinstance(p.formula, m.Recovers) for p in system.properties)
+        plan = questions(universe) if temporal else None
+        budget.check()
+        return _told(run_search(universe, limits, means or Means(), progress, plan, keeping, budget), begun)
     except LimitError as error:
         reason = str(error)
     except MemoryError:
@@ -126,24 +129,5 @@ def _told(search: Searched, begun: float) -> Exploration:
         tuple(search.levels),
         search.note,
         search.reduced,
+        search.at_violation,
     )
-
-
-def _searched(
-    universe: Universe,
-    limits: Limits,
-    means: Means,
-    progress: Callable[[Progress], None] | None,
-    keeping: Keeping | None,
-    budget: Budget,
-) -> Searched:
-    temporal = any(not isinstance(p.formula, m.Recovers) for p in universe.system.properties)
-    plan = questions(universe) if temporal else None
-    try:
-        budget.check()
-        return packed_search(universe, limits, means, progress, plan, keeping, budget)
-    except UnpackableError as error:
-        plain = Search(universe, limits, progress, plan, budget)
-        plain.run()
-        plain.note = f"explored by definition, slowly: {error}"
-        return plain

@@ -37,6 +37,17 @@ def story(trace: Trace) -> list[str]:
     return out
 
 
+def steps(trace: Trace) -> list[str]:
+    """A line for each step: only what was done."""
+    digits = len(str(len(trace.entries)))
+    out = [f"{n:>{digits}}  {step}" for n, step in enumerate(trace.steps(), 1)]
+    if trace.fault is not None:
+        out[-1] += f"   fails: {fault_message(trace.roster, trace.fault)} ({trace.fault.kind})"
+    if trace.loop is not None:
+        out.insert(trace.loop, f"{'':>{digits}}  {for_ever(trace)}")
+    return out
+
+
 def tree(roster: Roster, entry: Entry, before: World) -> list[str]:
     """The lines of one step, without its number."""
     rows = list(_step(roster, entry, before))

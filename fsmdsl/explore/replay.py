@@ -16,11 +16,14 @@ from fsmdsl.explore.verdict import Exploration, Verdict
 from fsmdsl.step import Fault, FaultError, Universe, World, enabled, stuck
 from fsmdsl.step.evaluate import Frame, truth
 
+AT_ONCE = 0.5
+"""Seconds to look for the simplest runs of a system whose exploration stopped at a violation."""
+
 
 def simplest(x: Exploration, model: m.Model, effort: Effort | None = None) -> Exploration:
     """The same verdicts, each violation with the simplest run to it, and what is wrong there."""
     universe = Universe(model, x.system)
-    effort = effort or Effort()
+    effort = effort or (Effort(seconds=AT_ONCE) if x.at_violation else Effort())
     wanted = {n: (goal, v.trace) for n, v in enumerate(x.verdicts) if v.trace and (goal := _goal(universe, v))}
     if not wanted:
         return x

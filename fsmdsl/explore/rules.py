@@ -139,8 +139,8 @@ STOPPED = Rule(
     Severity.NOTE,
     "the exploration stopped before it had seen every state",
     """
-A limit on states or time was reached, or the environment would have had to choose among too many values. What was
-found is right, and its trace is a run of the system; what was not found is unknown.
+A limit on states or time was reached, something was violated, or the environment would have had to choose among too
+many values. What was found is right, and its trace is a run of the system; what was not found is unknown.
 
 ```fsm
 machine Counter {
@@ -154,7 +154,8 @@ machine Counter {
 system Many { counters: Counter[2] { a = index } }
 ```
 
-Raise the limit, explore a smaller system, or say in its `environment` which values come.
+Raise the limit, explore a smaller system, or say in its `environment` which values come. After a violation, `fsm verify
+--all` goes on.
 """,
 )
 

@@ -7,14 +7,14 @@ Plain and slow, by the definition of the language itself. Instances are not exch
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 
 from fsmdsl.budget import Budget, LimitError, available
 from fsmdsl.explore.liveness import Graph, Plan, Recorder
+from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.refire import Refired
-from fsmdsl.explore.search_result import FaultKey, Finding, Question, explained, fault_key, questions
+from fsmdsl.explore.search_result import FaultKey, Finding, Question, explained, fault_key, questions, violated
 from fsmdsl.explore.trace import Entry, Trace
-from fsmdsl.explore.verdict import Limits, Progress, QuestionKey
+from fsmdsl.explore.verdict import AT_VIOLATION, Limits, Progress, QuestionKey
 from fsmdsl.step import (
     Fault,
     FaultError,
@@ -53,6 +53,7 @@ class Search:
         self.undecided: str | None = None
         self.unshown: str | None = None
         self.abandoned = False
+        self.at_violation = False
         self._recorder = None if plan is None else Recorder(plan)
         self.limits = limits
         self.progress = progress
@@ -63,7 +64,7 @@ class Search:
         self.parent: list[int] = []
         self.step: list[Step | None] = []
         self.transitions = 0
-        self._begins = [0]
+        self.frontier = Frontier(count=0)
         self.stopped: str | None = None
         self.followed: set[tuple[str, int]] = set()
         self.guards_seen: GuardsSeen = set()
@@ -96,7 +97,7 @@ class Search:
         for listed in (self.worlds, self.parent, self.step):
             del listed[count:]
         self.number = {world: n for n, world in enumerate(self.worlds)}
-        self._begins = [x for x in self._begins if x < max(count, 1)]
+        self.frontier.back(self.frontier.first, count)
 
     def _reason(self) -> str | None:
         """Why the budget ends the search."""
@@ -104,18 +105,20 @@ class Search:
         return f"{why}, {self.states} states" if self.budget.memory_reached else why
 
     def _levels(self) -> None:
-        begin = 0
-        while begin < len(self.worlds) and self.stopped is None:
-            end = len(self.worlds)
-            for at in range(begin, end):
-                self._watch(at)
-                if self.stopped is None:
-                    self._expand(at)
-                if self.stopped is not None:
-                    break
-            if len(self.worlds) > end:
-                self._begins.append(end)
-            begin = end
+        frontier = self.frontier
+        while self.stopped is None and frontier.advance():
+            if frontier.between_levels and self.limits.enough(frontier.count) and self._violated():
+                self.stopped, self.at_violation = AT_VIOLATION, True
+                return
+            self._watch(frontier.first)
+            if self.stopped is None:
+                self._expand(frontier.first)
+            frontier.first += self.stopped is None
+
+    def _violated(self) -> bool:
+        """Is something violated in one of the states that are expanded, or in a step from it?"""
+        broken = any(f.world < self.frontier.first for key, f in self.settled.items() if key.forbids)
+        return self.universe.fault is not None or bool(self.faults) or self.deadlock is not None or broken
 
     def _watch(self, at: int) -> None:
         if self.budget.over():
@@ -125,7 +128,16 @@ class Search:
         if self._free - available() > self._memory:
             self.stopped = f"stopped at {self._memory / 2**30:.1f} GiB of memory, {len(self.worlds)} states"
         if self.progress is not None:
-            self.progress(Progress(len(self.worlds), self.transitions, self.depth, len(self.worlds) - at))
+            self.progress(
+                Progress(len(self.worlds), self.transitions, self.depth, len(self.worlds) - at, violated=self._told())
+            )
+
+    def _told(self) -> tuple[str, ...]:
+        """What is violated so far."""
+        broken = {key: f.world for key, f in self.settled.items() if key.forbids}
+        dead = None if self.deadlock is None else self.deadlock.world
+        failing = next((f.world for f in self.faults.values()), None)
+        return violated(broken, dead, failing, self.frontier.level_of)
 
     def _expand(self, at: int) -> None:
         world, instances = self.worlds[at], self.universe.system.instances
@@ -166,6 +178,7 @@ class Search:
     def _add(self, world: World, parent: int, step: Step | None) -> None:
         self.number[world] = len(self.worlds)
         self.worlds.append(world)
+        self.frontier.count = len(self.worlds)
         self.parent.append(parent)
         self.step.append(step)
         if self._recorder is not None:
@@ -208,12 +221,12 @@ class Search:
     @property
     def depth(self) -> int:
         """How far the state found last is from the first."""
-        return len(self._begins) - 1
+        return self.frontier.depth
 
     @property
     def levels(self) -> list[int]:
         """How many worlds were found at each depth."""
-        return [b - a for a, b in pairwise([*self._begins, len(self.worlds)])]
+        return self.frontier.levels
 
     # Showing
 

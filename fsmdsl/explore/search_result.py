@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -55,6 +55,8 @@ class Searched(Protocol):
     """What could have been done better, and why it was not."""
     reduced: tuple[str, ...]
     """Symmetric sets: states that differ only in which of their instances is which are one."""
+    at_violation: bool
+    """Did the search stop because something is violated?"""
     unshown: str | None
     """Why some steps that fail are not among the faults: a limit came while they were looked at."""
     abandoned: bool
@@ -150,6 +152,17 @@ class FaultKey:
 def fault_key(fault: Fault) -> FaultKey:
     """What two faults have in common that are found once."""
     return FaultKey(fault.kind, fault.span, fault.cause if fault.kind == "unhandled" else None)
+
+
+def violated(
+    broken: Mapping[QuestionKey, int], dead: int | None, failing: int | None, depth: Callable[[int], int]
+) -> tuple[str, ...]:
+    """What is violated so far, and how far from the first state: the states that break invariants, the one that nothing
+    leaves, the first from which a step fails, by number."""
+    found = [(f"invariant {key.name}", at) for key, at in broken.items()]
+    found += [] if dead is None else [("deadlock", dead)]
+    found += [] if failing is None else [("a step that fails", failing)]
+    return tuple(f"{what} after {depth(at)} step{'s' * (depth(at) != 1)}" for what, at in found)
 
 
 def faults_from(universe: Universe, world: World, number: int) -> Iterator[Finding]:

@@ -16,6 +16,11 @@ VerdictKind = Literal["invariant", "deadlock", "fault", "reachable", "property"]
 Outcome = Literal["holds", "violated", "not checked", "unknown"]
 
 
+AFTER_VIOLATION = 50_000
+
+AT_VIOLATION = "stopped at the first violation"
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Where an exploration stops. What it has not found by then is unknown, never a success."""
@@ -24,6 +29,13 @@ class Limits:
     seconds: float | None = None
     memory: int | None = None
     """Bytes; else three quarters of what is free."""
+    after_violation: int | None = AFTER_VIOLATION
+    """Once a state or step violates something, the exploration ends with the first level that is done when so many
+    states are found; None: it goes on. A count of states, so that the answer does not depend on the machine."""
+
+    def enough(self, states: int) -> bool:
+        """Does the exploration end with this level, if something is violated?"""
+        return self.after_violation is not None and states >= self.after_violation
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +81,8 @@ class Progress:
     seconds: float = 0.0
     memory: int = 0
     """Bytes, about."""
+    violated: tuple[str, ...] = ()
+    """What is violated so far: `invariant safe after 8 steps`."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -81,6 +95,11 @@ class QuestionKey:
     """Whose invariant it is (qualified); empty: the system's own."""
     premise: int = -1
     """One of its premises, by number; -1: the question itself."""
+
+    @property
+    def forbids(self) -> bool:
+        """Is a state that answers it a violation?"""
+        return self.kind == "invariant" and self.premise < 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +197,8 @@ class Exploration:
     """What could have been faster, and why it was not."""
     reduced: tuple[str, ...] = ()
     """Symmetric sets: states that differ only in which of their instances is which were counted once."""
+    at_violation: bool = False
+    """Did it stop because something is violated (`Limits.after_violation`)?"""
 
     @property
     def complete(self) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal, cast
 
 from fsmdsl import model as m
 from fsmdsl.explore import Exploration, Played, Trace, Verdict
 from fsmdsl.explore import data as trace_data
 from fsmdsl.explore import lines as trace_lines
-from fsmdsl.explore.narrative import story
+from fsmdsl.explore.causes import Cause, causes, groups
+from fsmdsl.explore.narrative import steps, story
 from fsmdsl.report import shapes
 from fsmdsl.report.data import Data
 from fsmdsl.report.frames import Paint, plain
@@ -36,32 +38,80 @@ def summary(x: Exploration, paint: Paint = plain) -> str:
     return f"{paint(word.ljust(8), role)}  {x.system.qualified}: {size} ({basis})"
 
 
-def details(x: Exploration, model: m.Model, paint: Paint = plain, *, every: bool = False) -> Iterator[str]:
-    """What is violated or undecided, with the run to it; with `every`, also what holds, and witnesses."""
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How much is printed of verdicts."""
+
+    every: bool = False
+    """Also what holds, with witnesses."""
+    runs: bool = False
+    """The run of every violation, also of those with one cause."""
+    brief: bool = False
+    """Of runs only the steps."""
+
+
+def details(
+    x: Exploration,
+    model: m.Model,
+    paint: Paint = plain,
+    style: Style = Style(),
+    known: dict[Cause, str] | None = None,
+) -> Iterator[str]:
+    """What is violated, with a run for each cause; then what else is violated or undecided.
+
+    `known`: the violations that were shown for other systems, by cause; what is shown now is added.
+    """
+    found = causes(x, model)
+    for first, rest in [(n, []) for n in found] if style.runs else groups(x, found):
+        yield from _cause(x, first, rest, found[first], paint, style, {} if known is None or style.runs else known)
     unknown: defaultdict[str, list[str]] = defaultdict(list)
-    for v in x.verdicts:
-        if v.outcome == "unknown" and not every:
+    for v in (v for n, v in enumerate(x.verdicts) if n not in found):
+        if v.outcome == "unknown" and not style.every:
             unknown[v.basis].append(v.shown)
-        elif every or v.outcome != "holds":
-            yield f"  {paint(v.outcome, _ROLES[v.outcome])}: {v.shown} ({v.basis})"
-            yield from (f"    {line}" for line in _run(v, every))
+        elif style.every or v.outcome != "holds":
+            yield from _verdict_lines(v, paint, style)
     for basis, names in unknown.items():
         yield f"  {paint('unknown', _ROLES['unknown'])}: {', '.join(names)} ({basis})"
+    if unknown and x.at_violation:
+        yield f"  {paint('note', 'quiet')}: `fsm verify --all` goes on after a violation and decides these"
     if x.note is not None:
         yield f"  {paint('note', 'quiet')}: {x.note}"
-    if every and x.complete:
+    if style.every and x.complete:
         yield from (f"  {paint('never followed', 'quiet')}: {name}" for name in never_followed(x, model))
 
 
-def _run(v: Verdict, every: bool) -> Iterator[str]:
+def _cause(
+    x: Exploration, first: int, rest: list[int], cause: Cause, paint: Paint, style: Style, known: dict[Cause, str]
+) -> Iterator[str]:
+    """A violation with its run, and below it those with the same cause; where the cause is known, only their names."""
+    v = x.verdicts[first]
+    if cause in known:
+        names = ", ".join(dict.fromkeys(x.verdicts[n].shown for n in sorted((first, *rest))))
+        yield f"  {paint('violated', _ROLES['violated'])}: {names} (the same cause as {known[cause]}: {cause.name})"
+        return
+    known[cause] = f"{v.shown} of {x.system.qualified}"
+    yield from _verdict_lines(v, paint, style)
+    if rest:
+        yield f"    with the same cause, {cause.name} (`fsm verify --runs` shows the runs):"
+    for other in (x.verdicts[n] for n in rest):
+        why = f": {other.explanation[0]}" if other.kind == "fault" else ""
+        yield f"      {other.shown}{why} ({other.basis})"
+
+
+def _verdict_lines(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
+    yield f"  {paint(v.outcome, _ROLES[v.outcome])}: {v.shown} ({v.basis})"
+    yield from (f"    {line}" for line in _run(v, style))
+
+
+def _run(v: Verdict, style: Style) -> Iterator[str]:
     """A counterexample in full, and at its end what is wrong; a witness with a line for each step."""
     if v.trace is not None and v.outcome == "violated":
-        yield from story(v.trace)
+        yield from steps(v.trace) if style.brief else story(v.trace)
         yield from v.reasons
     else:
         yield from v.explanation
-    if v.trace is not None and v.outcome != "violated" and every:
-        yield from trace_lines(v.trace)
+    if v.trace is not None and v.outcome != "violated" and style.every:
+        yield from steps(v.trace) if style.brief else trace_lines(v.trace)
 
 
 def never_followed(x: Exploration, model: m.Model) -> list[str]:
@@ -88,6 +138,7 @@ def exploration(x: Exploration, model: m.Model) -> Data:
 
 def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
     """The same, as its type says it."""
+    found = causes(x, model)
     return {
         "name": x.system.name,
         "module": x.system.module,
@@ -97,9 +148,10 @@ def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
         "seconds": round(x.seconds, 3),
         "verdict": verdict(x),
         "stopped": x.stopped,
+        "at_violation": x.at_violation,
         "note": x.note,
         "levels": list(x.levels),
-        "verdicts": [_verdict(v) for v in x.verdicts],
+        "verdicts": [_verdict(v, found.get(n)) for n, v in enumerate(x.verdicts)],
         "never_followed": [
             {"machine": machine, "transition": model.machines[machine].transitions[index].name, "index": index}
             for machine, index in x.coverage.unfollowed
@@ -107,7 +159,7 @@ def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
     }
 
 
-def _verdict(v: Verdict) -> shapes.Verdict:
+def _verdict(v: Verdict, cause: Cause | None) -> shapes.Verdict:
     return {
         "kind": v.kind,
         "name": v.name,
@@ -115,6 +167,7 @@ def _verdict(v: Verdict) -> shapes.Verdict:
         "basis": v.basis,
         "explanation": list(v.explanation),
         "trace": None if v.trace is None else run(v.trace),
+        "cause": None if cause is None else cause.name,
     }
 
 

@@ -131,7 +131,8 @@ class Trace(TypedDict):
 
 
 class Verdict(TypedDict):
-    """One thing asked, and the answer; `basis` is what it rests on."""
+    """One thing asked, and the answer; `basis` is what it rests on. `cause`: of a violation that has a run, what goes
+    wrong first on it; violations with the same cause, in any system, are one finding."""
 
     kind: Literal["invariant", "deadlock", "fault", "reachable", "property"]
     name: str
@@ -139,6 +140,7 @@ class Verdict(TypedDict):
     basis: str
     explanation: list[str]
     trace: Trace | None
+    cause: str | None
 
 
 class Unfollowed(TypedDict):
@@ -150,8 +152,9 @@ class Unfollowed(TypedDict):
 
 
 class Exploration(TypedDict):
-    """What exploring a system has found. `stopped`: null, or why not everything was explored; `levels`: how many states
-    were found at each depth; `note`: null, or what could have been faster and why it was not."""
+    """What exploring a system has found. `stopped`: null, or why not everything was explored; `at_violation`: did it
+    stop because something is violated; `levels`: how many states were found at each depth; `note`: null, or what could
+    have been faster and why it was not."""
 
     name: str
     module: str
@@ -161,6 +164,7 @@ class Exploration(TypedDict):
     seconds: float
     verdict: Literal["holds", "violated", "bounded"]
     stopped: str | None
+    at_violation: bool
     note: str | None
     levels: list[int]
     verdicts: list[Verdict]

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from fsmdsl.explore.crew import Crew
 from fsmdsl.explore.liveness import kernels
 from fsmdsl.explore.liveness.graph import Ints
 from fsmdsl.explore.program.native import Job, compiled_here, listings, missing
@@ -42,11 +43,12 @@ class Plain:
 
 
 class Compiled:
-    """Machine code, on arrays of 32 and 64 bits."""
+    """Machine code, on arrays of 32 and 64 bits; `apart`: in a thread of its own, so that a limit need not wait for a
+    kernel that takes long."""
 
-    def __init__(self, functions: dict[str, Callable[..., int]]) -> None:
-        self._functions = functions
-        self.kernels: Any = SimpleNamespace(**{name: _on_arrays(f) for name, f in functions.items()})
+    def __init__(self, functions: dict[str, Callable[..., int]], *, apart: bool = False) -> None:
+        wrap = _apart if apart else _on_arrays
+        self.kernels: Any = SimpleNamespace(**{name: wrap(f) for name, f in functions.items()})
 
     def ints(self, values: Iterable[int], *, wide: bool = False) -> Ints:
         """See `Plain`. Arrays of the right kind are used as they are."""
@@ -82,7 +84,7 @@ def _compiled(hurry: bool) -> Compiled | None:
     made = listings(OF_GRAPHS)
     job = Job(made, {}, tuple(x.function.name for x in made))
     try:
-        return Compiled(compiled_here(job, kept=True, hurry=hurry))
+        return Compiled(compiled_here(job, kept=True, hurry=hurry), apart=not hurry)
     except (ImportError, OSError, RuntimeError):
         return None
 
@@ -92,6 +94,20 @@ def _on_arrays(function: Callable[..., int]) -> Callable[..., int]:
 
     def called(*given: Any) -> int:
         return function(*(x if isinstance(x, int) else _address(x) for x in given))
+
+    return called
+
+
+def _apart(function: Callable[..., int]) -> Callable[..., int]:
+    """The same, in a thread of its own. Who waits for it can be interrupted, and leaves it to itself with the arrays
+    that it works on, which the thread keeps alive."""
+
+    def called(*given: Any) -> int:
+        crew = Crew(1)
+        try:
+            return crew.each(lambda _: _on_arrays(function)(*given))[0]
+        finally:
+            crew.close()
 
     return called
 

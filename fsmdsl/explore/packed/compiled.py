@@ -14,9 +14,10 @@ from functools import partial
 from itertools import accumulate, pairwise
 from time import perf_counter
 
+from fsmdsl.explore.crew import Crew
 from fsmdsl.explore.liveness import Graph
 from fsmdsl.explore.packed import boards
-from fsmdsl.explore.packed.crew import Crew
+from fsmdsl.explore.packed.engine import OneProcess
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered, groups
 from fsmdsl.explore.packed.memory import Memory
@@ -47,7 +48,7 @@ STRETCH = 1 << 14
 """So many states are asked without a look at the limits, unless they are slow."""
 
 
-class Compiled:
+class Compiled(OneProcess):
     """States, taken over from a plain search, and the means to find more."""
 
     def __init__(self, plain: Plain, functions: dict[str, Function], workers: int, room: int) -> None:
@@ -200,10 +201,11 @@ class Compiled:
         )  # fmt: skip
         self._kept[0] = frontier.count
 
-    def _expand(self, worker: int, first: int, last: int) -> int:
+    def _expand(self, worker: int, first: int, last: int, board: Memory | None = None) -> int:
+        """Into the board given, else the worker's own. A thread that nobody waits for any more keeps it alive."""
         return self._f["expand_block"](
             self.words.address, first, last, *self._successors(worker), self._cap, self._rows[worker].address,
-            self.boards[worker].address,
+            (board or self.boards[worker]).address,
         )  # fmt: skip
 
     def _successors(self, worker: int) -> tuple[int, int, int]:
@@ -341,11 +343,7 @@ class Compiled:
         at = first = 0
         while first < done:
             last = min(first + self._most(), done)
-            again = partial(
-                self._f["expand_block"], self.words.address, first, last, self._out.address, self._origins.address,
-                self._hashes.address, self._cap, self._rows[0].address, board.address,
-            )  # fmt: skip
-            n = self._by_one(again, last - first)
+            n = self._by_one(partial(self._expand, 0, first, last, board), last - first)
             following = board.numbers[self.lowered.size]
             if following == first:
                 self._buffers(2 * self._cap)

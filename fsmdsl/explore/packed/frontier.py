@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -26,6 +27,16 @@ class Frontier:
         """How many states were found at each depth."""
         coming = [self.level_end] if self.count > self.level_end else []
         return [b - a for a, b in pairwise([*self.begins, *coming, self.count])]
+
+    @property
+    def between_levels(self) -> bool:
+        """Is the next state to expand the first of its level?"""
+        return self.first == self.begins[-1]
+
+    def level_of(self, state: int) -> int:
+        """How far a state is from the first."""
+        known = [*self.begins, self.level_end] if self.count > self.level_end else self.begins
+        return bisect(known, state) - 1
 
     def advance(self) -> bool:
         """Is there a state to expand? At the end of a level, what was found becomes the next."""

@@ -9,6 +9,7 @@ from types import CodeType
 from typing import Any
 
 from fsmdsl.explore.liveness import Graph
+from fsmdsl.explore.packed.engine import OneProcess
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered, groups
 from fsmdsl.explore.program.llvm import KEPT
@@ -16,11 +17,14 @@ from fsmdsl.explore.program.llvm import KEPT
 CAP = 1 << 12
 """Room for the successors of one state; more is made where it does not do."""
 
+BYTES_OF_STATE = 400
+"""What a state takes, about."""
+
 PAUSE = 4
 """So many states are expanded between two looks at the clock."""
 
 
-class Plain:
+class Plain(OneProcess):
     """States as words, their numbers, and where each came from."""
 
     def __init__(self, lowered: Lowered, start: tuple[int, ...]) -> None:
@@ -37,10 +41,10 @@ class Plain:
         self._out = [0] * (CAP * lowered.stride)
 
     def run(self, pause: Callable[[], bool], most: int | None) -> bool:
-        """Expand states until there are none left (True), or `pause` says so, or there are more than `most`."""
+        """See `Engine`."""
         frontier = self.frontier
         while frontier.advance():
-            if frontier.first % PAUSE == 0 and pause():
+            if (frontier.first % PAUSE == 0 or frontier.between_levels) and pause():
                 return False
             if most is not None and frontier.count + len(self._out) > most:
                 self._before = list(self.board)
@@ -135,6 +139,10 @@ class Plain:
     def noted(self, place: int) -> int:
         """What was noted at a place of a row, if anything was."""
         return max(self.board[place], self._row[place])
+
+    def used(self) -> int:
+        """Bytes in use, about."""
+        return self.frontier.count * BYTES_OF_STATE
 
     def fired(self) -> int:
         """Steps taken."""

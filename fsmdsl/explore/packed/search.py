@@ -1,25 +1,23 @@
-"""A search on packed states: first in plain Python, then in machine code, compiled in a hurry, then compiled well.
+"""A search on packed states: it goes through them with one engine after the other, and knows what was found.
 
-Each takes over when the one before has taken as long as it takes to make the next.
+What it is made of (see `engine`) is put together by `compose`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from time import perf_counter, sleep
+from time import perf_counter
 
 from fsmdsl.budget import INTERRUPTED, Budget, LimitError, available
 from fsmdsl.explore.liveness import Graph, Plan
 from fsmdsl.explore.packed.compiled import Compiled
-from fsmdsl.explore.packed.engine import Engine
+from fsmdsl.explore.packed.engine import Engine, Engines, Store
 from fsmdsl.explore.packed.lower import Doubt, Lowered, lower
-from fsmdsl.explore.packed.memory import processors
-from fsmdsl.explore.packed.native import Compilation, Function, cached, hastily
+from fsmdsl.explore.packed.machine_code import MachineCode
 from fsmdsl.explore.packed.plain import Plain, row
 from fsmdsl.explore.packed.queries import conditions, of_atoms
 from fsmdsl.explore.packed.shapes import UnpackableError
-from fsmdsl.explore.program.native import at_hand, missing
 from fsmdsl.explore.refire import Refired
 from fsmdsl.explore.search_result import (
     FaultKey,
@@ -29,32 +27,18 @@ from fsmdsl.explore.search_result import (
     fault_key,
     faults_from,
     questions,
+    violated,
 )
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.trace import Entry, Trace
-from fsmdsl.explore.verdict import Limits, Means, Progress
+from fsmdsl.explore.verdict import AT_VIOLATION, Limits, Means, Progress
 from fsmdsl.step import Universe, World, enabled, fire
-
-LOADING = 0.05
-"""Seconds that it takes to load the compiler."""
-
-IN_A_HURRY = 2.5e-6, 1e-6
-"""Seconds that it takes to compile a character of a system's text in a hurry; and where one much like it was before."""
-
-IN_USE = 0.06, 1.0
-"""Seconds that code compiled in a hurry is used until it is compiled well; and those if it is for this once."""
-
-BYTES_OF_PLAIN = 400
-"""What a state takes in plain Python, about."""
-
-BYTES_OF_TABLE = 12
-"""What a compiled search keeps of a state beside its words: where it came from, and its place in the table."""
-
-GLANCE = 0.005
-"""Seconds between two looks at whether a compiler is done."""
 
 REPORT_EVERY = 0.1
 """Seconds between two reports of progress; a tenth of that where the system may be another by now."""
+
+TIME, BY_HAND, MEMORY = 1, 2, 3
+"""Why a process wants to stop."""
 
 
 class PackedSearch:
@@ -74,6 +58,7 @@ class PackedSearch:
         self.budget = budget or Budget(limits.seconds)
         self.questions = questions(universe)
         self.stopped: str | None = None
+        self.at_violation = False
         self.note: str | None = None
         """Why the search was slower than it could be."""
         self.undecided: str | None = None
@@ -91,26 +76,30 @@ class PackedSearch:
         """Why sets are not reduced, by name."""
         self.doubt: Doubt | None = self.lowered.unsure
         """How members of a symmetric set are told apart: then what was found means nothing."""
-        self._limits, self._means, self._progress = limits, means, progress
+        self._limits, self._progress = limits, progress
+        self._every = REPORT_EVERY * (0.1 if means.once else 1)
         self.unshown: str | None = None
         """Why some steps that fail are not among the faults: a limit came while they were looked at."""
         self.abandoned = False
         """Was the search left in the middle of a block? Then its engine cannot be used any more."""
         room = (limits.memory, self.budget.room(), None if limits.memory else available() * 3 // 4)
-        self._memory = min(x for x in room if x is not None)
+        self.memory = min(x for x in room if x is not None)
+        """Bytes for states."""
         self.begun = self._told = perf_counter()
         self._spare: list[int] = []
         self._entries: dict[int, Entry] = {}
         """Steps of runs that were told, by the states that they lead to."""
-        layout = self.lowered.layout
-        self._plain = Plain(self.lowered, layout.pack(layout.encode(universe.start)))
-        self._canonical = self._plain.functions.get("canonical")
-        self.engine: Engine = self._plain
-        self._compilation: Compilation | None = None
-        self._hastened = inf
-        """Since when code is used that was compiled in a hurry."""
-        self._well = False
-        """Is code used that was compiled well?"""
+        b, layout = self.lowered.board, self.lowered.layout
+        self._invariants = {key: b.first + n for n, key in enumerate(self._asked) if key.forbids}
+        self._violations = [*self._invariants.values(), b.dead, *range(b.faults, b.faults + b.codes)]
+        """Where a board has a number once something is violated."""
+        plain = Plain(self.lowered, layout.pack(layout.encode(universe.start)))
+        self._canonical = plain.functions.get("canonical")
+        self.engine: Engine = plain
+        self.engines: Engines = MachineCode(self.lowered, means, self.budget, self.memory)
+        self.store = Store()
+        self._cut = False
+        """Were states forgotten that are kept in the store?"""
 
     # Going through
 
@@ -122,17 +111,24 @@ class PackedSearch:
             with self.budget.patience():
                 self._go_through()
         except (KeyboardInterrupt, LimitError):
+            if self.budget.shared:  # the others must not wait for this process
+                raise
             self._leave()
         finally:
-            if self._compilation is not None:
-                self._compilation.stop()
-        if not self._doubted():
-            self._finish()
+            self.engines.stop()
+        if self._doubted():
+            return
+        if not (self._cut or self.abandoned):
+            self.store.save(self.engine)
+        self._finish()
+        if self.universe.system.properties:
+            self.engine, self.undecided = self.engines.last(self.engine)
+        self.note = self.engines.note or self.store.note
 
     def _leave(self) -> None:
         """In the middle of something, which counts as not begun."""
         self.budget.stop(INTERRUPTED)
-        self.stopped = self._reason()
+        self.stopped = self._reason(self._why())
         self._spare = []
         if isinstance(self.engine, Plain):
             self.engine.mend()
@@ -141,26 +137,13 @@ class PackedSearch:
             if isinstance(self.engine, Compiled):
                 self.engine.abandon()
 
-    def _reason(self) -> str | None:
-        """Why the budget ends the search."""
-        why = self.budget.reached
-        return f"{why}, {self.states} states" if self.budget.memory_reached else why
-
     def _go_through(self) -> None:
-        known = cached(self.lowered) if self._means.compiled is None else None
-        if self._means.compiled is True or known == "well":
-            self._compile(wait=True)
-        elif known == "hastily":
-            self._hasten()
+        most = self._most()
         while self.stopped is None:
-            if self._ready():
-                self._change_over()
-            elif self._outgrown():
-                self._hasten()
-            if self.engine.run(self._pause, self._most()) or self.doubt is not None:
+            self.engine = self.engines.next(self.engine)
+            if self.engine.run(self._pause, most) or self.doubt is not None or self.stopped is not None:
                 return
-            too_many = self.states > (self._most() or inf)
-            if self.stopped is None and (too_many or not (self._ready() or self._outgrown())):
+            if self.states > (most or inf) or not self.engines.better(self.engine):
                 self.stopped = self._limit()
 
     def _most(self) -> int | None:
@@ -169,111 +152,85 @@ class PackedSearch:
 
     def _limit(self) -> str:
         most = self._most()
-        if most is not None and self.states > most:
-            self.engine.rewind(most)
-            return f"stopped at {self._limits.states} states"
-        return f"stopped at {self._memory / 2**30:.1f} GiB of memory, {self.states} states"
+        if most is None or self.states <= most:
+            return self._reason(MEMORY)
+        # Who goes on with a higher limit needs what is forgotten now.
+        self.store.save(self.engine)
+        self._cut = True
+        self.engine.rewind(most)
+        return f"stopped at {self._limits.states} states"
+
+    # Between two blocks
 
     def _pause(self) -> bool:
-        """Should the engine stop, for good or to give way to a faster one?"""
+        """Should the engine stop, for good or to give way to a better one? All that search together agree on it."""
+        now, why, full, save, tell = perf_counter(), 0, 0, 0, 0
+        broken = int(self._violated())
+        if self.engines.watched:
+            silent = self._progress is None or now - self._told <= self._every
+            asked = [self._why(), self.engines.full(self.engine), self.store.due(), not silent, broken]
+            why, full, save, tell, broken = self.engine.agree(asked, "max")
         if self._doubted():
             return True
-        if self._out_of_time():
-            return True
-        now = perf_counter()
-        if self._progress is not None and now - self._told > REPORT_EVERY * (0.1 if self._means.once else 1):
-            self._told = now
-            try:
-                self._progress(self._state_of_things(now))
-            except KeyboardInterrupt:
-                self.budget.stop(INTERRUPTED)
-                return self._out_of_time()
-        if isinstance(self.engine, Plain):
-            return self._outgrown() or self._plain.frontier.count * BYTES_OF_PLAIN > self._memory
-        if self._means.compiled is None and now - self._hastened > IN_USE[self._means.once]:
-            self._compile(wait=False)
-        return self._ready()
+        if broken:
+            self.stopped, self.at_violation = AT_VIOLATION, True
+        elif why:
+            self.stopped = self._reason(why)
+        elif save:
+            self.store.save(self.engine)
+        if tell and self.stopped is None:
+            self._tell(now)
+        return self.stopped is not None or bool(full) or self.engines.better(self.engine)
 
-    def _out_of_time(self) -> bool:
-        """Has someone had enough?"""
-        if self.stopped is None and self.budget.over():
-            self.stopped = self._reason()
-        return self.stopped is not None
+    def _why(self) -> int:
+        """Why this process wants to stop, if it does."""
+        if not self.budget.over():
+            return 0
+        if self.budget.memory_reached:
+            return MEMORY
+        return BY_HAND if self.budget.reached == INTERRUPTED else TIME
+
+    def _reason(self, why: int) -> str:
+        """The same, in words."""
+        if why == MEMORY:
+            reached = self.budget.memory_reached and self.budget.memory is not None
+            memory = self.budget.memory if reached else self.memory
+            return f"stopped at {(memory or 0) / 2**30:.1f} GiB of memory, {self.states} states"
+        return INTERRUPTED if why == BY_HAND else f"stopped after {self.budget.seconds:g} seconds"
+
+    def _violated(self) -> bool:
+        """Does the search end here, for something is violated in the states that are expanded or a step from them?"""
+        frontier = self.engine.frontier
+        if not (frontier.between_levels and self._limits.enough(frontier.count)):
+            return False
+        return self.universe.fault is not None or any(self.engine.noted(x) for x in self._violations)
 
     def _doubted(self) -> bool:
         """Has it come up that the members of a symmetric set are told apart?"""
-        if self.doubt is None and self.lowered.doubts and isinstance(self.engine, Plain | Compiled):
-            number = self.engine.noted(self.lowered.layout.doubt)
+        if self.doubt is None and self.lowered.doubts:
+            number = self.engine.agree([self.engine.noted(self.lowered.layout.doubt)], "max")[0]
             self.doubt = self.lowered.doubts[number - 1] if number else None
         return self.doubt is not None
 
-    def _state_of_things(self, now: float) -> Progress:
-        frontier = self.engine.frontier
-        used = self.engine.used() if isinstance(self.engine, Compiled) else frontier.count * BYTES_OF_PLAIN
-        fired = self.engine.fired()
-        return Progress(frontier.count, fired, frontier.depth, frontier.count - frontier.first, now - self.begun, used)
-
-    # Machine code
-
-    def _compile(self, wait: bool) -> None:
-        if self._compilation is None and self.note is None:
-            self.note = missing()
-            if self.note is None:
-                self._compilation = Compilation(self.lowered)
-        while self._compilation is not None and wait and not self._compilation.done():
-            sleep(GLANCE)
-            if self._out_of_time():
-                return
-
-    def _outgrown(self) -> bool:
-        """Has plain Python taken long enough for machine code to be made?"""
-        if self.note is not None or not isinstance(self.engine, Plain):
-            return False
-        patience = (0 if at_hand() else LOADING) + IN_A_HURRY[self._means.once] * len(self.lowered.text)
-        means = self._means.compiled
-        if means is None and self.budget.left() is not None and 2 * patience > (self.budget.left() or 0.0):
-            return False  # it would not be done in time
-        return means == "hastily" or (means is None and perf_counter() - self.begun > patience)
-
-    def _ready(self) -> bool:
-        """Is there code compiled well to change over to?"""
-        if self._compilation is None or self._well or not self._compilation.done():
-            return False
-        if self._compilation.failed is not None:
-            self._no_code(f"compiling failed: {self._compilation.failed}")
-        return self._compilation is not None
-
-    def _no_code(self, why: str) -> None:
-        """The search goes on as it is."""
-        self.note = why
-        if self._compilation is not None:
-            self._compilation.stop()
-            self._compilation = None
-
-    def _change_over(self) -> None:
-        assert self._compilation is not None
-        self._use(self._compilation.functions)
-        self._well = True
-
-    def _hasten(self) -> None:
-        """Go on in machine code that is made here and now."""
-        self.note = missing()
-        if self.note is None:
-            self._use(lambda: hastily(self.lowered, kept=not self._means.once))
-            self._hastened = perf_counter()
-
-    def _use(self, made: Callable[[], dict[str, Function]]) -> None:
-        room = self._memory // (8 * self.lowered.layout.words + BYTES_OF_TABLE)
-        if room <= 2 * self.states:
-            self._no_code("no memory for a compiled search")
+    def _tell(self, now: float) -> None:
+        self._told, frontier = now, self.engine.frontier
+        fired, used = self.engine.agree([self.engine.fired(), self.engine.used()], "sum")
+        found = self._told_violated(self.engine.merged())
+        waiting = frontier.count - frontier.first
+        if self._progress is None:
             return
         try:
-            if isinstance(self.engine, Compiled):
-                self.engine.use(made())
-            else:
-                self.engine = Compiled(self._plain, made(), self._means.workers or processors(), room)
-        except (ImportError, OSError, RuntimeError, TypeError, MemoryError) as error:
-            self._no_code(f"compiled code cannot be used: {error}")
+            self._progress(Progress(frontier.count, fired, frontier.depth, waiting, now - self.begun, used, found))
+        except KeyboardInterrupt:
+            self.budget.stop(INTERRUPTED)
+            self.stopped = INTERRUPTED
+
+    def _told_violated(self, board: Sequence[int]) -> tuple[str, ...]:
+        """What is violated so far."""
+        b = self.lowered.board
+        broken = {key: board[place] - 1 for key, place in self._invariants.items() if board[place]}
+        failing = min((x - 1 for x in board[b.faults : b.faults + b.codes] if x), default=None)
+        return violated(broken, board[b.dead] - 1 if board[b.dead] else None, failing, self.engine.frontier.level_of)
 
     # What was found
 

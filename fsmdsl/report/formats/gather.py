@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.explore import Exploration, Played, Verdict
 from fsmdsl.explore import diagnostics as violations
+from fsmdsl.explore.causes import causes
 from fsmdsl.explore.narrative import story
 from fsmdsl.report import shapes
 from fsmdsl.report.chart import chart, violation
@@ -51,9 +52,9 @@ def from_verify(
     done: Sequence[Exploration], model: m.Model, found: Sequence[Diagnostic], extra: Mapping[str, object]
 ) -> Results:
     """A case for each verdict. `found` begins with the violations, in the order of the explorations."""
-    violated = [(x, v) for x in done for v in x.violations]
-    told = [_violation(x, v, d) for (x, v), d in zip(violated, found, strict=False)]
-    known = {id(v): f for (_, v), f in zip(violated, told, strict=True)}
+    violated = [(x, v, cause) for x in done for v, cause in _violated(x, model)]
+    told = [_violation(x, v, d, cause) for (x, v, cause), d in zip(violated, found, strict=False)]
+    known = {id(v): f for (_, v, _), f in zip(violated, told, strict=True)}
     suites = tuple(_system(x, known) for x in done)
     findings = (*told, *(Finding(d) for d in found[len(violated) :]))
     content: shapes.Verify = {
@@ -62,6 +63,14 @@ def from_verify(
         **diagnostics(found),
     }
     return Results("verify", _verify_told(suites), suites, findings, {**content, **extra})
+
+
+def _violated(x: Exploration, model: m.Model) -> Iterator[tuple[Verdict, str]]:
+    """The violations, each with its cause."""
+    found = causes(x, model)
+    for n, v in enumerate(x.verdicts):
+        if v.outcome == "violated":
+            yield v, found[n].name if n in found else ""
 
 
 def _system(x: Exploration, known: dict[int, Finding]) -> Suite:
@@ -76,12 +85,13 @@ def _verdict(v: Verdict, finding: Finding | None) -> Case:
     return Case(name, _OUTCOMES[v.outcome], v.basis, () if finding is None else (finding,))
 
 
-def _violation(x: Exploration, v: Verdict, d: Diagnostic) -> Finding:
+def _violation(x: Exploration, v: Verdict, d: Diagnostic, cause: str) -> Finding:
     """With its run, told and drawn."""
+    scope = x.system.qualified
     if v.trace is None or not (v.trace.entries or v.trace.loop is not None):
-        return Finding(d, v.trace, scope=x.system.qualified)
+        return Finding(d, v.trace, scope=scope, cause=cause)
     lines = (*story(v.trace), *v.reasons)
-    return Finding(d, v.trace, lines, violation(f"{x.system.qualified}: {v.shown}", v), x.system.qualified)
+    return Finding(d, v.trace, lines, violation(f"{scope}: {v.shown}", v), scope, cause)
 
 
 def _verify_told(suites: Sequence[Suite]) -> str:

@@ -52,6 +52,8 @@ def _case(suite: Element, case: Case, classname: str) -> None:
         name=_clean(f"{case.name}: {case.title}" if case.title else case.name),
     )
     worst = sorted(case.findings, key=lambda f: -f.diagnostic.severity)
+    for cause in dict.fromkeys(f.cause for f in worst if f.cause):
+        SubElement(SubElement(element, "properties"), "property", name="cause", value=_clean(cause))
     match case.outcome:
         case "failed":
             first = worst[0].diagnostic

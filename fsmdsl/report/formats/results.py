@@ -28,6 +28,8 @@ class Finding:
     chart: Sequence | None = None
     scope: str = ""
     """The system or scenario that it was found in."""
+    cause: str = ""
+    """What goes wrong first on the run; violations with the same cause are one finding. See `explore.causes`."""
 
 
 @dataclass(frozen=True, slots=True)

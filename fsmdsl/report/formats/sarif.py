@@ -63,6 +63,8 @@ def _result(f: Finding, places: dict[str, int], name: str) -> Data:
         found["relatedLocations"] = [_related(n, x) for n, x in enumerate(d.labels, 1)]
     if d.fix is not None:
         found["fixes"] = [_fix(d.fix)]
+    if f.cause:
+        found["properties"] = {"cause": f.cause}
     if f.trace is not None and f.trace.entries:
         found["codeFlows"] = [_flow(f.trace, f.scope, d.span)]
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -25,6 +25,7 @@ from fsmdsl.explore.packed.checkpoint.read import (
 )
 from fsmdsl.explore.packed.checkpoint.validation import board_of, board_problem, states_problem
 from fsmdsl.explore.packed.compiled import Compiled
+from fsmdsl.explore.packed.engine import Engine, Store
 from fsmdsl.explore.packed.errors import SavedError
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered
@@ -60,7 +61,7 @@ class Model:
         return self.lowered.layout.words
 
 
-class Saver:
+class Saver(Store):
     """What is saved so far, and when it is time to save again."""
 
     def __init__(self, keeping: Keeping, model: Model, exchange: Exchange) -> None:
@@ -73,8 +74,6 @@ class Saver:
         """So many states of this rank are on disk."""
         self._stand = (0, 0)
         """How far the search was then: states expanded and found."""
-        self.note: str | None = None
-        """What went otherwise than it was asked for."""
         self.resumed = self._read(keeping)
         self._failed = False
         self._prepare(keeping)
@@ -172,8 +171,9 @@ class Saver:
         """Is it time to save again?"""
         return self._folder is not None and not self._failed and perf_counter() - self._last >= self._every
 
-    def save(self, engine: Plain | Compiled | Distributed, board: Callable[[], list[int]]) -> None:
-        """Save what was found since the last time; by all ranks together."""
+    def save(self, engine: Engine, /) -> None:
+        """See `Store`."""
+        assert isinstance(engine, Plain | Compiled | Distributed)
         stand = engine.frontier.first, engine.frontier.count
         if self._folder is None or self._failed or stand == self._stand:
             return
@@ -187,7 +187,7 @@ class Saver:
         if self._wrong(problem):
             return
         parts = (*self._parts, self._all_parts(part))
-        numbers = board()
+        numbers = engine.merged()
         try:
             if self._exchange.rank == 0:
                 self._write_manifest(engine.frontier, numbers, parts)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from fsmdsl.explore.packed.compiled import Compiled
+from fsmdsl.explore.packed.engine import Together
 from fsmdsl.explore.packed.errors import FullError
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered
@@ -210,9 +211,13 @@ class Distributed:
             self.look_up(self._merged[x] - 1 for x in self._firsts if self._merged[x])
         return self._merged
 
+    def agree(self, numbers: Sequence[int], how: Together) -> list[int]:
+        """See `Engine`."""
+        return self.exchange.all_reduce(numbers, how)
+
     def noted(self, place: int) -> int:
         """What this rank has noted at a place of a row, if anything."""
-        return max(int(x.numbers[place]) for x in (self._row, self._board))
+        return max(int(self._before[place]), *(int(x.numbers[place]) for x in (self._row, self._board)))
 
     def fired(self) -> int:
         """Steps taken, by this rank."""

@@ -13,12 +13,11 @@ from importlib.util import find_spec
 from itertools import accumulate
 from math import inf
 from time import perf_counter, sleep
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
+from fsmdsl.explore.packed.engine import Together
 from fsmdsl.explore.packed.errors import UnavailableError
 from fsmdsl.explore.packed.memory import Memory
-
-Together = Literal["sum", "max"]
 
 MISSING = "a search over several processes needs the extra `mpi`: pip install 'fsmdsl[mpi,fast]'"
 
