@@ -70,6 +70,13 @@ class VirtualCell:
         device = self.physical
         return device.priority if isinstance(device, Device) and device.priority >= GUARANTEED else FREE
 
+    def leaves(self) -> Iterator[VirtualCell]:
+        """The leaf cells in it."""
+        if not self.children:
+            yield self
+        for child in self.children:
+            yield from child.leaves()
+
     def __repr__(self) -> str:
         return f"<{self.chain.types[self.level]} {self.address}>"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -29,6 +29,16 @@ class Wanted:
     def leaves_in(self, cell: VirtualCell) -> int:
         """How many leaf cells in a cell are wanted."""
         return sum(map(self.leaves_in, self.children[cell])) if cell in self.children else 1
+
+    def unbound(self) -> Iterator[VirtualCell]:
+        """The chosen leaf cells that have no device yet."""
+        todo = [*self.tops, *(cell for cells in self.under.values() for cell in cells)]
+        while todo:
+            cell = todo.pop()
+            if cell in self.children:
+                todo += self.children[cell]
+            else:
+                yield cell
 
     def nodes_in(self, cell: VirtualCell) -> list[VirtualCell]:
         """The wanted nodes in a cell; of a smaller one, the node that it is in."""

@@ -1,0 +1,91 @@
+"""Which physical cells can stand for which virtual ones, on usable nodes, and without displacing more than allowed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from runtime.cells import FREE, Device, Forest, PhysicalCell, VirtualCell
+from runtime.gangs import Gang
+from runtime.placement.matching import match
+from runtime.placement.offer import Offer
+from runtime.placement.wanted import Devices, Wanted
+from runtime.preemption.victims import owner
+
+Victims: TypeAlias = frozenset[Gang] | None
+"""The opportunistic gangs that may be displaced; none where any of them may."""
+
+NOBODY: Victims = frozenset()
+
+
+class Fitting:
+    """One attempt to find devices for what a gang wants."""
+
+    def __init__(self, forest: Forest, wanted: Wanted, offer: Offer, victims: Victims) -> None:
+        self.forest = forest
+        self.wanted = wanted
+        self.offer = offer
+        self.victims = victims
+        self.usable = offer.nodes(forest)
+        """The nodes that may have what is wanted of any node."""
+        self._leaves: dict[VirtualCell, int] = {}
+        if victims == NOBODY:
+            self.usable &= self._with_room(wanted.unbound())
+
+    def _with_room(self, leaves: Iterable[VirtualCell]) -> int:
+        """The nodes that have few enough leaf cells in opportunistic use for the least that is wanted of a node."""
+        chain = self.forest.chain
+        per_node = Counter(leaf.node for leaf in leaves)
+        most = chain.leaves[chain.node] - min(per_node.values(), default=0)
+        return sum(nodes for used, nodes in self.forest.by_opportunistic[chain.node].items() if used <= most)
+
+    def leaves(self, virtual: VirtualCell) -> int:
+        """How many leaf cells in a virtual cell are wanted."""
+        known = self._leaves.get(virtual)
+        if known is None:
+            known = self._leaves[virtual] = self.wanted.leaves_in(virtual)
+        return known
+
+    def possible(self, virtual: VirtualCell, physical: PhysicalCell) -> bool:
+        """Whether a physical cell has room for a virtual one, or is so large that it may; as far as numbers say."""
+        if self.victims != NOBODY:
+            return True
+        return physical.opportunistic + self.leaves(virtual) <= physical.chain.leaves[physical.level]
+
+    def fit(self, virtual: VirtualCell, physical: PhysicalCell) -> Devices | None:
+        """The devices for what is wanted in a virtual cell, if it can have this physical one."""
+        if physical.node is not None and not self.offer.has(physical.node):
+            return None
+        if isinstance(physical, Device):
+            return {virtual: physical} if self._allowed(physical) else None
+        if not self.possible(virtual, physical):
+            return None
+        found: Devices = {}
+        for pair in self.pair(self.wanted.children[virtual], [x for x in physical.children if x.virtual is None]):
+            if pair is None:
+                return None
+            found.update(pair[1])
+        return found
+
+    def _allowed(self, device: Device) -> bool:
+        return device.priority == FREE or self.victims is None or owner(device) in self.victims
+
+    def pair(
+        self, virtual: list[VirtualCell], physical: list[PhysicalCell]
+    ) -> list[tuple[PhysicalCell, Devices] | None]:
+        """The same for siblings, as many of them as possible, each with its physical cell."""
+        physical.sort(key=lambda x: x.opportunistic)
+        known: dict[tuple[VirtualCell, PhysicalCell], Devices] = {}
+
+        def fits(left: VirtualCell, right: PhysicalCell) -> bool:
+            found = self.fit(left, right)
+            if found is not None:
+                known[left, right] = found
+            return found is not None
+
+        chosen = match(virtual, physical, fits)
+        return [
+            (physical[i], known[x, physical[i]]) if i is not None else None
+            for x, i in zip(virtual, chosen, strict=True)
+        ]

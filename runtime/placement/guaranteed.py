@@ -1,0 +1,175 @@
+"""Where a guaranteed gang goes inside of one view: first such that nobody of its virtual cluster is displaced.
+
+What a virtual cluster gets depends on itself alone, as long as nodes are good: whom it has lent cells to decides only
+which of equally good ones are taken, and which physical ones stand for them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from runtime.cells import ALL, Books, View, VirtualCell
+from runtime.gangs import Gang
+from runtime.placement import inside
+from runtime.placement.fewest import Budget, Fewest
+from runtime.placement.misfit import Misfit
+from runtime.placement.offer import Offer
+from runtime.placement.packing import fits
+from runtime.placement.proposal import Placement, Seat
+from runtime.placement.toll import NOTHING, Toll, toll
+from runtime.placement.wanted import Devices
+from runtime.preemption.lazy import as_if_demoted, willing
+from runtime.preemption.victims import displaced, owner
+
+TRIES = 8
+"""How often to look for other virtual cells, when those found have no usable physical ones, or displace somebody."""
+
+Leaves = Sequence[tuple[VirtualCell, ...]]
+"""The virtual leaf cells of each pod."""
+
+
+def place(books: Books, view: View, sizes: Sequence[int], priority: int, offer: Offer) -> Placement | str:
+    """Places for a gang, or the reason why there are none now; sizes fall. Leaves everything as it is."""
+    search = _Search(books, view, sizes, priority, offer)
+    for threshold in (ALL, priority):
+        found = search.first(threshold)
+        if found is not None:
+            best = search.better(found, threshold)
+            return replace(best, peaceful=threshold == ALL)
+    where = view.tops[0].pinned if view.tops and view.tops[0].pinned else view.chain.name
+    if not search.unusable and (never := _never(view, sizes)):
+        return f"{view.tenant.name} can never have {demand(sizes)} in {where}: {never}"
+    room = f"has room for {demand(sizes)} in {where}, but not on usable nodes"
+    return f"{view.tenant.name} {room if search.unusable else f'has no room for {demand(sizes)} in {where}'}"
+
+
+class _Search:
+    def __init__(self, books: Books, view: View, sizes: Sequence[int], priority: int, offer: Offer) -> None:
+        self.books = books
+        self.view = view
+        self.sizes = sizes
+        self.priority = priority
+        self.offer = offer
+        self.allowed = offer.spots(view)
+        self.unusable = False
+        """Whether there is room on nodes that cannot be used."""
+        self.budget = Budget()
+
+    def first(self, threshold: int) -> Placement | None:
+        """Places where those with less than a priority may be displaced; with `ALL`, nobody of the virtual cluster."""
+        spots = self.allowed
+        for _ in range(TRIES):
+            leaves = inside.place(self.view, self.sizes, threshold, spots)
+            if leaves is None:
+                return None
+            found = self._mapped(leaves)
+            if isinstance(found, Placement):
+                return found
+            self.unusable = True
+            spots &= ~found.nodes
+        return None
+
+    def better(self, first: Placement, threshold: int) -> Placement:
+        """The same or other places that displace less, if others are as good to the virtual cluster.
+
+        Where nobody of the virtual cluster is displaced, only an empty node is as good as another one: whom others have
+        lent its cells to must not make it less densely packed than it would be if it had them to itself, or it could
+        not have later what it is promised.
+        """
+        best, least = first, _toll(first)
+        last, spots, shape = first, self.allowed, self._shape([seat.virtual for seat in first.seats])
+        for _ in range(TRIES):
+            avoided = self._avoidable(last, threshold) if least != NOTHING else 0
+            leaves = inside.place(self.view, self.sizes, threshold, spots := spots & ~avoided) if avoided else None
+            if leaves is None or (threshold == ALL and self._shape(leaves) != shape):
+                break
+            found = self._mapped(leaves)
+            if isinstance(found, Misfit):
+                break
+            last = found
+            if (cost := _toll(found)) < least:
+                best, least = found, cost
+        return best
+
+    def _avoidable(self, placement: Placement, threshold: int) -> int:
+        """The nodes of the view on which somebody is displaced, and others may be as good."""
+        gone = [x for x in displaced(placement.devices()) if threshold == ALL or x.priority >= 0]
+        spots = 0
+        for seat in placement.seats:
+            for device, leaf in zip(seat.devices, seat.virtual, strict=True):
+                assert leaf.node is not None, "leaf cells are in nodes"
+                free = threshold != ALL or not self.view.rooms.used[leaf.node.spot]
+                if free and owner(device) in gone:
+                    spots |= 1 << leaf.node.spot
+        return spots
+
+    def _shape(self, chosen: Leaves) -> list[tuple[int, list[int]]]:
+        """The rooms of the nodes that a gang gets, and the pods on each: what a placement is to a virtual cluster."""
+        pods: dict[int, list[int]] = {}
+        for leaves in chosen:
+            node = leaves[0].node
+            assert node is not None, "leaf cells are in nodes"
+            pods.setdefault(node.spot, []).append(len(leaves))
+        return sorted((self.view.rooms.room(spot, ALL), sizes) for spot, sizes in pods.items())
+
+    # Devices
+
+    def _mapped(self, chosen: Leaves) -> Placement | Misfit:
+        """The physical cells for virtual ones, as they will be when those who would rather be demoted are.
+
+        Whoever is demoted, and would have to go all the same, takes others with him who would rather be demoted, too,
+        if the cells that they all free can be had elsewhere, so that nobody has to go.
+        """
+        leaves = [leaf for seat in chosen for leaf in seat]
+        demoted = willing(leaves)
+        found = self._with_demoted(chosen, leaves, demoted)
+        if demoted and isinstance(found, Placement) and _toll(found).killed:
+            nodes = {id(leaf.node): leaf.node for leaf in leaves if leaf.node is not None}
+            around = willing(x for node in nodes.values() for x in node.leaves())
+            more = [gang for gang in around if gang.priority < self.priority]
+            if len(more) > len(demoted):
+                other = self._with_demoted(chosen, leaves, more)
+                if isinstance(other, Placement) and _toll(other) < _toll(found):
+                    return other
+        return found
+
+    def _with_demoted(
+        self, chosen: Leaves, leaves: Sequence[VirtualCell], demoted: Sequence[Gang]
+    ) -> Placement | Misfit:
+        freed = {leaf.top for leaf in leaves if leaf.top.physical is not None}
+        forest = self.books.cluster.forests[self.view.chain.name]
+        with as_if_demoted(self.books, demoted):
+            devices = self._devices(Fewest(forest, leaves, self.offer, freed))
+        if isinstance(devices, Misfit):
+            return devices
+        seats = (Seat(tuple(devices[leaf] for leaf in own), own) for own in chosen)
+        return Placement(self.view.chain.name, tuple(seats), tuple(demoted))
+
+    def _devices(self, search: Fewest) -> Devices | Misfit:
+        found = search.peaceful()
+        if not isinstance(found, Misfit):
+            return found
+        found = search.any()
+        return found if isinstance(found, Misfit) else search.improve(found, self.budget)
+
+
+def _toll(placement: Placement) -> Toll:
+    return toll(displaced(placement.devices()), placement.demote)
+
+
+def _never(view: View, sizes: Sequence[int]) -> str:
+    """Why a gang does not fit into a view with nobody else in it; empty where it does, as far as numbers say."""
+    rooms = [view.chain.leaves[node.level] for node in view.nodes]
+    if fits(Counter(rooms), sizes):
+        return ""
+    return f"it is promised {sum(rooms)} leaf cells there, at most {max(rooms, default=0)} on a node"
+
+
+def demand(sizes: Iterable[int]) -> str:
+    """The pods of a gang, in words."""
+    counts: dict[int, int] = {}
+    for size in sizes:
+        counts[size] = counts.get(size, 0) + 1
+    return " and ".join(f"{count} x {size}" for size, count in counts.items()) + " leaf cells"
