@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from runtime.cells import FREE, Device, Forest, PhysicalCell, VirtualCell
@@ -30,7 +30,7 @@ class Fitting:
         self.usable = offer.nodes(forest)
         """The nodes that may have what is wanted of any node."""
         self._leaves: dict[VirtualCell, int] = {}
-        if victims == NOBODY:
+        if victims == NOBODY and len(forest.by_opportunistic[forest.chain.node]) > 1:
             self.usable &= self._with_room(wanted.unbound())
 
     def _with_room(self, leaves: Iterable[VirtualCell]) -> int:
@@ -59,6 +59,8 @@ class Fitting:
             return None
         if isinstance(physical, Device):
             return {virtual: physical} if self._allowed(physical) else None
+        if physical.node is not None and not physical.opportunistic:
+            return dict(self._alike(virtual, physical))
         if not self.possible(virtual, physical):
             return None
         found: Devices = {}
@@ -67,6 +69,14 @@ class Fitting:
                 return None
             found.update(pair[1])
         return found
+
+    def _alike(self, virtual: VirtualCell, physical: PhysicalCell) -> Iterator[tuple[VirtualCell, Device]]:
+        """In a cell on one node that nobody uses, any child will do for any other."""
+        if isinstance(physical, Device):
+            yield virtual, physical
+            return
+        for child, part in zip(self.wanted.children[virtual], physical.children, strict=False):
+            yield from self._alike(child, part)
 
     def _allowed(self, device: Device) -> bool:
         return device.priority == FREE or self.victims is None or owner(device) in self.victims

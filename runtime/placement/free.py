@@ -153,7 +153,8 @@ class FreeCells:
         """Physical cells for a preassigned one: free ones of its level, then parts of larger and larger ones."""
         demand = len(self.fitting.wanted.nodes_in(top))
         for level in range(top.level, lists.may_split(top.level) + 1):
-            for position in self._in_order(level, lists.free[level] & self._within(region, level)):
+            free = lists.free[level]
+            for position in self._in_order(level, free if region is None else free & self._within(region, level)):
                 cell = self.forest.levels[level][position]
                 start = region if region is not None and region.level < level else cell
                 for inside in self._inside(start, top, demand):
@@ -161,10 +162,8 @@ class FreeCells:
                     if devices is not None:
                         yield inside, devices
 
-    def _within(self, region: PhysicalCell | None, level: int) -> int:
+    def _within(self, region: PhysicalCell, level: int) -> int:
         """The cells of a level that are in a region, or that it is in."""
-        if region is None:
-            return -1
         if level > region.level:
             return 1 << region.position // self.forest.chain.below(level, region.level)
         count = self.forest.chain.below(region.level, level)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from runtime.cells import ALL, Books, View, VirtualCell
+from runtime.cells import ALL, FREE, Books, View, VirtualCell
 from runtime.gangs import Gang
 from runtime.placement import inside
 from runtime.placement.fewest import Budget, Fewest
@@ -78,6 +78,8 @@ class _Search:
         lent its cells to must not make it less densely packed than it would be if it had them to itself, or it could
         not have later what it is promised.
         """
+        if all(device.priority == FREE for device in first.devices()) and not first.demote:
+            return first
         best, least = first, _toll(first)
         last, spots, shape = first, self.allowed, self._shape([seat.virtual for seat in first.seats])
         for _ in range(TRIES):
@@ -138,7 +140,7 @@ class _Search:
     def _with_demoted(
         self, chosen: Leaves, leaves: Sequence[VirtualCell], demoted: Sequence[Gang]
     ) -> Placement | Misfit:
-        freed = {leaf.top for leaf in leaves if leaf.top.physical is not None}
+        freed = {leaf.top for leaf in leaves if leaf.top.physical is not None} if demoted else ()
         forest = self.books.cluster.forests[self.view.chain.name]
         with as_if_demoted(self.books, demoted):
             devices = self._devices(Fewest(forest, leaves, self.offer, freed))
