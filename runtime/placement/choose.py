@@ -1,4 +1,4 @@
-"""Where a gang goes: chain by chain, first such that nobody of its virtual cluster is displaced."""
+"""Where a gang goes: the first chain in which nobody of its virtual cluster is displaced, else where least is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from runtime.cells import Books, View
 from runtime.placement import guaranteed, opportunistic
-from runtime.placement.guaranteed import demand
+from runtime.placement.guaranteed import demand, placement_toll
 from runtime.placement.offer import Offer
 from runtime.placement.proposal import Placement, Seat
 from runtime.pods import OPPORTUNISTIC, PodSpec
@@ -28,7 +28,7 @@ def choose(books: Books, spec: PodSpec, offer: Offer) -> Placement | str:
             reasons.append(found)
         elif found.peaceful:
             return found
-        elif best is None:
+        elif best is None or placement_toll(found) < placement_toll(best):
             best = found
     nothing = f"{spec.virtual_cluster} has no cells of this kind but pinned ones"
     return best if best is not None else "; ".join(reasons) or nothing

@@ -20,11 +20,12 @@ from runtime.placement.packing import fits
 from runtime.placement.proposal import Placement, Seat
 from runtime.placement.toll import NOTHING, Toll, toll
 from runtime.placement.wanted import Devices
+from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.lazy import as_if_demoted, willing
-from runtime.preemption.victims import displaced, owner
+from runtime.preemption.victims import displaced
 
 TRIES = 8
-"""How often to look for other virtual cells, when those found have no usable physical ones, or displace somebody."""
+"""How often to look for other virtual cells, when those found have no usable physical ones."""
 
 Leaves = Sequence[tuple[VirtualCell, ...]]
 """The virtual leaf cells of each pod."""
@@ -72,40 +73,55 @@ class _Search:
         return None
 
     def better(self, first: Placement, threshold: int) -> Placement:
-        """The same or other places that displace less, if others are as good to the virtual cluster.
-
-        Where nobody of the virtual cluster is displaced, only an empty node is as good as another one: whom others have
-        lent its cells to must not make it less densely packed than it would be if it had them to itself, or it could
-        not have later what it is promised.
-        """
+        """The same or other places that displace less."""
         if all(device.priority == FREE for device in first.devices()) and not first.demote:
             return first
-        best, least = first, _toll(first)
+        return self._elsewhere(first) if threshold == ALL else self._sparing(first)
+
+    def _elsewhere(self, first: Placement) -> Placement:
+        """On other nodes that are as good to the virtual cluster, so that fewer opportunistic gangs have to go.
+
+        Only an empty node is as good as another one: whom others have lent its cells to must not make a virtual cluster
+        less densely packed than it would be if it had them to itself, or it could not have later what it is promised.
+        """
+        best, least = first, placement_toll(first)
         last, spots, shape = first, self.allowed, self._shape([seat.virtual for seat in first.seats])
-        for _ in range(TRIES):
-            avoided = self._avoidable(last, threshold) if least != NOTHING else 0
-            leaves = inside.place(self.view, self.sizes, threshold, spots := spots & ~avoided) if avoided else None
-            if leaves is None or (threshold == ALL and self._shape(leaves) != shape):
+        while least != NOTHING and (avoided := self._lent(last)) and self.budget.spend():
+            spots &= ~avoided
+            leaves = inside.place(self.view, self.sizes, ALL, spots)
+            if leaves is None or self._shape(leaves) != shape:
                 break
             found = self._mapped(leaves)
             if isinstance(found, Misfit):
                 break
             last = found
-            if (cost := _toll(found)) < least:
+            if (cost := placement_toll(found)) < least:
                 best, least = found, cost
         return best
 
-    def _avoidable(self, placement: Placement, threshold: int) -> int:
-        """The nodes of the view on which somebody is displaced, and others may be as good."""
-        gone = [x for x in displaced(placement.devices()) if threshold == ALL or x.priority >= 0]
+    def _lent(self, placement: Placement) -> int:
+        """The empty nodes of the view on which opportunistic gangs would have to go."""
         spots = 0
         for seat in placement.seats:
             for device, leaf in zip(seat.devices, seat.virtual, strict=True):
                 assert leaf.node is not None, "leaf cells are in nodes"
-                free = threshold != ALL or not self.view.rooms.used[leaf.node.spot]
-                if free and owner(device) in gone:
+                if device.priority == OPPORTUNISTIC and not self.view.rooms.used[leaf.node.spot]:
                     spots |= 1 << leaf.node.spot
         return spots
+
+    def _sparing(self, first: Placement) -> Placement:
+        """Without those gangs of the virtual cluster that need not go, large ones first."""
+        best, least = first, placement_toll(first)
+        spared: list[Gang] = []
+        for gang in sorted(_killed(first), key=lambda x: len(x.virtual), reverse=True):
+            if gang not in _killed(best) or not self.budget.spend():
+                continue
+            leaves = inside.place(self.view, self.sizes, self.priority, self.allowed, (*spared, gang))
+            found = self._mapped(leaves) if leaves is not None else None
+            if isinstance(found, Placement) and (cost := placement_toll(found)) < least:
+                best, least = found, cost
+                spared.append(gang)
+        return best
 
     def _shape(self, chosen: Leaves) -> list[tuple[int, list[int]]]:
         """The rooms of the nodes that a gang gets, and the pods on each: what a placement is to a virtual cluster."""
@@ -127,13 +143,13 @@ class _Search:
         leaves = [leaf for seat in chosen for leaf in seat]
         demoted = willing(leaves)
         found = self._with_demoted(chosen, leaves, demoted)
-        if demoted and isinstance(found, Placement) and _toll(found).killed:
+        if demoted and isinstance(found, Placement) and placement_toll(found).killed:
             nodes = {id(leaf.node): leaf.node for leaf in leaves if leaf.node is not None}
             around = willing(x for node in nodes.values() for x in node.leaves())
             more = [gang for gang in around if gang.priority < self.priority]
             if len(more) > len(demoted):
                 other = self._with_demoted(chosen, leaves, more)
-                if isinstance(other, Placement) and _toll(other) < _toll(found):
+                if isinstance(other, Placement) and placement_toll(other) < placement_toll(found):
                     return other
         return found
 
@@ -157,8 +173,13 @@ class _Search:
         return found if isinstance(found, Misfit) else search.improve(found, self.budget)
 
 
-def _toll(placement: Placement) -> Toll:
+def placement_toll(placement: Placement) -> Toll:
+    """What a placement costs others."""
     return toll(displaced(placement.devices()), placement.demote)
+
+
+def _killed(placement: Placement) -> list[Gang]:
+    return [gang for gang in displaced(placement.devices()) if gang.priority >= 0]
 
 
 def _never(view: View, sizes: Sequence[int]) -> str:
