@@ -110,8 +110,13 @@ class _Search:
         return spots
 
     def _sparing(self, first: Placement) -> Placement:
-        """Without those gangs of the virtual cluster that need not go, large ones first."""
+        """Without those gangs of the virtual cluster that need not go, large ones first.
+
+        Where nobody goes who keeps a device, it cannot be better.
+        """
         best, least = first, placement_toll(first)
+        if least == Toll(sum(device.priority >= 0 for device in first.devices()), 0, 0):
+            return first
         spared: list[Gang] = []
         for gang in sorted(_killed(first), key=lambda x: len(x.virtual), reverse=True):
             if gang not in _killed(best) or not self.budget.spend():
