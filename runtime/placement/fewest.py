@@ -70,9 +70,17 @@ class Fewest:
         """Devices wherever there are some."""
         return self._attempt(None)
 
-    def improve(self, devices: Devices, budget: Budget) -> Devices:
-        """The same or others, with fewer devices displaced."""
-        best = self._spare(devices, budget)
+    def first(self) -> Devices | Misfit:
+        """Devices that no opportunistic gang uses; else, wherever there are some."""
+        found = self.peaceful()
+        return self.any() if isinstance(found, Misfit) else found
+
+    def best(self, budget: Budget) -> Devices | Misfit:
+        """Those with the fewest devices displaced that are found within a budget."""
+        found = self.any()
+        if isinstance(found, Misfit):
+            return found
+        best = self._spare(found, budget)
         most = weight(_victims(best))
         for gangs in _subsets(self._rivals(), most):
             if not budget.spend():

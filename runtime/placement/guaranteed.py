@@ -7,8 +7,10 @@ which of equally good ones are taken, and which physical ones stand for them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import combinations, islice
 
 from runtime.cells import ALL, FREE, Books, View, VirtualCell
 from runtime.gangs import Gang
@@ -18,14 +20,14 @@ from runtime.placement.misfit import Misfit
 from runtime.placement.offer import Offer
 from runtime.placement.packing import fits
 from runtime.placement.proposal import Placement, Seat
-from runtime.placement.toll import NOTHING, Toll, toll
+from runtime.placement.toll import Toll, toll
 from runtime.placement.wanted import Devices
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.lazy import as_if_demoted, willing
 from runtime.preemption.victims import displaced
 
 TRIES = 8
-"""How often to look for other virtual cells, when those found have no usable physical ones."""
+"""How many other virtual cells to look at, when those found have no usable physical ones, or are lent."""
 
 Leaves = Sequence[tuple[VirtualCell, ...]]
 """The virtual leaf cells of each pod."""
@@ -79,25 +81,47 @@ class _Search:
         return self._elsewhere(first) if threshold == ALL else self._sparing(first)
 
     def _elsewhere(self, first: Placement) -> Placement:
-        """On other nodes that are as good to the virtual cluster, so that fewer opportunistic gangs have to go.
+        """On other nodes that are as good to the virtual cluster, so that fewer opportunistic gangs have to go."""
+        others = list(self._alike(first))
+        for leaves in others:
+            found = self._with_demoted(leaves, (), Fewest.peaceful)
+            if isinstance(found, Placement):
+                return found
+        best, least = first, placement_toll(first)
+        for leaves in [[seat.virtual for seat in first.seats], *others]:
+            found = self._with_demoted(leaves, (), partial(Fewest.best, budget=self.budget))
+            if isinstance(found, Placement) and (cost := placement_toll(found)) < least:
+                best, least = found, cost
+        return best
+
+    def _alike(self, first: Placement) -> Iterator[Leaves]:
+        """Other virtual leaf cells that are as good to the virtual cluster.
 
         Only an empty node is as good as another one: whom others have lent its cells to must not make a virtual cluster
         less densely packed than it would be if it had them to itself, or it could not have later what it is promised.
         """
-        best, least = first, placement_toll(first)
-        last, spots, shape = first, self.allowed, self._shape([seat.virtual for seat in first.seats])
-        while least != NOTHING and (avoided := self._lent(last)) and self.budget.spend():
-            spots &= ~avoided
-            leaves = inside.place(self.view, self.sizes, ALL, spots)
+        chosen = [seat.virtual for seat in first.seats]
+        yield from self._without(first, chosen)
+        nodes = {leaf.node: None for own in chosen for leaf in own if leaf.node is not None}
+        empty = [node for node in nodes if not self.view.rooms.used[node.spot]]
+        for one, other in islice(combinations(empty, 2), TRIES):
+            if one.level == other.level:
+                instead = dict(zip((*one.leaves(), *other.leaves()), (*other.leaves(), *one.leaves()), strict=True))
+                yield [tuple(instead.get(leaf, leaf) for leaf in own) for own in chosen]
+
+    def _without(self, first: Placement, chosen: Leaves) -> Iterator[Leaves]:
+        """On other nodes than the empty ones that are lent."""
+        shape, spots, last = self._shape(chosen), self.allowed, first
+        for _ in range(TRIES):
+            lent = self._lent(last)
+            leaves = inside.place(self.view, self.sizes, ALL, spots := spots & ~lent) if lent else None
             if leaves is None or self._shape(leaves) != shape:
-                break
-            found = self._mapped(leaves)
+                return
+            yield leaves
+            found = self._with_demoted(leaves, (), Fewest.any)
             if isinstance(found, Misfit):
-                break
+                return
             last = found
-            if (cost := placement_toll(found)) < least:
-                best, least = found, cost
-        return best
 
     def _lent(self, placement: Placement) -> int:
         """The empty nodes of the view on which opportunistic gangs would have to go."""
@@ -145,37 +169,31 @@ class _Search:
         Whoever is demoted, and would have to go all the same, takes others with him who would rather be demoted, too,
         if the cells that they all free can be had elsewhere, so that nobody has to go.
         """
-        leaves = [leaf for seat in chosen for leaf in seat]
+        leaves = [leaf for own in chosen for leaf in own]
         demoted = willing(leaves)
-        found = self._with_demoted(chosen, leaves, demoted)
+        found = self._with_demoted(chosen, demoted, Fewest.first)
         if demoted and isinstance(found, Placement) and placement_toll(found).killed:
-            nodes = {id(leaf.node): leaf.node for leaf in leaves if leaf.node is not None}
-            around = willing(x for node in nodes.values() for x in node.leaves())
+            nodes = {leaf.node: None for leaf in leaves if leaf.node is not None}
+            around = willing(x for node in nodes for x in node.leaves())
             more = [gang for gang in around if gang.priority < self.priority]
             if len(more) > len(demoted):
-                other = self._with_demoted(chosen, leaves, more)
+                other = self._with_demoted(chosen, more, Fewest.first)
                 if isinstance(other, Placement) and placement_toll(other) < placement_toll(found):
                     return other
         return found
 
     def _with_demoted(
-        self, chosen: Leaves, leaves: Sequence[VirtualCell], demoted: Sequence[Gang]
+        self, chosen: Leaves, demoted: Sequence[Gang], search: Callable[[Fewest], Devices | Misfit]
     ) -> Placement | Misfit:
+        leaves = [leaf for own in chosen for leaf in own]
         freed = {leaf.top for leaf in leaves if leaf.top.physical is not None} if demoted else ()
         forest = self.books.cluster.forests[self.view.chain.name]
         with as_if_demoted(self.books, demoted):
-            devices = self._devices(Fewest(forest, leaves, self.offer, freed))
+            devices = search(Fewest(forest, leaves, self.offer, freed))
         if isinstance(devices, Misfit):
             return devices
-        seats = (Seat(tuple(devices[leaf] for leaf in own), own) for own in chosen)
+        seats = (Seat(tuple(devices[leaf] for leaf in own), tuple(own)) for own in chosen)
         return Placement(self.view.chain.name, tuple(seats), tuple(demoted))
-
-    def _devices(self, search: Fewest) -> Devices | Misfit:
-        found = search.peaceful()
-        if not isinstance(found, Misfit):
-            return found
-        found = search.any()
-        return found if isinstance(found, Misfit) else search.improve(found, self.budget)
 
 
 def placement_toll(placement: Placement) -> Toll:
