@@ -20,17 +20,17 @@ from runtime.placement.mapping import map_cells
 from runtime.placement.misfit import Misfit
 from runtime.placement.offer import Offer
 from runtime.placement.toll import weight
-from runtime.placement.wanted import Devices
+from runtime.placement.wanted import Devices, wanted
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner
 
-ATTEMPTS = 64
+ATTEMPTS = 32
 """How many attempts to make for one decision, beyond the first ways."""
 
 SPARED = 8
 """How many victims of the first way to try to spare."""
 
-NODES = 32
+NODES = 8
 """On how many nodes to look for gangs that might be displaced instead."""
 
 GANGS = 12
@@ -58,7 +58,7 @@ class Fewest:
         self, forest: Forest, leaves: Sequence[VirtualCell], offer: Offer, freed: Collection[VirtualCell]
     ) -> None:
         self.forest = forest
-        self.leaves = leaves
+        self.wanted = wanted(leaves)
         self.offer = offer
         self.freed = freed
 
@@ -82,16 +82,24 @@ class Fewest:
             return found
         best = self._spare(found, budget)
         most = weight(_victims(best))
-        for gangs in _subsets(self._rivals(), most):
-            if not budget.spend():
-                break
-            found = self._attempt(frozenset(gangs))
-            if not isinstance(found, Misfit):
-                return found
+        if most > self._least():
+            for gangs in _subsets(self._rivals(), most):
+                if not budget.spend():
+                    break
+                found = self._attempt(frozenset(gangs))
+                if not isinstance(found, Misfit):
+                    return found
         return best
 
+    def _least(self) -> int:
+        """So many devices are displaced at least, as far as numbers say: on one node, as if it were the best one."""
+        chain = self.forest.chain
+        usable = self.offer.nodes(self.forest)
+        used = min((n for n, nodes in self.forest.by_opportunistic[chain.node].items() if nodes & usable), default=0)
+        return used - (chain.leaves[chain.node] - self.wanted.least())
+
     def _attempt(self, victims: Victims) -> Devices | Misfit:
-        return map_cells(self.forest, self.leaves, self.offer, victims, self.freed)
+        return map_cells(self.forest, self.wanted, self.offer, victims, self.freed)
 
     def _spare(self, devices: Devices, budget: Budget) -> Devices:
         """Without those victims that need not go, large ones first."""
@@ -105,10 +113,11 @@ class Fewest:
         return best
 
     def _rivals(self) -> list[Gang]:
-        """Opportunistic gangs on usable nodes, the smallest ones."""
-        level = self.forest.chain.node
-        busy = self.offer.nodes(self.forest) & ~self.forest.by_opportunistic[level].get(0, 0)
-        nodes = (self.forest.levels[level][position] for position in islice(each(busy), NODES))
+        """Opportunistic gangs on those usable nodes that have the fewest of their pods; the smallest gangs first."""
+        level, usable = self.forest.chain.node, self.offer.nodes(self.forest)
+        sets = self.forest.by_opportunistic[level]
+        busy = (position for used in sorted(sets) if used for position in each(sets[used] & usable))
+        nodes = (self.forest.levels[level][position] for position in islice(busy, NODES))
         gangs = {owner(device): None for node in nodes for device in node.devices() if device.priority == OPPORTUNISTIC}
         return sorted((x for x in gangs if x is not None), key=lambda x: len(x.virtual))[:GANGS]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from runtime.cells import FREE, Device, Forest, PhysicalCell, VirtualCell
@@ -30,15 +30,30 @@ class Fitting:
         self.usable = offer.nodes(forest)
         """The nodes that may have what is wanted of any node."""
         self._leaves: dict[VirtualCell, int] = {}
-        if victims == NOBODY and len(forest.by_opportunistic[forest.chain.node]) > 1:
-            self.usable &= self._with_room(wanted.unbound())
+        self._going: Counter[PhysicalCell] = Counter()
+        """How many leaf cells in a cell are used by gangs that may be displaced, if not by all."""
+        if victims is not None:
+            for gang in victims:
+                self._count(gang)
+            if len(forest.by_opportunistic[forest.chain.node]) > 1:
+                self.usable &= self._with_room(wanted.least())
 
-    def _with_room(self, leaves: Iterable[VirtualCell]) -> int:
-        """The nodes that have few enough leaf cells in opportunistic use for the least that is wanted of a node."""
+    def _count(self, gang: Gang) -> None:
+        for device in gang.virtual:
+            cell: PhysicalCell | None = device
+            while cell is not None:
+                self._going[cell] += 1
+                cell = cell.parent
+
+    def _with_room(self, least: int) -> int:
+        """The nodes that have so many leaf cells which no opportunistic gang uses that has to stay."""
         chain = self.forest.chain
-        per_node = Counter(leaf.node for leaf in leaves)
-        most = chain.leaves[chain.node] - min(per_node.values(), default=0)
-        return sum(nodes for used, nodes in self.forest.by_opportunistic[chain.node].items() if used <= most)
+        most = chain.leaves[chain.node] - least
+        nodes = sum(nodes for used, nodes in self.forest.by_opportunistic[chain.node].items() if used <= most)
+        for cell, going in self._going.items():
+            if cell.level == chain.node and cell.chain is chain and cell.opportunistic - going <= most:
+                nodes |= 1 << cell.position
+        return nodes
 
     def leaves(self, virtual: VirtualCell) -> int:
         """How many leaf cells in a virtual cell are wanted."""
@@ -49,9 +64,10 @@ class Fitting:
 
     def possible(self, virtual: VirtualCell, physical: PhysicalCell) -> bool:
         """Whether a physical cell has room for a virtual one, or is so large that it may; as far as numbers say."""
-        if self.victims != NOBODY:
+        if self.victims is None:
             return True
-        return physical.opportunistic + self.leaves(virtual) <= physical.chain.leaves[physical.level]
+        staying = physical.opportunistic - self._going[physical]
+        return staying + self.leaves(virtual) <= physical.chain.leaves[physical.level]
 
     def fit(self, virtual: VirtualCell, physical: PhysicalCell) -> Devices | None:
         """The devices for what is wanted in a virtual cell, if it can have this physical one."""

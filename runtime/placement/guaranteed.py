@@ -82,13 +82,16 @@ class _Search:
 
     def _elsewhere(self, first: Placement) -> Placement:
         """On other nodes that are as good to the virtual cluster, so that fewer opportunistic gangs have to go."""
-        others = list(self._alike(first))
+        chosen = [seat.virtual for seat in first.seats]
+        different = {_signature(leaves): leaves for leaves in (chosen, *self._alike(first))}
+        del different[_signature(chosen)]
+        others = list(different.values())
         for leaves in others:
             found = self._with_demoted(leaves, (), Fewest.peaceful)
             if isinstance(found, Placement):
                 return found
         best, least = first, placement_toll(first)
-        for leaves in [[seat.virtual for seat in first.seats], *others]:
+        for leaves in (chosen, *others):
             found = self._with_demoted(leaves, (), partial(Fewest.best, budget=self.budget))
             if isinstance(found, Placement) and (cost := placement_toll(found)) < least:
                 best, least = found, cost
@@ -194,6 +197,19 @@ class _Search:
             return devices
         seats = (Seat(tuple(devices[leaf] for leaf in own), tuple(own)) for own in chosen)
         return Placement(self.view.chain.name, tuple(seats), tuple(demoted))
+
+
+def _signature(chosen: Leaves) -> tuple[object, ...]:
+    """What decides which physical cells can stand for virtual ones: the same for those alike."""
+    found: list[object] = []
+    tops: dict[VirtualCell, int] = {}
+    for leaves in chosen:
+        cell: VirtualCell | None = leaves[0].node
+        while cell is not None and cell.physical is None:
+            cell = cell.parent
+        top = leaves[0].top
+        found.append(cell if cell is not None else (top.level, tops.setdefault(top, len(tops))))
+    return tuple(found)
 
 
 def placement_toll(placement: Placement) -> Toll:

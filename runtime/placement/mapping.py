@@ -6,7 +6,7 @@ children, such that all that is wanted lies on nodes that can be used, and displ
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from runtime.cells import Forest, VirtualCell
 from runtime.cells.bits import each
@@ -14,24 +14,26 @@ from runtime.placement.fitting import Fitting, Victims
 from runtime.placement.free import FreeCells
 from runtime.placement.misfit import Misfit, misfit
 from runtime.placement.offer import Offer
-from runtime.placement.wanted import Devices, wanted
+from runtime.placement.wanted import Devices, Wanted
+
+NO_WAY = Misfit(0)
+"""Where not everybody may be displaced, there is another way, and nobody asks what not to want."""
 
 
 def map_cells(
-    forest: Forest,
-    leaves: Iterable[VirtualCell],
-    offer: Offer,
-    victims: Victims = None,
-    freed: Collection[VirtualCell] = (),
+    forest: Forest, wanted: Wanted, offer: Offer, victims: Victims = None, freed: Collection[VirtualCell] = ()
 ) -> Devices | Misfit:
-    """A device for each virtual leaf cell, on usable nodes.
+    """A device for each virtual leaf cell that is wanted, on usable nodes.
 
     Preassigned cells that were `freed` by those whom the gang displaces come before others of their level: if there
-    are not enough physical cells for all, it is the others that the gang must not want.
+    are not enough physical cells for all, it is the others that the gang must not want. What not to want is said only
+    where anybody may be displaced.
     """
-    fitting = Fitting(forest, wanted(leaves), offer, victims)
-    found = dict(fitting.wanted.ready)
-    for parent, children in fitting.wanted.under.items():
+    fitting = Fitting(forest, wanted, offer, victims)
+    if victims is not None and wanted.tops and not fitting.usable:
+        return NO_WAY
+    found = dict(wanted.ready)
+    for parent, children in wanted.under.items():
         devices = _place_under(fitting, parent, children)
         if isinstance(devices, Misfit):
             return devices
@@ -56,6 +58,8 @@ def _place_under(fitting: Fitting, parent: VirtualCell, children: list[VirtualCe
             found.update(pair[1])
     if len(paired) == len(children):
         return found
+    if fitting.victims is not None:
+        return NO_WAY
     alone = next(x for x in children if x not in paired)
     used = {pair[0] for pair in pairs if pair is not None}
     alike = [x for x in parent.children if x.physical is None and x not in paired]
@@ -70,6 +74,8 @@ def _place_tops(fitting: Fitting, found: Devices, freed: Collection[VirtualCell]
     placed, lists = FreeCells(fitting, tops, list(found.values())).place()
     if len(placed) == len(tops):
         return {leaf: device for devices in placed for leaf, device in devices.items()}
+    if fitting.victims is not None:
+        return NO_WAY
     alone, paired = tops[len(placed)], set(tops[: len(placed)])
     alike = [x for x in alone.view.free_tops(alone.level) if x not in paired]
     regions = (
