@@ -5,7 +5,8 @@ Ten thousand: `python tests/runtime/beside_hived.py --histories 10000`.
 
 from __future__ import annotations
 
-from beside_hived import INTENDED, OURS, Difference, Histories, report
+from beside_hived import Histories, report
+from differences import INTENDED, OURS, Difference
 from hived import HiveD, needs_hived
 
 HISTORIES, STEPS = 240, 12
