@@ -226,6 +226,18 @@ class View:
         else:
             self.rooms.bad &= ~(1 << node.spot)
 
+    def around(self, spot: int, above: int) -> int:
+        """The nodes in the cell that is so many levels above a node; none where there is no such cell."""
+        cell: VirtualCell | None = self.nodes[spot]
+        for _ in range(above):
+            cell = cell.parent if cell is not None else None
+        if cell is None:
+            return 0
+        start = cell
+        while start.spot < 0:
+            start = start.children[0]
+        return span(start.spot, self.chain.below(cell.level, self.chain.node))
+
     def everywhere(self) -> int:
         """All nodes."""
         return span(0, len(self.nodes))

@@ -7,7 +7,7 @@ which of equally good ones are taken, and which physical ones stand for them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations, islice
@@ -60,11 +60,11 @@ class _Search:
         """Whether there is room on nodes that cannot be used."""
         self.budget = Budget()
 
-    def first(self, threshold: int) -> Placement | None:
+    def first(self, threshold: int, spared: Collection[Gang] = ()) -> Placement | None:
         """Places where those with less than a priority may be displaced; with `ALL`, nobody of the virtual cluster."""
         spots = self.allowed
         for _ in range(TRIES):
-            leaves = inside.place(self.view, self.sizes, threshold, spots)
+            leaves = inside.place(self.view, self.sizes, threshold, spots, spared)
             if leaves is None:
                 return None
             found = self._mapped(leaves)
@@ -148,9 +148,8 @@ class _Search:
         for gang in sorted(_killed(first), key=lambda x: len(x.virtual), reverse=True):
             if gang not in _killed(best) or not self.budget.spend():
                 continue
-            leaves = inside.place(self.view, self.sizes, self.priority, self.allowed, (*spared, gang))
-            found = self._mapped(leaves) if leaves is not None else None
-            if isinstance(found, Placement) and (cost := placement_toll(found)) < least:
+            found = self.first(self.priority, (*spared, gang))
+            if found is not None and (cost := placement_toll(found)) < least:
                 best, least = found, cost
                 spared.append(gang)
         return best

@@ -23,7 +23,7 @@ def place(
     nodes = dict(view.rooms.classes(priority, ALL, allowed))
     taken = {leaf for gang in spared for leaf in gang.virtual.values() if leaf is not None and leaf.view is view}
     _shrink(nodes, taken)
-    seats = seat(nodes, sizes, _better, _filled)
+    seats = seat(nodes, sizes, _better, _filled, view.around)
     if seats is None:
         return None
     costs: dict[int, dict[VirtualCell, int]] = {}

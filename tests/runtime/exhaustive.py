@@ -1,7 +1,7 @@
 """All places that a gang could have instead of some, by trying everything: what `placement` is measured against.
 
-Others are as good to a virtual cluster if they differ in which of its empty nodes they take, and in which physical cells
-stand for those that are not bound. Of these, the least that has to be displaced, and how close a gang can be.
+Others are as good to a virtual cluster if they differ in which of its empty nodes they take, and in which physical
+cells stand for those that are not bound.
 """
 
 from __future__ import annotations
@@ -30,14 +30,12 @@ class Worth:
     """The level of the smallest cell that all devices are in; one above the top where there is none."""
 
 
-def best(books: Books, view: View, placement: Placement, offer: Offer) -> Worth:
-    """The best of all places that are as good to the virtual cluster; nobody of it may be displaced."""
+def all_others(books: Books, view: View, placement: Placement, offer: Offer) -> Iterator[Worth]:
+    """What all places are worth that are as good to the virtual cluster; nobody of it may be displaced."""
     forest = books.cluster.forests[view.chain.name]
-    return min(
-        worth(forest, devices)
-        for leaves in choices(view, placement, offer)
-        for devices in mappings(forest, wanted(leaves), offer)
-    )
+    for leaves in choices(view, placement, offer):
+        for devices in mappings(forest, wanted(leaves), offer):
+            yield worth(forest, devices)
 
 
 def worth(forest: Forest, devices: Sequence[Device]) -> Worth:
@@ -62,7 +60,6 @@ def choices(view: View, placement: Placement, offer: Offer) -> Iterator[list[Vir
     empty = [node for node in nodes if not view.rooms.used[node.spot]]
     allowed = offer.spots(view)
     others = [x for x in view.nodes if not view.rooms.used[x.spot] and allowed >> x.spot & 1]
-    seen: set[tuple[tuple[VirtualCell, ...], ...]] = set()
     for chosen in permutations(others, len(empty)):
         if any(a.level != b.level for a, b in zip(empty, chosen, strict=True)):
             continue
@@ -73,7 +70,6 @@ def choices(view: View, placement: Placement, offer: Offer) -> Iterator[list[Vir
             node = instead.get(leaf.node, leaf.node)
             found.append(list(node.leaves())[list(leaf.node.leaves()).index(leaf)])
         yield found
-    assert seen == set()
 
 
 def mappings(forest: Forest, want: Wanted, offer: Offer) -> Iterator[list[Device]]:
