@@ -37,6 +37,15 @@ def ask(allocator: Allocator, name: str, *sizes: int, **more: object) -> Answer:
     return allocator.schedule(pods[0])
 
 
+def lend(allocator: Allocator, name: str, sizes: tuple[int, ...], offered: list[str]) -> None:
+    """An opportunistic gang on some nodes."""
+    pods = gang(name, "A", *sizes, priority=-1, ignore_suggested=False)
+    for pod in pods:
+        answer = allocator.schedule(pod, offered)
+        assert isinstance(answer, Bind)
+        allocator.allocate(pod, answer.info)
+
+
 # Against everything ---------------------------------------------------------------------------------------------------
 
 
@@ -98,10 +107,7 @@ def test_a_larger_cell_is_split_rather_than_that_a_gang_has_to_go() -> None:
     allocator = healthy(config([rack("a", "b"), rack("c", "d")], A={"RACK.NODE": 3}))
     first = run(allocator, gang("own", "A", 4))[0].node
     mate = {"a": "b", "b": "a", "c": "d", "d": "c"}[first]
-    guest = gang("guest", "A", 4, priority=-1, ignore_suggested=False)[0]
-    answer = allocator.schedule(guest, [mate])
-    assert isinstance(answer, Bind)
-    allocator.allocate(guest, answer.info)
+    lend(allocator, "guest", (4,), [mate])
     bound = run(allocator, gang("new", "A", 4))[0]
     assert bound.node not in (first, mate)
 
@@ -113,24 +119,44 @@ def test_bad_nodes_do_not_hide_a_free_one_in_a_cell_with_opportunistic_pods() ->
     allocator.node_bad("a")
     allocator.node_bad("e")
     for name, size, node in (("x", 3, "b"), ("y", 2, "c")):
-        guest = gang(name, "B", size, priority=-1, ignore_suggested=False)[0]
-        answer = allocator.schedule(guest, [node])
-        assert isinstance(answer, Bind)
-        allocator.allocate(guest, answer.info)
+        lend(allocator, name, (size,), [node])
     bound = run(allocator, gang("new", "A", 3, 3, 3, 3))
     assert {x.node for x in bound} == {"d", "f", "g", "h"}
 
 
-def test_the_pod_that_needs_most_gets_the_cell_that_nobody_uses() -> None:
-    """Of two nodes of a pinned rack, one has a pod of a large gang, the other one of a small gang."""
+def test_the_pods_of_a_gang_are_distributed_such_that_nobody_has_to_go() -> None:
+    """An empty node in each of two racks that are in use: one has two free devices, the other one three."""
+    allocator = healthy(config([rack("a", "b"), rack("c", "d")], A={"RACK": 2}))
+    placed = {name: run(allocator, gang(name, "A", 4))[0].node for name in ("one", "two", "three")}
+    end(allocator, gang("two", "A", 4))
+    (last,) = {"a", "b", "c", "d"} - set(placed.values())
+    lend(allocator, "x", (2,), [placed["two"]])
+    lend(allocator, "y", (1,), [last])
+    bound = run(allocator, gang("new", "A", 3, 2))
+    assert [x.node for x in bound] == [last, placed["two"]]
+
+
+def test_cells_that_a_gang_frees_are_its_own_before_it_looks_for_others() -> None:
+    """Four nodes are promised, one is bad: the gang has to take those of lazy gangs, not the one that nobody has."""
+    allocator = healthy(config([rack("a", "b"), rack("c", "d")], A={"RACK.NODE": 4}))
+    allocator.node_bad("d")
+    run(allocator, gang("hard", "A", 2, priority=5))
+    for name in ("x", "y"):
+        run(allocator, gang(name, "A", 4, priority=1, lazy_preemption=True))
+    assert uids(ask(allocator, "new", 4, 2, 2, 1, priority=9)) in ({"x-0", "y-0"}, {"x-0", "y-0", "hard-0"})
+
+
+@pytest.mark.parametrize("others", [0, 12])
+def test_the_pod_that_needs_most_gets_the_cell_that_nobody_uses(monkeypatch: pytest.MonkeyPatch, others: int) -> None:
+    """Of two nodes of a pinned rack, one has a pod of a large gang, the other one of a small gang.
+
+    Also where no other victims are considered than those that were found first.
+    """
+    monkeypatch.setattr("runtime.placement.fewest.GANGS", others)
     cells = [rack("a", "b", pinnedCellId="pin"), rack("c", "d")]
     allocator = healthy(config(cells, A={"pin": 0, "RACK.NODE": 1}))
     for name, sizes, offered in (("large", (3, 2), ["a", "c"]), ("small", (1,), ["b"])):
-        pods = gang(name, "A", *sizes, priority=-1, ignore_suggested=False)
-        for pod in pods:
-            answer = allocator.schedule(pod, offered)
-            assert isinstance(answer, Bind)
-            allocator.allocate(pod, answer.info)
+        lend(allocator, name, sizes, offered)
     answer = ask(allocator, "new", 4, 2, pinned_cell="pin")
     assert len({uid.partition("-")[0] for uid in uids(answer)}) == 1, "the other one can stay"
 
@@ -141,7 +167,7 @@ def test_a_gang_that_is_demoted_is_not_killed_if_others_make_room_with_it() -> N
     allocator = healthy(config(cells, A={"RACK.NODE": 2}))
     (home,) = run(allocator, gang("x", "A", 2, priority=1, lazy_preemption=True))
     run(allocator, gang("y", "A", 2, priority=2, lazy_preemption=True))
-    bound = run(allocator, gang("new", "A", 3, 3, priority=9))
+    bound = run(allocator, gang("new", "A", 2, 2, 2, priority=9))
     assert home.node not in {x.node for x in bound}
     demoted = {group.name for group in allocator.groups() if group.demotion is not None}
     assert demoted == {"x", "y"}
@@ -186,10 +212,6 @@ def test_of_opportunistic_gangs_the_smallest_ones_go(phase: Phase) -> None:
     """Each of two nodes has two of their pods: on one of a large gang, on the other of two small ones."""
     allocator = healthy(config(nodes("a", "b", "c"), A={"NODE": 1}, B={"NODE": 2}))
     for name, sizes, offered in (("large", (4, 4), ["a", "b"]), ("one", (2,), ["c"]), ("two", (2,), ["c"])):
-        pods = gang(name, "B", *sizes, priority=-1, ignore_suggested=False)
-        for pod in pods:
-            answer = allocator.schedule(pod, offered)
-            assert isinstance(answer, Bind)
-            allocator.allocate(pod, answer.info)
+        lend(allocator, name, sizes, offered)
     answer = allocator.schedule(gang("new", "A", 4)[0], phase=phase)
     assert uids(answer) == {"one-0", "two-0"}
