@@ -60,9 +60,9 @@ class _Search:
         """Whether there is room on nodes that cannot be used."""
         self.budget = Budget()
 
-    def first(self, threshold: int, spared: Collection[Gang] = ()) -> Placement | None:
+    def first(self, threshold: int, spared: Collection[Gang] = (), avoided: int = 0) -> Placement | None:
         """Places where those with less than a priority may be displaced; with `ALL`, nobody of the virtual cluster."""
-        spots = self.allowed
+        spots = self.allowed & ~avoided
         for _ in range(TRIES):
             leaves = inside.place(self.view, self.sizes, threshold, spots, spared)
             if leaves is None:
@@ -139,7 +139,8 @@ class _Search:
     def _sparing(self, first: Placement) -> Placement:
         """Without those gangs of the virtual cluster that need not go, large ones first.
 
-        Where nobody goes who keeps a device, it cannot be better.
+        Where nobody goes who keeps a device, it cannot be better. Whoever goes leaves all its leaf cells: perhaps
+        nobody else has to.
         """
         best, least = first, placement_toll(first)
         if least == Toll(sum(device.priority >= 0 for device in first.devices()), 0, 0):
@@ -152,6 +153,13 @@ class _Search:
             if found is not None and (cost := placement_toll(found)) < least:
                 best, least = found, cost
                 spared.append(gang)
+        avoided, lent = 0, self._lent(best)
+        while lent & ~avoided and self.budget.spend():
+            avoided |= lent
+            found = self.first(self.priority, spared, avoided)
+            if found is None or placement_toll(found) < least:
+                return found or best
+            lent = self._lent(found)
         return best
 
     def _shape(self, chosen: Leaves) -> list[tuple[int, list[int]]]:

@@ -191,6 +191,15 @@ def test_a_small_gang_stays_where_a_large_one_has_to_go_anyway() -> None:
     assert {uid.partition("-")[0] for uid in uids(answer)} == {"large"}
 
 
+def test_whoever_goes_leaves_room_that_nobody_else_has_to_leave() -> None:
+    allocator = healthy(config([row("a", "b", "c", "d")], A={"ROW": 1}))
+    own = {x.node for x in run(allocator, gang("weak", "A", 4, 2, priority=1))}
+    lent, bad = sorted({"a", "b", "c", "d"} - own)
+    lend(allocator, "guest", (3,), [lent])
+    allocator.node_bad(bad)
+    assert uids(ask(allocator, "new", 3, 2, 2)) == {"weak-0", "weak-1"}
+
+
 def test_preassigned_cells_of_one_gang_lie_close_together() -> None:
     """Its devices are promised one by one; of those that are free, two are on one switch."""
     allocator = healthy(config([rack("a", "b")], A={"RACK.NODE.SWITCH.GPU": 4}, B={"RACK.NODE.SWITCH": 2}))
