@@ -244,6 +244,44 @@ def preemptions(devices: int) -> Figures:
     return measured(work, 500)
 
 
+def displacing(devices: int, *sizes: int) -> Figures:
+    """A cluster full of opportunistic gangs, which come and go; a guaranteed one asks. What is timed: its answer.
+
+    How many devices it displaces on average is counted, too.
+    """
+    allocator, random = cluster(devices), Random(0)
+    running: list[list[Pod]] = []
+    displaced: list[int] = []
+    made = 0
+
+    def new(*pods: int, priority: int) -> list[Pod]:
+        nonlocal made
+        made += 1
+        return gang(made, *pods, priority=priority)
+
+    def fill(tries: int) -> None:
+        for _ in range(tries):
+            pods = new(*random.choice(MIX), priority=-1)
+            if place(allocator, pods) is None:
+                for pod in pods:
+                    allocator.delete(pod)
+            else:
+                running.append(pods)
+
+    def work(watch: Stopwatch) -> None:
+        strong = new(*sizes, priority=5)
+        with watch.running():
+            answer = allocator.schedule(strong[0])
+        watch.lap()
+        displaced.append(sum(pod.spec.leaf_cells for pod in answer.pods()) if isinstance(answer, Preempt) else 0)
+        for pod in (*strong, *running.pop(random.randrange(len(running)))):
+            allocator.delete(pod)
+        fill(3)
+
+    fill(devices // 6)
+    return measured(work, 200) | {"devices displaced": round(sum(displaced) / len(displaced), 1)}
+
+
 def journaled(devices: int, together: int) -> Figures:
     """The same as half full, with a journal that is synchronised; so many gangs in one commit."""
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
@@ -347,6 +385,8 @@ WORK: dict[str, Callable[[int], Figures]] = {
     "nearly full of whole nodes, 1 pod of 8": lambda n: decisions(n, 0.97, 8, whole=True),
     "nearly full, 8 pods of 1": lambda n: decisions(n, 0.97, *[1] * 8),
     "full, displacing weaker gangs": preemptions,
+    "full of opportunistic gangs, 1 pod of 8": lambda n: displacing(n, 8),
+    "full of opportunistic gangs, 8 pods of 8": lambda n: displacing(n, *[8] * 8),
     "first fit over all nodes, half full": lambda n: first_fit(n, 0.5),
     "first fit over all nodes, nearly full": lambda n: first_fit(n, 0.97),
     "journaled, a commit each": lambda n: journaled(n, 1),

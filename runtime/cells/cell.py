@@ -158,6 +158,13 @@ class VirtualCell:
         device = self.physical
         return device.priority if isinstance(device, Device) and device.priority >= GUARANTEED else FREE
 
+    def leaves(self) -> Iterator[VirtualCell]:
+        """The leaf cells in it."""
+        if not self.children:
+            yield self
+        for child in self.children:
+            yield from child.leaves()
+
     def __repr__(self) -> str:
         return f"<{self.chain.types[self.level]} {self.address}>"
 
@@ -218,6 +225,18 @@ class View:
             self.rooms.bad |= 1 << node.spot
         else:
             self.rooms.bad &= ~(1 << node.spot)
+
+    def around(self, spot: int, above: int) -> int:
+        """The nodes in the cell that is so many levels above a node; none where there is no such cell."""
+        cell: VirtualCell | None = self.nodes[spot]
+        for _ in range(above):
+            cell = cell.parent if cell is not None else None
+        if cell is None:
+            return 0
+        start = cell
+        while start.spot < 0:
+            start = start.children[0]
+        return span(start.spot, self.chain.below(cell.level, self.chain.node))
 
     def everywhere(self) -> int:
         """All nodes."""

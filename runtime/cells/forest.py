@@ -100,6 +100,14 @@ class Forest:
             self.damaged[cell.level] = self.damaged[cell.level] | bit if hurt else self.damaged[cell.level] & ~bit
             cell = cell.parent
 
+    def around(self, node: int, above: int) -> int:
+        """The nodes in the cell that is so many levels above a node; none where there is no such cell."""
+        level = self.chain.node + above
+        if level > self.chain.top:
+            return 0
+        count = self.chain.below(level, self.chain.node)
+        return span(node // count * count, count)
+
     def is_healthy(self, cell: PhysicalCell) -> bool:
         """Whether no node in it, or under it, is bad."""
         return not self.damaged[cell.level] >> cell.position & 1

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 
 from runtime.cells import ALL, FREE, View, VirtualCell
+from runtime.gangs import Gang
 from runtime.placement.leaves import nearest
 from runtime.placement.packing import Class
 from runtime.placement.seating import seat
 
 
-def place(view: View, sizes: Sequence[int], priority: int, allowed: int) -> list[tuple[VirtualCell, ...]] | None:
+def place(
+    view: View, sizes: Sequence[int], priority: int, allowed: int, spared: Collection[Gang] = ()
+) -> list[tuple[VirtualCell, ...]] | None:
     """The leaf cells of each pod, on allowed nodes; sizes fall.
 
     With priority `ALL` nobody is displaced, and gangs are packed: each pod goes where the least room is left over.
-    With another one it goes where it displaces least.
+    With another one it goes where it displaces least, and displaces none of the gangs that are spared.
     """
     nodes = dict(view.rooms.classes(priority, ALL, allowed))
-    seats = seat(nodes, sizes, _better, _filled)
+    taken = {leaf for gang in spared for leaf in gang.virtual.values() if leaf is not None and leaf.view is view}
+    _shrink(nodes, taken)
+    seats = seat(nodes, sizes, _better, _filled, view.around)
     if seats is None:
         return None
     costs: dict[int, dict[VirtualCell, int]] = {}
@@ -27,11 +33,24 @@ def place(view: View, sizes: Sequence[int], priority: int, allowed: int) -> list
         if spot not in costs:
             costs[spot] = {}
             _price(node, priority, costs[spot])
+            for leaf in taken & costs[spot].keys():
+                del costs[spot][leaf]
         leaves = nearest(node, size, costs[spot])
         for leaf in leaves:
             del costs[spot][leaf]
         chosen.append(leaves)
     return chosen
+
+
+def _shrink(nodes: dict[Class, int], taken: Collection[VirtualCell]) -> None:
+    """Nodes have less room where leaf cells are taken that those of a lower priority use."""
+    for spot, count in Counter(leaf.node.spot for leaf in taken if leaf.node is not None).items():
+        for (room, free), among in list(nodes.items()):
+            if among >> spot & 1:
+                nodes[room, free] ^= 1 << spot
+                if room > count:
+                    nodes[room - count, free] = nodes.get((room - count, free), 0) | 1 << spot
+                break
 
 
 def _price(cell: VirtualCell, priority: int, costs: dict[VirtualCell, int]) -> None:

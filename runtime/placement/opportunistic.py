@@ -20,7 +20,7 @@ def place(forest: Forest, sizes: Sequence[int], offer: Offer) -> list[tuple[Devi
     cells = forest.levels[forest.chain.node]
     pairs = forest.nodes.classes(GUARANTEED, ALL, offer.nodes(forest))
     nodes = {(free, room): bits for (room, free), bits in pairs if free}
-    seats = seat(nodes, sizes, _better, _filled, shunned=forest.held)
+    seats = seat(nodes, sizes, _better, _filled, forest.around, shunned=forest.held)
     if seats is None:
         return None
     costs: dict[int, dict[Device, int]] = {}

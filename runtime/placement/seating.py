@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from runtime.cells.bits import first
 from runtime.placement.packing import Class, pack
+
+Around: TypeAlias = Callable[[int, int], int]
+"""The nodes in the cell that is so many levels above a node; none where there is no such cell."""
+
+REGIONS = 32
+"""How many cells of a level to look at, for one that has all the nodes that a gang needs."""
 
 
 def seat(
@@ -14,17 +21,18 @@ def seat(
     sizes: Sequence[int],
     better: Callable[[Class, int], tuple[int, ...]],
     filled: Callable[[Class, int], Class],
+    around: Around,
     shunned: int = 0,
 ) -> list[int] | None:
     """The node of each pod, for sets of nodes by class; none where the gang does not fit.
 
-    Nodes that already have a pod of the gang come first within their class, then those first in the tree, so that a
-    gang that needs several nodes has neighbours; shunned nodes come last.
+    Nodes that already have a pod of the gang come first within their class, then those first in the tree. A gang that
+    needs several nodes gets them out of the smallest cell that has them, if one is found; shunned nodes come last.
     """
     classes = pack({c: bits.bit_count() for c, bits in nodes.items()}, sizes, better, filled)
     if classes is None:
         return None
-    untouched = dict(nodes)
+    untouched = _close(nodes, _needed(sizes, classes, filled), around, shunned)
     begun: dict[Class, list[int]] = defaultdict(list)
     seats: list[int] = []
     for size, chosen in zip(sizes, classes, strict=True):
@@ -36,3 +44,36 @@ def seat(
         begun[filled(chosen, size)].append(node)
         seats.append(node)
     return seats
+
+
+def _needed(
+    sizes: Sequence[int], classes: Sequence[Class], filled: Callable[[Class, int], Class]
+) -> Mapping[Class, int]:
+    """How many nodes of each class a gang needs."""
+    needed: Counter[Class] = Counter()
+    begun: Counter[Class] = Counter()
+    for size, chosen in zip(sizes, classes, strict=True):
+        if begun[chosen]:
+            begun[chosen] -= 1
+        else:
+            needed[chosen] += 1
+        begun[filled(chosen, size)] += 1
+    return needed
+
+
+def _close(nodes: Mapping[Class, int], needed: Mapping[Class, int], around: Around, shunned: int) -> dict[Class, int]:
+    """Only the nodes of one cell, the smallest one that has as many of each class as are needed."""
+    if sum(needed.values()) > 1:
+        rarest = min(needed, key=lambda c: nodes[c].bit_count())
+        rest, above = nodes[rarest] & ~shunned or nodes[rarest], 1
+        while rest:
+            left, looked, rest = rest, 0, 0
+            while left and looked < REGIONS:
+                looked += 1
+                cell = around(first(left), above)
+                if cell and all((nodes[c] & cell & ~shunned).bit_count() >= n for c, n in needed.items()):
+                    return {c: among & cell for c, among in nodes.items()}
+                rest |= cell & left
+                left &= ~(cell or left & -left)
+            above += 1
+    return dict(nodes)

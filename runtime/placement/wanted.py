@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -26,9 +26,27 @@ class Wanted:
     under: dict[VirtualCell, list[VirtualCell]] = field(default_factory=lambda: defaultdict(list))
     """Of bound cells: the wanted ones that are unbound."""
 
+    _least: int = -1
+
     def leaves_in(self, cell: VirtualCell) -> int:
         """How many leaf cells in a cell are wanted."""
         return sum(map(self.leaves_in, self.children[cell])) if cell in self.children else 1
+
+    def unbound(self) -> Iterator[VirtualCell]:
+        """The chosen leaf cells that have no device yet."""
+        todo = [*self.tops, *(cell for cells in self.under.values() for cell in cells)]
+        while todo:
+            cell = todo.pop()
+            if cell in self.children:
+                todo += self.children[cell]
+            else:
+                yield cell
+
+    def least(self) -> int:
+        """The fewest leaf cells without a device that are wanted of any node."""
+        if self._least < 0:
+            self._least = min(Counter(leaf.node for leaf in self.unbound()).values(), default=0)
+        return self._least
 
     def nodes_in(self, cell: VirtualCell) -> list[VirtualCell]:
         """The wanted nodes in a cell; of a smaller one, the node that it is in."""

@@ -10,44 +10,22 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from enum import Enum
 from random import Random
 from typing import Any
 
 from clusters import gang, healthy
+from differences import Difference
 from hived import HiveD, PanicError, RefusedError, bind_info, to_hived
 from invariants import check
 from shapes import changed, shape
 
 from runtime import Allocator, Answer, Bind, BindInfo, Phase, Pod, Preempt, UserError, Wait
+from runtime.cells import PhysicalCell
+from runtime.gangs import Gang
+from runtime.placement.choose import choose
+from runtime.placement.offer import Offer
+from runtime.placement.proposal import Placement
 from runtime.pods import OPPORTUNISTIC
-
-
-class Difference(Enum):
-    """Why an ask, or what came of it, was not the same on both sides."""
-
-    PANIC = "fault of HiveD: it fails"
-    DEMOTES = "fault of HiveD: it demotes a gang in an attempt that comes to nothing, or others than it needs"
-    STAYS_PREEMPTED = "fault of HiveD: a gang stays BeingPreempted when nobody wants its cells any more"
-    LEAKS = "fault of HiveD: a gang keeps its cells when all its pods are gone"
-    TAKES_BACK = "fault of HiveD: it forgets a gang that has bound pods"
-    HIVED_REFUSES = "limit of HiveD: it refuses a pod that could wait"
-    NO_PLACE = "limit of HiveD: it waits where there is a place"
-    DISPLACES = "limit of HiveD: it displaces somebody where there is a free place"
-    NO_VICTIMS = "limit of HiveD: it waits where a weaker gang could be displaced"
-    CANNOT_FOLLOW = "intended: a place that the other side has decided is refused, as its own books do not allow it"
-    REFUSES = "intended: a pod that contradicts its placed gang is refused"
-    BEING_PREEMPTED = "intended: a pod of a gang that is being preempted waits"
-    OURS_FORGETS = "ours: it forgets a gang that HiveD knows"
-    OURS_DEMOTES = "ours: it demotes a gang that HiveD does not demote"
-    MORE_VICTIMS = "ours: victims with more devices"
-    OURS_WAITS = "ours: it waits where HiveD places or preempts"
-    OURS_DISPLACES = "ours: it displaces opportunistic gangs where HiveD displaces nobody"
-    OURS_KILLS = "ours: it kills guaranteed gangs where HiveD displaces nobody"
-
-
-OURS = {x for x in Difference if x.value.startswith("ours")}
-INTENDED = {x for x in Difference if x.value.startswith("intended")}
 
 
 class EndedError(Exception):
@@ -129,9 +107,62 @@ class History:
                 raise self.end(Difference.TAKES_BACK)
             demoted = "lazyPreemptionStatus" in theirs
             if demoted != (gang.demotion is not None):
-                raise self.end(Difference.DEMOTES if demoted else Difference.OURS_DEMOTES)
+                repinned = Difference.PINNED if self._repinned(self.allocator.gangs[name]) else Difference.OURS_DEMOTES
+                raise self.end(Difference.DEMOTES if demoted else repinned)
             if theirs["state"] != gang.state.value:
                 raise self.end(Difference.STAYS_PREEMPTED)
+
+    def _repinned(self, gang: Gang) -> bool:
+        """Whether a gang runs in pinned cells that it has not asked for, or outside of the one that it has."""
+        pinned = self.allocator.cluster.pinned
+        inside = {device: [cell for cell in pinned.values() if device in cell.devices()] for device in gang.virtual}
+        own = pinned.get(gang.spec.pinned_cell)
+        return any(cells != ([] if own is None else [own]) for cells in inside.values()) or (
+            own is None and bool(gang.spec.pinned_cell)
+        )
+
+    def _frees(self) -> bool:
+        """Whether a cell is free in HiveD's books, and has devices of a guaranteed gang in it."""
+        found = self.hived.ask("dump", what=["groups", "books"])
+        free = found["books"]["free_list"]
+        for group in found["groups"]:
+            for chain, node, index, *_ in group["cells"] if group["virtual"] else ():
+                cell: PhysicalCell | None = next(
+                    device
+                    for device in self.allocator.cluster.forests[chain].devices()
+                    if (device.host.name, device.index) == (node, index)
+                )
+                while cell is not None:
+                    if cell.address in free[chain][str(cell.level)]:
+                        return True
+                    cell = cell.parent
+        return False
+
+    def _packs(self, pod: Pod, offered: list[str], theirs: dict[str, Any]) -> bool:
+        """Whether the gang would be packed otherwise in HiveD's places than in ours."""
+        gang = self.allocator.gangs[pod.spec.gang.name]
+        offer = Offer(None if gang.spec.ignore_suggested else offered)
+        ours = choose(self.allocator.core.books, gang.spec, offer)
+        assert isinstance(ours, Placement)
+        info = bind_info(theirs["bind"])
+        if info.chain != ours.chain:
+            return False
+        mine: dict[str, list[int]] = {}
+        for seat in ours.seats:
+            mine.setdefault(seat.devices[0].host.name, []).append(len(seat.devices))
+        others: dict[str, list[int]] = {}
+        for same in info.gang:
+            for place in same:
+                others.setdefault(place.node, []).append(len(place.leaf_cells))
+        return self._rooms(info.chain, mine) != self._rooms(info.chain, others)
+
+    def _rooms(self, chain: str, pods: dict[str, list[int]]) -> list[tuple[int, list[int]]]:
+        """How much guaranteed gangs use of each node, before the pods of another one come, and these."""
+        found = []
+        for name, sizes in pods.items():
+            node = next(x for x in self.allocator.cluster.nodes[name] if x.chain.name == chain)
+            found.append((sum(device.priority >= 0 for device in node.devices()), sorted(sizes)))
+        return sorted(found)
 
     # What happens
 
@@ -181,7 +212,7 @@ class History:
         kind, ours = self._ours(pod, offered)
         theirs = self._theirs(pod, offered)
         if kind != theirs.get("kind"):
-            self._differ(pod, kind, ours, theirs)
+            self._differ(pod, offered, kind, ours, theirs)
         self.all.seen[f"{kind}"] += kind == theirs["kind"]
         lead = kind if self.ours_lead else theirs["kind"]
         if lead == "bind":
@@ -205,11 +236,14 @@ class History:
             return {"kind": "refuse"}
         return {**answer, "kind": next(x for x in ("bind", "preempt", "wait") if x in answer)}
 
-    def _differ(self, pod: Pod, kind: str, ours: Answer | None, theirs: dict[str, Any]) -> None:
+    def _differ(self, pod: Pod, offered: list[str], kind: str, ours: Answer | None, theirs: dict[str, Any]) -> None:
         """Classifies an ask that was answered in different ways; the leader's answer counts."""
         home = self.allocator.homes.get(pod.uid)
         if home is not None and home.state.value == "BeingPreempted":
             raise self.end(Difference.BEING_PREEMPTED)
+        worse = kind != "bind" and theirs["kind"] != "wait"
+        if worse and self._frees():
+            raise self.end(Difference.FREES)
         match kind, theirs["kind"]:
             case "refuse", _:
                 raise self.end(Difference.REFUSES)
@@ -226,6 +260,8 @@ class History:
                 gangs = {self.allocator.homes[victim.uid] for victim in ours.pods()}
                 weak = all(x.priority == OPPORTUNISTIC for x in gangs)
                 found = Difference.OURS_DISPLACES if weak else Difference.OURS_KILLS
+                if weak and self._packs(pod, offered, theirs):
+                    found = Difference.PACKS
             case _:
                 found = Difference.OURS_WAITS
         self.all.note(found, self.seed)

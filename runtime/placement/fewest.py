@@ -1,0 +1,145 @@
+"""Devices for virtual leaf cells that displace as few devices of opportunistic gangs as possible.
+
+If nobody has to go, nobody goes: that is one attempt. Otherwise a first way is found that avoids cells with many
+opportunistic pods, and then improved: its victims are spared one by one, and smaller sets of victims are tried, from
+small to large. Each attempt is one search for devices, and the number of attempts for a decision is bounded: the first
+way is always found, and the smallest set of victims where few gangs come into question.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterator, Sequence
+from itertools import count, islice
+
+from runtime.cells import Device, Forest, VirtualCell
+from runtime.cells.bits import each
+from runtime.gangs import Gang
+from runtime.placement.fitting import NOBODY, Victims
+from runtime.placement.mapping import map_cells
+from runtime.placement.misfit import Misfit
+from runtime.placement.offer import Offer
+from runtime.placement.toll import weight
+from runtime.placement.wanted import Devices, wanted
+from runtime.pods import OPPORTUNISTIC
+from runtime.preemption.victims import owner
+
+ATTEMPTS = 32
+"""How many attempts to make for one decision, beyond the first ways."""
+
+SPARED = 8
+"""How many victims of the first way to try to spare."""
+
+NODES = 8
+"""On how many nodes to look for gangs that might be displaced instead."""
+
+GANGS = 12
+"""How many of these gangs to consider, the smallest ones."""
+
+
+class Budget:
+    """The attempts that are left for one decision."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = ATTEMPTS
+
+    def spend(self) -> bool:
+        """Whether another attempt may be made."""
+        self.left -= 1
+        return self.left >= 0
+
+
+class Fewest:
+    """The search for one set of virtual leaf cells. `freed` is as in `map_cells`."""
+
+    def __init__(
+        self, forest: Forest, leaves: Sequence[VirtualCell], offer: Offer, freed: Collection[VirtualCell]
+    ) -> None:
+        self.forest = forest
+        self.wanted = wanted(leaves)
+        self.offer = offer
+        self.freed = freed
+
+    def peaceful(self) -> Devices | Misfit:
+        """Devices that no opportunistic gang uses."""
+        return self._attempt(NOBODY)
+
+    def any(self) -> Devices | Misfit:
+        """Devices wherever there are some."""
+        return self._attempt(None)
+
+    def first(self) -> Devices | Misfit:
+        """Devices that no opportunistic gang uses; else, wherever there are some."""
+        found = self.peaceful()
+        return self.any() if isinstance(found, Misfit) else found
+
+    def best(self, budget: Budget) -> Devices | Misfit:
+        """Those with the fewest devices displaced that are found within a budget."""
+        found = self.any()
+        if isinstance(found, Misfit):
+            return found
+        best = self._spare(found, budget)
+        most = weight(_victims(best))
+        if most > self._least():
+            for gangs in _subsets(self._rivals(), most):
+                if not budget.spend():
+                    break
+                found = self._attempt(frozenset(gangs))
+                if not isinstance(found, Misfit):
+                    return found
+        return best
+
+    def _least(self) -> int:
+        """So many devices are displaced at least, as far as numbers say: on one node, as if it were the best one."""
+        chain = self.forest.chain
+        usable = self.offer.nodes(self.forest)
+        used = min((n for n, nodes in self.forest.by_opportunistic[chain.node].items() if nodes & usable), default=0)
+        return used - (chain.leaves[chain.node] - self.wanted.least())
+
+    def _attempt(self, victims: Victims) -> Devices | Misfit:
+        return map_cells(self.forest, self.wanted, self.offer, victims, self.freed)
+
+    def _spare(self, devices: Devices, budget: Budget) -> Devices:
+        """Without those victims that need not go, large ones first."""
+        best, victims = devices, _victims(devices)
+        for gang in sorted(victims, key=lambda x: len(x.virtual), reverse=True)[:SPARED]:
+            if gang not in victims or not budget.spend():
+                continue
+            found = self._attempt(victims - {gang})
+            if not isinstance(found, Misfit):
+                best, victims = found, _victims(found)
+        return best
+
+    def _rivals(self) -> list[Gang]:
+        """Opportunistic gangs on those usable nodes that have the fewest of their pods; the smallest gangs first."""
+        level, usable = self.forest.chain.node, self.offer.nodes(self.forest)
+        sets = self.forest.by_opportunistic[level]
+        busy = (position for used in sorted(sets) if used for position in each(sets[used] & usable))
+        nodes = (self.forest.levels[level][position] for position in islice(busy, NODES))
+        gangs = {owner(device): None for node in nodes for device in node.devices() if device.priority == OPPORTUNISTIC}
+        return sorted((x for x in gangs if x is not None), key=lambda x: len(x.virtual))[:GANGS]
+
+
+def _victims(devices: Devices) -> frozenset[Gang]:
+    return frozenset(gang for device in devices.values() if (gang := _guest(device)) is not None)
+
+
+def _guest(device: Device) -> Gang | None:
+    return owner(device) if device.priority == OPPORTUNISTIC else None
+
+
+def _subsets(gangs: Sequence[Gang], most: int) -> Iterator[tuple[Gang, ...]]:
+    """Sets of gangs that have fewer devices than so many, small ones first; gangs rise by size."""
+    sizes = [len(gang.virtual) for gang in gangs]
+    number = count()
+    heap: list[tuple[int, int, tuple[int, ...]]] = [(0, next(number), ())]
+    while heap:
+        size, _, chosen = heapq.heappop(heap)
+        if chosen:
+            yield tuple(gangs[i] for i in chosen)
+        for i in range(chosen[-1] + 1 if chosen else 0, len(gangs)):
+            if size + sizes[i] >= most:
+                break
+            heapq.heappush(heap, (size + sizes[i], next(number), (*chosen, i)))

@@ -1,0 +1,244 @@
+"""Where a guaranteed gang goes inside of one view: first such that nobody of its virtual cluster is displaced.
+
+What a virtual cluster gets depends on itself alone, as long as nodes are good: whom it has lent cells to decides only
+which of equally good ones are taken, and which physical ones stand for them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import combinations, islice
+
+from runtime.cells import ALL, FREE, Books, View, VirtualCell
+from runtime.gangs import Gang
+from runtime.placement import inside
+from runtime.placement.fewest import Budget, Fewest
+from runtime.placement.misfit import Misfit
+from runtime.placement.offer import Offer
+from runtime.placement.packing import fits
+from runtime.placement.proposal import Placement, Seat
+from runtime.placement.toll import Toll, toll
+from runtime.placement.wanted import Devices
+from runtime.pods import OPPORTUNISTIC
+from runtime.preemption.lazy import as_if_demoted, willing
+from runtime.preemption.victims import displaced
+
+TRIES = 8
+"""How many other virtual cells to look at, when those found have no usable physical ones, or are lent."""
+
+Leaves = Sequence[tuple[VirtualCell, ...]]
+"""The virtual leaf cells of each pod."""
+
+
+def place(books: Books, view: View, sizes: Sequence[int], priority: int, offer: Offer) -> Placement | str:
+    """Places for a gang, or the reason why there are none now; sizes fall. Leaves everything as it is."""
+    search = _Search(books, view, sizes, priority, offer)
+    for threshold in (ALL, priority):
+        found = search.first(threshold)
+        if found is not None:
+            best = search.better(found, threshold)
+            return replace(best, peaceful=threshold == ALL)
+    where = view.tops[0].pinned if view.tops and view.tops[0].pinned else view.chain.name
+    if not search.unusable and (never := _never(view, sizes)):
+        return f"{view.tenant.name} can never have {demand(sizes)} in {where}: {never}"
+    room = f"has room for {demand(sizes)} in {where}, but not on usable nodes"
+    return f"{view.tenant.name} {room if search.unusable else f'has no room for {demand(sizes)} in {where}'}"
+
+
+class _Search:
+    def __init__(self, books: Books, view: View, sizes: Sequence[int], priority: int, offer: Offer) -> None:
+        self.books = books
+        self.view = view
+        self.sizes = sizes
+        self.priority = priority
+        self.offer = offer
+        self.allowed = offer.spots(view)
+        self.unusable = False
+        """Whether there is room on nodes that cannot be used."""
+        self.budget = Budget()
+
+    def first(self, threshold: int, spared: Collection[Gang] = (), avoided: int = 0) -> Placement | None:
+        """Places where those with less than a priority may be displaced; with `ALL`, nobody of the virtual cluster."""
+        spots = self.allowed & ~avoided
+        for _ in range(TRIES):
+            leaves = inside.place(self.view, self.sizes, threshold, spots, spared)
+            if leaves is None:
+                return None
+            found = self._mapped(leaves)
+            if isinstance(found, Placement):
+                return found
+            self.unusable = True
+            spots &= ~found.nodes
+        return None
+
+    def better(self, first: Placement, threshold: int) -> Placement:
+        """The same or other places that displace less."""
+        if all(device.priority == FREE for device in first.devices()) and not first.demote:
+            return first
+        return self._elsewhere(first) if threshold == ALL else self._sparing(first)
+
+    def _elsewhere(self, first: Placement) -> Placement:
+        """On other nodes that are as good to the virtual cluster, so that fewer opportunistic gangs have to go."""
+        chosen = [seat.virtual for seat in first.seats]
+        different = {_signature(leaves): leaves for leaves in (chosen, *self._alike(first))}
+        del different[_signature(chosen)]
+        others = list(different.values())
+        for leaves in others:
+            found = self._with_demoted(leaves, (), Fewest.peaceful)
+            if isinstance(found, Placement):
+                return found
+        best, least = first, placement_toll(first)
+        for leaves in (chosen, *others):
+            found = self._with_demoted(leaves, (), partial(Fewest.best, budget=self.budget))
+            if isinstance(found, Placement) and (cost := placement_toll(found)) < least:
+                best, least = found, cost
+        return best
+
+    def _alike(self, first: Placement) -> Iterator[Leaves]:
+        """Other virtual leaf cells that are as good to the virtual cluster.
+
+        Only an empty node is as good as another one: whom others have lent its cells to must not make a virtual cluster
+        less densely packed than it would be if it had them to itself, or it could not have later what it is promised.
+        """
+        chosen = [seat.virtual for seat in first.seats]
+        yield from self._without(first, chosen)
+        nodes = {leaf.node: None for own in chosen for leaf in own if leaf.node is not None}
+        empty = [node for node in nodes if not self.view.rooms.used[node.spot]]
+        for one, other in islice(combinations(empty, 2), TRIES):
+            if one.level == other.level:
+                instead = dict(zip((*one.leaves(), *other.leaves()), (*other.leaves(), *one.leaves()), strict=True))
+                yield [tuple(instead.get(leaf, leaf) for leaf in own) for own in chosen]
+
+    def _without(self, first: Placement, chosen: Leaves) -> Iterator[Leaves]:
+        """On other nodes than the empty ones that are lent."""
+        shape, spots, last = self._shape(chosen), self.allowed, first
+        for _ in range(TRIES):
+            lent = self._lent(last)
+            leaves = inside.place(self.view, self.sizes, ALL, spots := spots & ~lent) if lent else None
+            if leaves is None or self._shape(leaves) != shape:
+                return
+            yield leaves
+            found = self._with_demoted(leaves, (), Fewest.any)
+            if isinstance(found, Misfit):
+                return
+            last = found
+
+    def _lent(self, placement: Placement) -> int:
+        """The empty nodes of the view on which opportunistic gangs would have to go."""
+        spots = 0
+        for seat in placement.seats:
+            for device, leaf in zip(seat.devices, seat.virtual, strict=True):
+                assert leaf.node is not None, "leaf cells are in nodes"
+                if device.priority == OPPORTUNISTIC and not self.view.rooms.used[leaf.node.spot]:
+                    spots |= 1 << leaf.node.spot
+        return spots
+
+    def _sparing(self, first: Placement) -> Placement:
+        """Without those gangs of the virtual cluster that need not go, large ones first.
+
+        Where nobody goes who keeps a device, it cannot be better. Whoever goes leaves all its leaf cells: perhaps
+        nobody else has to.
+        """
+        best, least = first, placement_toll(first)
+        if least == Toll(sum(device.priority >= 0 for device in first.devices()), 0, 0):
+            return first
+        spared: list[Gang] = []
+        for gang in sorted(_killed(first), key=lambda x: len(x.virtual), reverse=True):
+            if gang not in _killed(best) or not self.budget.spend():
+                continue
+            found = self.first(self.priority, (*spared, gang))
+            if found is not None and (cost := placement_toll(found)) < least:
+                best, least = found, cost
+                spared.append(gang)
+        avoided, lent = 0, self._lent(best)
+        while lent & ~avoided and self.budget.spend():
+            avoided |= lent
+            found = self.first(self.priority, spared, avoided)
+            if found is None or placement_toll(found) < least:
+                return found or best
+            lent = self._lent(found)
+        return best
+
+    def _shape(self, chosen: Leaves) -> list[tuple[int, list[int]]]:
+        """The rooms of the nodes that a gang gets, and the pods on each: what a placement is to a virtual cluster."""
+        pods: dict[int, list[int]] = {}
+        for leaves in chosen:
+            node = leaves[0].node
+            assert node is not None, "leaf cells are in nodes"
+            pods.setdefault(node.spot, []).append(len(leaves))
+        return sorted((self.view.rooms.room(spot, ALL), sizes) for spot, sizes in pods.items())
+
+    # Devices
+
+    def _mapped(self, chosen: Leaves) -> Placement | Misfit:
+        """The physical cells for virtual ones, as they will be when those who would rather be demoted are.
+
+        Whoever is demoted, and would have to go all the same, takes others with him who would rather be demoted, too,
+        if the cells that they all free can be had elsewhere, so that nobody has to go.
+        """
+        leaves = [leaf for own in chosen for leaf in own]
+        demoted = willing(leaves)
+        found = self._with_demoted(chosen, demoted, Fewest.first)
+        if demoted and isinstance(found, Placement) and placement_toll(found).killed:
+            nodes = {leaf.node: None for leaf in leaves if leaf.node is not None}
+            around = willing(x for node in nodes for x in node.leaves())
+            more = [gang for gang in around if gang.priority < self.priority]
+            if len(more) > len(demoted):
+                other = self._with_demoted(chosen, more, Fewest.first)
+                if isinstance(other, Placement) and placement_toll(other) < placement_toll(found):
+                    return other
+        return found
+
+    def _with_demoted(
+        self, chosen: Leaves, demoted: Sequence[Gang], search: Callable[[Fewest], Devices | Misfit]
+    ) -> Placement | Misfit:
+        leaves = [leaf for own in chosen for leaf in own]
+        freed = {leaf.top for leaf in leaves if leaf.top.physical is not None} if demoted else ()
+        forest = self.books.cluster.forests[self.view.chain.name]
+        with as_if_demoted(self.books, demoted):
+            devices = search(Fewest(forest, leaves, self.offer, freed))
+        if isinstance(devices, Misfit):
+            return devices
+        seats = (Seat(tuple(devices[leaf] for leaf in own), tuple(own)) for own in chosen)
+        return Placement(self.view.chain.name, tuple(seats), tuple(demoted))
+
+
+def _signature(chosen: Leaves) -> tuple[object, ...]:
+    """What decides which physical cells can stand for virtual ones: the same for those alike."""
+    found: list[object] = []
+    tops: dict[VirtualCell, int] = {}
+    for leaves in chosen:
+        cell: VirtualCell | None = leaves[0].node
+        while cell is not None and cell.physical is None:
+            cell = cell.parent
+        top = leaves[0].top
+        found.append(cell if cell is not None else (top.level, tops.setdefault(top, len(tops))))
+    return tuple(found)
+
+
+def placement_toll(placement: Placement) -> Toll:
+    """What a placement costs others."""
+    return toll(displaced(placement.devices()), placement.demote)
+
+
+def _killed(placement: Placement) -> list[Gang]:
+    return [gang for gang in displaced(placement.devices()) if gang.priority >= 0]
+
+
+def _never(view: View, sizes: Sequence[int]) -> str:
+    """Why a gang does not fit into a view with nobody else in it; empty where it does, as far as numbers say."""
+    rooms = [view.chain.leaves[node.level] for node in view.nodes]
+    if fits(Counter(rooms), sizes):
+        return ""
+    return f"it is promised {sum(rooms)} leaf cells there, at most {max(rooms, default=0)} on a node"
+
+
+def demand(sizes: Iterable[int]) -> str:
+    """The pods of a gang, in words."""
+    counts: dict[int, int] = {}
+    for size in sizes:
+        counts[size] = counts.get(size, 0) + 1
+    return " and ".join(f"{count} x {size}" for size, count in counts.items()) + " leaf cells"

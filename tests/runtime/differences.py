@@ -1,0 +1,35 @@
+"""How the allocator and HiveD can differ: what `beside_hived.py` puts a name to."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Difference(Enum):
+    """Why an ask, or what came of it, was not the same on both sides."""
+
+    PANIC = "fault of HiveD: it fails"
+    DEMOTES = "fault of HiveD: it demotes a gang in an attempt that comes to nothing, or others than it needs"
+    STAYS_PREEMPTED = "fault of HiveD: a gang stays BeingPreempted when nobody wants its cells any more"
+    LEAKS = "fault of HiveD: a gang keeps its cells when all its pods are gone"
+    TAKES_BACK = "fault of HiveD: it forgets a gang that has bound pods"
+    FREES = "fault of HiveD: it counts cells as free that a guaranteed gang uses"
+    HIVED_REFUSES = "limit of HiveD: it refuses a pod that could wait"
+    NO_PLACE = "limit of HiveD: it waits where there is a place"
+    DISPLACES = "limit of HiveD: it displaces somebody where there is a free place"
+    NO_VICTIMS = "limit of HiveD: it waits where a weaker gang could be displaced"
+    CANNOT_FOLLOW = "intended: a place that the other side has decided is refused, as its own books do not allow it"
+    REFUSES = "intended: a pod that contradicts its placed gang is refused"
+    BEING_PREEMPTED = "intended: a pod of a gang that is being preempted waits"
+    PINNED = "intended: a gang counts for a pinned cell only where it has asked for it and runs in it"
+    PACKS = "intended: opportunistic gangs go rather than that a gang is less close, or less densely packed"
+    OURS_FORGETS = "ours: it forgets a gang that HiveD knows"
+    OURS_DEMOTES = "ours: it demotes a gang that HiveD does not demote"
+    MORE_VICTIMS = "ours: victims with more devices"
+    OURS_WAITS = "ours: it waits where HiveD places or preempts"
+    OURS_DISPLACES = "ours: it displaces opportunistic gangs where HiveD displaces nobody"
+    OURS_KILLS = "ours: it kills guaranteed gangs where HiveD displaces nobody"
+
+
+OURS = {x for x in Difference if x.value.startswith("ours")}
+INTENDED = {x for x in Difference if x.value.startswith("intended")}
