@@ -90,6 +90,12 @@ def main() -> None:
     "--terminate", is_flag=True, help="With --lives: delete them then; otherwise, it is only said that somebody has to."
 )
 @click.option(
+    "--leader-election",
+    default="",
+    metavar="NAMESPACE/NAME",
+    help="Of several instances, the one that holds this Lease decides; the others stand by. Needs --kubernetes.",
+)
+@click.option(
     "--evict/--no-evict",
     default=None,
     help="When the first victim of a preemption is deleted, delete the others too. Default: with --kubernetes.",
