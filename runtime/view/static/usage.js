@@ -1,7 +1,7 @@
 // How full the cluster was: areas over an axis of time.
 
 const MOST = 600; // samples
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [720, 120, 44, 20, 6];
+const [HEIGHT, LEFT, BOTTOM, TOP] = [120, 44, 20, 6];
 
 export class Usage {
   constructor(svg, clock) {
@@ -9,6 +9,7 @@ export class Usage {
     this.clock = clock;
     this.samples = [];
     this.drawn = 0;
+    addEventListener("resize", () => this.draw());
   }
 
   /** Samples from before the page was opened. */
@@ -33,17 +34,18 @@ export class Usage {
     this.drawn = performance.now();
     const all = this.samples;
     if (!all.length) return;
+    const width = Math.max(this.svg.clientWidth, 200);
     const [from, to] = [all[0].time, all.at(-1).time];
-    const x = (t) => LEFT + ((WIDTH - LEFT - 8) * (t - from)) / Math.max(to - from, 1e-9);
+    const x = (t) => LEFT + ((width - LEFT - 8) * (t - from)) / Math.max(to - from, 1e-9);
     const y = (share) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - share);
     const share = (s, n) => n / Math.max(s.devices, 1);
     const area = (value) => {
       const line = all.map((s) => `${x(s.time).toFixed(1)} ${y(value(s)).toFixed(1)}`).join("L");
       return `M${x(from)} ${y(0)}L${line}L${x(to).toFixed(1)} ${y(0)}Z`;
     };
-    this.svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
     const parts = [0, 0.5, 1].flatMap((s) => [
-      piece("line", { x1: LEFT, x2: WIDTH - 8, y1: y(s), y2: y(s), class: "grid" }),
+      piece("line", { x1: LEFT, x2: width - 8, y1: y(s), y2: y(s), class: "grid" }),
       text(LEFT - 6, y(s) + 4, `${100 * s} %`, "end"),
     ]);
     parts.push(piece("path", { d: area((s) => share(s, s.guaranteed + s.opportunistic)), class: "second" }));

@@ -100,7 +100,10 @@ function totals() {
       return pair;
     }),
   );
-  usage.add(world.time, used, second, world.leaves.length);
+  // Of a cell that is reserved for another gang, the gang that still uses it counts.
+  const inUse = world.leaves.filter((x) => x.owner);
+  const weak = inUse.filter((x) => (x.state === "Reserving" ? world.gangs.get(x.owner)?.priority : x.priority) < 0).length;
+  usage.add(world.time, inUse.length - weak, weak, world.leaves.length);
 }
 
 function remark(remarks) {
