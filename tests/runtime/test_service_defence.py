@@ -22,6 +22,7 @@ from serving import ROOT, Cluster, serving, written
 from runtime.config import read_configuration
 from runtime.service.guard import Names, host_of
 from runtime.service.logs import escaped
+from runtime.service.serve import _listen
 
 TWO = config(nodes("a", "b"), A={"NODE": 2})
 RECORD = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|WARNING|ERROR) .")
@@ -167,3 +168,11 @@ def test_a_signal_while_it_begins_or_serves_ends_it_quietly(tmp_path: Path, numb
     told, _ = process.communicate(timeout=60)
     assert "Traceback" not in told, told
     assert process.returncode == 0
+
+
+def test_the_body_of_an_answer_does_not_wait_for_an_acknowledgement_of_its_head() -> None:
+    """Of small answers it would, for 40 ms: they are written in two parts, and a client acknowledges late."""
+    with _listen("127.0.0.1:0") as listener, socket.create_connection(listener.getsockname()[:2]):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
