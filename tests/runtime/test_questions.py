@@ -11,7 +11,7 @@ import chromium
 import pytest
 from click.testing import CliRunner
 from clusters import config, gang, nodes
-from serving import Cluster, serving
+from serving import Cluster, node, serving
 
 from runtime.__main__ import main
 from runtime.errors import UserError
@@ -83,7 +83,7 @@ QUESTIONS: dict[str, tuple[list[str], str, Words]] = {
     "who must leave first?": (["why", "strong"], "gang=strong", lambda _: ["cheap"]),
     "what happened to this gang?": (["why", "cheap"], "gang=cheap", lambda _: ["was asked to leave", "for strong"]),
     "what holds this node?": ([], "", lambda c: ["long", "Used"]),
-    "why is this node bad?": (["node", "e"], "node=e", lambda _: ["it is not Ready"]),
+    "why is this node bad?": (["node", "e"], "node=e", lambda _: ["bad: it is not Ready"]),
     "how full is this virtual cluster?": (
         ["virtual-clusters", "research"],
         "tenant=research",
@@ -101,8 +101,8 @@ QUESTIONS: dict[str, tuple[list[str], str, Words]] = {
 def asked(cluster: Cluster, question: str) -> tuple[list[str], str]:
     command, address, _ = QUESTIONS[question]
     if question == "what holds this node?":
-        node = place_of(cluster, "long")
-        return ["node", node], f"node={node}"
+        name = place_of(cluster, "long")
+        return ["node", name], f"node={name}"
     return command, address
 
 
@@ -139,6 +139,24 @@ def test_what_there_is_not(situation: Cluster) -> None:
         assert (answer.status_code, words in answer.json()) == (400, True)
 
 
+def test_why_a_node_is_bad(tmp_path: Path) -> None:
+    with serving(tmp_path, config(nodes("a", "b", "c", "d"), A={"NODE": 1}), "abc") as cluster:
+
+        def reason(name: str) -> str:
+            return str(cluster.client.get(f"/v2/inspect/nodes/{name}").json()["reason"])
+
+        assert reason("a") == ""
+        assert reason("d") == "it is not in the cluster: Kubernetes has no node of this name"
+        condition = {"type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": "no network"}
+        broken = {**node("a", unschedulable=True), "status": {"conditions": [condition]}}
+        cluster.tell(("MODIFIED", broken), ("MODIFIED", node("b", unschedulable=True)), ("DELETED", node("c")))
+        assert reason("a") == "it is not Ready (KubeletNotReady: no network); it is cordoned (spec.unschedulable)"
+        assert reason("b") == "it is cordoned (spec.unschedulable)"
+        assert reason("c").startswith("it is not in the cluster")
+        assert run(cluster, "node", "b").splitlines()[0] == "b: bad: it is cordoned (spec.unschedulable)"
+        assert "c is bad: it is gone" in run(cluster, "events")
+
+
 def test_usage_is_sampled(situation: Cluster) -> None:
     first = situation.client.get("/v2/inspect/usage").json()["items"][0]
     assert first["devices"] == 20
@@ -162,6 +180,19 @@ def test_room_that_two_gangs_have_to_make(tmp_path: Path) -> None:
         cluster.bad(free)
         found = json.loads(run(cluster, "why", "big", "--json"))["wouldMakeRoom"]
         assert found["nodesHealthy"] == [free]
+
+
+def test_a_gang_that_need_not_end_is_not_named(tmp_path: Path) -> None:
+    """The weakest one shares its node with a strong one: that it ends is of no use."""
+    with serving(tmp_path, config(nodes("a", "b"), A={"NODE": 2}), "ab") as cluster:
+        cluster.run(gang("weak", "A", 2, priority=5))
+        cluster.run(gang("strong", "A", 2, priority=9))
+        cluster.run(gang("middle", "A", 4, priority=7))
+        assert place_of(cluster, "weak") == place_of(cluster, "strong")
+        cluster.add(*gang("big", "A", 4, priority=5))
+        found = json.loads(run(cluster, "why", "big", "--json"))
+        assert [x["gang"] for x in found["inTheWay"]] == ["middle", "strong", "weak"]
+        assert found["wouldMakeRoom"]["gangsEnd"] == ["middle"]
 
 
 # In the page
@@ -210,16 +241,16 @@ def test_every_view_has_an_address(situation: Cluster, page: Any) -> None:
     assert page.url.endswith("#gang=waits")
     page.locator("#answers").get_by_role("link", name="long").first.click()
     chromium.expect(page.locator("#chosen-title")).to_have_text("long")
-    node = page.locator("#answers dd a").first.inner_text()
+    name = page.locator("#answers dd a").first.inner_text()
     page.locator("#answers dd a").first.click()
-    chromium.expect(page.locator("#chosen-title")).to_have_text(f"Node {node}")
+    chromium.expect(page.locator("#chosen-title")).to_have_text(f"Node {name}")
     page.locator("#quotas").get_by_role("link", name="product").click()
     chromium.expect(page.locator("#answers")).to_contain_text("8 devices: 4 in use")
     page.fill("#find", "opportunistic")
     page.get_by_label("virtual cluster", exact=True).check()
     address = page.url
     page.go_back()
-    chromium.expect(page.locator("#chosen-title")).to_have_text(f"Node {node}")
+    chromium.expect(page.locator("#chosen-title")).to_have_text(f"Node {name}")
     page.goto("about:blank")
     page.goto(address)
     page.wait_for_selector("body[data-ready]")
