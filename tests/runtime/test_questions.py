@@ -229,6 +229,8 @@ def test_the_page_answers(situation: Cluster, page: Any, question: str) -> None:
     panel = page.locator("#chosen" if address else "#log")
     for words in QUESTIONS[question][2](situation):
         chromium.expect(panel).to_contain_text(words)
+    if question == "what happened to this gang?":
+        chromium.expect(panel.locator("#diagram .now")).to_have_id("state-BeingPreempted")
     if question == "what would make room?":
         chromium.expect(panel.get_by_text("this gang ending: long")).to_be_visible()
 

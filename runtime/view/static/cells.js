@@ -120,7 +120,7 @@ export class Cells {
       case "tenant":
         return PALETTE[Math.max(this.world.tenants.indexOf(gang?.tenant), 0) % PALETTE.length];
       case "gang":
-        return `hsl(${hash(leaf.owner || leaf.reserver) % 360} 55% 52%)`;
+        return `hsl(${(hash(leaf.owner || leaf.reserver) * 137) % 360} 55% 52%)`; // names that differ little get hues that differ much
       default:
         return leaf.priority < 0 ? "var(--second)" : `hsl(${Math.max(0, 210 - Math.sqrt(leaf.priority) * 7)} 62% 48%)`;
     }

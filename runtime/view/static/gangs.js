@@ -50,7 +50,7 @@ export class Gangs {
     const words = $("find").value.toLowerCase().split(/\s+/).filter(Boolean);
     const told = (x) => `${x.name} ${x.tenant} ${x.state} ${x.note} ${x.priority < 0 ? "opportunistic" : ""}`.toLowerCase();
     const found = [...this.world.gangs.values()].filter((x) => words.every((word) => told(x).includes(word)));
-    found.sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || b.priority - a.priority || a.name.localeCompare(b.name));
+    found.sort((a, b) => ORDER.indexOf(nameOf(a.state)) - ORDER.indexOf(nameOf(b.state)) || b.priority - a.priority || a.name.localeCompare(b.name));
     const cells = this.cells();
     $("rows").replaceChildren(...found.slice(0, MOST).map((x) => this.row(x, cells.get(x.name) ?? 0)));
     $("more").textContent = found.length > MOST ? `${MOST} of ${found.length}; find shows others` : found.length ? "" : "none";
@@ -88,7 +88,10 @@ export class Gangs {
       ? `${gang.state}; ${gang.pods} pod${gang.pods === 1 ? "" : "s"} of ${gang.tenant}, ${gang.priority < 0 ? "opportunistic" : `priority ${gang.priority}`}${note}`
       : "It is gone.";
     for (const old of this.picture?.querySelectorAll(".now") ?? []) old.classList.remove("now");
-    this.picture?.querySelector(`#state-${CSS.escape(gang?.state ?? "Deleted")}`)?.classList.add("now");
+    this.picture?.querySelector(`#state-${CSS.escape(nameOf(gang?.state ?? "Deleted"))}`)?.classList.add("now");
     this.picture?.setAttribute("aria-label", `The life of a gang; ${name} is ${gang?.state ?? "Deleted"}`);
   }
 }
+
+/** The name of a state in the spec: `BeingPreempted` is shown as `Being preempted`. */
+const nameOf = (state) => state.replace(/ (.)/g, (_, letter) => letter.toUpperCase());
