@@ -92,19 +92,7 @@ def serve(options: Options) -> int:
         log.warning("configuration %s: %s", options.config, note)
     listener = _listen(options.address or configuration.settings.web_server)
     api = _api(options, configuration.settings)
-    kubernetes = api is not None
-    source = _source(options, configuration, api)
-    following = Following(options.lives, options.termination_delay, options.terminate)
-    service = Service(
-        configuration,
-        lambda: Journal(options.journal),
-        source,
-        options.lease,
-        following=following,
-        evict=kubernetes if options.evict is None else options.evict,
-        election=_election(options, api),
-        set_aside=lambda: set_aside(options.journal),
-    )
+    service = _service(options, configuration, api)
     host, port = listener.getsockname()[:2]
     web = Web(service, options.largest, Names(host, options.hosts))
     server = Server(
@@ -136,11 +124,25 @@ def serve(options: Options) -> int:
     print(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
     service.start()
     reload = Reload(options.config, end)
-    if kubernetes if options.reload is None else options.reload:
+    if options.reload or (options.reload is None and api is not None):
         Thread(target=reload.run, name="reload", daemon=True).start()
     server.run(sockets=[listener])
     reload.stop()
     return _outcome(service.failure)
+
+
+def _service(options: Options, configuration: Configuration, api: Api | None) -> Service:
+    """Raises `UserError` where the options contradict each other."""
+    return Service(
+        configuration,
+        lambda: Journal(options.journal),
+        _source(options, configuration, api),
+        options.lease,
+        following=Following(options.lives, options.termination_delay, options.terminate),
+        evict=api is not None if options.evict is None else options.evict,
+        election=_election(options, api),
+        set_aside=lambda: set_aside(options.journal),
+    )
 
 
 def _outcome(failure: Exception | None) -> int:
