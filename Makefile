@@ -24,7 +24,7 @@ test: $(STAMP)  ## every test, the lint and the types
 	$(BIN)/lint-imports
 	$(FSM) fmt --check specs $(HOLES)
 	$(FSM) generate specs --out generated --check
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 editors:  ## what the editor extension and the live page's editor are built with (needs npm)
 	npm --prefix editors/vscode ci --no-audit --no-fund --loglevel=error
@@ -63,6 +63,8 @@ $(STAMP): pyproject.toml requirements/dev.txt
 lock:  ## after a change of dependencies in pyproject.toml; needs uv
 	uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --generate-hashes \
 		--no-header --no-emit-index-url --quiet --output-file requirements/dev.txt
+	uv pip compile pyproject.toml --extra runtime --extra kubernetes --constraints requirements/dev.txt --universal \
+		--python-version 3.11 --generate-hashes --no-header --no-emit-index-url --quiet --output-file requirements/allocator.txt
 	uv pip compile pyproject.toml --group mutants --constraints requirements/dev.txt --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-emit-index-url --quiet --output-file requirements/mutants.txt
 

@@ -1,16 +1,12 @@
-"""The command line: `python -m runtime serve`, `check-config`, `why` and `simulate`."""
+"""The command line: `python -m runtime serve`, `check-config`, `simulate`, and questions to a running allocator."""
 
 from __future__ import annotations
 
 import errno
-import json
 import os
 import sys
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
-from urllib.parse import quote
-from urllib.request import urlopen
 
 import click
 
@@ -18,6 +14,7 @@ from runtime.config import read_configuration
 from runtime.errors import UserError
 from runtime.explain import explain
 from runtime.journal import JournalError
+from runtime.service.command import COMMANDS
 from runtime.simulate.command import simulate
 
 UNWRITABLE = {errno.ENOSPC, errno.EFBIG, errno.EIO}
@@ -95,6 +92,12 @@ def main() -> None:
     "--terminate", is_flag=True, help="With --lives: delete them then; otherwise, it is only said that somebody has to."
 )
 @click.option(
+    "--leader-election",
+    default="",
+    metavar="NAMESPACE/NAME",
+    help="Of several instances, the one that holds this Lease decides; the others stand by. Needs --kubernetes.",
+)
+@click.option(
     "--evict/--no-evict",
     default=None,
     help="When the first victim of a preemption is deleted, delete the others too. Default: with --kubernetes.",
@@ -122,28 +125,9 @@ def check_config(file: Path) -> None:
         click.echo(line)
 
 
-@main.command("why")
-@click.argument("gang")
-@click.option("--server", default="http://127.0.0.1:9096", show_default=True, metavar="URL", help="The allocator.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def why_command(gang: str, server: str, as_json: bool) -> None:
-    """Says why GANG waits: the reason, since when, its place in the queue, who stands in the way."""
-    from runtime.service.why import words
-
-    address = f"{server.rstrip('/')}/v2/inspect/why/{quote(gang)}"
-    if not address.startswith(("http://", "https://")):
-        raise UserError(f"the allocator is found at http://HOST:PORT, not at {server}")
-    try:
-        with urlopen(address, timeout=30) as answer:
-            found = json.load(answer)
-    except HTTPError as error:
-        raise UserError(error.read(10_000).decode(errors="replace").strip('"')) from error
-    except (OSError, ValueError) as error:
-        raise UserError(f"{server} does not answer: {error}") from error
-    click.echo(json.dumps(found, indent=2) if as_json else "\n".join(words(found)))
-
-
 main.add_command(simulate)
+for command in COMMANDS:
+    main.add_command(command)
 
 
 def run() -> int:

@@ -76,6 +76,7 @@ class DurableAllocator:
         self._moved: set[Gang] = set()
         """Gangs that the step under way has changed."""
         self._grouping = False
+        self._touched: dict[str, None] = {}
         self.companion: Callable[[], Mapping[str, str | None]] = dict
         """What somebody else keeps in this journal, and has changed since asked last: committed with our steps."""
         with collector_paused():
@@ -156,15 +157,14 @@ class DurableAllocator:
 
     def _undo(self) -> None:
         """As it was before the step."""
-        allocator = Allocator(self.configuration, self._now)
-        rebuild(allocator.core, read(self.journal.images))
-        self._attach(allocator)
+        self._attach(self.copy(self.journal.images))
 
     def _difference(self, pod: Pod) -> dict[str, str | None]:
         """What may be different now; gangs are long to write, so only those that have moved, or are new."""
         images: dict[str, str | None] = {}
         names = {gang.name for gang in self._moved}
         home = self.homes.get(pod.uid)
+        self._touched.update(dict.fromkeys((*names, pod.spec.gang.name, *([home.name] if home is not None else ()))))
         if home is not None and (home.state is PENDING or gang_key(home.name) not in self.journal.images):
             image = images[gang_key(home.name)] = write_gang(home)
             if self.journal.images.get(gang_key(home.name)) != image:
@@ -253,6 +253,7 @@ class DurableAllocator:
         def difference() -> dict[str, str | None]:
             images: dict[str, str | None] = {}
             if before is not None:
+                self._touched[before.name] = None
                 images = {gang_key(before.name): None, pod_key(claim.uid): None}
                 if self.gangs.get(before.name) is before:
                     images[gang_key(before.name)] = write_gang(before)
@@ -273,6 +274,20 @@ class DurableAllocator:
             return self._allocator.recover(pods, nodes)
 
     # What there is
+
+    def touched(self) -> list[str]:
+        """Names of gangs that may be different from, or gone since, the last call of this method."""
+        touched, self._touched = list(self._touched), {}
+        return touched
+
+    def copy(self, images: Mapping[str, str]) -> Allocator:
+        """An allocator with these contents of the journal, to try out what would be. May be called from any thread.
+
+        Takes as long as a start does.
+        """
+        allocator = Allocator(self.configuration, self._now)
+        rebuild(allocator.core, read(images))
+        return allocator
 
     @property
     def cluster(self) -> Cluster:

@@ -51,6 +51,22 @@ def finish(path: Path, aside: Path | None = None) -> None:
         os.close(folder)
 
 
+def set_aside(path: Path) -> Path | None:
+    """Moves a journal that nobody has open, and that is out of date, out of the way: beside it, as `NAME.stale-1`.
+
+    Answers where it is now; none where there is no journal.
+    """
+    finish(path)
+    if not path.exists():
+        return None
+    aside = _aside(path, "stale")
+    for suffix in (*SUFFIXES, "-last"):
+        file = path.with_name(path.name + suffix)
+        if file.exists():
+            os.replace(file, aside.with_name(aside.name + suffix))
+    return aside
+
+
 def _remove(path: Path) -> None:
     for suffix in SUFFIXES:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
@@ -60,8 +76,8 @@ def _fresh(path: Path) -> Path:
     return path.with_name(path.name + ".new")
 
 
-def _aside(path: Path) -> Path:
+def _aside(path: Path, why: str = "damaged") -> Path:
     number = 1
-    while path.with_name(f"{path.name}.damaged-{number}").exists():
+    while path.with_name(f"{path.name}.{why}-{number}").exists():
         number += 1
-    return path.with_name(f"{path.name}.damaged-{number}")
+    return path.with_name(f"{path.name}.{why}-{number}")

@@ -1,4 +1,4 @@
-"""A Kubernetes API server, as far as it matters here: lists and watches of nodes and pods, and binding.
+"""A Kubernetes API server, as far as it matters here: lists and watches of nodes and pods, binding, and Leases.
 
 How to reach the server, and as whom (kubeconfig, service account, certificates, tokens), is the part of lightkube.
 The requests are made here: lightkube's watch waits for ever on a connection that has died without a word, and begins
@@ -24,6 +24,7 @@ from lightkube.config.models import NameValue, User
 from lightkube.core.exceptions import ConfigError
 
 from runtime.errors import UserError
+from runtime.service.election import LeaseConflictError
 from runtime.service.objects import PodObject
 
 PAGE = 500
@@ -121,6 +122,29 @@ class Api:
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": pod.uid}}
         self._ask("DELETE", _path(pod.namespace, pod.name), json=options)
 
+    def lease(self, namespace: str, name: str) -> dict[str, Any] | None:
+        """A Lease; none where there is no such. Raises `ApiError`."""
+        try:
+            return self._ask("GET", f"{_leases(namespace)}/{quote(name, safe='')}")
+        except ApiError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    def write_lease(self, namespace: str, lease: dict[str, Any]) -> dict[str, Any]:
+        """Creates a Lease without a version, or replaces the one of its version.
+
+        Raises `LeaseConflictError` where that is not the latest, and `ApiError`.
+        """
+        new = "resourceVersion" not in lease["metadata"]
+        path = _leases(namespace) if new else f"{_leases(namespace)}/{quote(lease['metadata']['name'], safe='')}"
+        try:
+            return self._ask("POST" if new else "PUT", path, json=lease)
+        except ApiError as error:
+            if error.code == 409:
+                raise LeaseConflictError(str(error)) from error
+            raise
+
     def _ask(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         with _told():
             response = self._client.request(method, path, **more)
@@ -138,6 +162,10 @@ class Api:
 
 def _path(namespace: str, name: str) -> str:
     return f"api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}"
+
+
+def _leases(namespace: str) -> str:
+    return f"apis/coordination.k8s.io/v1/namespaces/{quote(namespace, safe='')}/leases"
 
 
 @contextmanager

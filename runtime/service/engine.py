@@ -138,6 +138,7 @@ class Engine:
                     self._scheduler.tear_down()
                     for request in batch:
                         request.run(self._scheduler)
+                    self._scheduler.write_history()
                     decided = time.perf_counter()
                 if batch:
                     self._metrics.cycle(len(batch), decided - begun, time.perf_counter() - decided)

@@ -35,6 +35,8 @@ class NodeObject:
     """Schedulable, and ready."""
     cordoned: bool = False
     """Somebody wants nothing more to be placed there."""
+    reason: str = ""
+    """Why it is bad; empty where it is healthy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,21 @@ def read_node(document: object) -> NodeObject:
     if not name:
         raise UserError("a node has no metadata.name")
     conditions = [x for x in _list(_table(document, "status"), "conditions") if isinstance(x, Mapping)]
-    ready = any(x.get("type") == "Ready" and x.get("status") == "True" for x in conditions)
+    condition = next((x for x in conditions if x.get("type") == "Ready"), None)
+    ready = condition is not None and condition.get("status") == "True"
     cordoned = _table(document, "spec").get("unschedulable") is True
-    return NodeObject(name, ready and not cordoned, cordoned)
+    reasons = [] if ready else [_not_ready(condition)]
+    reasons += ["it is cordoned (spec.unschedulable)"] if cordoned else []
+    return NodeObject(name, ready and not cordoned, cordoned, "; ".join(reasons))
+
+
+def _not_ready(condition: Mapping[str, object] | None) -> str:
+    """Without times, which change with every heartbeat."""
+    if condition is None:
+        return "it has no condition Ready"
+    why = [str(condition[key]) for key in ("reason", "message") if condition.get(key)]
+    since = f" since {condition['lastTransitionTime']}" if condition.get("lastTransitionTime") else ""
+    return f"it is not Ready{since}" + (f" ({': '.join(why)})" if why else "")
 
 
 def read_pod(document: object) -> PodObject:

@@ -17,6 +17,7 @@ from runtime.errors import Problem, UserError
 from runtime.pods import BindInfo, Pod
 from runtime.requests import IDENTITY, PREFERENCES, disagreements
 from runtime.service.follower import Follower, Options
+from runtime.service.history import History
 from runtime.service.leases import LEASE, Leases
 from runtime.service.locks import Locks
 from runtime.service.objects import NodeObject, PodObject
@@ -41,6 +42,7 @@ class Observer:
         self.tracker = Tracker()
         self.lives = Follower(allocator, self.tracker, following)
         """Hears of all that happens, and is never asked."""
+        self.history = History()
         self._locks = locks
         self._places = Leases(lease)
         """By uid: pods that are binding."""
@@ -66,6 +68,7 @@ class Observer:
                 self.lives.pod(change.thing.uid)
 
     def _node(self, node: NodeObject, *, gone: bool) -> None:
+        before = self.tracker.nodes.get(node.name)
         with self._locks.nodes.write():
             if gone:
                 self.tracker.nodes.pop(node.name, None)
@@ -73,6 +76,8 @@ class Observer:
                 self.tracker.nodes[node.name] = node
         report = self.allocator.node_healthy if node.healthy and not gone else self.allocator.node_bad
         report(node.name)
+        if node.name in self.allocator.cluster.nodes:
+            self.history.node(before, None if gone else node, node.name)
         self.lives.node(node, gone=gone)
 
     def _pod(self, seen: PodObject, *, gone: bool) -> None:
@@ -218,6 +223,13 @@ class Observer:
         for seen in sorted(pods.values(), key=lambda seen: _order(seen, asked[seen.uid])):
             self.observe(Change(seen, gone=False))
         self.lives.begin()
+        self.allocator.touched()
+        self.history.begin(self.allocator)
+
+    def write_history(self) -> None:
+        """At the end of a cycle: what it has changed."""
+        self.history.look(self.allocator, self.allocator.touched())
+        self.history.sample(self.allocator)
 
     def _asked(self, seen: PodObject) -> Pod | None:
         """What a pod asks for, if that can be known; of those that were journaled, it is."""

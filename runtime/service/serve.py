@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
+from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -18,8 +19,9 @@ from runtime.config import Configuration, read_configuration
 from runtime.config.model import Settings
 from runtime.connections import Bounded, Server, bearable
 from runtime.errors import UserError
-from runtime.journal import Journal, JournalError
+from runtime.journal import Journal, JournalError, set_aside
 from runtime.service import logs
+from runtime.service.election import Election
 from runtime.service.follower import Options as Following
 from runtime.service.guard import Names
 from runtime.service.objects import NodeObject
@@ -27,6 +29,9 @@ from runtime.service.reload import Reload
 from runtime.service.service import Service
 from runtime.service.source import Change, FileSource, MemorySource, Source
 from runtime.service.web import Web
+
+if TYPE_CHECKING:
+    from runtime.service.api import Api
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +70,8 @@ class Options:
     """Whether its pods are then deleted."""
     reload: bool | None
     """Whether it ends when the configuration changes; none for: where the cluster is one of Kubernetes."""
+    leader_election: str
+    """NAMESPACE/NAME of the Lease whose holder decides, of several instances; empty where there is one instance."""
     evict: bool | None
     """Whether the victims of a preemption are deleted together; none for: where the cluster is one of Kubernetes."""
 
@@ -84,17 +91,8 @@ def serve(options: Options) -> int:
     for note in configuration.notes:
         log.warning("configuration %s: %s", options.config, note)
     listener = _listen(options.address or configuration.settings.web_server)
-    source = _source(options, configuration)
-    following = Following(options.lives, options.termination_delay, options.terminate)
-    kubernetes = _is_kubernetes(options, configuration.settings)
-    service = Service(
-        configuration,
-        lambda: Journal(options.journal),
-        source,
-        options.lease,
-        following=following,
-        evict=kubernetes if options.evict is None else options.evict,
-    )
+    api = _api(options, configuration.settings)
+    service = _service(options, configuration, api)
     host, port = listener.getsockname()[:2]
     web = Web(service, options.largest, Names(host, options.hosts))
     server = Server(
@@ -126,11 +124,25 @@ def serve(options: Options) -> int:
     print(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
     service.start()
     reload = Reload(options.config, end)
-    if kubernetes if options.reload is None else options.reload:
+    if options.reload or (options.reload is None and api is not None):
         Thread(target=reload.run, name="reload", daemon=True).start()
     server.run(sockets=[listener])
     reload.stop()
     return _outcome(service.failure)
+
+
+def _service(options: Options, configuration: Configuration, api: Api | None) -> Service:
+    """Raises `UserError` where the options contradict each other."""
+    return Service(
+        configuration,
+        lambda: Journal(options.journal),
+        _source(options, configuration, api),
+        options.lease,
+        following=Following(options.lives, options.termination_delay, options.terminate),
+        evict=api is not None if options.evict is None else options.evict,
+        election=_election(options, api),
+        set_aside=lambda: set_aside(options.journal),
+    )
 
 
 def _outcome(failure: Exception | None) -> int:
@@ -153,19 +165,22 @@ def _listen(address: str) -> socket.socket:
         raise UserError(f"the address to listen on is HOST:PORT, not {address}")
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, int(port)), family=family, backlog=1024)
+        listener = socket.create_server((host, int(port)), family=family, backlog=1024)
     except OSError as error:
         raise UserError(f"{address} cannot be listened on: {error.strerror or error}") from error
+    # An answer is written as head and body. Accepted sockets inherit this option; asyncio sets it only on sockets that
+    # were created with an explicit protocol number. Without it, each body waits 40 ms for a delayed acknowledgement.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
-def _source(options: Options, configuration: Configuration) -> Source:
-    if (options.events is not None) + options.kubernetes + options.in_memory > 1:
-        raise UserError("there is one cluster: either --events, or --kubernetes, or --in-memory")
-    kubernetes = _is_kubernetes(options, configuration.settings)
-    if options.kubeconfig is not None and not kubernetes:
+def _source(options: Options, configuration: Configuration, api: Api | None) -> Source:
+    if options.kubeconfig is not None and api is None:
         raise UserError("--kubeconfig says how to reach a cluster of Kubernetes: it needs --kubernetes")
-    if kubernetes:
-        return _kubernetes(options, configuration.settings)
+    if api is not None:
+        from runtime.service.kubernetes import KubernetesSource
+
+        return KubernetesSource(api)
     if options.events is not None:
         try:
             return FileSource(options.events)
@@ -186,16 +201,28 @@ def _server(settings: Settings) -> str:
     return settings.kube_api_server or os.environ.get("KUBE_APISERVER_ADDRESS", "")
 
 
-def _kubernetes(options: Options, settings: Settings) -> Source:
-    """What the command line says counts before the configuration, and that before the environment."""
+def _api(options: Options, settings: Settings) -> Api | None:
+    """The API server, if the cluster has one. The command line counts before the configuration, and that before the
+    environment."""
+    if (options.events is not None) + options.kubernetes + options.in_memory > 1:
+        raise UserError("there is one cluster: either --events, or --kubernetes, or --in-memory")
+    if not _is_kubernetes(options, settings):
+        return None
     try:
         from runtime.service.api import connect
-        from runtime.service.kubernetes import KubernetesSource
     except ImportError as error:
         raise UserError(f"{error.name} is not installed: --kubernetes needs the extra `kubernetes`") from error
     kubeconfig = options.kubeconfig or (Path(settings.kube_config) if settings.kube_config else None)
-    server = _server(settings)
-    return KubernetesSource(connect(kubeconfig, server))
+    return connect(kubeconfig, _server(settings))
+
+
+def _election(options: Options, api: Api | None) -> Election | None:
+    """An instance is known by its host and its journal: a restart with both is the same instance."""
+    if not options.leader_election:
+        return None
+    if api is None:
+        raise UserError("--leader-election needs a cluster of Kubernetes, where the Lease is stored")
+    return Election(api, options.leader_election, f"{socket.gethostname()}:{options.journal.resolve()}")
 
 
 def nodes(configuration: Configuration) -> list[str]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -18,6 +19,7 @@ from runtime.config import Configuration
 from runtime.durable import DurableAllocator, collector_paused
 from runtime.journal import Journal
 from runtime.recovery import Recovered
+from runtime.service.election import Election
 from runtime.service.engine import Engine, NotServingError
 from runtime.service.follower import Options
 from runtime.service.leases import LEASE
@@ -30,6 +32,10 @@ from runtime.service.source import Source
 from runtime.service.tracker import Tracked
 
 log = logging.getLogger(__name__)
+
+
+class LeadershipLostError(Exception):
+    """Another instance decides by now, or may."""
 
 
 class Service:
@@ -45,7 +51,11 @@ class Service:
         following: Options = Options(),  # noqa: B008 - it is frozen
         *,
         evict: bool = False,
+        election: Election | None = None,
+        set_aside: Callable[[], Path | None] = lambda: None,
     ) -> None:
+        """`election`: which of several instances decides; none where there is one. `set_aside` puts a journal away that
+        is out of date, because another instance has decided since."""
         self.source = source
         self.locks = Locks()
         self.metrics = Metrics()
@@ -58,6 +68,8 @@ class Service:
         self._now = now
         self._following = following
         self._evict = evict
+        self._election = election
+        self._set_aside = set_aside
         self._scheduler: Scheduler | None = None
         self._engine: Engine | None = None
         self._binders = ThreadPoolExecutor(4, "bind")
@@ -72,6 +84,8 @@ class Service:
         self._beginning.start()
 
     def _register(self) -> None:
+        if self._election is not None:
+            self._stand_for_election(self._election)
         allocator = DurableAllocator(self._configuration, self._journal())
         opened = allocator.opened
         log.info("journal %s: %d pods", allocator.journal.path, opened.pods)
@@ -90,6 +104,15 @@ class Service:
             self._delete_later if self._following.terminate or self._evict else None,
             evict=self._evict,
         )
+
+    def _stand_for_election(self, election: Election) -> None:
+        """Waits until this instance leads. A journal that is not the latest leader's is no use: bound pods say more."""
+        before = election.acquire()
+        election.keep(lambda: self._fail(LeadershipLostError(f"{election.identity} does not lead any more")))
+        if before not in ("", election.identity):
+            aside = self._set_aside()
+            if aside is not None:
+                log.info("%s has led meanwhile: the journal is out of date, and is now %s", before, aside)
 
     def _recover(self) -> None:
         scheduler = self.scheduler
@@ -140,6 +163,8 @@ class Service:
             return False, f"failed: {self.failure}"
         if self._stopping:
             return False, "stopping"
+        if self._election is not None and not self._election.leads:
+            return False, f"standing by; {self._election.holder or 'nobody'} holds the Lease"
         serving = self._engine is not None and self._engine.serving
         return serving and self._life.state is ShimSchedulerState.RUNNING, self._life.state.display
 
@@ -152,7 +177,13 @@ class Service:
     def bind(self, tracked: Tracked) -> None:
         """Binds a pod to where it has its place. Takes as long as the cluster does."""
         assert tracked.info is not None, "it has a place"
+        self._require_leadership()
         self.source.bind(tracked.seen, tracked.info.node, write_bind_info(tracked.info))
+
+    def _require_leadership(self) -> None:
+        """Raises `NotServingError` where another instance may decide by now."""
+        if self._election is not None and not self._election.leads:
+            raise NotServingError("this instance does not lead any more")
 
     def _bind_later(self, tracked: Tracked) -> None:
         self._binders.submit(self._bind_quietly, tracked)
@@ -168,6 +199,7 @@ class Service:
 
     def _delete_quietly(self, seen: PodObject) -> None:
         try:
+            self._require_leadership()
             self.source.delete(seen)
         except Exception as error:
             log.warning("pod %s could not be deleted: %s", seen.key, error)
@@ -193,11 +225,15 @@ class Service:
         """Finishes what is under way, and lets go of the cluster and the journal."""
         self._stopping = True
         if self._beginning.is_alive():
+            if self._election is not None:
+                self._election.close()
             self.source.close()
             self._beginning.join()
         if self._engine is not None:
             self._engine.stop()
         self._binders.shutdown()
+        if self._election is not None:
+            self._election.close()
         self.source.close()
         if self._scheduler is not None:
             self._scheduler.allocator.close()

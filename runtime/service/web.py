@@ -21,11 +21,12 @@ from starlette.routing import Route
 
 from runtime.answers import GangStatus
 from runtime.errors import UserError
-from runtime.service import status
+from runtime.service import questions, status
 from runtime.service.engine import NotServingError
 from runtime.service.guard import Guard, Names
 from runtime.service.look import Look
 from runtime.service.messages import bind_answer, describe, filter_answer, read_bind, read_filter, read_preempt
+from runtime.service.relief import relief
 from runtime.service.service import Service
 from runtime.service.source import MemorySource, read_change
 from runtime.service.why import why
@@ -71,6 +72,12 @@ class Web:
             "/v2/inspect/gangs/{name:path}": self.looking(self.full_group),
             "/v2/inspect/problems": self.looking(self.problems),
             "/v2/inspect/why/{name:path}": self.why,
+            "/v2/inspect/nodes/{name:path}": self.looking(self.node),
+            "/v2/inspect/virtualclusters/": self.looking(self.quotas),
+            "/v2/inspect/virtualclusters/{name:path}": self.looking(self.quota),
+            "/v2/inspect/opportunistic": self.looking(self.opportunistic),
+            "/v2/inspect/events": self.looking(self.events),
+            "/v2/inspect/usage": self.looking(self.usage),
             "/v1/inspect/lives/": self.looking(self.lives),
             "/v1/inspect/lives/{name:path}": self.looking(self.life),
             "/v1/inspect/clusterstatus": self.looking(self.cluster),
@@ -208,6 +215,32 @@ class Web:
         """Pods that cannot be understood."""
         return status.problems(self.service.scheduler.tracker)
 
+    def node(self, request: Request) -> Any:
+        """What holds a node, and why it is bad."""
+        x = self.service.scheduler
+        return questions.node(x.allocator, x.tracker, x.history, request.path_params["name"])
+
+    def quotas(self, _: Request) -> Any:
+        """How full all virtual clusters are."""
+        return questions.tenants(self.service.allocator)
+
+    def quota(self, request: Request) -> Any:
+        """How full one is, who runs in it, and who waits."""
+        return questions.tenant(self.service.allocator, request.path_params["name"])
+
+    def opportunistic(self, _: Request) -> Any:
+        """Gangs that leave first."""
+        return questions.opportunistic(self.service.allocator)
+
+    def events(self, request: Request) -> Any:
+        """What happened: `seconds` ago at most, to a `gang`, on a `node`, in a `virtualCluster`."""
+        gang, node, tenant = (request.query_params.get(key, "") for key in ("gang", "node", "virtualCluster"))
+        return questions.events(self.service.scheduler.history.events(_since(request), gang, node, tenant))
+
+    def usage(self, request: Request) -> Any:
+        """How full the cluster was, `seconds` ago at most."""
+        return questions.usage(self.service.scheduler.history, _since(request))
+
     def lives(self, _: Request) -> Any:
         """The lives of all gangs."""
         return status.lives(self.service.scheduler.lives)
@@ -251,9 +284,12 @@ class Web:
             raise HTTPException(400, "this can only be looked at, with GET")
         name = request.path_params["name"]
         try:
-            return Json(await self.service.ask(lambda scheduler: why(scheduler.allocator, scheduler.tracker, name)))
+            answer, question = await self.service.ask(lambda x: why(x.allocator, x.tracker, x.history, name))
         except UserError as error:
             raise HTTPException(400, str(error)) from error
+        if question is not None:
+            answer["wouldMakeRoom"] = await run_in_threadpool(relief, question)
+        return Json(answer)
 
     # How it is
 
@@ -283,6 +319,18 @@ class Web:
             raise HTTPException(400, str(error)) from error
         source.tell(change for change in changes if change is not None)
         return Json({"changes": len(changes)})
+
+
+def _since(request: Request) -> float:
+    """The moment so many `seconds` ago; the epoch without any. Raises `UserError`."""
+    text = request.query_params.get("seconds", "")
+    try:
+        seconds = float(text or "inf")
+    except ValueError:
+        seconds = -1.0
+    if not seconds >= 0:
+        raise UserError(f"seconds must be a number from 0, not {text}")
+    return max(0.0, time.time() - seconds)
 
 
 def _told(handler: Handler, service: Service, path: str) -> Handler:

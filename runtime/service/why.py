@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import Any
 
 from generated.hived import AffinityGroupState
@@ -13,16 +12,23 @@ from runtime.errors import UserError
 from runtime.gangs import Gang
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import displaced
+from runtime.service.history import History
+from runtime.service.questions import event, time_text
+from runtime.service.questions import gang as describe
+from runtime.service.relief import Question
 from runtime.service.tracker import Tracker
 
 MOST = 20
 """Gangs that are named."""
 
 
-def why(allocator: DurableAllocator, tracker: Tracker, name: str) -> dict[str, Any]:
-    """What there is to say of a gang. Asks the allocator where it would go, which changes nothing.
+def why(
+    allocator: DurableAllocator, tracker: Tracker, history: History, name: str
+) -> tuple[dict[str, Any], Question | None]:
+    """What there is to say of a gang; and where it waits for room, what has to be tried out to say what would make it.
 
-    Raises `UserError` where there is no such gang. Costs a decision, and a look at all gangs.
+    Asks the allocator where it would go, which changes nothing. Raises `UserError` where there is no such gang. Costs a
+    decision, and a look at all gangs.
     """
     gang = allocator.gangs.get(name)
     if gang is None:
@@ -31,21 +37,30 @@ def why(allocator: DurableAllocator, tracker: Tracker, name: str) -> dict[str, A
     waiting = gang.state in (AffinityGroupState.PENDING, AffinityGroupState.PREEMPTING)
     place, queue = _place(allocator, tracker, gang) if waiting else (0, 0)
     since = _since(tracker, gang)
-    return {
+    in_the_way = _in_the_way(allocator, gang) if waiting and not victims else []
+    answer = {
         "gang": gang.name,
         "virtualCluster": gang.spec.virtual_cluster,
         "priority": gang.spec.priority,
         "state": gang.state.value,
         "devices": gang.spec.gang.leaf_cells,
         "pods": {"expected": sum(gang.spec.gang.sizes.values()), "known": len(gang.pods), "placed": len(gang.seated)},
-        "since": datetime.fromtimestamp(since, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if since and waiting else None,
+        "since": time_text(since) if since and waiting else None,
         "place": place,
         "waiting": queue,
         "reason": reason,
         "wouldDisplace": _named(victims),
-        "inTheWay": _named(_in_the_way(allocator, gang)) if waiting and not victims else [],
+        "inTheWay": _named(in_the_way),
+        "wouldMakeRoom": {"gangsEnd": [], "nodesHealthy": []},
+        "nodes": sorted({place.node for same in gang.places.written for place in same}),
+        "events": [event(x) for x in history.events(gang=name)],
         "problems": [x.problem for pod in gang.pods if (x := tracker.pod(pod.uid)) is not None and x.problem],
     }
+    if gang.state is not AffinityGroupState.PENDING or victims:
+        return answer, None
+    weakest = sorted(in_the_way, key=lambda other: (other.priority, -len(other.virtual), other.name))
+    names = tuple(other.name for other in weakest)
+    return answer, Question(allocator.copy, dict(allocator.journal.images), next(iter(gang.waiting.values())), names)
 
 
 def _answer(allocator: DurableAllocator, gang: Gang) -> tuple[str, list[Gang]]:
@@ -88,17 +103,7 @@ def _in_the_way(allocator: DurableAllocator, gang: Gang) -> list[Gang]:
 def _named(gangs: Iterable[Gang]) -> list[dict[str, Any]]:
     """The largest first."""
     largest = sorted(gangs, key=lambda gang: (-len(gang.virtual), gang.name))[:MOST]
-    return [
-        {
-            "gang": gang.name,
-            "virtualCluster": gang.spec.virtual_cluster,
-            "priority": gang.priority,
-            "state": gang.state.value,
-            "devices": len(gang.virtual),
-            "nodes": sorted({place.node for same in gang.places.written for place in same}),
-        }
-        for gang in largest
-    ]
+    return [describe(gang) for gang in largest]
 
 
 def _since(tracker: Tracker, gang: Gang) -> float:
@@ -138,4 +143,10 @@ def words(found: dict[str, Any]) -> list[str]:
             lines.append(
                 f"{title}: {other['gang']}, priority {other['priority']}, {other['devices']} devices on {where}"
             )
-    return [*lines, *(f"problem: {problem}" for problem in found["problems"])]
+    room = found["wouldMakeRoom"]
+    if room["gangsEnd"]:
+        lines.append(f"would make room: {', '.join(room['gangsEnd'])} ending")
+    if room["nodesHealthy"]:
+        lines.append(f"would make room: {', '.join(room['nodesHealthy'])} becoming healthy")
+    lines += [f"problem: {problem}" for problem in found["problems"]]
+    return [*lines, *(f"{x['time']}  {x['text']}" for x in found["events"])]

@@ -25,6 +25,9 @@ FILES = {
     "view.js": "text/javascript",
     "cells.js": "text/javascript",
     "gangs.js": "text/javascript",
+    "answers.js": "text/javascript",
+    "selection.js": "text/javascript",
+    "usage.js": "text/javascript",
     "AffinityGroup.svg": "image/svg+xml",
 }
 LOOK = 0.25

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from runtime.journal import Journal, JournalError
+from runtime.journal import Journal, JournalError, set_aside
 from runtime.journal.repair import finish
 
 
@@ -284,3 +284,19 @@ def test_when_the_disk_is_full_nothing_more_is_taken_and_what_was_committed_is_t
         journal.commit()
     journal.close()
     assert Journal(tmp_path / "j").images == {"a": "1"}
+
+
+def test_a_journal_that_is_out_of_date_is_set_aside_whole(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    states = filled(path)
+    before = {file.name for file in tmp_path.iterdir()}
+    assert set_aside(path) == tmp_path / "journal.stale-1"
+    assert {file.name.replace("journal.stale-1", "journal") for file in tmp_path.iterdir()} == before
+    aside = Journal(tmp_path / "journal.stale-1")
+    assert (aside.damage, aside.images) == (None, states[-1])
+    aside.close()
+    fresh = Journal(path)
+    assert (fresh.damage, dict(fresh.images)) == (None, {})
+    fresh.close()
+    assert set_aside(path) == tmp_path / "journal.stale-2"
+    assert set_aside(path) is None

@@ -10,7 +10,7 @@ import yaml
 from clusters import healthy, run
 from invariants import check
 
-from runtime.command import serve
+from runtime.command import main, serve
 from runtime.config.model import Settings
 from runtime.config.read import KEYS
 from runtime.durable import DurableAllocator
@@ -41,32 +41,21 @@ def test_the_pod_goes_to_the_cluster() -> None:
     check(allocator)
 
 
-def test_the_role_allows_what_is_asked() -> None:
-    rules = next(x for x in yaml.safe_load_all(BLOCKS["role"]) if x["kind"] == "ClusterRole")["rules"]
-    allowed = {(resource, verb) for rule in rules for resource in rule["resources"] for verb in rule["verbs"]}
-    assert allowed == {
-        *((kind, verb) for kind in ("nodes", "pods") for verb in ("get", "list", "watch")),
-        ("pods/binding", "create"),
-        ("pods", "delete"),
-    }
-
-
-def test_the_kube_scheduler_is_sent_to_paths_that_there_are(tmp_path: Path) -> None:
-    (extender,) = yaml.safe_load(BLOCKS["kube-scheduler"])["extenders"]
+def test_paths_of_the_manual_are_there(tmp_path: Path) -> None:
     configuration = healthy(yaml.safe_load(BLOCKS["configuration"])).configuration
     service = Service(configuration, lambda: Journal(tmp_path / "journal"), MemorySource())
     paths = {getattr(route, "path", "") for route in Web(service, 1).app().routes}
-    prefix = "/" + extender["urlPrefix"].split("/", 3)[3]
-    assert {f"{prefix}/{extender[f'{what}Verb']}" for what in ("filter", "preempt", "bind")} <= paths
-    assert extender["nodeCacheCapable"]
-    (container,) = next(yaml.safe_load_all(BLOCKS["deployment"]))["spec"]["template"]["spec"]["containers"]
-    assert {container[f"{what}Probe"]["httpGet"]["path"] for what in ("readiness", "liveness")} <= paths
-    named = set(re.findall(r"^\| `(/[a-z/]*)`", MANUAL, re.MULTILINE))
+    named = {
+        re.sub("NAME$", "{name:path}", x) for x in re.findall(r"^\| `(/[a-z0-9/]*(?:NAME)?)`", MANUAL, re.MULTILINE)
+    }
     assert named - {"/"} <= paths
+    asked = re.findall(r"^\| [A-Z][^|]*\? \| `([a-z-]+)[^|]*\| `?([a-z]+)", MANUAL, re.MULTILINE)
+    assert len(asked) == 12
+    assert {command for command, _ in asked} <= main.commands.keys()
 
 
 def test_options_and_settings_are_those_there_are() -> None:
-    command = " ".join([*re.findall(r"^    (python -m runtime serve .*)$", MANUAL, re.MULTILINE), BLOCKS["deployment"]])
+    command = " ".join(re.findall(r"^    (python -m runtime serve .*)$", MANUAL, re.MULTILINE))
     known: dict[str, Any] = {option: p.default for p in serve.params for option in p.opts}
     assert set(re.findall(r"--[a-z][a-z-]+", command)) <= known.keys()
     told = set(re.findall(r"`(--[a-z-]+)", MANUAL)) | {"--config", "--journal"}

@@ -24,6 +24,7 @@ from serving import ROOT, Cluster, serving, written
 from runtime.config import read_configuration
 from runtime.service.guard import Names, host_of
 from runtime.service.logs import escaped
+from runtime.service.serve import _listen
 
 TWO = config(nodes("a", "b"), A={"NODE": 2})
 RECORD = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|WARNING|ERROR) .")
@@ -208,3 +209,11 @@ def test_a_full_output_is_said_to_be_one(tmp_path: Path) -> None:
             command, cwd=tmp_path, env=env, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
         )
     assert (done.returncode, done.stderr) == (2, "error: the output cannot be written: no space left on device\n")
+
+
+def test_the_body_of_an_answer_does_not_wait_for_an_acknowledgement_of_its_head() -> None:
+    """Of small answers it would, for 40 ms: they are written in two parts, and a client acknowledges late."""
+    with _listen("127.0.0.1:0") as listener, socket.create_connection(listener.getsockname()[:2]):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -5,8 +5,10 @@ const FEW = 512; // leaf cells, up to which squares are large
 const MANY = 4096; // and from where on they are small
 
 export class Cells {
-  constructor(world, scene, chosen) {
+  constructor(world, scene, selection) {
     this.world = world;
+    this.selection = selection;
+    world.nodeText = (name) => this.nodes.find((x) => x.name === name)?.button.title ?? "";
     this.by = "state";
     this.lit = "";
     this.squares = [];
@@ -18,7 +20,7 @@ export class Cells {
     place.classList.toggle("roomy", this.squares.length <= FEW);
     place.classList.toggle("small", this.squares.length > MANY);
     place.replaceChildren(...chains);
-    place.addEventListener("click", (event) => this.pointed(event, chosen));
+    place.addEventListener("click", (event) => this.pointed(event));
     this.key();
   }
 
@@ -60,16 +62,14 @@ export class Cells {
     return button;
   }
 
-  /** A click on a leaf cell chooses the gang that has it; on a node by keyboard, the next gang of the node. */
-  pointed(event, chosen) {
+  /** A click on a leaf cell chooses the gang that has it; on a free one, or by keyboard, the node. */
+  pointed(event) {
     const button = event.target.closest(".host");
     if (!button) return;
-    const node = this.nodes.find((x) => x.button === button);
-    const leaves = this.world.leaves.slice(node.first, node.first + node.count);
-    const own = event.target.dataset?.leaf;
-    const names = [...new Set(leaves.flatMap((x) => [x.owner, x.reserver]).filter(Boolean))];
-    const next = own === undefined ? names[(names.indexOf(this.lit) + 1) % names.length] : this.world.leaves[own].owner || this.world.leaves[own].reserver;
-    if (next) chosen(next);
+    const leaf = this.world.leaves[event.target.dataset?.leaf];
+    const gang = leaf?.owner || leaf?.reserver;
+    if (gang) this.selection.choose("gang", gang);
+    else this.selection.choose("node", this.nodes.find((x) => x.button === button).name);
   }
 
   colour(by) {
@@ -78,9 +78,10 @@ export class Cells {
     this.key();
   }
 
-  /** Lights up the leaf cells of a gang. */
-  light(name) {
+  /** Lights up the leaf cells of a gang, or a node. */
+  light(name, node = "") {
     this.lit = name;
+    for (const x of this.nodes) x.button.classList.toggle("chosen", x.name === node);
     this.squares.forEach((square, n) => square.classList.toggle("lit", this.has(this.world.leaves[n], name)));
   }
 
@@ -119,7 +120,7 @@ export class Cells {
       case "tenant":
         return PALETTE[Math.max(this.world.tenants.indexOf(gang?.tenant), 0) % PALETTE.length];
       case "gang":
-        return `hsl(${hash(leaf.owner || leaf.reserver) % 360} 55% 52%)`;
+        return `hsl(${(hash(leaf.owner || leaf.reserver) * 137) % 360} 55% 52%)`; // names that differ little get hues that differ much
       default:
         return leaf.priority < 0 ? "var(--second)" : `hsl(${Math.max(0, 210 - Math.sqrt(leaf.priority) * 7)} 62% 48%)`;
     }

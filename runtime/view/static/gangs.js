@@ -5,16 +5,18 @@ const $ = (id) => document.getElementById(id);
 const ORDER = ["BeingPreempted", "Preempting", "Pending", "Allocated"];
 
 export class Gangs {
-  constructor(world, light) {
+  constructor(world, selection) {
     this.world = world;
-    this.light = light;
-    this.chosen = "";
+    this.selection = selection;
     this.picture = null;
     this.waiting = 0;
-    $("find").addEventListener("input", () => this.table());
+    $("find").addEventListener("input", () => {
+      selection.set("find", $("find").value);
+      this.table();
+    });
     $("rows").addEventListener("click", (event) => {
       const row = event.target.closest("tr");
-      if (row) this.choose(row.dataset.gang);
+      if (row) selection.choose("gang", row.dataset.gang);
     });
     fetch("AffinityGroup.svg").then(async (answer) => {
       const root = new DOMParser().parseFromString(await answer.text(), "image/svg+xml").documentElement;
@@ -24,11 +26,8 @@ export class Gangs {
     });
   }
 
-  choose(name) {
-    this.chosen = name === this.chosen ? "" : name;
-    this.light(this.chosen);
-    this.detail();
-    this.table();
+  get chosen() {
+    return this.selection.kind === "gang" ? this.selection.name : "";
   }
 
   /** The table follows a moment later: gangs come and go faster than one can read. */
@@ -49,9 +48,9 @@ export class Gangs {
 
   table() {
     const words = $("find").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const told = (x) => `${x.name} ${x.tenant} ${x.state} ${x.note}`.toLowerCase();
+    const told = (x) => `${x.name} ${x.tenant} ${x.state} ${x.note} ${x.priority < 0 ? "opportunistic" : ""}`.toLowerCase();
     const found = [...this.world.gangs.values()].filter((x) => words.every((word) => told(x).includes(word)));
-    found.sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || b.priority - a.priority || a.name.localeCompare(b.name));
+    found.sort((a, b) => ORDER.indexOf(nameOf(a.state)) - ORDER.indexOf(nameOf(b.state)) || b.priority - a.priority || a.name.localeCompare(b.name));
     const cells = this.cells();
     $("rows").replaceChildren(...found.slice(0, MOST).map((x) => this.row(x, cells.get(x.name) ?? 0)));
     $("more").textContent = found.length > MOST ? `${MOST} of ${found.length}; find shows others` : found.length ? "" : "none";
@@ -77,15 +76,22 @@ export class Gangs {
   }
 
   detail() {
-    const gang = this.world.gangs.get(this.chosen);
-    $("chosen").hidden = !this.chosen;
-    $("chosen-title").textContent = this.chosen;
+    const { kind, name } = this.selection;
+    $("chosen-title").textContent = kind === "opportunistic" ? "Opportunistic gangs" : kind === "node" ? `Node ${name}` : kind === "tenant" ? `Virtual cluster ${name}` : name;
+    $("facts").textContent = "";
+    $("diagram").hidden = kind !== "gang";
+    if (kind === "node" && this.world.simulation) $("facts").textContent = this.world.nodeText?.(name) ?? "";
+    if (kind !== "gang") return;
+    const gang = this.world.gangs.get(name);
     const note = gang?.note ? `, ${gang.note}` : "";
     $("facts").textContent = gang
       ? `${gang.state}; ${gang.pods} pod${gang.pods === 1 ? "" : "s"} of ${gang.tenant}, ${gang.priority < 0 ? "opportunistic" : `priority ${gang.priority}`}${note}`
       : "It is gone.";
     for (const old of this.picture?.querySelectorAll(".now") ?? []) old.classList.remove("now");
-    this.picture?.querySelector(`#state-${CSS.escape(gang?.state ?? "Deleted")}`)?.classList.add("now");
-    this.picture?.setAttribute("aria-label", `The life of a gang; ${this.chosen} is ${gang?.state ?? "Deleted"}`);
+    this.picture?.querySelector(`#state-${CSS.escape(nameOf(gang?.state ?? "Deleted"))}`)?.classList.add("now");
+    this.picture?.setAttribute("aria-label", `The life of a gang; ${name} is ${gang?.state ?? "Deleted"}`);
   }
 }
+
+/** The name of a state in the spec: `BeingPreempted` is shown as `Being preempted`. */
+const nameOf = (state) => state.replace(/ (.)/g, (_, letter) => letter.toUpperCase());

@@ -1,6 +1,9 @@
-// The page: what the server tells, the numbers on top, the controls of a simulation. The rest is in cells.js and gangs.js.
+// The page: what the server tells, the numbers on top, the controls of a simulation. Each panel has a module of its own.
+import { Answers } from "./answers.js";
 import { Cells } from "./cells.js";
 import { Gangs } from "./gangs.js";
+import { Selection } from "./selection.js";
+import { Usage } from "./usage.js";
 
 const $ = (id) => document.getElementById(id);
 
@@ -8,21 +11,45 @@ const $ = (id) => document.getElementById(id);
 const world = { time: 0, simulation: false, leaves: [], healthy: [], gangs: new Map(), tenants: [] };
 const LATEST = 200;
 const PACES = [[60, "1 min"], [600, "10 min"], [3600, "1 h"], [21600, "6 h"], [43200, "12 h"], [86400, "1 day"], [604800, "1 week"]];
-const shares = [];
 
 const response = await fetch("scene");
 const scene = await response.json();
 world.simulation = scene.simulation;
 world.tenants = scene.tenants ?? [];
 
-const gangs = new Gangs(world, (name) => cells.light(name));
-const cells = new Cells(world, scene, (name) => gangs.choose(name));
+const selection = new Selection(() => select());
+const gangs = new Gangs(world, selection);
+const cells = new Cells(world, scene, selection);
+const usage = new Usage($("chart"), clock);
+const answers = world.simulation ? null : new Answers(selection);
+if (!world.simulation) usage.load();
+$("close").addEventListener("click", () => selection.choose(""));
+$("window").addEventListener("change", hideOld);
 $("controls").hidden = !world.simulation;
 for (const [seconds, text] of PACES) $("pace").append(new Option(`${text} in a second`, seconds));
 for (const input of document.querySelectorAll("input[name=colour]"))
-  input.addEventListener("change", () => cells.colour(input.value));
+  input.addEventListener("change", () => {
+    cells.colour(input.value);
+    selection.set("colour", input.value === "state" ? "" : input.value);
+  });
 
-let told = performance.now();
+/** The page follows its address. */
+function select() {
+  const { kind, name } = selection;
+  const colour = document.querySelector(`input[name=colour][value="${CSS.escape(selection.get("colour") || "state")}"]`);
+  if (colour && !colour.checked) {
+    colour.checked = true;
+    cells.colour(colour.value);
+  }
+  if ($("find").value !== selection.get("find")) $("find").value = selection.get("find");
+  cells.light(kind === "gang" ? name : "", kind === "node" ? name : "");
+  gangs.table();
+  gangs.detail();
+  answers?.show();
+  $("chosen").hidden = !kind;
+  if (kind && matchMedia("(max-width: 900px)").matches) $("chosen").scrollIntoView({ block: "start" });
+}
+
 const stream = new EventSource("stream");
 stream.onopen = () => ($("link").textContent = "");
 stream.onerror = () => ($("link").textContent = "Not connected; trying again.");
@@ -33,27 +60,18 @@ function show(change) {
   for (const [n, state, priority, owner, reserver] of change.leaves) world.leaves[n] = { state, priority, owner, reserver };
   for (const [n, healthy] of change.nodes) world.healthy[n] = healthy;
   for (const name of change.gone) world.gangs.delete(name);
-  const before = new Map(change.gangs.map(([name]) => [name, world.gangs.get(name)?.state]));
   for (const [name, tenant, priority, state, pods, note] of change.gangs)
     world.gangs.set(name, { name, tenant, priority, state, pods, note });
   cells.show(change);
   gangs.show(change);
   totals();
-  remark(change.remarks.length || world.simulation ? change.remarks : derived(change, before));
+  remark(change.remarks);
   if (change.how) control(change.how);
   $("clock").textContent = clock(world.time);
-  told = performance.now();
+  const chosen = selection.kind === "gang" && [...change.gangs.map(([name]) => name), ...change.gone].includes(selection.name);
+  if (chosen) answers?.refresh();
+  if (document.body.dataset.ready !== "true") select();
   document.body.dataset.ready = "true";
-}
-
-/** Where nobody says what happened, what became of the gangs. */
-function derived(change, before) {
-  if (before.size > LATEST) return [];
-  const became = change.gangs.filter(([name, , , state]) => before.get(name) !== state);
-  return [
-    ...became.map(([name, , , state]) => [change.time, before.get(name) ? `${name}: ${before.get(name)} → ${state}` : `${name}: ${state}`]),
-    ...change.gone.map((name) => [change.time, `${name} is gone`]),
-  ];
 }
 
 function clock(seconds) {
@@ -82,13 +100,10 @@ function totals() {
       return pair;
     }),
   );
-  shares.push((used + second) / all);
-  if (shares.length > 160) shares.shift();
-  const line = shares.map((x, n) => `L${n} ${(1 - x) * 28}`).join("");
-  $("spark").setAttribute("viewBox", `0 0 ${Math.max(shares.length - 1, 1)} 28`);
-  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  path.setAttribute("d", `M0 28${line}L${shares.length - 1} 28Z`);
-  $("spark").replaceChildren(path);
+  // Of a cell that is reserved for another gang, the gang that still uses it counts.
+  const inUse = world.leaves.filter((x) => x.owner);
+  const weak = inUse.filter((x) => (x.state === "Reserving" ? world.gangs.get(x.owner)?.priority : x.priority) < 0).length;
+  usage.add(world.time, inUse.length - weak, weak, world.leaves.length);
 }
 
 function remark(remarks) {
@@ -96,10 +111,17 @@ function remark(remarks) {
     const [item, when, what] = ["li", "time", "span"].map((x) => document.createElement(x));
     when.textContent = clock(time);
     what.textContent = text;
+    item.dataset.time = time;
     item.append(when, what);
     $("remarks").prepend(item);
   }
   while ($("remarks").childElementCount > LATEST) $("remarks").lastElementChild.remove();
+  hideOld();
+}
+
+function hideOld() {
+  const first = world.time - Number($("window").value);
+  for (const item of $("remarks").children) item.hidden = Number(item.dataset.time) < first;
 }
 
 // The controls of a simulation

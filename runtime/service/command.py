@@ -1,0 +1,147 @@
+"""Commands that ask a running allocator: `why`, `node`, `virtual-clusters`, `opportunistic` and `events`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import quote, urlencode
+from urllib.request import urlopen
+
+import click
+
+from runtime.errors import UserError
+from runtime.service.why import words
+
+Data = dict[str, Any]
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+_SERVER = click.option(
+    "--server", default="http://127.0.0.1:9096", show_default=True, metavar="URL", help="The allocator."
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="As JSON.")
+
+
+def _ask(server: str, path: str) -> Data:
+    """What is at a path of the allocator. Raises `UserError`."""
+    if not server.startswith(("http://", "https://")):
+        raise UserError(f"the allocator is found at http://HOST:PORT, not at {server}")
+    try:
+        with urlopen(f"{server.rstrip('/')}/v2/inspect/{path}", timeout=60) as answer:
+            return dict(json.load(answer))
+    except HTTPError as error:
+        raise UserError(error.read(10_000).decode(errors="replace").strip('"')) from error
+    except (OSError, ValueError) as error:
+        raise UserError(f"{server} does not answer: {error}") from error
+
+
+def _show(answer: Data, lines: Callable[[Data], Iterator[str] | list[str]], as_json: bool) -> None:
+    click.echo(json.dumps(answer, indent=2) if as_json else "\n".join(lines(answer)))
+
+
+@click.command()
+@click.argument("gang")
+@_SERVER
+@_JSON
+def why(gang: str, server: str, as_json: bool) -> None:
+    """Why GANG waits, since when, its place in the queue, who is in the way, what would make room, what happened."""
+    _show(_ask(server, f"why/{quote(gang)}"), words, as_json)
+
+
+@click.command()
+@click.argument("name")
+@_SERVER
+@_JSON
+def node(name: str, server: str, as_json: bool) -> None:
+    """What holds each device of node NAME, why the node is bad, and what happened there."""
+    _show(_ask(server, f"nodes/{quote(name)}"), _node_lines, as_json)
+
+
+@click.command("virtual-clusters")
+@click.argument("name", default="")
+@_SERVER
+@_JSON
+def virtual_clusters(name: str, server: str, as_json: bool) -> None:
+    """How full each virtual cluster is; with NAME, also who runs in it and who waits."""
+    answer = _ask(server, f"virtualclusters/{quote(name)}")
+    _show(answer, _tenant_lines if name else _tenants_lines, as_json)
+
+
+@click.command()
+@_SERVER
+@_JSON
+def opportunistic(server: str, as_json: bool) -> None:
+    """Which gangs run without a guarantee, and leave first."""
+    _show(_ask(server, "opportunistic"), _opportunistic_lines, as_json)
+
+
+@click.command()
+@click.option("--since", default="1h", show_default=True, metavar="TIME", help="How far back: 90, 90s, 15m, 2h, 1d.")
+@click.option("--gang", default="", help="Only events of this gang.")
+@click.option("--node", "on", default="", help="Only events on this node.")
+@click.option("--virtual-cluster", "tenant", default="", help="Only events of gangs of this virtual cluster.")
+@_SERVER
+@_JSON
+def events(since: str, gang: str, on: str, tenant: str, server: str, as_json: bool) -> None:
+    """What happened: gangs that were placed, displaced or ended, nodes that failed."""
+    wanted = {"gang": gang, "node": on, "virtualCluster": tenant}
+    query = {"seconds": f"{_seconds(since):g}", **{key: value for key, value in wanted.items() if value}}
+    answer = _ask(server, f"events?{urlencode(query)}")
+    _show(answer, lambda x: _event_lines(x["items"]) or ["nothing happened"], as_json)
+
+
+COMMANDS = (why, node, virtual_clusters, opportunistic, events)
+
+
+def _seconds(text: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text)
+    if found is None:
+        raise UserError(f"a time is written as 90, 90s, 15m, 2h or 1d, not {text}")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def _event_lines(found: list[Data]) -> list[str]:
+    return [f"{x['time']}  {x['text']}" for x in found]
+
+
+def _node_lines(found: Data) -> Iterator[str]:
+    health = "healthy" if found["healthy"] else f"bad: {found['reason']}"
+    yield f"{found['node']}: {health}"
+    for device in found["devices"]:
+        holder = f" by {device['gang']}" if device["gang"] else ""
+        waiting = f", reserved for {device['reservedFor']}" if device["reservedFor"] else ""
+        yield f"  device {device['index']} ({device['chain']}): {device['state']}{holder}{waiting}"
+    yield from _event_lines(found["events"])
+
+
+def _tenants_lines(found: Data) -> Iterator[str]:
+    yield from map(_tenant_line, found["items"])
+
+
+def _tenant_line(x: Data) -> str:
+    share = f"{x['used']} of {x['promised']} promised devices in use, {x['free']} free, {x['bad']} bad"
+    gangs = f"{x['gangs']} gangs run, {len(x['waiting'])} wait"
+    return f"{x['virtualCluster']}: {share}; {x['opportunistic']} opportunistic; {gangs}"
+
+
+def _tenant_lines(found: Data) -> Iterator[str]:
+    yield _tenant_line(found)
+    for title, key in (("waits", "waiting"), ("runs", "running")):
+        for gang in found[key]:
+            yield f"  {title}: {_gang_words(gang)}"
+
+
+def _gang_words(gang: Data) -> str:
+    where = f" on {', '.join(gang['nodes'])}" if gang["nodes"] else ""
+    return f"{gang['gang']}, {gang['state']}, priority {gang['priority']}, {gang['devices']} devices{where}"
+
+
+def _opportunistic_lines(found: Data) -> Iterator[str]:
+    if not found["items"]:
+        yield "no gang runs opportunistically"
+    for gang in found["items"]:
+        demoted = f"; has lost its guarantee to {gang['demotedBy']}" if gang["demotedBy"] else ""
+        leaves = f"; leaves for {', '.join(gang['leavesFor'])}" if gang["leavesFor"] else ""
+        yield f"{_gang_words(gang)}, of {gang['virtualCluster'] or 'nobody'}{demoted}{leaves}"

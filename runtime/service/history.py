@@ -1,0 +1,266 @@
+"""What has happened to gangs and nodes, as events with words; and how full the cluster was.
+
+Kept in memory: a restart begins with an empty history. What the log of the process has survives longer.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from threading import Lock
+from time import time
+from typing import NamedTuple, assert_never
+
+from generated.hived import AffinityGroupState as State
+from runtime.durable import DurableAllocator
+from runtime.gangs import Gang
+from runtime.pods import OPPORTUNISTIC
+from runtime.preemption.victims import displaced, reserver
+from runtime.service.objects import NodeObject
+
+MAX_EVENTS = 10_000
+MAX_NAMES = 8
+"""Names of nodes or gangs in one event."""
+SAMPLE_INTERVAL = 15.0
+"""Seconds between two samples of the usage."""
+MAX_SAMPLES = 5760
+"""A day of them."""
+
+
+class Kind(Enum):
+    """What can happen."""
+
+    STARTED = "Started"
+    SUBMITTED = "Submitted"
+    PLACED = "Placed"
+    RESERVED = "Reserved"
+    CALLED_OFF = "CalledOff"
+    ASKED_TO_LEAVE = "AskedToLeave"
+    STAYS = "Stays"
+    DEMOTED = "Demoted"
+    LEFT = "Left"
+    ENDED = "Ended"
+    NODE_BAD = "NodeBad"
+    NODE_HEALTHY = "NodeHealthy"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that has happened."""
+
+    number: int
+    """Rises by one with each event."""
+    time: float
+    """Seconds since the epoch."""
+    kind: Kind
+    gang: str = ""
+    tenant: str = ""
+    """The virtual cluster of the gang."""
+    nodes: tuple[str, ...] = ()
+    """Where the gang is, or the node that it happened to."""
+    others: tuple[str, ...] = ()
+    """Gangs that it concerns too: for whom it leaves, or who has to leave for it."""
+    detail: str = ""
+
+    @property
+    def text(self) -> str:
+        """A sentence."""
+        return _sentence(self)
+
+
+def _sentence(event: Event) -> str:
+    who, nodes, others = event.gang, _listed(event.nodes), _listed(event.others)
+    match event.kind:
+        case Kind.STARTED:
+            return f"the allocator started: {event.detail}"
+        case Kind.SUBMITTED:
+            return f"{who} was submitted to {event.tenant or 'no virtual cluster'}: {event.detail}"
+        case Kind.PLACED:
+            return f"{who} was placed on {nodes}"
+        case Kind.RESERVED:
+            return f"{who} has reserved cells on {nodes}, and waits for {others or 'others'} to leave"
+        case Kind.CALLED_OFF:
+            return f"{who} has given back what it had reserved, and waits again"
+        case Kind.ASKED_TO_LEAVE:
+            return f"{who} was asked to leave {nodes} for {others or 'a stronger gang'}"
+        case Kind.STAYS:
+            return f"{who} stays: nobody wants its cells any more"
+        case Kind.DEMOTED:
+            return f"{who} has lost its guarantee to {others or 'a changed configuration'}, and runs opportunistically"
+        case Kind.LEFT:
+            return f"{who} has left {nodes} for {others or 'a stronger gang'}"
+        case Kind.ENDED:
+            return f"{who} has ended" + (f" on {nodes}" if nodes else "; it had no place")
+        case Kind.NODE_BAD:
+            return f"{nodes} is bad: {event.detail}"
+        case Kind.NODE_HEALTHY:
+            return f"{nodes} is healthy again"
+        case _:
+            assert_never(event.kind)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    more = len(names) - MAX_NAMES
+    return ", ".join(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+class Sample(NamedTuple):
+    """How full the cluster was."""
+
+    time: float
+    guaranteed: int
+    """Devices in use with a guarantee."""
+    opportunistic: int
+    devices: int
+    waiting: int
+    """Gangs."""
+
+
+class _Known(NamedTuple):
+    """A gang as it was."""
+
+    state: State
+    demoted: bool
+    tenant: str
+    nodes: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+class History:
+    """Written by the thread that runs cycles, read by any."""
+
+    def __init__(self, now: Callable[[], float] = time) -> None:
+        self._now = now
+        self._lock = Lock()
+        self._events: deque[Event] = deque(maxlen=MAX_EVENTS)
+        self._samples: deque[Sample] = deque(maxlen=MAX_SAMPLES)
+        self._number = 0
+        self._known: dict[str, _Known] = {}
+
+    # Writing
+
+    def begin(self, allocator: DurableAllocator) -> None:
+        """What there is already has happened before."""
+        with self._lock:
+            self._events.clear()
+        self._known = {name: _known(gang) for name, gang in allocator.gangs.items()}
+        placed = sum(len(gang.seated) for gang in allocator.gangs.values())
+        self._record(Kind.STARTED, detail=f"{len(self._known)} gangs are known, {placed} pods have places")
+
+    def look(self, allocator: DurableAllocator, names: Iterable[str]) -> None:
+        """Records how these gangs differ from when they were last looked at."""
+        for name in names:
+            gang, before = allocator.gangs.get(name), self._known.get(name)
+            if gang is None:
+                if before is not None:
+                    self._ended(name, before)
+                    del self._known[name]
+                continue
+            after = self._known[name] = _known(gang)
+            self._changed(gang, before, after)
+
+    def node(self, before: NodeObject | None, after: NodeObject | None, name: str) -> None:
+        """A node is different, or is gone."""
+        was, now = before is not None and before.healthy, after is not None and after.healthy
+        if now and not was:
+            self._record(Kind.NODE_HEALTHY, nodes=(name,))
+        elif was and not now:
+            self._record(Kind.NODE_BAD, nodes=(name,), detail=after.reason if after is not None else "it is gone")
+
+    def sample(self, allocator: DurableAllocator) -> None:
+        """How full the cluster is, if it is time. Costs a look at all gangs."""
+        now = self._now()
+        if self._samples and now - self._samples[-1].time < SAMPLE_INTERVAL:
+            return
+        guaranteed = opportunistic = waiting = 0
+        for gang in allocator.gangs.values():
+            if gang.state in (State.PENDING, State.PREEMPTING):
+                waiting += 1
+            elif gang.priority == OPPORTUNISTIC:
+                opportunistic += len(gang.virtual)
+            else:
+                guaranteed += len(gang.virtual)
+        devices = sum(len(forest.levels[1]) for forest in allocator.cluster.forests.values())
+        with self._lock:
+            self._samples.append(Sample(now, guaranteed, opportunistic, devices, waiting))
+
+    def _record(
+        self,
+        kind: Kind,
+        gang: str = "",
+        tenant: str = "",
+        nodes: tuple[str, ...] = (),
+        others: tuple[str, ...] = (),
+        detail: str = "",
+    ) -> None:
+        with self._lock:
+            self._number += 1
+            self._events.append(Event(self._number, self._now(), kind, gang, tenant, nodes, others, detail))
+
+    def _changed(self, gang: Gang, before: _Known | None, after: _Known) -> None:
+        name, tenant = gang.name, after.tenant
+        was = State.PENDING if before is None else before.state
+        if before is None:
+            pods = sum(gang.spec.gang.sizes.values())
+            detail = f"{pods} pods, {gang.spec.gang.leaf_cells} devices, priority {gang.spec.priority}"
+            self._record(Kind.SUBMITTED, name, tenant, detail=detail)
+        if after.demoted and not (before is not None and before.demoted):
+            stronger = gang.demotion.preemptor if gang.demotion is not None else ""
+            self._record(Kind.DEMOTED, name, tenant, after.nodes, (stronger,) if stronger else ())
+        if was is after.state:
+            return
+        match after.state:
+            case State.ALLOCATED:
+                kind = Kind.STAYS if was is State.BEING_PREEMPTED else Kind.PLACED
+                self._record(kind, name, tenant, after.nodes)
+            case State.PREEMPTING:
+                self._record(Kind.RESERVED, name, tenant, after.nodes, after.others)
+            case State.BEING_PREEMPTED:
+                self._record(Kind.ASKED_TO_LEAVE, name, tenant, after.nodes, after.others)
+            case State.PENDING if was is State.PREEMPTING:
+                self._record(Kind.CALLED_OFF, name, tenant)
+            case _ if before is not None:
+                self._ended(name, before)
+
+    def _ended(self, name: str, before: _Known) -> None:
+        kind = Kind.LEFT if before.state is State.BEING_PREEMPTED else Kind.ENDED
+        placed = before.state in (State.ALLOCATED, State.BEING_PREEMPTED)
+        others = before.others if kind is Kind.LEFT else ()
+        self._record(kind, name, before.tenant, before.nodes if placed else (), others)
+
+    # Reading
+
+    def events(
+        self, since: float = 0.0, gang: str = "", node: str = "", tenant: str = "", after: int = 0
+    ) -> list[Event]:
+        """Oldest first: since a time, after a number, of a gang, a node, a virtual cluster."""
+        with self._lock:
+            events = list(self._events)
+        return [
+            event
+            for event in events
+            if event.time >= since
+            and event.number > after
+            and (not gang or gang == event.gang or gang in event.others)
+            and (not node or node in event.nodes)
+            and (not tenant or tenant == event.tenant)
+        ]
+
+    def samples(self, since: float = 0.0) -> list[Sample]:
+        """Oldest first."""
+        with self._lock:
+            return [sample for sample in self._samples if sample.time >= since]
+
+
+def _known(gang: Gang) -> _Known:
+    nodes = tuple(sorted({place.node for same in gang.places.written for place in same}))
+    match gang.state:
+        case State.PREEMPTING:
+            others = sorted(x.name for x in displaced(gang.virtual))
+        case State.BEING_PREEMPTED:
+            others = sorted({x.name for x in map(reserver, gang.virtual) if x is not None})
+        case _:
+            others = []
+    return _Known(gang.state, gang.machine.demoted, gang.spec.virtual_cluster, nodes, tuple(others))

@@ -1,0 +1,168 @@
+"""What operators ask of nodes, virtual clusters and opportunistic gangs. Whoever looks holds the partition to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from generated.hived import AffinityGroupState as State
+from runtime.cells import Device, VirtualCluster
+from runtime.durable import DurableAllocator
+from runtime.errors import UserError
+from runtime.gangs import Gang
+from runtime.inspect import top_cells
+from runtime.pods import OPPORTUNISTIC
+from runtime.preemption.victims import owner, reserver
+from runtime.service.history import Event, History
+from runtime.service.tracker import Tracker
+
+WAITING = (State.PENDING, State.PREEMPTING)
+
+
+def time_text(seconds: float) -> str:
+    """RFC 3339."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def event(found: Event) -> dict[str, Any]:
+    """One event."""
+    return {
+        "number": found.number,
+        "time": time_text(found.time),
+        "kind": found.kind.value,
+        "text": found.text,
+        "gang": found.gang,
+        "virtualCluster": found.tenant,
+        "nodes": list(found.nodes),
+        "others": list(found.others),
+    }
+
+
+def events(found: Iterable[Event]) -> dict[str, Any]:
+    """Oldest first."""
+    return {"items": [event(x) for x in found]}
+
+
+def usage(history: History, since: float) -> dict[str, Any]:
+    """How full the cluster was, oldest first."""
+    return {
+        "items": [
+            {
+                "time": time_text(x.time),
+                "guaranteed": x.guaranteed,
+                "opportunistic": x.opportunistic,
+                "devices": x.devices,
+                "waiting": x.waiting,
+            }
+            for x in history.samples(since)
+        ]
+    }
+
+
+def node(allocator: DurableAllocator, tracker: Tracker, history: History, name: str) -> dict[str, Any]:
+    """What holds each device of a node, why it is bad, and what happened there. Raises `UserError`."""
+    cells = allocator.cluster.nodes.get(name)
+    if not cells:
+        raise UserError(f"there is no node {name} in the configuration")
+    seen = tracker.nodes.get(name)
+    reason = "it is not in the cluster: Kubernetes has no node of this name" if seen is None else seen.reason
+    devices = [x for cell in cells for x in cell.devices() if isinstance(x, Device)]
+    return {
+        "node": name,
+        "healthy": cells[0].healthy,
+        "reason": "" if cells[0].healthy else reason,
+        "chains": [cell.chain.name for cell in cells],
+        "devices": [_device(x) for x in devices],
+        "gangs": [gang(x) for x in _distinct(y for x in devices for y in (owner(x), reserver(x)))],
+        "events": [event(x) for x in history.events(node=name)],
+    }
+
+
+def _device(device: Device) -> dict[str, Any]:
+    user, waiting = owner(device), reserver(device)
+    return {
+        "index": device.index,
+        "chain": device.chain.name,
+        "state": device.state.value,
+        "gang": user.name if user is not None else None,
+        "reservedFor": waiting.name if waiting is not None else None,
+        "virtualCell": device.virtual.address if device.virtual is not None else None,
+    }
+
+
+def gang(found: Gang) -> dict[str, Any]:
+    """A gang, in a list."""
+    return {
+        "gang": found.name,
+        "virtualCluster": found.spec.virtual_cluster,
+        "priority": found.priority,
+        "state": found.state.value,
+        "devices": len(found.virtual) or found.spec.gang.leaf_cells,
+        "nodes": sorted({place.node for same in found.places.written for place in same}),
+    }
+
+
+def _distinct(gangs: Iterable[Gang | None]) -> list[Gang]:
+    return list({id(x): x for x in gangs if x is not None}.values())
+
+
+def tenants(allocator: DurableAllocator) -> dict[str, Any]:
+    """How full each virtual cluster is."""
+    return {"items": [tenant(allocator, name) for name in allocator.cluster.tenants]}
+
+
+def tenant(allocator: DurableAllocator, name: str) -> dict[str, Any]:
+    """How full a virtual cluster is: devices that it is promised, uses with a guarantee, has lost to bad nodes, and
+    uses beyond its promise. Raises `UserError`. Costs a look at all gangs."""
+    found = allocator.cluster.tenants.get(name)
+    if found is None:
+        raise UserError(f"there is no virtual cluster {name}; there are {', '.join(allocator.cluster.tenants)}")
+    gangs = [x for x in allocator.gangs.values() if x.spec.virtual_cluster == name]
+    placed = [x for x in gangs if x.state not in WAITING]
+    promised = sum(top.chain.leaves[top.level] for top in found.tops)
+    used = sum(len(x.virtual) for x in placed if x.priority != OPPORTUNISTIC)
+    return {
+        "virtualCluster": name,
+        "promised": promised,
+        "used": used,
+        "free": promised - used,
+        "bad": _bad(allocator, found),
+        "opportunistic": sum(len(x.virtual) for x in placed if x.priority == OPPORTUNISTIC),
+        "gangs": len(placed),
+        "waiting": [gang(x) for x in sorted(_waiting(gangs), key=lambda x: (-x.spec.priority, x.name))],
+        "running": [gang(x) for x in sorted(placed, key=lambda x: (-len(x.virtual), x.name))],
+    }
+
+
+def _waiting(gangs: Iterable[Gang]) -> list[Gang]:
+    return [x for x in gangs if x.state in WAITING]
+
+
+def _bad(allocator: DurableAllocator, found: VirtualCluster) -> int:
+    """Devices of preassigned cells on bad nodes; of free ones, those that no healthy cell can be had for."""
+    tops = zip(found.tops, top_cells(allocator.cluster, found), strict=True)
+    return sum(
+        sum(not x.host.healthy for x in top.physical.devices() if isinstance(x, Device))
+        if top.physical is not None
+        else 0
+        if seen.healthy
+        else top.chain.leaves[top.level]
+        for top, seen in tops
+    )
+
+
+def opportunistic(allocator: DurableAllocator) -> dict[str, Any]:
+    """Gangs that run without a guarantee: they leave first, whoever is promised the cells."""
+    found = [x for x in allocator.gangs.values() if x.virtual and x.priority == OPPORTUNISTIC]
+    found.sort(key=lambda x: (x.state is not State.BEING_PREEMPTED, -len(x.virtual), x.name))
+    return {
+        "items": [
+            {
+                **gang(x),
+                "demotedBy": x.demotion.preemptor if x.demotion is not None else None,
+                "leavesFor": sorted({y.name for y in map(reserver, x.virtual) if y is not None}),
+            }
+            for x in found
+        ]
+    }

@@ -1,0 +1,314 @@
+"""The twelve questions of an operator, each answered as JSON, by a command, and in the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import chromium
+import pytest
+from click.testing import CliRunner
+from clusters import config, gang, nodes
+from serving import Cluster, node, serving
+
+from runtime.__main__ import main
+from runtime.errors import UserError
+
+FOUR = config(nodes("a", "b", "c", "d", "e"), research={"NODE": 3}, product={"NODE": 2})
+HOSTILE = '<img src=x onerror="document.title=1">'
+
+
+@pytest.fixture(scope="module")
+def situation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Two virtual clusters on five nodes of four devices: something of everything that can be asked about.
+
+    research is promised three nodes, and has `long` on two and a demand for two more (`waits`, `later`); product is
+    promised two: `cheap` uses one opportunistically until `strong` wants it; `e` is bad.
+    """
+    with serving(tmp_path_factory.mktemp("questions"), FOUR, "abcde") as cluster:
+        cluster.run(gang("long", "research", 4, 4, priority=7))
+        cluster.run(gang("cheap", "product", 4, priority=-1))
+        cluster.run(gang(HOSTILE, "product", 4, priority=5))
+        cluster.bad("e")
+        waits, later = gang("waits", "research", 4, 4, priority=5), gang("later", "research", 4, 4, priority=5)
+        cluster.add(*waits)
+        assert cluster.waits(waits[0])
+        cluster.add(*later)
+        assert cluster.waits(later[0])
+        strong = gang("strong", "product", 4, priority=3)
+        cluster.add(*strong)
+        answer = cluster.filter(strong[0])
+        assert not answer["NodeNames"], answer
+        cluster.preempt(strong[0])
+        yield cluster
+
+
+def test_set_up(situation: Cluster) -> None:
+    states = {x["name"]: x["state"] for x in situation.client.get("/v2/inspect/gangs/").json()["items"]}
+    assert states == {
+        "long": "Allocated",
+        "cheap": "BeingPreempted",
+        HOSTILE: "Allocated",
+        "waits": "Pending",
+        "later": "Pending",
+        "strong": "Preempting",
+    }
+
+
+def run(cluster: Cluster, *arguments: str) -> str:
+    result = CliRunner().invoke(main, [*arguments, "--server", str(cluster.client.base_url)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def place_of(cluster: Cluster, name: str) -> str:
+    """The node of a gang."""
+    return str(cluster.group(name)["physicalPlacement"] and next(iter(cluster.group(name)["physicalPlacement"])))
+
+
+Words = Callable[[Cluster], list[str]]
+
+QUESTIONS: dict[str, tuple[list[str], str, Words]] = {
+    "why does this gang wait?": (
+        ["why", "waits"],
+        "gang=waits",
+        lambda _: ["research has no room for 2 x 4 leaf cells"],
+    ),
+    "which gangs are in the way?": (["why", "waits"], "gang=waits", lambda _: ["long", "priority 7, 8 devices"]),
+    "since when does it wait?": (["why", "waits"], "gang=waits", lambda _: ["ince"]),
+    "what is its place in the queue?": (["why", "later"], "gang=later", lambda _: ["2 of 2"]),
+    "what would make room?": (["why", "waits"], "gang=waits", lambda _: ["long"]),
+    "who must leave first?": (["why", "strong"], "gang=strong", lambda _: ["cheap"]),
+    "what happened to this gang?": (["why", "cheap"], "gang=cheap", lambda _: ["was asked to leave", "for strong"]),
+    "what holds this node?": ([], "", lambda c: ["long", "Used"]),
+    "why is this node bad?": (["node", "e"], "node=e", lambda _: ["bad: it is not Ready"]),
+    "how full is this virtual cluster?": (
+        ["virtual-clusters", "research"],
+        "tenant=research",
+        lambda _: ["12", "8", "waits", "later"],
+    ),
+    "which gangs would be displaced first?": (
+        ["opportunistic"],
+        "opportunistic=",
+        lambda _: ["cheap", "leaves for strong"],
+    ),
+    "what changed in the last hour?": (["events", "--since", "1h"], "", lambda _: ["long was placed on", "e is bad"]),
+}
+
+
+def asked(cluster: Cluster, question: str) -> tuple[list[str], str]:
+    command, address, _ = QUESTIONS[question]
+    if question == "what holds this node?":
+        name = place_of(cluster, "long")
+        return ["node", name], f"node={name}"
+    return command, address
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_command_answers(situation: Cluster, question: str) -> None:
+    before = situation.everything()
+    command, _ = asked(situation, question)
+    text = run(situation, *command)
+    for words in QUESTIONS[question][2](situation):
+        assert words in text, text
+    assert "waits since" in text or question != "since when does it wait?"
+    assert "would make room: long ending" in text or question != "what would make room?"
+    assert json.loads(run(situation, *command, "--json"))
+    assert situation.everything() == before, "asking changes nothing"
+
+
+def test_events_are_found_by_gang_node_and_virtual_cluster(situation: Cluster) -> None:
+    assert "long" not in run(situation, "events", "--gang", "cheap")
+    assert run(situation, "events", "--node", "e").count("\n") == 1
+    assert "cheap was placed on" in run(situation, "events", "--virtual-cluster", "product")
+    assert "strong has reserved cells on" in run(situation, "events", "--since", "90")
+    assert run(situation, "events", "--gang", "nobody") == "nothing happened\n"
+    assert situation.client.get("/v2/inspect/events?seconds=x").status_code == 400
+    with pytest.raises(UserError, match="a time is written as"):
+        run(situation, "events", "--since", "yesterday")
+
+
+def test_what_there_is_not(situation: Cluster) -> None:
+    for path, words in {
+        "nodes/zz": "there is no node zz",
+        "virtualclusters/zz": "there is no virtual cluster zz",
+    }.items():
+        answer = situation.client.get(f"/v2/inspect/{path}")
+        assert (answer.status_code, words in answer.json()) == (400, True)
+
+
+def test_why_a_node_is_bad(tmp_path: Path) -> None:
+    with serving(tmp_path, config(nodes("a", "b", "c", "d"), A={"NODE": 1}), "abc") as cluster:
+
+        def reason(name: str) -> str:
+            return str(cluster.client.get(f"/v2/inspect/nodes/{name}").json()["reason"])
+
+        assert reason("a") == ""
+        assert reason("d") == "it is not in the cluster: Kubernetes has no node of this name"
+        condition = {"type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": "no network"}
+        broken = {**node("a", unschedulable=True), "status": {"conditions": [condition]}}
+        cluster.tell(("MODIFIED", broken), ("MODIFIED", node("b", unschedulable=True)), ("DELETED", node("c")))
+        assert reason("a") == "it is not Ready (KubeletNotReady: no network); it is cordoned (spec.unschedulable)"
+        assert reason("b") == "it is cordoned (spec.unschedulable)"
+        assert reason("c").startswith("it is not in the cluster")
+        assert run(cluster, "node", "b").splitlines()[0] == "b: bad: it is cordoned (spec.unschedulable)"
+        assert "c is bad: it is gone" in run(cluster, "events")
+
+
+def test_usage_is_sampled(situation: Cluster) -> None:
+    first = situation.client.get("/v2/inspect/usage").json()["items"][0]
+    assert first["devices"] == 20
+    assert situation.client.get("/v2/inspect/usage?seconds=0").json()["items"] == []
+
+
+def test_room_that_two_gangs_have_to_make(tmp_path: Path) -> None:
+    """Of three, the two that suffice are named; and nodes, where bad ones are the cause."""
+    with serving(tmp_path, config(nodes("a", "b", "c"), A={"NODE": 3}), "abc") as cluster:
+        cluster.run(gang("one", "A", 4, priority=5))
+        cluster.run(gang("two", "A", 4, priority=6))
+        cluster.run(gang("three", "A", 2, priority=7))
+        big = gang("big", "A", 4, 4, priority=5)
+        cluster.add(*big)
+        found = json.loads(run(cluster, "why", "big", "--json"))["wouldMakeRoom"]
+        assert found["nodesHealthy"] == []
+        assert len(found["gangsEnd"]) == 2
+        cluster.delete(*gang("one", "A", 4, priority=5))
+        cluster.delete(*gang("two", "A", 4, priority=6))
+        free = next(x for x in "abc" if x not in cluster.group("three")["physicalPlacement"])
+        cluster.bad(free)
+        found = json.loads(run(cluster, "why", "big", "--json"))["wouldMakeRoom"]
+        assert found["nodesHealthy"] == [free]
+
+
+def test_a_gang_that_need_not_end_is_not_named(tmp_path: Path) -> None:
+    """The weakest one shares its node with a strong one: that it ends is of no use."""
+    with serving(tmp_path, config(nodes("a", "b"), A={"NODE": 2}), "ab") as cluster:
+        cluster.run(gang("weak", "A", 2, priority=5))
+        cluster.run(gang("strong", "A", 2, priority=9))
+        cluster.run(gang("middle", "A", 4, priority=7))
+        assert place_of(cluster, "weak") == place_of(cluster, "strong")
+        cluster.add(*gang("big", "A", 4, priority=5))
+        found = json.loads(run(cluster, "why", "big", "--json"))
+        assert [x["gang"] for x in found["inTheWay"]] == ["middle", "strong", "weak"]
+        assert found["wouldMakeRoom"]["gangsEnd"] == ["middle"]
+
+
+# In the page
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium.browser() as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Any, situation: Cluster) -> Iterator[Any]:
+    found = browser.new_page(viewport={"width": 1440, "height": 1000})
+    found.set_default_timeout(chromium.PATIENCE)
+    problems: list[str] = []
+    found.on("pageerror", lambda x: problems.append(str(x)))
+    found.on("console", lambda x: problems.append(x.text) if x.type == "error" else None)
+    yield found
+    found.close()
+    assert problems == []
+
+
+def opened(page: Any, cluster: Cluster, address: str) -> None:
+    page.goto(f"{cluster.client.base_url}/view/#{address}")
+    page.wait_for_selector("body[data-ready]")
+
+
+@chromium.needed
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_page_answers(situation: Cluster, page: Any, question: str) -> None:
+    _, address = asked(situation, question)
+    opened(page, situation, address)
+    panel = page.locator("#chosen" if address else "#log")
+    for words in QUESTIONS[question][2](situation):
+        chromium.expect(panel).to_contain_text(words)
+    if question == "what happened to this gang?":
+        chromium.expect(panel.locator("#diagram .now")).to_have_id("state-BeingPreempted")
+    if question == "what would make room?":
+        chromium.expect(panel.get_by_text("this gang ending: long")).to_be_visible()
+
+
+@chromium.needed
+def test_every_view_has_an_address(situation: Cluster, page: Any) -> None:
+    opened(page, situation, "")
+    page.get_by_role("button", name="waits", exact=True).click()
+    chromium.expect(page.locator("#chosen-title")).to_have_text("waits")
+    assert page.url.endswith("#gang=waits")
+    page.locator("#answers").get_by_role("link", name="long").first.click()
+    chromium.expect(page.locator("#chosen-title")).to_have_text("long")
+    name = page.locator("#answers dd a").first.inner_text()
+    page.locator("#answers dd a").first.click()
+    chromium.expect(page.locator("#chosen-title")).to_have_text(f"Node {name}")
+    page.locator("#quotas").get_by_role("link", name="product").click()
+    chromium.expect(page.locator("#answers")).to_contain_text("8 devices: 4 in use")
+    page.fill("#find", "opportunistic")
+    page.get_by_label("virtual cluster", exact=True).check()
+    address = page.url
+    page.go_back()
+    chromium.expect(page.locator("#chosen-title")).to_have_text(f"Node {name}")
+    page.goto("about:blank")
+    page.goto(address)
+    page.wait_for_selector("body[data-ready]")
+    chromium.expect(page.locator("#chosen-title")).to_have_text("Virtual cluster product")
+    assert page.input_value("#find") == "opportunistic"
+    assert page.get_by_label("virtual cluster", exact=True).is_checked()
+    assert page.locator("#rows tr").count() == 1
+    page.get_by_role("button", name="Close").click()
+    chromium.expect(page.locator("#chosen")).to_be_hidden()
+
+
+@chromium.needed
+def test_names_stay_text(situation: Cluster, page: Any) -> None:
+    opened(page, situation, "tenant=product")
+    chromium.expect(page.locator("#answers")).to_contain_text(HOSTILE)
+    page.locator("#answers").get_by_role("link", name=HOSTILE).click()
+    chromium.expect(page.locator("#chosen-title")).to_have_text(HOSTILE)
+    assert page.title() == "Cluster"
+
+
+@chromium.needed
+def test_the_log_says_what_happened(situation: Cluster, page: Any) -> None:
+    opened(page, situation, "")
+    log = page.locator("#remarks")
+    chromium.expect(log).to_contain_text("cheap was asked to leave")
+    chromium.expect(log).to_contain_text("strong has reserved cells on")
+    page.select_option("#window", "900")
+    chromium.expect(log.locator("li:visible").first).to_be_visible()
+
+
+@chromium.needed
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_it_can_be_read_by_everybody(situation: Cluster, page: Any, scheme: str, width: int) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    for address in ("gang=waits", "node=e", "tenant=research", "opportunistic="):
+        opened(page, situation, address)
+        chromium.expect(page.locator("#answers > *").first).to_be_visible()
+        found = Axe().run(page).response["violations"]
+        assert [(x["impact"], x["id"]) for x in found if x["impact"] in ("serious", "critical")] == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
+
+
+@chromium.needed
+def test_a_gang_that_comes_is_seen_at_once(tmp_path: Path, browser: Any) -> None:
+    with serving(tmp_path, config(nodes("a"), A={"NODE": 1}), "a") as cluster:
+        page = browser.new_page()
+        page.set_default_timeout(chromium.PATIENCE)
+        opened(page, cluster, "gang=fresh")
+        chromium.expect(page.locator("#answers")).to_contain_text("there is no gang fresh")
+        pods = gang("fresh", "A", 2)
+        cluster.run(pods)
+        chromium.expect(page.locator("#answers")).to_contain_text("fresh was placed on")
+        cluster.delete(*pods)
+        chromium.expect(page.locator("#facts")).to_have_text("It is gone.")
+        page.close()
