@@ -11,7 +11,7 @@ import pytest
 import yaml
 from clusters import healthy
 
-from runtime.__main__ import main, serve
+from runtime.command import main, serve
 from runtime.durable import DurableAllocator
 from runtime.journal import Journal
 from runtime.service.follower import Options

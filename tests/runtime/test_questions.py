@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from clusters import config, gang, nodes
 from serving import Cluster, node, serving
 
-from runtime.__main__ import main
+from runtime.command import main
 from runtime.errors import UserError
 
 FOUR = config(nodes("a", "b", "c", "d", "e"), research={"NODE": 3}, product={"NODE": 2})
