@@ -20,7 +20,7 @@ from runtime.placement.misfit import Misfit
 from runtime.placement.offer import Offer
 from runtime.placement.packing import fits
 from runtime.placement.proposal import Placement, Seat
-from runtime.placement.toll import Toll, toll
+from runtime.placement.toll import Toll, toll, weight
 from runtime.placement.wanted import Devices
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.lazy import as_if_demoted, willing
@@ -142,9 +142,10 @@ class _Search:
         Where nobody goes who keeps a device, it cannot be better. Whoever goes leaves all its leaf cells: perhaps
         nobody else has to.
         """
-        best, least = first, placement_toll(first)
-        if least == Toll(sum(device.priority >= 0 for device in first.devices()), 0, 0):
+        gone = displaced(first.devices())
+        if not first.demote and weight(gone) == sum(device.priority >= 0 for device in first.devices()):
             return first
+        best, least = first, placement_toll(first)
         spared: list[Gang] = []
         for gang in sorted(_killed(first), key=lambda x: len(x.virtual), reverse=True):
             if gang not in _killed(best) or not self.budget.spend():
