@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 import pytest
 from clusters import config, end, gang, healthy, nodes, rack, row, run
@@ -32,7 +33,7 @@ def uids(answer: Answer) -> set[str]:
     return {pod.uid for pod in answer.pods()} if isinstance(answer, Preempt) else set()
 
 
-def ask(allocator: Allocator, name: str, *sizes: int, **more: object) -> Answer:
+def ask(allocator: Allocator, name: str, *sizes: int, **more: Any) -> Answer:
     pods = gang(name, "A", *sizes, **more)
     return allocator.schedule(pods[0])
 
@@ -52,7 +53,8 @@ def lend(allocator: Allocator, name: str, sizes: tuple[int, ...], offered: list[
 def placed(seed: int) -> Iterator[tuple[Allocator, list[Pod], Placement]]:
     """Gangs of A that displace nobody of it, on a cluster where others come and go; each before it takes its places."""
     random = Random(seed)
-    allocator, running = healthy(random.choice(CLUSTERS)), []
+    allocator = healthy(random.choice(CLUSTERS))
+    running: list[list[Pod]] = []
     names = sorted(allocator.cluster.nodes)
     for number in range(random.randint(4, 14)):
         if number == 4 and random.random() < 0.3:
