@@ -13,6 +13,7 @@ from functools import partial
 from itertools import combinations, islice
 
 from runtime.cells import ALL, FREE, Books, View, VirtualCell
+from runtime.cells.bits import each
 from runtime.gangs import Gang
 from runtime.placement import inside
 from runtime.placement.fewest import Budget, Fewest
@@ -116,7 +117,7 @@ class _Search:
         """On other nodes than the empty ones that are lent."""
         shape, spots, last = self._shape(chosen), self.allowed, first
         for _ in range(TRIES):
-            lent = self._lent(last)
+            lent = self._empty(self._lent(last))
             leaves = inside.place(self.view, self.sizes, ALL, spots := spots & ~lent) if lent else None
             if leaves is None or self._shape(leaves) != shape:
                 return
@@ -127,14 +128,18 @@ class _Search:
             last = found
 
     def _lent(self, placement: Placement) -> int:
-        """The empty nodes of the view on which opportunistic gangs would have to go."""
+        """The nodes of the view on which opportunistic gangs would have to go."""
         spots = 0
         for seat in placement.seats:
             for device, leaf in zip(seat.devices, seat.virtual, strict=True):
                 assert leaf.node is not None, "leaf cells are in nodes"
-                if device.priority == OPPORTUNISTIC and not self.view.rooms.used[leaf.node.spot]:
+                if device.priority == OPPORTUNISTIC:
                     spots |= 1 << leaf.node.spot
         return spots
+
+    def _empty(self, spots: int) -> int:
+        """Those of some nodes of the view that its virtual cluster does not use."""
+        return sum(1 << spot for spot in each(spots) if not self.view.rooms.used[spot])
 
     def _sparing(self, first: Placement) -> Placement:
         """Without those gangs of the virtual cluster that need not go, large ones first.

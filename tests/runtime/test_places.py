@@ -202,6 +202,14 @@ def test_whoever_goes_leaves_room_that_nobody_else_has_to_leave() -> None:
     assert uids(ask(allocator, "new", 3, 2, 2)) == {"weak-0", "weak-1"}
 
 
+def test_a_node_that_is_lent_in_part_is_left_alone_where_others_have_to_go_anyway() -> None:
+    allocator = healthy(config([rack("a", "b"), rack("c", "d")], A={"RACK.NODE": 3}))
+    (strong,) = run(allocator, gang("strong", "A", 3, priority=9))
+    lend(allocator, "guest", (1,), [strong.node])
+    run(allocator, gang("weak", "A", 4, 4, priority=1))
+    assert uids(ask(allocator, "new", 3, 1, 1, priority=5)) == {"weak-0", "weak-1"}
+
+
 def test_preassigned_cells_of_one_gang_lie_close_together() -> None:
     """Its devices are promised one by one; of those that are free, two are on one switch."""
     allocator = healthy(config([rack("a", "b")], A={"RACK.NODE.SWITCH.GPU": 4}, B={"RACK.NODE.SWITCH": 2}))
