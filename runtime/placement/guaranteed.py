@@ -13,6 +13,7 @@ from functools import partial
 from itertools import combinations, islice
 
 from runtime.cells import ALL, FREE, Books, View, VirtualCell
+from runtime.cells.bits import each
 from runtime.gangs import Gang
 from runtime.placement import inside
 from runtime.placement.fewest import Budget, Fewest
@@ -20,7 +21,7 @@ from runtime.placement.misfit import Misfit
 from runtime.placement.offer import Offer
 from runtime.placement.packing import fits
 from runtime.placement.proposal import Placement, Seat
-from runtime.placement.toll import Toll, toll
+from runtime.placement.toll import Toll, toll, weight
 from runtime.placement.wanted import Devices
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.lazy import as_if_demoted, willing
@@ -116,7 +117,7 @@ class _Search:
         """On other nodes than the empty ones that are lent."""
         shape, spots, last = self._shape(chosen), self.allowed, first
         for _ in range(TRIES):
-            lent = self._lent(last)
+            lent = self._empty(self._lent(last))
             leaves = inside.place(self.view, self.sizes, ALL, spots := spots & ~lent) if lent else None
             if leaves is None or self._shape(leaves) != shape:
                 return
@@ -127,14 +128,18 @@ class _Search:
             last = found
 
     def _lent(self, placement: Placement) -> int:
-        """The empty nodes of the view on which opportunistic gangs would have to go."""
+        """The nodes of the view on which opportunistic gangs would have to go."""
         spots = 0
         for seat in placement.seats:
             for device, leaf in zip(seat.devices, seat.virtual, strict=True):
                 assert leaf.node is not None, "leaf cells are in nodes"
-                if device.priority == OPPORTUNISTIC and not self.view.rooms.used[leaf.node.spot]:
+                if device.priority == OPPORTUNISTIC:
                     spots |= 1 << leaf.node.spot
         return spots
+
+    def _empty(self, spots: int) -> int:
+        """Those of some nodes of the view that its virtual cluster does not use."""
+        return sum(1 << spot for spot in each(spots) if not self.view.rooms.used[spot])
 
     def _sparing(self, first: Placement) -> Placement:
         """Without those gangs of the virtual cluster that need not go, large ones first.
@@ -142,9 +147,10 @@ class _Search:
         Where nobody goes who keeps a device, it cannot be better. Whoever goes leaves all its leaf cells: perhaps
         nobody else has to.
         """
-        best, least = first, placement_toll(first)
-        if least == Toll(sum(device.priority >= 0 for device in first.devices()), 0, 0):
+        gone = displaced(first.devices())
+        if not first.demote and weight(gone) == sum(device.priority >= 0 for device in first.devices()):
             return first
+        best, least = first, placement_toll(first)
         spared: list[Gang] = []
         for gang in sorted(_killed(first), key=lambda x: len(x.virtual), reverse=True):
             if gang not in _killed(best) or not self.budget.spend():

@@ -32,7 +32,23 @@ def seat(
     classes = pack({c: bits.bit_count() for c, bits in nodes.items()}, sizes, better, filled)
     if classes is None:
         return None
-    untouched = _close(nodes, _needed(sizes, classes, filled), around, shunned)
+    seats = _assign(nodes, sizes, classes, filled, shunned)
+    if len(set(seats)) > 1:
+        close = _close(nodes, _needed(sizes, classes, filled), around, shunned)
+        if close is not None:
+            return _assign(close, sizes, classes, filled, shunned)
+    return seats
+
+
+def _assign(
+    nodes: Mapping[Class, int],
+    sizes: Sequence[int],
+    classes: Sequence[Class],
+    filled: Callable[[Class, int], Class],
+    shunned: int,
+) -> list[int]:
+    """A node of its class for each pod."""
+    untouched = dict(nodes)
     begun: dict[Class, list[int]] = defaultdict(list)
     seats: list[int] = []
     for size, chosen in zip(sizes, classes, strict=True):
@@ -61,19 +77,20 @@ def _needed(
     return needed
 
 
-def _close(nodes: Mapping[Class, int], needed: Mapping[Class, int], around: Around, shunned: int) -> dict[Class, int]:
-    """Only the nodes of one cell, the smallest one that has as many of each class as are needed."""
-    if sum(needed.values()) > 1:
-        rarest = min(needed, key=lambda c: nodes[c].bit_count())
-        rest, above = nodes[rarest] & ~shunned or nodes[rarest], 1
-        while rest:
-            left, looked, rest = rest, 0, 0
-            while left and looked < REGIONS:
-                looked += 1
-                cell = around(first(left), above)
-                if cell and all((nodes[c] & cell & ~shunned).bit_count() >= n for c, n in needed.items()):
-                    return {c: among & cell for c, among in nodes.items()}
-                rest |= cell & left
-                left &= ~(cell or left & -left)
-            above += 1
-    return dict(nodes)
+def _close(
+    nodes: Mapping[Class, int], needed: Mapping[Class, int], around: Around, shunned: int
+) -> dict[Class, int] | None:
+    """Only the nodes of one cell, the smallest one that has as many of each class as are needed; if one is found."""
+    rarest = min(needed, key=lambda c: nodes[c].bit_count())
+    rest, above = nodes[rarest] & ~shunned or nodes[rarest], 1
+    while rest:
+        left, looked, rest = rest, 0, 0
+        while left and looked < REGIONS:
+            looked += 1
+            cell = around(first(left), above)
+            if cell and all((nodes[c] & cell & ~shunned).bit_count() >= n for c, n in needed.items()):
+                return {c: among & cell for c, among in nodes.items()}
+            rest |= cell & left
+            left &= ~(cell or left & -left)
+        above += 1
+    return None

@@ -107,10 +107,20 @@ class History:
                 raise self.end(Difference.TAKES_BACK)
             demoted = "lazyPreemptionStatus" in theirs
             if demoted != (gang.demotion is not None):
-                repinned = Difference.PINNED if self._repinned(self.allocator.gangs[name]) else Difference.OURS_DEMOTES
-                raise self.end(Difference.DEMOTES if demoted else repinned)
+                raise self.end(Difference.DEMOTES if demoted else self._demotion(self.allocator.gangs[name]))
             if theirs["state"] != gang.state.value:
                 raise self.end(Difference.STAYS_PREEMPTED)
+
+    def _demotion(self, gang: Gang) -> Difference:
+        """Why ours has demoted a gang, and HiveD has not."""
+        if self._repinned(gang):
+            return Difference.PINNED
+        tenant = self.allocator.cluster.tenants.get(gang.spec.virtual_cluster)
+        view = tenant.views.get(gang.places.chain) if tenant is not None else None
+        promised = {view.chain.types[top.level] for top in view.tops} if view is not None else set()
+        places = [slot.place for same in gang.places.slots.values() for slot in same]
+        lost = any(kind not in promised for place in places for kind in place.preassigned_types)
+        return Difference.RESTORES if lost and self.bad else Difference.OURS_DEMOTES
 
     def _repinned(self, gang: Gang) -> bool:
         """Whether a gang runs in pinned cells that it has not asked for, or outside of the one that it has."""

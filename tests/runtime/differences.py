@@ -14,6 +14,7 @@ class Difference(Enum):
     LEAKS = "fault of HiveD: a gang keeps its cells when all its pods are gone"
     TAKES_BACK = "fault of HiveD: it forgets a gang that has bound pods"
     FREES = "fault of HiveD: it counts cells as free that a guaranteed gang uses"
+    RESTORES = "fault of HiveD: a gang has a guarantee again, on a bad node, for which there is no cell of its kind"
     HIVED_REFUSES = "limit of HiveD: it refuses a pod that could wait"
     NO_PLACE = "limit of HiveD: it waits where there is a place"
     DISPLACES = "limit of HiveD: it displaces somebody where there is a free place"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 import pytest
 from clusters import config, end, gang, healthy, nodes, rack, row, run
@@ -32,7 +33,7 @@ def uids(answer: Answer) -> set[str]:
     return {pod.uid for pod in answer.pods()} if isinstance(answer, Preempt) else set()
 
 
-def ask(allocator: Allocator, name: str, *sizes: int, **more: object) -> Answer:
+def ask(allocator: Allocator, name: str, *sizes: int, **more: Any) -> Answer:
     pods = gang(name, "A", *sizes, **more)
     return allocator.schedule(pods[0])
 
@@ -52,7 +53,8 @@ def lend(allocator: Allocator, name: str, sizes: tuple[int, ...], offered: list[
 def placed(seed: int) -> Iterator[tuple[Allocator, list[Pod], Placement]]:
     """Gangs of A that displace nobody of it, on a cluster where others come and go; each before it takes its places."""
     random = Random(seed)
-    allocator, running = healthy(random.choice(CLUSTERS)), []
+    allocator = healthy(random.choice(CLUSTERS))
+    running: list[list[Pod]] = []
     names = sorted(allocator.cluster.nodes)
     for number in range(random.randint(4, 14)):
         if number == 4 and random.random() < 0.3:
@@ -198,6 +200,14 @@ def test_whoever_goes_leaves_room_that_nobody_else_has_to_leave() -> None:
     lend(allocator, "guest", (3,), [lent])
     allocator.node_bad(bad)
     assert uids(ask(allocator, "new", 3, 2, 2)) == {"weak-0", "weak-1"}
+
+
+def test_a_node_that_is_lent_in_part_is_left_alone_where_others_have_to_go_anyway() -> None:
+    allocator = healthy(config([rack("a", "b"), rack("c", "d")], A={"RACK.NODE": 3}))
+    (strong,) = run(allocator, gang("strong", "A", 3, priority=9))
+    lend(allocator, "guest", (1,), [strong.node])
+    run(allocator, gang("weak", "A", 4, 4, priority=1))
+    assert uids(ask(allocator, "new", 3, 1, 1, priority=5)) == {"weak-0", "weak-1"}
 
 
 def test_preassigned_cells_of_one_gang_lie_close_together() -> None:
