@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fsmdsl.imports.go_package import Declared, Node, Package, package, span, text, walk
-from fsmdsl.imports.go_values import Const, Env, Evaluator, Listed, Struct, statements, text_of
+from fsmdsl.imports.go_package import Declared, Node, Package, package, span, statements, text, walk
+from fsmdsl.imports.go_values import Env, Evaluator, Listed, Struct, text_of
 from fsmdsl.imports.names import words_of
 from fsmdsl.imports.rules import NOT_READ, TOO_DEEP
 from fsmdsl.imports.table import Imported, ImportFailedError, LeftOut, Row, State, Table
@@ -65,24 +65,16 @@ class _Reader:
         place = span(function.file.source, call)
         first, events, callbacks = (*arguments, None, None, None)[:3]
         initial = text_of(self.evaluator, first, env)
-        rows = list(self.rows(events, env, place))
-        names = list(
-            dict.fromkeys([*([initial] if initial else []), *(x for r in rows for x in (r.source, r.target) if x)])
-        )
+        listed = [replace(r, target=None) if r.target == r.source else r for r in self.rows(events, env, place)]
+        rows = tuple({(r.source, r.event): r for r in listed}.values())
+        if len(rows) < len(listed):
+            self.note("rows of the same event and state replace each other: the last one counts", place)
+        found = [*([initial] if initial else []), *(x for r in rows for x in (r.source, r.target) if x)]
+        names = list(dict.fromkeys(found)) or ["Unknown"]
         if initial is None:
             self.note("the initial state is not a constant: the first state of the table is taken", place)
-        states = {name: State(name, name) for name in names or ["Unknown"]}
-        internal = [replace(r, target=None) if r.target == r.source else r for r in rows]
-        last = {(r.source, r.event): r for r in internal}
-        if len(last) < len(internal):
-            self.note("rows of the same event and state replace each other: the last one counts", place)
-        made = Table(
-            _title(function, self.main),
-            names[0] if names else "Unknown",
-            tuple(states.values()),
-            tuple(last.values()),
-            place=place,
-        )
+        states = tuple(State(name, name) for name in names)
+        made = Table(_title(function, self.main), names[0], states, rows, place=place)
         return self.with_callbacks(made, callbacks, env)
 
     def note(self, told: str, place: Span) -> None:
@@ -113,7 +105,7 @@ class _Reader:
         """The table with what its callbacks call, as actions of rows and states."""
         if callbacks is None or not isinstance(callbacks, Struct):
             return table
-        for key, node in self.keyed(callbacks):
+        for key, node in zip(callbacks.fields, _values(callbacks.node), strict=False):
             name = text_of(self.evaluator, key, env)
             place = span(callbacks.file.source, node)
             if name is None:
@@ -123,11 +115,6 @@ class _Reader:
                 self.note(f"the callback `{name}` may cancel the event", place)
             table = self.with_callback(table, name, tuple(_actions(node, name)), place)
         return table
-
-    def keyed(self, callbacks: Struct) -> Iterator[tuple[Any, Node]]:
-        env = Env(callbacks.package, callbacks.file, {})
-        for key, value in zip(callbacks.fields, _values(callbacks.node), strict=False):
-            yield key if isinstance(key, str | Const) else env, value
 
     def with_callback(self, table: Table, name: str, actions: tuple[str, ...], place: Span) -> Table:
         """`enter_A`, `leave_A`, `before_e`, `after_e`; a state's name alone means entering, an event's after it."""

@@ -104,6 +104,18 @@ def text(node: Node | None) -> str:
     return "" if node is None or node.text is None else node.text.decode("utf-8", "replace")
 
 
+def statements(block: Node | None) -> list[Node]:
+    """The statements of a block or a case."""
+    if block is None:
+        return []
+    return [y for x in block.named_children for y in (x.named_children if x.type == "statement_list" else [x])]
+
+
+def children(node: Node | None) -> list[Node]:
+    """The named nodes directly inside of one."""
+    return [] if node is None else node.named_children
+
+
 def _imports(root: Node) -> Iterator[tuple[str, str]]:
     for spec in walk(root):
         if spec.type == "import_spec":

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fsmdsl.imports.go_package import Declared, GoFile, Node, Package, text, walk
+from fsmdsl.imports.go_package import Declared, GoFile, Node, Package, children, statements, text, walk
 from fsmdsl.imports.rules import TOO_DEEP
 from fsmdsl.imports.table import ImportFailedError
 from fsmdsl.source import Source, Span
@@ -159,20 +159,17 @@ class Evaluator:
         pairs: dict[Any, Any] = {}
         items: list[Any] = []
         array = kind.startswith("[")
+        mapped = kind.startswith(("map", "[")) or kind.endswith("Callbacks")
         for element in body.named_children:
             if element.type == "keyed_element":
                 key, value = (x.named_children[0] for x in element.named_children[:2])
-                plain = (
-                    key.type == "identifier" and not kind.startswith(("map", "[")) and not kind.endswith("Callbacks")
-                )
-                found = (
-                    text(key) if plain else text_of(self, self.value(key, env), env) or _number(self.value(key, env))
-                )
+                found = text(key) if key.type == "identifier" and not mapped else self.value(key, env)
+                found = found if isinstance(found, str | int | Const) else Unknown(text(key))
                 pairs[found] = self.value(value, env)
             elif element.type == "literal_element":
                 items.append(self.value(element.named_children[0], env))
         if array and pairs:
-            at = {n: x for n, x in pairs.items() if isinstance(n, int)}
+            at = {n: x for key, x in pairs.items() if (n := _number(key)) is not None}
             return Listed([at.get(n, "") for n in range(min(max(at, default=-1) + 1, 10_000))])
         if items or array or kind.endswith("Events"):
             return Listed(items)
@@ -186,9 +183,9 @@ class Evaluator:
         if isinstance(owner, Listed) and isinstance(number, int) and 0 <= number < len(owner.items):
             return owner.items[number]
         if isinstance(owner, Struct):
-            for key in (text_of(self, index, env), number):
-                if key in owner.fields:
-                    return owner.fields[key]
+            for key, item in owner.fields.items():
+                if key == index or (number is not None and _number(key) == number):
+                    return item
         return Unknown(text(node))
 
     def binary(self, node: Node, env: Env) -> Any:
@@ -314,7 +311,7 @@ class Evaluator:
             case "var_declaration":
                 for spec in (x for x in walk(node) if x.type == "var_spec"):
                     values = spec.child_by_field_name("value")
-                    for name, x in zip(spec.children_by_field_name("name"), _children(values), strict=False):
+                    for name, x in zip(spec.children_by_field_name("name"), children(values), strict=False):
                         env.names[text(name)] = self.value(x, env)
             case "for_statement":
                 for turn in self.turns(node, env):
@@ -332,7 +329,7 @@ class Evaluator:
         if clause is None:
             return
         left = clause.child_by_field_name("left")
-        names = [text(x) for x in _children(left)]
+        names = [text(x) for x in children(left)]
         over = self.value(clause.child_by_field_name("right"), env)
         pairs: Iterable[tuple[Any, Any]] = ()
         if isinstance(over, Listed):
@@ -352,17 +349,10 @@ class Evaluator:
             if case.type == "default_case":
                 default = self.run(case, env)
             elif case.type == "expression_case" and found is not None:
-                values = [self.value(x, env) for x in _children(case.child_by_field_name("value"))]
+                values = [self.value(x, env) for x in children(case.child_by_field_name("value"))]
                 if found in values:
                     return self.run(case, env)
         return default
-
-
-def statements(block: Node | None) -> list[Node]:
-    """The statements of a block or a case."""
-    if block is None:
-        return []
-    return [y for x in block.named_children for y in (x.named_children if x.type == "statement_list" else [x])]
 
 
 def text_of(evaluator: Evaluator, found: Any, env: Env) -> str | None:
@@ -376,10 +366,6 @@ def text_of(evaluator: Evaluator, found: Any, env: Env) -> str | None:
         shown = evaluator.result(method, [], env.level, found)
         return shown if isinstance(shown, str) else None
     return found.value if isinstance(found.value, str) else None
-
-
-def _children(node: Node | None) -> list[Node]:
-    return [] if node is None else node.named_children
 
 
 def _number(found: Any) -> int | None:

@@ -60,19 +60,19 @@ def _guard(mine: tuple[Condition, ...], earlier: Sequence[tuple[Condition, ...]]
     """None: it never holds, as a row before it would be followed, or it contradicts itself."""
     if _opposed(mine, mine):
         return None
-    excluded: dict[tuple[Condition, ...], None] = {}
-    for group in earlier:
-        if _opposed(mine, group):
-            continue
-        rest = tuple(c for c in group if c not in mine)
-        if not rest:
+    known = dict.fromkeys(mine)
+    left = [group for group in earlier if not _opposed(mine, group)]
+    while True:
+        # What remains of each group, given what holds: one condition alone must not hold, none is a row that applies.
+        left = [tuple(c for c in group if c not in known) for group in left if not _opposed(tuple(known), group)]
+        if () in left:
             return None
-        excluded[rest] = None
-    single = {Condition(group[0].text, not group[0].holds): None for group in excluded if len(group) == 1}
-    if _opposed(tuple(single), tuple(single)):
-        return None
-    larger = [group for group in excluded if len(group) > 1 and not _opposed(tuple(single), group)]
-    return Guard(tuple(dict.fromkeys((*mine, *single))), tuple(larger))
+        single = {Condition(group[0].text, not group[0].holds): None for group in left if len(group) == 1}
+        if _opposed(tuple(single), tuple(single)):
+            return None
+        if not single:
+            return Guard(tuple(known), tuple(dict.fromkeys(left)))
+        known |= single
 
 
 def _opposed(one: Sequence[Condition], other: Sequence[Condition]) -> bool:

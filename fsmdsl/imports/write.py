@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from textwrap import wrap
 
 from fsmdsl.diagnostics import Severity
 from fsmdsl.format import format_source
 from fsmdsl.imports.guards import guarded
-from fsmdsl.imports.machine_text import MachineText, comment, place
+from fsmdsl.imports.machine_text import WIDTH, MachineText, comment, place
 from fsmdsl.imports.names import Names, module_name, state_name, words_of
 from fsmdsl.imports.normal import normal
 from fsmdsl.imports.regions import split
@@ -58,7 +59,9 @@ def _header(origin: str, left_out: Sequence[LeftOut]) -> Iterator[str]:
     if left_out:
         yield "//"
         yield comment("Not carried over:")
-        yield from (comment(f"- {line}") for line in _lines(left_out))
+        for line in _lines(left_out):
+            first, *more = wrap(" ".join(line.split()), WIDTH)
+            yield from (f"// - {first}", *(f"//   {x}" for x in more))
 
 
 def _lines(left_out: Iterable[LeftOut]) -> Iterator[str]:
