@@ -89,7 +89,7 @@ def test_golden(path: Path) -> None:
 
 
 @given(tables())
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 def test_any_table_becomes_a_spec_without_errors_that_has_its_rows(table: Table) -> None:
     text, _ = spec_text(Imported((table,)), "random.py")
     model = clean(text)
@@ -156,7 +156,7 @@ def test_the_first_row_whose_conditions_hold_is_followed() -> None:
 def test_what_is_drawn_is_read_again(form: str) -> None:
     writer, reader = {"mermaid": (mermaid, "a.mmd"), "plantuml": (plantuml, "a.puml")}[form]
 
-    @settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
+    @settings(max_examples=25, suppress_health_check=list(HealthCheck), deadline=None)
     @given(tables(plain=True, eventless=False))
     def attempt(table: Table) -> None:
         model = clean(spec_text(Imported((table,)), "random.py")[0])
@@ -197,7 +197,7 @@ def test_a_damaged_source_is_read_or_refused(form: str) -> None:
         ["{", "}", "[", "]", '"', "\\", "\0", "é", "<", "&x;", "-->", "\n", "(", "*", "'" * 3, "9" * 50]
     )
 
-    @settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+    @settings(max_examples=25, suppress_health_check=list(HealthCheck), deadline=None)
     @given(
         st.lists(st.tuples(st.integers(0, len(sample)), st.integers(0, 12), pieces | st.text(max_size=5)), max_size=4)
     )
@@ -218,7 +218,7 @@ def test_a_damaged_source_is_read_or_refused(form: str) -> None:
 
 @pytest.mark.parametrize("form", READERS)
 @given(text=st.text(max_size=200))
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 def test_garbage_is_refused(form: str, text: str) -> None:
     with pytest.raises(ImportFailedError):
         read(Source("garbage", text), form)

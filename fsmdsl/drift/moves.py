@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ class Moves:
     name: str
     initial: str
     states: dict[str, Span]
-    names: dict[str, tuple[str, ...]]
+    names: Mapping[str, Sequence[str]]
     triggers: tuple[str, ...]
     moves: tuple[Move, ...]
     place: Span

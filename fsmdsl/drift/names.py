@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fsmdsl.compare.rename_detection import Signature, pairs
 from fsmdsl.drift.moves import Move, Moves
-from fsmdsl.imports.names import words_of
+from fsmdsl.imports.words import words_of
 
 
 def matched(code: Moves, spec: Moves, given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from importlib import import_module
 
-from fsmdsl.imports.names import file_name
 from fsmdsl.imports.rules import NOT_READ, TOO_DEEP
 from fsmdsl.imports.table import Imported, ImportFailedError
+from fsmdsl.imports.words import file_name
 from fsmdsl.source import Source, Span
 
 Reader = Callable[[Source], Imported]

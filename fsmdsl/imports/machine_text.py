@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from fsmdsl.imports.guards import Guard, GuardedRow
-from fsmdsl.imports.names import Names, event_name, file_name, state_name, term_name
+from fsmdsl.imports.names import Names, event_name, state_name, term_name
 from fsmdsl.imports.table import Condition, Row, State, Table
+from fsmdsl.imports.words import file_name
 from fsmdsl.source import NOWHERE, Span
 
 WIDTH = 110
@@ -15,6 +16,14 @@ WIDTH = 110
 
 WIDTH_BEHIND = 40
 """Letters of a comment behind an event; a longer one stands above it."""
+
+OPENS = ("entry", "exit", "crash", "add", "remove", "send")
+"""Words that mean something behind `on` or `do`."""
+
+OPERATORS = (
+    "wait", "index", "count", "size", "first", "rest", "min", "max", "next", "always", "eventually", "until",
+)  # fmt: skip
+"""Words that mean something in a condition."""
 
 
 class MachineText:
@@ -25,10 +34,10 @@ class MachineText:
         self.rows = rows
         self.name = name
         self.states = self._state_names()
-        names = Names()
+        names = Names(OPENS)
         self.events = {x: names.give(event_name(x), f"{event_name(x)}_event") for x in self._event_texts()}
         self.actions = {x: names.give(term_name(x), f"do_{term_name(x)}") for x in self._action_texts()}
-        conditions = Names([name, *self.states.values(), *self.events.values(), *self.actions.values()])
+        conditions = Names([*OPERATORS, name, *self.states.values(), *self.events.values(), *self.actions.values()])
         texts = dict.fromkeys(text for row in rows for text in row.guard.texts)
         self.conditions = {x: conditions.give(term_name(x), f"is_{term_name(x)}") for x in texts}
         self.parameters = self._parameters()

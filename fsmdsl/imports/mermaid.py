@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 
 from fsmdsl.imports.diagram import Diagram
-from fsmdsl.imports.names import file_name
 from fsmdsl.imports.rules import NOT_READ
 from fsmdsl.imports.table import Imported, ImportFailedError, LeftOut, Table
+from fsmdsl.imports.words import file_name
 from fsmdsl.source import Source, Span
 
 _BLOCK = re.compile(r"^[ \t]*(?:```|~~~)\s*mermaid[^\n]*\n(.*?)^[ \t]*(?:```|~~~)", re.MULTILINE | re.DOTALL)

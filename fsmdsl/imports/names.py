@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from fsmdsl.imports.words import file_name
 from fsmdsl.parse.words import RESERVED
 
 LONGEST = 40
@@ -64,11 +65,6 @@ def term_name(text: str) -> str:
     return _begun(name[:LONGEST], "condition")
 
 
-def file_name(path: str) -> str:
-    """The last part of a path."""
-    return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
-
-
 def module_name(file: str) -> str:
     """The name of a module for a file: its own name in small letters, without its ending."""
     stem = file_name(file).split(".")[0]
@@ -78,11 +74,6 @@ def module_name(file: str) -> str:
 def _module(name: str) -> str:
     name = _begun(name, "imported")
     return f"{name}_spec" if name in RESERVED else name
-
-
-def words_of(name: str) -> tuple[str, ...]:
-    """The words of a name in small letters, wherever they are parted: by capitals, by `_`, by other signs."""
-    return tuple(word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name))
 
 
 def _begun(name: str, otherwise: str) -> str:

@@ -90,7 +90,7 @@ class Scope:
     def __init__(self, names: dict[str, Any], outer: Scope | None = None, owner: Class | None = None) -> None:
         self.names = names
         self.outer = outer
-        self.owner = owner if owner is not None or outer is None else outer.owner
+        self.owner: Class | None = owner if owner is not None or outer is None else outer.owner
         self.calls: list[Called] = [] if outer is None else outer.calls
         """All calls that were read, in the order of the text."""
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from fsmdsl.imports.names import file_name
 from fsmdsl.imports.rules import NOT_READ, TOO_DEEP
 from fsmdsl.imports.table import Condition, Imported, ImportFailedError, LeftOut, Row, State, Table
+from fsmdsl.imports.words import file_name
 from fsmdsl.source import Source, Span
 
 MOST_LEVELS = 100
@@ -155,7 +155,8 @@ class _Reader:
         conditions = () if condition in ("", "true") else (_condition(condition),)
         actions = tuple(self.called(t))
         events = t.attributes.get("event", "").split()
-        for event in events or [None]:
+        every: list[str | None] = [*events] or [None]
+        for event in every:
             plain = None if event is None else re.sub(r"\.\*?$", "", event)
             if plain in ("*", ""):
                 self.note(f"a row of `{name}` on every event: its event is `any`", t.place)

@@ -9,10 +9,11 @@ from fsmdsl.diagnostics import Severity
 from fsmdsl.format import format_source
 from fsmdsl.imports.guards import guarded
 from fsmdsl.imports.machine_text import WIDTH, MachineText, comment, place
-from fsmdsl.imports.names import Names, module_name, state_name, words_of
+from fsmdsl.imports.names import Names, module_name, state_name
 from fsmdsl.imports.normal import normal
 from fsmdsl.imports.regions import split
 from fsmdsl.imports.table import Imported, LeftOut, Table
+from fsmdsl.imports.words import words_of
 from fsmdsl.parse import parse
 from fsmdsl.parse.tokens import HIDDEN
 from fsmdsl.source import Source

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from fsmdsl.imports.names import file_name
 from fsmdsl.imports.rules import NOT_READ, TOO_DEEP
 from fsmdsl.imports.table import Condition, Imported, ImportFailedError, LeftOut, Row, State, Table
+from fsmdsl.imports.words import file_name
 from fsmdsl.source import Source, Span
 
 MOST_LEVELS = 100
