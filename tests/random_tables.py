@@ -86,7 +86,9 @@ def _ordered(states: list[State]) -> list[State]:
 
 
 def _inside(table: Table, one: str, other: str) -> bool:
-    return one != other and (one in table.around(other) or other in table.around(one))
+    if one == other:
+        return one in table.children
+    return one in table.around(other) or other in table.around(one)
 
 
 def _rows(names: list[str], plain: bool, eventless: bool) -> st.SearchStrategy[Row]:

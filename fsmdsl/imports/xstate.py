@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from fsmdsl.source import Source, Span
 MOST_LEVELS = 100
 MOST_STATES = 10_000
 
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}:]')
 _UNSAID = ("invoke", "context", "data", "output", "input", "activities")
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
 
@@ -66,11 +68,16 @@ class _Reader:
         self.specs: list[tuple[str, dict[str, Any]]] = []
         self.ids: dict[str, str] = {}
         self.history: set[str] = set()
+        self.places = dict(_places(source.text))
         self.left_out: list[LeftOut] = []
 
-    def place(self, name: str) -> Span:
-        """Where a state is written, as far as its name tells."""
-        at = max(self.source.text.find(json.dumps(name.rpartition(".")[2])), 0)
+    def place(self, name: str, *more: str) -> Span:
+        """Where a state is written, or what `more` names in it: `on`, `EVENT`."""
+        inside = [y for x in name.split(".") if x for y in ("states", x)]
+        path = (*inside, *more)
+        while path and path not in self.places:
+            path = path[:-1]
+        at = self.places.get(path, 0)
         return Span(self.source, at, at)
 
     def note(self, told: str, name: str = "") -> None:
@@ -135,26 +142,28 @@ class _Reader:
             plain = "any" if event in ("*", "") else event
             if plain == "any":
                 self.note(f"a row of `{path}` on every event: its event is `any`", path)
-            yield from (row for x in _listed(listed) for row in self.row(path, x, plain))
+            yield from (row for x in _listed(listed) for row in self.row(path, x, (path, "on", event), plain))
         for x in _listed(spec.get("always")):
-            yield from self.row(path, x, None)
+            yield from self.row(path, x, (path, "always"), None)
         for delay, listed in _pairs(spec.get("after")):
             after = _duration(delay)
             for x in _listed(listed):
-                yield from self.row(path, x, None if after else f"after {delay}", after)
+                yield from self.row(path, x, (path, "after", delay), None if after else f"after {delay}", after)
         for x in _listed(spec.get("onDone")):
             finals = [s.name for s in self.states if s.final and s.parent == path]
             if not finals:
                 self.note(f"`onDone` of `{path}`, which has no final state of its own", path)
-            yield from (row for final in finals for row in self.row(final, x, None, base=path))
+            yield from (row for final in finals for row in self.row(final, x, (path, "onDone"), None))
 
     def row(
-        self, path: str, found: Any, event: str | None, after: str | None = None, base: str | None = None
+        self, path: str, found: Any, where: tuple[str, ...], event: str | None, after: str | None = None
     ) -> Iterator[Row]:
+        """A row from `path`; `where` is the state that it is written in, and what names it there."""
+        base = where[0]
         spec = {"target": found} if isinstance(found, str) else found if isinstance(found, dict) else {}
         wanted = spec.get("target")
         targets = [x for x in (wanted if isinstance(wanted, list) else [wanted]) if isinstance(x, str)]
-        target = self.resolved(targets[0], path if base is None else base) if targets else None
+        target = self.resolved(targets[0], base) if targets else None
         if len(targets) > 1:
             self.note(f"a row of `{path}` enters several states: `{targets[0]}` is taken", path)
         if targets and target is None:
@@ -162,7 +171,7 @@ class _Reader:
             return
         conditions = tuple(self.conditions(spec.get("guard", spec.get("cond")), path))
         actions = tuple(self.actions(spec.get("actions"), path))
-        yield Row(path, target, event, conditions, actions, after, self.place(event or path))
+        yield Row(path, target, event, conditions, actions, after, self.place(*where))
 
     def resolved(self, target: str, path: str) -> str | None:
         """A state by its `#id`, as a child of this one (`.a`), or beside it; a history is its composite."""
@@ -205,6 +214,22 @@ class _Reader:
                     yield kind
                 case _:
                     self.note(f"an action of `{path}` that is not named: `{json.dumps(x)[:60]}`", path)
+
+
+def _places(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Where each key of each object is written, by its path; items of lists have that of their list."""
+    path: list[str] = []
+    key, at = "", 0
+    for token in _TOKEN.finditer(text):
+        match token[0]:
+            case "{":
+                path.append(key)
+            case "}":
+                key = path.pop() if path else ""
+            case ":":
+                yield (*path[1:], key), at
+            case string if string.startswith('"'):
+                key, at = str(json.loads(string, strict=False)), token.start()
 
 
 def _listed(found: Any) -> list[Any]:
