@@ -15,12 +15,12 @@ from fsmdsl.source import Source, Span
 _BLOCK = re.compile(r"^[ \t]*(?:```|~~~)\s*mermaid[^\n]*\n(.*?)^[ \t]*(?:```|~~~)", re.MULTILINE | re.DOTALL)
 _HEAD = re.compile(r"stateDiagram(?:-v2)?\s*$")
 _ID = r"(?:\[\*\]|[^\s:{}\"<>,;]+?)"
-_ARROW = re.compile(rf"({_ID})(?:::\w+)?\s*-->\s*({_ID})(?:::\w+)?\s*(?::\s*(.*))?")
+_ARROW = re.compile(rf"({_ID})(?::::\w+)?\s*-->\s*({_ID})(?::::\w+)?\s*(?::\s*(.*))?")
 _STATE = re.compile(
-    r'state\s+(?:"(?P<title>[^"]*)"\s+as\s+)?(?P<name>[^\s"{}<:]+)(?:::+\w+)?\s*(?P<kind><<\w+>>)?\s*(?P<open>\{)?'
+    r'state\s+(?:"(?P<title>[^"]*)"\s+as\s+)?(?P<name>[^\s"{}<:]+)(?::::\w+)?\s*(?P<kind><<\w+>>)?\s*(?P<open>\{)?'
 )
 _TEXT = re.compile(rf"({_ID})\s*:\s+(.*)|({_ID}):([^:].*)")
-_BARE = re.compile(r"([\w.-]+)(?:::+\w+)?")
+_BARE = re.compile(r"([\w.-]+)(?::::\w+)?")
 _SKIPPED = re.compile(
     r"(?:direction|classDef|class|style|hide|scale|accTitle|accDescr|title|click|linkStyle)\b|%%|---\s*$", re.IGNORECASE
 )
@@ -77,7 +77,7 @@ class _Reader:
             elif re.match(r"accDescr\s*\{", line) and "}" not in line:
                 inside = r".*\}"
             elif line and not _SKIPPED.match(line) and not line.startswith("note "):
-                _line(diagram, line.rstrip(";"), place)
+                _line(diagram, re.sub(r"\s%%.*", "", line).rstrip(";"), place)
         return diagram
 
 
