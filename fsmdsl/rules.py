@@ -14,6 +14,8 @@ HOMES = (
     "fsmdsl.explore",
     "fsmdsl.draw.svg",
     "fsmdsl.workspace",
+    "fsmdsl.imports",
+    "fsmdsl.drift",
 )
 """The modules that declare rules, each in a tuple `RULES`. They are imported when rules are asked for, not before."""
 

@@ -31,6 +31,8 @@ COMMANDS = {
     "explain": "Explain a rule by its code.",
     "list": "List machines, states and transitions.",
     "init": "Start a folder of specs.",
+    "import": "Write machines of code, diagrams and other tools as a spec.",
+    "drift": "Compare the machines of code with those of a spec.",
     "cache": "Show or clear the cache of compiled code.",
     "completion": "Make a shell complete commands and names.",
 }

@@ -41,7 +41,7 @@ def declaration(span: Span) -> str:
 
 @lru_cache(maxsize=256)
 def _declared(source: Source) -> tuple[str, tuple[tuple[str, int, int], ...]]:
-    if not source.text:
+    if not source.text or PurePath(source.name).suffix not in ("", ".fsm"):
         return source.name, ()
     module = parse(source).module
     named = ((str(getattr(getattr(x, "name", None), "text", "")), x.span) for x in module.members)

@@ -11,7 +11,7 @@ from fsmdsl.diagnostics import Diagnostic, Severity
 from fsmdsl.draw.sequence import Sequence
 from fsmdsl.explore import Trace
 
-Kind = Literal["check", "verify", "test", "report", "diagnostics"]
+Kind = Literal["check", "verify", "test", "report", "diagnostics", "drift"]
 """Which command it was; `diagnostics`: one that needs a model, and the specs have errors."""
 
 Outcome = Literal["passed", "failed", "undecided", "left out"]
@@ -78,7 +78,7 @@ class Results:
     def outcome(self) -> Outcome:
         """The worst of its suites; warnings and errors that no case is about count as well."""
         found = {suite.outcome for suite in self.suites}
-        if "failed" in found or (self.kind in ("check", "diagnostics") and serious(self.findings)):
+        if "failed" in found or (self.kind in ("check", "diagnostics", "drift") and serious(self.findings)):
             return "failed"
         return "undecided" if "undecided" in found else "passed"
 

@@ -17,7 +17,7 @@ from fsmdsl.report import shapes
 from fsmdsl.report.data import VERSION, Data
 
 DOCUMENTS: dict[str, tuple[type, tuple[str, ...]]] = {
-    "check": (shapes.Diagnostics, ("check", "diagnostics")),
+    "check": (shapes.Diagnostics, ("check", "diagnostics", "drift")),
     "verify": (shapes.Verify, ("verify",)),
     "test": (shapes.Test, ("test",)),
     "diff": (shapes.Diff, ("diff",)),

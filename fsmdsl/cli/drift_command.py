@@ -1,0 +1,90 @@
+"""`fsm drift`: the table of code against that of a spec."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from fsmdsl.cli.common import FINDINGS, links_option, model_or_exit, paint
+from fsmdsl.cli.import_command import imported
+from fsmdsl.cli.messages import misuse
+from fsmdsl.cli.printing import printing, printing_options
+from fsmdsl.diagnostics import did_you_mean
+from fsmdsl.drift import RULES, Drift, Leads, drift, report
+from fsmdsl.imports.formats import FORMATS
+from fsmdsl.report.formats.gather import from_check
+from fsmdsl.report.frames import frames
+from fsmdsl.source import Source, Span
+
+
+@click.command("drift")
+@click.argument("spec", type=click.Path())
+@click.argument("code", type=click.Path())
+@click.option("--from", "source_format", type=click.Choice(FORMATS), help="The code's format (default: by its name).")
+@click.option(
+    "--machine",
+    "machines",
+    multiple=True,
+    metavar="SPEC[=CODE]",
+    help="Compare this machine alone, with the table of that name (may be repeated; default: those of like names).",
+)
+@click.option(
+    "--rename", "renames", multiple=True, metavar="CODE=SPEC", help="A name of the code is another one in the spec."
+)
+@click.option("--leads", type=click.Choice(["code", "spec"]), default="code", show_default=True, help="Which is right.")
+@click.option("--as-documented", is_flag=True, help="Leave amendments out: what the document alone says.")
+@links_option
+@printing_options
+def command(
+    spec: str,
+    code: str,
+    source_format: str | None,
+    machines: tuple[str, ...],
+    renames: tuple[str, ...],
+    leads: Leads,
+    as_documented: bool,
+    form: str | None,
+    outputs: tuple[Path, ...],
+) -> None:
+    """Compare the tables of CODE, as `fsm import` reads them, with the machines of SPEC.
+
+    States, the initial state and rows: added, removed, changed, renamed, with places in both. Conditions and actions
+    are not compared, nor timers where the code's table has none.
+
+    Exit codes: 0 the same, 1 different, or one of both cannot be read, 2 misuse.
+    """
+    out = printing(form, outputs)
+    model = model_or_exit((spec,), out, as_documented=as_documented)
+    tables = imported(code, source_format)
+    pairs = {a: b or a for a, _, b in (x.partition("=") for x in machines)}
+    names = dict(_renaming(x) for x in renames)
+    known = [x.name for x in model.machines.values()]
+    for name in (x for x in pairs if x not in known):
+        misuse(f"there is no machine `{name}` in `{spec}`; {did_you_mean(name, known) or '`fsm list` names them'}")
+    try:
+        found = drift(model, tables, pairs, names)
+    except KeyError as error:
+        there = ", ".join(f"`{x.name}`" for x in tables.tables)
+        misuse(f"there is no table `{error.args[0]}` in `{code}`; there are {there}")
+    findings = report(found, Span(Source(spec, ""), 0, 0), leads)
+    if findings:
+        out.say(frames(findings, paint))
+    told = _tally(found)
+    out.say(told if found else f"{told}: {paint('the same', 'good')}")
+    out.finish(lambda: from_check(findings, findings, RULES, told, "drift"))
+    sys.exit(FINDINGS if found else 0)
+
+
+def _renaming(text: str) -> tuple[str, str]:
+    old, _, new = text.partition("=")
+    if not (old and new):
+        misuse(f"`--rename {text}` names one thing; write `--rename NAME_IN_CODE=NAME_IN_SPEC`")
+    return old, new
+
+
+def _tally(found: list[Drift]) -> str:
+    kinds = ("added", "removed", "changed", "renamed")
+    counts = [(sum(x.kind == kind for x in found), kind) for kind in kinds]
+    return ", ".join(f"{n} {kind}" for n, kind in counts if n) or "code and spec"

@@ -1,0 +1,87 @@
+"""`fsm import`: state machines that exist elsewhere, as a spec."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import click
+
+from fsmdsl.cli.common import FINDINGS, follows_links, links_option, paint
+from fsmdsl.cli.messages import misuse, say
+from fsmdsl.cli.writing import write
+from fsmdsl.files.read import UnreadableError, read_stdin, read_text, root_of
+from fsmdsl.imports.formats import FORMATS, LOOPLAB, format_of, read, unknown
+from fsmdsl.imports.table import Imported, ImportFailedError, LeftOut
+from fsmdsl.imports.write import spec_text
+from fsmdsl.parse.words import RESERVED
+from fsmdsl.report.frames import frame
+from fsmdsl.source import NOWHERE, Source
+
+
+@click.command("import")
+@click.argument("source", type=click.Path())
+@click.option("--from", "form", type=click.Choice(FORMATS), help="The format (default: by the file's name).")
+@click.option("--out", "-o", type=click.Path(path_type=Path, dir_okay=False), help="A file (default: print it).")
+@click.option("--module", metavar="NAME", help="The name of the module (default: that of the file).")
+@links_option
+def command(source: str, form: str | None, out: Path | None, module: str | None) -> None:
+    """Write the machines of SOURCE as a spec: a file, the folder of a Go package, or `-`.
+
+    What the language cannot say is listed on standard error and at the top of the spec. Nothing that is read is run.
+
+    Exit codes: 0 written, 1 the source cannot be read as machines, 2 misuse.
+    """
+    if module is None and out is not None and out.suffix == ".fsm":
+        module = out.stem if _is_name(out.stem) else None
+    if module is not None and not _is_name(module):
+        misuse(f"`{module}` cannot be the name of a module: write letters, digits, `_` and dots between parts")
+    text, left_out = spec_text(imported(source, form), source, module)
+    for x in left_out:
+        say(f"left out: {'' if x.place.source is NOWHERE.source else f'{x.place}: '}{x.text}", err=True)
+    if out is None:
+        say(text.rstrip("\n"))
+        return
+    write(out, text)
+    say(f"{out}: {_told(text, left_out)}")
+
+
+def imported(name: str, form: str | None) -> Imported:
+    """What a file or a folder holds. The command ends with 1 where it cannot be read, with 2 where it is not there."""
+    path = Path(name)
+    if name != "-" and not path.exists():
+        misuse(f"there is no file or folder `{name}`")
+    form = form or (LOOPLAB if path.is_dir() else format_of(name))
+    try:
+        if form is None:
+            raise unknown(name)
+        if form == LOOPLAB:
+            return _looplab(path)
+        if path.is_dir():
+            misuse(f"`{name}` is a folder; name a file, or the folder of a Go package")
+        text = read_stdin() if name == "-" else read_text(path, None if follows_links() else root_of(path))
+        return read(Source("<stdin>" if name == "-" else name, text), form)
+    except UnreadableError as error:
+        say(f"fsm: `{name}`: {error}" + (f"; {error.help}" if error.help else ""), err=True)
+    except ImportFailedError as error:
+        say(frame(error.diagnostic, paint), err=True)
+    sys.exit(FINDINGS)
+
+
+def _looplab(path: Path) -> Imported:
+    from fsmdsl.imports.go_files import go_sources
+    from fsmdsl.imports.go_looplab import read as read_go
+
+    return read_go(*go_sources(path, follow_links=follows_links()))
+
+
+def _is_name(text: str) -> bool:
+    parts = text.split(".")
+    return all(re.fullmatch(r"[A-Za-z_]\w*", x, re.ASCII) and x not in RESERVED for x in parts) and len(parts) <= 32
+
+
+def _told(text: str, left_out: tuple[LeftOut, ...]) -> str:
+    machines = len(re.findall(r"^machine ", text, re.MULTILINE))
+    left = f", {len(left_out)} not carried over" if left_out else ""
+    return f"{machines} machine{'s' * (machines != 1)}{left}"

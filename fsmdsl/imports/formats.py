@@ -1,0 +1,64 @@
+"""The formats that are read, and how to tell which one a file is of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib import import_module
+
+from fsmdsl.imports.rules import NOT_READ, TOO_DEEP
+from fsmdsl.imports.table import Imported, ImportFailedError
+from fsmdsl.imports.words import file_name
+from fsmdsl.source import Source, Span
+
+Reader = Callable[[Source], Imported]
+
+READERS = {
+    "transitions": "fsmdsl.imports.python_transitions",
+    "mermaid": "fsmdsl.imports.mermaid",
+    "plantuml": "fsmdsl.imports.plantuml",
+    "scxml": "fsmdsl.imports.scxml",
+    "xstate": "fsmdsl.imports.xstate",
+}
+"""The formats of one file, and the modules that read them."""
+
+LOOPLAB = "looplab"
+"""The format of a folder of Go sources."""
+
+FORMATS = (*READERS, LOOPLAB)
+
+ENDINGS = {
+    ".py": "transitions",
+    ".mmd": "mermaid",
+    ".mermaid": "mermaid",
+    ".md": "mermaid",
+    ".puml": "plantuml",
+    ".plantuml": "plantuml",
+    ".pu": "plantuml",
+    ".scxml": "scxml",
+    ".xml": "scxml",
+    ".json": "xstate",
+    ".go": LOOPLAB,
+}
+"""The format of a file by the end of its name."""
+
+
+def format_of(name: str) -> str | None:
+    """The format of a file by its name; None where that does not tell."""
+    ending = re.search(r"\.\w+$", file_name(name))
+    return None if ending is None else ENDINGS.get(ending[0].lower())
+
+
+def read(source: Source, form: str) -> Imported:
+    """Read a file in one of `READERS`' formats. Raises `ImportFailedError`."""
+    try:
+        reader: Reader = import_module(READERS[form]).read
+        return reader(source)
+    except RecursionError as error:
+        raise ImportFailedError(TOO_DEEP.at(Span(source, 0, 0), "this is nested too deeply to be read")) from error
+
+
+def unknown(name: str) -> ImportFailedError:
+    """A file whose format is not known."""
+    problem = NOT_READ.at(Span(Source(name, ""), 0, 0), "the name of this file does not tell its format")
+    return ImportFailedError(problem.help(f"say it with `--from`: {', '.join(FORMATS)}"))

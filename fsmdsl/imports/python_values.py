@@ -1,0 +1,301 @@
+"""What an expression of Python source is, as far as the text alone tells: nothing is imported, called or evaluated."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+MOST_ITEMS = 10_000
+"""Items of a list, or turns of a loop, that are followed."""
+
+_FIELD = re.compile(r"\{\d{0,4}\}|%s")
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A value that only running the code would tell; the text that it comes from."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of an enum."""
+
+    enum: str
+    name: str
+    value: Any = field(compare=False, hash=False)
+
+
+class Items(list[Any]):
+    """A list, tuple or set, and where it is written."""
+
+    def __init__(self, listed: Iterable[Any], node: ast.expr) -> None:
+        super().__init__(listed)
+        self.node = node
+
+
+class Keyed(dict[Any, Any]):
+    """A dict, and where it is written."""
+
+    def __init__(self, listed: dict[Any, Any], node: ast.expr) -> None:
+        super().__init__(listed)
+        self.node = node
+
+
+@dataclass(slots=True)
+class Class:
+    """A class: what is assigned in its body and to `self`, its methods, its bases as written."""
+
+    name: str
+    bases: tuple[str, ...]
+    names: dict[str, Any]
+    methods: dict[str, ast.FunctionDef | ast.AsyncFunctionDef]
+    node: ast.ClassDef
+    calls: list[Called] = field(default_factory=list)
+    """The calls of methods of an instance, in the order of the text."""
+
+    @property
+    def members(self) -> list[Member]:
+        """Of an enum, its members."""
+        return [x for x in self.names.values() if isinstance(x, Member)]
+
+
+@dataclass(slots=True)
+class Called:
+    """A call of something that the text does not define: `State(name="A")`."""
+
+    function: str
+    arguments: list[Any]
+    keywords: dict[str, Any]
+    node: ast.Call
+    owner: Class | None = None
+    """The class in whose methods the call is."""
+    calls: list[Called] = field(default_factory=list)
+    """The calls of methods of what this call makes, in the order of the text."""
+
+    def argument(self, index: int, name: str, default: Any = None) -> Any:
+        """An argument by keyword, else by position."""
+        if name in self.keywords:
+            return self.keywords[name]
+        return self.arguments[index] if index < len(self.arguments) else default
+
+
+class Scope:
+    """Names and what they stand for, from the inside out."""
+
+    def __init__(self, names: dict[str, Any], outer: Scope | None = None, owner: Class | None = None) -> None:
+        self.names = names
+        self.outer = outer
+        self.owner: Class | None = owner if owner is not None or outer is None else outer.owner
+        self.calls: list[Called] = [] if outer is None else outer.calls
+        """All calls that were read, in the order of the text."""
+
+    def find(self, name: str) -> Any:
+        """What the name stands for; None: nothing that the text says."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.outer
+        return None
+
+
+def value(node: ast.expr, scope: Scope) -> Any:
+    """The value of an expression: literals, lists, dicts, names, enums, calls; `Unknown` for all others."""
+    match node:
+        case ast.Constant(value=constant):
+            return constant
+        case ast.Name(id=name):
+            found = scope.find(name)
+            return Unknown(name) if found is None else found
+        case ast.List() | ast.Tuple() | ast.Set():
+            return Items(_items(node.elts, scope), node)
+        case ast.Dict():
+            return _dict(node, scope)
+        case ast.Attribute():
+            return _attribute(node, scope)
+        case ast.Call():
+            return _call(node, scope)
+        case ast.JoinedStr():
+            return _joined(node, scope)
+        case ast.BinOp(left=left, op=ast.Mod(), right=right):
+            pattern, given = value(left, scope), value(right, scope)
+            listed = given if isinstance(given, list) else [given]
+            return _filled(node, pattern, listed) if isinstance(pattern, str) else Unknown(ast.unparse(node))
+        case ast.BinOp(op=ast.Add() | ast.BitOr()):
+            return _sum(node, scope)
+        case ast.Subscript():
+            return _subscript(node, scope)
+        case ast.ListComp(generators=[generator]):
+            return [value(node.elt, inner) for inner in _turns(generator, scope)]
+        case _:
+            return Unknown(ast.unparse(node))
+
+
+def _items(nodes: list[ast.expr], scope: Scope) -> Iterator[Any]:
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            whole = items(value(node.value, scope))
+            yield from [Unknown(ast.unparse(node))] if whole is None else whole
+        else:
+            yield value(node, scope)
+
+
+def items(found: Any) -> list[Any] | None:
+    """What going through a value yields; None where the text does not tell."""
+    match found:
+        case list():
+            return found[:MOST_ITEMS]
+        case dict():
+            return list(found)
+        case Class() if found.members:
+            return list(found.members)
+    return None
+
+
+def _dict(node: ast.Dict, scope: Scope) -> Any:
+    out: dict[Any, Any] = {}
+    for key, item in zip(node.keys, node.values, strict=True):
+        if key is None:
+            whole = value(item, scope)
+            out |= whole if isinstance(whole, dict) else {}
+            continue
+        known = value(key, scope)
+        if isinstance(known, str | int | Member):
+            out[known] = value(item, scope)
+    return Keyed(out, node)
+
+
+def _attribute(node: ast.Attribute, scope: Scope) -> Any:
+    owner = value(node.value, scope)
+    match owner:
+        case Class():
+            return owner.names.get(node.attr, Unknown(ast.unparse(node)))
+        case Member() if node.attr == "name":
+            return owner.name
+        case Member() if node.attr == "value":
+            return owner.value
+    assigned = scope.find(ast.unparse(node))
+    return Unknown(ast.unparse(node)) if assigned is None else assigned
+
+
+def _call(node: ast.Call, scope: Scope) -> Any:
+    function = _function(node.func, scope)
+    if isinstance(node.func, ast.Attribute) and node.func.attr in ("keys", "values", "items", "copy", "format"):
+        return _method(node, value(node.func.value, scope), node.func.attr, scope)
+    if function in ("list", "tuple", "set", "sorted") and len(node.args) == 1:
+        whole = items(value(node.args[0], scope))
+        return Unknown(ast.unparse(node)) if whole is None else whole
+    keywords: dict[str, Any] = {}
+    for keyword in node.keywords:
+        item = value(keyword.value, scope)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = item
+        elif isinstance(item, dict):
+            keywords |= {str(k): v for k, v in item.items()}
+    if function == "dict" and not node.args:
+        return Keyed(keywords, node)
+    if function == "str" and len(node.args) == 1:
+        shown = value(node.args[0], scope)
+        return shown if isinstance(shown, str) else Unknown(ast.unparse(node))
+    owner: Any = value(node.func.value, scope) if isinstance(node.func, ast.Attribute) else None
+    call = Called(function, list(_items(node.args, scope)), keywords, node, scope.owner)
+    if isinstance(owner, Called | Class):
+        owner.calls.append(call)
+    scope.calls.append(call)
+    return call
+
+
+def _function(node: ast.expr, scope: Scope) -> str:
+    """What is called, by the name that it was imported as."""
+    found = scope.find(node.id) if isinstance(node, ast.Name) else None
+    match found:
+        case Unknown(text):
+            return text
+        case Called() if found.function.endswith("MachineFactory.get_predefined"):
+            return "Machine"
+    return ast.unparse(node)
+
+
+def _method(node: ast.Call, owner: Any, name: str, scope: Scope) -> Any:
+    match owner, name:
+        case str(), "format":
+            return _filled(node, owner, [value(x, scope) for x in node.args])
+        case dict(), "keys":
+            return list(owner)
+        case dict(), "values":
+            return list(owner.values())
+        case dict(), "items":
+            return [[k, v] for k, v in owner.items()]
+        case dict() | list(), "copy":
+            return owner.copy()
+    return Unknown(ast.unparse(node))
+
+
+def _filled(node: ast.expr, pattern: str, given: list[Any]) -> Any:
+    """The pattern with plain texts in the place of `{}`, `{0}` and `%s`; other fields of a pattern are not known."""
+    if not all(isinstance(x, str) for x in given) or len(pattern) > MOST_ITEMS:
+        return Unknown(ast.unparse(node))
+    left = iter(range(len(given)))
+    places = [next(left, -1) if found in ("{}", "%s") else int(found[1:-1]) for found in _FIELD.findall(pattern)]
+    if any(not 0 <= n < len(given) for n in places):
+        return Unknown(ast.unparse(node))
+    filled = iter(places)
+    text = _FIELD.sub(lambda _: given[next(filled)], pattern)
+    return Unknown(ast.unparse(node)) if re.search(r"[{}%]", text) else text
+
+
+def _joined(node: ast.JoinedStr, scope: Scope) -> Any:
+    parts: list[str] = []
+    for piece in node.values:
+        part = value(piece.value if isinstance(piece, ast.FormattedValue) else piece, scope)
+        if not isinstance(part, str | int):
+            return Unknown(ast.unparse(node))
+        parts.append(str(part))
+    return "".join(parts)
+
+
+def _sum(node: ast.BinOp, scope: Scope) -> Any:
+    match value(node.left, scope), value(node.right, scope):
+        case (list() as left, list() as right):
+            return [*left, *right][:MOST_ITEMS]
+        case (str() as left, str() as right):
+            return left + right
+        case (dict() as left, dict() as right):
+            return left | right
+    return Unknown(ast.unparse(node))
+
+
+def _subscript(node: ast.Subscript, scope: Scope) -> Any:
+    owner, index = value(node.value, scope), value(node.slice, scope)
+    match owner, index:
+        case (list(), int()) if not isinstance(index, bool) and -len(owner) <= index < len(owner):
+            return owner[index]
+        case (dict(), str() | int() | Member()) if index in owner:
+            return owner[index]
+        case (Class(), str()):
+            return owner.names.get(index, Unknown(ast.unparse(node)))
+    return Unknown(ast.unparse(node))
+
+
+def _turns(generator: ast.comprehension, scope: Scope) -> Iterator[Scope]:
+    if generator.ifs or generator.is_async:
+        return
+    for item in items(value(generator.iter, scope)) or []:
+        yield Scope(bound(generator.target, item), scope)
+
+
+def bound(target: ast.expr, item: Any) -> dict[str, Any]:
+    """The names that a target gives an item, or its parts."""
+    match target:
+        case ast.Name(id=name):
+            return {name: item}
+        case ast.Tuple(elts=elements) | ast.List(elts=elements) if isinstance(item, list) and len(item) == len(
+            elements
+        ):
+            return {k: v for x, y in zip(elements, item, strict=True) for k, v in bound(x, y).items()}
+    return {}
