@@ -98,7 +98,9 @@ def findings(sources: Iterable[Source], *, as_documented: bool = False) -> list[
 def shown(d: Diagnostic) -> Expected:
     """A finding in the form of what is expected."""
     source = d.span.source
-    return Expected(source.name, source.position(d.span.start)[0], str(d.severity), d.rule.code, d.message, d.advice or "")
+    return Expected(
+        source.name, source.position(d.span.start)[0], str(d.severity), d.rule.code, d.message, d.advice or ""
+    )
 
 
 def differences(case: Case) -> list[str]:

@@ -40,7 +40,7 @@ def command(
     with within(budget, paths, out):
         loaded, found = checked(paths, as_documented=as_documented)
     shown = found if notes else [d for d in found if d.severity > Severity.NOTE]
-    told = _summary(loaded, found)
+    told = _summary(loaded, found) + (" (`--notes` prints them)" if len(shown) < len(found) else "")
     if shown:
         out.say(frames(shown, paint))
     out.say(told)

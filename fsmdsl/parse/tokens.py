@@ -145,7 +145,9 @@ def _skipped(lexed: Lexed, kind: str, text: str, start: int, end: int) -> None:
     elif kind == "UNENDED":
         lexed.report(start, end, "this text in quotes has no end", 'close it with `"` on the same line')
     elif text == "/":
-        lexed.report(start, end, "`/` is not a character of the language", "a comment begins with `//`; effects follow `do`")
+        lexed.report(
+            start, end, "`/` is not a character of the language", "a comment begins with `//`; effects follow `do`"
+        )
     else:
         lexed.report(start, end, f"{_shown(text)} is not a character of the language", "take it away")
 
