@@ -34,6 +34,10 @@ generate: $(STAMP)  ## what is committed in generated/ and docs/
 	$(FSM) fmt specs $(HOLES)
 	$(FSM) generate specs --out generated
 	$(BIN)/python -m fsmdsl.rule_pages docs/rules
+	$(BIN)/python -m fsmdsl.language_pages docs
+	$(FSM) draw specs/hived/hived.fsm --out build/generated
+	cp build/generated/hived.AffinityGroup.svg build/generated/hived.Cell.svg docs/pictures
+	cp build/generated/hived.AffinityGroup.svg runtime/view/static/AffinityGroup.svg
 	$(BIN)/python tests/test_holes.py
 
 bench: $(STAMP)  ## side by side with peers; writes benchmarks/results

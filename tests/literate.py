@@ -2,10 +2,10 @@
 
     Open -> Shutt on push    // error[FSM101] "no state `Shutt`"
 
-A comment `// ^ error[…]` speaks of the line above it, and `help: "…"` behind it says what must be advised. A block without such comments must have no errors and no
-warnings. Notes are expected like the others; where a file expects a note of some rule anywhere, blocks without it must
-not have it. A block of several files has `// file: name.fsm` before each. ```` ```fsm as-documented ```` leaves
-amendments out.
+A comment `// ^ error[…]` speaks of the line above it, and `help: "…"` behind it says what must be advised. A block
+without such comments must have no errors and no warnings. Notes are expected like the others; where a file expects a
+note of some rule anywhere, blocks without it must not have it. A block of several files has `// file: name.fsm` before
+each. ```` ```fsm as-documented ```` leaves amendments out.
 """
 
 from __future__ import annotations

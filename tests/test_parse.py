@@ -285,7 +285,7 @@ MISTAKES = {
         "7:26 `≥` is not an operator | write `>=`",
         "7:30 `&&` is not an operator | write `and`",
     ],
-    "state Ajar 'half open'": ['7:16 a text stands in plain double quotes | write `"half open"`'],
+    "state Ajar 'half open'": ['7:16 a text is in plain double quotes | write `"half open"`'],
     "# a comment: with = signs": ["7:5 a comment does not begin with `#` | write `//`"],
     "/* a comment\n of { two lines */": ["7:5 a comment does not begin with `/*` | write `//`"],
     "größe: 0..3": ["7:5 `ö` cannot be part of a name | names have letters a to z, digits and `_`"],

@@ -40,7 +40,7 @@ BAD_CHARACTER = Rule(
     """
 Specs use letters, digits, `_`, double quotes, and the signs of expressions and declarations. Anything else outside a
 comment or a text in quotes is reported here, and so are a text in quotes that has no end and, anywhere, characters that
-cannot be seen. Where the sign of another language is clear, the parser goes on as if the right one stood there.
+cannot be seen. Where the operator of another language is clear, the parser continues as if the right one were there.
 
 ```fsm
 machine Door {

@@ -118,9 +118,7 @@ def _other(lexed: Lexed, kind: str, start: int, end: int) -> Token | None:
             return Token(kind, kind, start, end)
         case "FOREIGN_STRING":
             kind = "STRING"
-            lexed.report(
-                start, end, "a text stands in plain double quotes", f'write `"{text[1:-1]}"`', f'"{text[1:-1]}"'
-            )
+            lexed.report(start, end, "a text is in plain double quotes", f'write `"{text[1:-1]}"`', f'"{text[1:-1]}"')
         case "FOREIGN_NAME":
             kind = "NAME"
             bad = next(c for c in text if not (c.isascii() and c.isalnum()) and c != "_")
