@@ -7,7 +7,7 @@ FSM    := $(BIN)/fsm
 STAMP  := $(VENV)/.installed
 HOLES  := $(wildcard specs/*/holes)
 
-.PHONY: report test editors check generate bench nightly mutants fuzz lock clean
+.PHONY: report test docs editors check generate bench nightly mutants fuzz lock clean
 
 report: $(STAMP)  ## check, test, explore, generate, draw; one page to read
 	$(FSM) check specs $(HOLES)
@@ -29,6 +29,10 @@ test: $(STAMP)  ## every test, the lint and the types
 editors:  ## what the editor extension and the live page's editor are built with (needs npm)
 	npm --prefix editors/vscode ci --no-audit --no-fund --loglevel=error
 	npm --prefix editors/live ci --no-audit --no-fund --loglevel=error
+
+docs: $(STAMP)  ## the documentation site: static files in build/site
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
+	$(BIN)/python docs/site.py build/site
 
 generate: $(STAMP)  ## what is committed in generated/ and docs/
 	$(FSM) fmt specs $(HOLES)
@@ -69,6 +73,8 @@ lock:  ## after a change of dependencies in pyproject.toml; needs uv
 		--no-header --no-emit-index-url --quiet --output-file requirements/dev.txt
 	uv pip compile pyproject.toml --group mutants --constraints requirements/dev.txt --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-emit-index-url --quiet --output-file requirements/mutants.txt
+	uv pip compile pyproject.toml --group docs --constraints requirements/dev.txt --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-emit-index-url --quiet --output-file requirements/docs.txt
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
