@@ -11,14 +11,15 @@ from fsmdsl.draw.palette import BACKGROUND, DARK, DARK_BACKGROUND, DARK_INK, INK
 
 def _style() -> str:
     """Inside a page, background and text have the page's colours; alone, the picture has a background of its own and
-    follows the reader's light or dark mode. Renderers that know no `light-dark` show the colours for a light page."""
+    follows the reader's light or dark mode. Renderers that know no `light-dark` show the colours for a light page.
+    `:where` lets a page's own rules win."""
     return "\n".join([
         ".fsm-diagram { max-width: 100%; height: auto; }",
         f"svg.fsm-diagram:root {{ color: {INK}; background: {BACKGROUND}; color-scheme: light dark; }}",
         f"@media (prefers-color-scheme: dark) {{ svg.fsm-diagram:root {{ color: {DARK_INK}; "
         f"background: {DARK_BACKGROUND}; }} }}",
         *(
-            f'.fsm-diagram [{paint}="{light}"] {{ {paint}: light-dark({light}, {dark}); }}'
+            f':where(.fsm-diagram [{paint}="{light}"]) {{ {paint}: light-dark({light}, {dark}); }}'
             for light, dark in DARK.items()
             for paint in ("fill", "stroke")
         ),
