@@ -7,7 +7,7 @@ FSM    := $(BIN)/fsm
 STAMP  := $(VENV)/.installed
 HOLES  := $(wildcard specs/*/holes)
 
-.PHONY: report test editors check generate bench nightly mutants fuzz lock clean
+.PHONY: report test docs editors check generate bench nightly mutants fuzz lock clean
 
 report: $(STAMP)  ## check, test, explore, generate, draw; one page to read
 	$(FSM) check specs $(HOLES)
@@ -30,10 +30,18 @@ editors:  ## what the editor extension and the live page's editor are built with
 	npm --prefix editors/vscode ci --no-audit --no-fund --loglevel=error
 	npm --prefix editors/live ci --no-audit --no-fund --loglevel=error
 
+docs: $(STAMP)  ## the documentation site: static files in build/site
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
+	$(BIN)/python docs/site.py build/site
+
 generate: $(STAMP)  ## what is committed in generated/ and docs/
 	$(FSM) fmt specs $(HOLES)
 	$(FSM) generate specs --out generated
 	$(BIN)/python -m fsmdsl.rule_pages docs/rules
+	$(BIN)/python -m fsmdsl.language_pages docs
+	$(FSM) draw specs/hived/hived.fsm --out build/generated
+	cp build/generated/hived.AffinityGroup.svg build/generated/hived.Cell.svg docs/pictures
+	cp build/generated/hived.AffinityGroup.svg runtime/view/static/AffinityGroup.svg
 	$(BIN)/python tests/test_holes.py
 
 bench: $(STAMP)  ## side by side with peers; writes benchmarks/results
@@ -67,6 +75,8 @@ lock:  ## after a change of dependencies in pyproject.toml; needs uv
 		--python-version 3.11 --generate-hashes --no-header --no-emit-index-url --quiet --output-file requirements/allocator.txt
 	uv pip compile pyproject.toml --group mutants --constraints requirements/dev.txt --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-emit-index-url --quiet --output-file requirements/mutants.txt
+	uv pip compile pyproject.toml --group docs --constraints requirements/dev.txt --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-emit-index-url --quiet --output-file requirements/docs.txt
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

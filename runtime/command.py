@@ -52,8 +52,8 @@ def main() -> None:
 @click.option(
     "--in-memory",
     is_flag=True,
-    help="The cluster: none. All nodes are healthy, and what happens is told at /v1/simulation/events. It is so without"
-    " this option where nothing names another cluster.",
+    help="The cluster: none. All nodes are healthy, and what happens is reported at /v1/simulation/events. It is so"
+    " without this option where nothing names another cluster.",
 )
 @click.option("--kubeconfig", type=FILE, help="With --kubernetes: how to reach the cluster, and as whom.")
 @click.option("--address", default="", metavar="HOST:PORT", help="Where to listen, instead of where --config says.")

@@ -2,10 +2,10 @@
 
     Open -> Shutt on push    // error[FSM101] "no state `Shutt`"
 
-A comment `// ^ error[…]` speaks of the line above it. A block without such comments must have no errors and no
-warnings. Notes are expected like the others; where a file expects a note of some rule anywhere, blocks without it must
-not have it. A block of several files has `// file: name.fsm` before each. ```` ```fsm as-documented ```` leaves
-amendments out.
+A comment `// ^ error[…]` speaks of the line above it, and `help: "…"` behind it says what must be advised. A block
+without such comments must have no errors and no warnings. Notes are expected like the others; where a file expects a
+note of some rule anywhere, blocks without it must not have it. A block of several files has `// file: name.fsm` before
+each. ```` ```fsm as-documented ```` leaves amendments out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fsmdsl.source import Source
 CASES = Path(__file__).parent / "cases"
 
 _BLOCK = re.compile(r"^```fsm([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_EXPECTED = re.compile(r'(error|warning|note)\[(FSM\d{3})\](?:\s*"([^"]*)")?')
+_EXPECTED = re.compile(r'(error|warning|note)\[(FSM\d{3})\](?:\s*"([^"]*)")?(?:\s*help: "([^"]*)")?')
 _FILE = re.compile(r"^// file: (\S+)\n", re.MULTILINE)
 
 
@@ -54,6 +54,7 @@ class Expected:
     severity: str
     code: str
     text: str
+    advice: str = ""
 
     def __str__(self) -> str:
         return f'{self.file}:{self.line} {self.severity}[{self.code}] "{self.text}"'
@@ -62,7 +63,7 @@ class Expected:
 def cases(path: Path) -> Iterator[Case]:
     """The blocks of a file."""
     text = path.read_text("utf-8")
-    strict = frozenset(code for severity, code, _ in _EXPECTED.findall(text) if severity == "note")
+    strict = frozenset(code for severity, code, *_ in _EXPECTED.findall(text) if severity == "note")
     for found in _BLOCK.finditer(text):
         before = text[: found.start()]
         headings = re.findall(r"^#+ (.*)$", before, re.MULTILINE)
@@ -77,8 +78,8 @@ def expected(sources: Iterable[Source]) -> list[Expected]:
     for source in sources:
         for number, line in enumerate(source.text.split("\n"), 1):
             above = 1 if re.match(r"\s*//\s*\^", line) else 0
-            for severity, code, text in _EXPECTED.findall(line.partition("//")[2]):
-                out.append(Expected(source.name, number - above, severity, code, text))
+            for severity, code, text, advice in _EXPECTED.findall(line.partition("//")[2]):
+                out.append(Expected(source.name, number - above, severity, code, text, advice))
     return sorted(out)
 
 
@@ -97,7 +98,9 @@ def findings(sources: Iterable[Source], *, as_documented: bool = False) -> list[
 def shown(d: Diagnostic) -> Expected:
     """A finding in the form of what is expected."""
     source = d.span.source
-    return Expected(source.name, source.position(d.span.start)[0], str(d.severity), d.rule.code, d.message)
+    return Expected(
+        source.name, source.position(d.span.start)[0], str(d.severity), d.rule.code, d.message, d.advice or ""
+    )
 
 
 def differences(case: Case) -> list[str]:
@@ -117,4 +120,4 @@ def _answers(found: Expected, wanted: Expected) -> bool:
         wanted.severity,
         wanted.code,
     )
-    return place and wanted.text in found.text
+    return place and wanted.text in found.text and wanted.advice in found.advice

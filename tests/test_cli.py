@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -274,7 +275,7 @@ def test_verify_warns_of_what_is_not_put_to_the_test(folder: Path) -> None:
     )
     done = fsm("verify", cwd=folder)
     assert done.returncode == 0
-    assert "warning[FSM306]: `idle` holds in `One`, but is not put to the test" in done.stdout
+    assert "warning[FSM306]: `idle` holds in `One`, but vacuously" in done.stdout
     (found,) = data("verify", cwd=folder)["diagnostics"]
     assert (found["code"], found["line"]) == ("FSM306", 13)
 
@@ -388,3 +389,23 @@ def test_init_starts_a_folder_that_is_clean(tmp_path: Path) -> None:
     for command in ("check", "test", "verify"):
         assert fsm(command, cwd=tmp_path).returncode == 0, command
     assert fsm("fmt", "--check", cwd=tmp_path).returncode == 0
+
+
+def test_a_report_shows_its_progress_on_a_terminal(folder: Path) -> None:
+    """A search of many seconds is not silent; where no terminal shows it, nothing is written over."""
+    import pty
+
+    (folder / "door.fsm").write_text(
+        "module door\nmachine Door { initial state Open  event push from environment  Open -> Open on push }\n"
+        "system One { d: Door  environment { d.push } }\n",
+        "utf-8",
+    )
+    command = [sys.executable, "-m", "fsmdsl", "report", "door.fsm", "--out", "page"]
+    leader, end = pty.openpty()
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=end, env={**os.environ, "TERM": "xterm"})
+    os.close(end)
+    shown = os.read(leader, 100_000).decode()
+    os.close(leader)
+    assert done.returncode == 0
+    assert "door.One: 0 states" in shown
+    assert subprocess.run([*command, "--force"], cwd=folder, capture_output=True).stderr == b""

@@ -179,6 +179,18 @@ def test_a_transition_that_is_added() -> None:
     ]
 
 
+def test_a_long_row_that_is_added_is_shown_in_full() -> None:
+    guard = " and ".join(["user != none"] * 20)
+    row = "    e1: Used      -> Free       on free         do { release; user = none }\n"
+    long = f"lost: Used -> Free on pod_deleted when {guard} do {{ release; user = none }}"
+    for found in (
+        difference(edited(row, f"{row}    {long}\n"), deep=False),
+        difference(HIVED, edited(row, f"{row}    {long}\n"), deep=False),
+    ):
+        (told,) = said(found)
+        assert told.endswith(f"| `{long}`")
+
+
 def test_a_transition_that_leads_elsewhere() -> None:
     found = difference(
         edited("e7: Reserved  -> Free       on cancel ", "e7: Reserved  -> Used       on cancel "), deep=False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from fsmdsl.checks import check
 from fsmdsl.diagnostics import Severity
+from fsmdsl.explore import explore
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
@@ -30,9 +32,10 @@ def test_the_code_of_generated_code_runs() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_specs_of_the_reference_are_clean() -> None:
-    for text in blocks(ROOT / "docs" / "language.md", "fsm"):
-        parsed = parse(Source("language.md", text))
+@pytest.mark.parametrize("name", ["language", "semantics", "cheat-sheet", "coming-from"])
+def test_the_specs_of_the_reference_are_clean(name: str) -> None:
+    for text in blocks(ROOT / "docs" / f"{name}.md", "fsm"):
+        parsed = parse(Source(f"{name}.md", text))
         resolved = resolve([parsed.module])
         assert (*parsed.diagnostics, *resolved.diagnostics) == ()
         assert resolved.model is not None
@@ -45,3 +48,47 @@ def test_links_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if not target.startswith(("http", "#")):
             assert (path.parent / target.partition("#")[0]).exists(), target
+
+
+def test_the_model_of_other_tools_deadlocks_here() -> None:
+    """`coming-from.md` says so."""
+    (text,) = blocks(ROOT / "docs" / "coming-from.md", "fsm")
+    model = resolve([parse(Source("gang.fsm", text)).module]).model
+    assert model is not None
+    (found,) = [v for v in explore(model, *model.systems.values()).verdicts if v.outcome == "violated"]
+    assert found.kind == "deadlock"
+
+
+def test_the_cheat_sheet_passes() -> None:
+    (text,) = blocks(ROOT / "docs" / "cheat-sheet.md", "fsm")
+    model = resolve([parse(Source("sheet.fsm", text)).module]).model
+    assert model is not None
+    assert {v.outcome for v in explore(model, *model.systems.values()).verdicts} == {"holds"}
+
+
+def test_python_of_other_tools_runs() -> None:
+    (code,) = blocks(ROOT / "docs" / "coming-from.md", "python")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+LANGUAGES = frozenset({
+    "bash", "console", "csv", "ebnf", "fsm", "fsm-fragment", "ini", "js", "json", "lisp", "lua", "p", "promela",
+    "python", "sh", "text", "tla",
+    "toml", "vim", "yaml", "",
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_blocks_are_closed_and_in_a_known_language(path: Path) -> None:
+    fences = re.findall(r"^```(\S*)", path.read_text("utf-8"), re.MULTILINE)
+    assert len(fences) % 2 == 0
+    assert {*fences[::2]} <= LANGUAGES
+
+
+@pytest.mark.skipif(shutil.which("spin") is None or shutil.which("gcc") is None, reason="no SPIN")
+def test_the_model_of_spin_deadlocks_too(tmp_path: Path) -> None:
+    (code,) = blocks(ROOT / "docs" / "coming-from.md", "promela")
+    (tmp_path / "gang.pml").write_text(code, "utf-8")
+    done = subprocess.run(["spin", "-run", "gang.pml"], cwd=tmp_path, capture_output=True, text=True)
+    assert "invalid end state" in done.stdout

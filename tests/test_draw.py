@@ -360,7 +360,7 @@ def test_tooltips_are_titles_and_ink_is_the_page_s() -> None:
     by_id = {y.get("id"): y for y in root.iter() if y.get("id")}
     assert by_id["state-A"].findtext(f"{XML}title") == "where it begins"
     assert by_id["transition-0"].findtext(f"{XML}title") == "the way\ne: A -> B on x"
-    assert "#24292f" not in drawn.decode().replace("{ color: #24292f; }", "")
+    assert "#24292f" not in re.sub(r"<style>.*?</style>", "", drawn.decode(), flags=re.S)
     assert not list(root.iter(f"{XML}a"))
     assert [y.get("text-anchor") for y in by_id["state-A"].iter(f"{XML}text")] == ["middle"]
 
@@ -578,3 +578,38 @@ def test_golden_dot_is_dot() -> None:
         done = subprocess.run(command, input=sections(path.read_text("utf-8"))["dot"].encode(), capture_output=True)
         said = [x for x in done.stderr.decode().splitlines() if x and "ontconfig" not in x]
         assert (done.returncode, said) == (0, [])
+
+
+def test_mermaid_has_composites_at_one_level() -> None:
+    """Mermaid draws the states of an inner composite outside of it."""
+    body = """
+    initial state A  event go, back, tick
+    state Outer {
+      initial state B
+      state Inner { initial state C  state D }
+    }
+    Inner on tick
+    B -> Inner on go
+    C -> D on go
+    Inner -> B on back
+    A -> Outer on go
+    """
+    drawn = mermaid(graph_of(of(body), junctions=False))
+    assert drawn.count("{") == 1
+    assert 'state "Inner / C" as C' in drawn
+    assert {"B --> C : go", "C --> D : go", "C --> B : back", "D --> B : back", "A --> Outer : go"} <= {
+        line.strip() for line in drawn.splitlines()
+    }
+    assert {"C : tick", "D : tick"} <= {line.strip() for line in drawn.splitlines()}
+
+
+@needs_graphviz
+def test_a_page_of_pdf_is_as_large_as_the_drawing() -> None:
+    graph = graph_of(next(x for x in documented() if x.qualified == "hived.Cell"))
+    drawn, page = svg.picture(graph, "svg"), svg.picture(graph, "pdf")
+    assert isinstance(drawn, bytes)
+    assert isinstance(page, bytes)
+    box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+)", page)
+    assert box is not None
+    width = float(ElementTree.fromstring(drawn).get("width", "0").removesuffix("pt"))
+    assert 0.8 * width < float(box[1]) < 1.4 * width

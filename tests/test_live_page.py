@@ -68,7 +68,7 @@ system Far { c: Counter  invariant near: c.n < 500 }
 def test_an_error_is_marked_while_typing_and_mended(started: Served, watched: Watched) -> None:
     page = watched.open(started, "door.fsm")
     expect(page, "[data-id='state-Shut']").to_be_visible()
-    expect(page, "#checks").to_contain_text("Nothing to mend")
+    expect(page, "#checks").to_contain_text("No problems")
     replace(page, 8, "Open", "Opne")
     expect(page, ".cm-lintRange-error").to_have_text("Opne")
     expect(page, "#checks .findings").to_contain_text("did you mean Open?")
@@ -268,7 +268,7 @@ def test_several_pages_at_once(started: Served, watched: Watched, browser: Brows
     one, two = watched.open(started, "door.fsm"), other.open(started, "door.fsm")
     replace(one, 8, "Open", "Opne")
     expect(one, ".cm-lintRange-error").to_have_count(1)
-    expect(two, "#checks").to_contain_text("Nothing to mend")
+    expect(two, "#checks").to_contain_text("No problems")
     for page in (one, two):
         page.click("#tab-run")
     two.click("#run button:has-text('Simulate')")
@@ -397,7 +397,7 @@ def test_where_nothing_can_be_drawn_there_is_text(started: Served, watched: Watc
 def test_a_large_machine_stays_usable(started: Served, watched: Watched, folder: Path) -> None:
     (folder / "large.fsm").write_text(large(200, 5))
     page = watched.open(started, "large.fsm")
-    expect(page, "#checks").to_contain_text("Nothing to mend")
+    expect(page, "#checks").to_contain_text("No problems")
     page.locator(".cm-line").nth(2).click()
     page.keyboard.press("End")
     page.keyboard.insert_text("   // a word")

@@ -430,7 +430,7 @@ def test_misuse_is_told_once() -> None:
 def test_a_process_that_cannot_go_on_ends_all() -> None:
     code, _, err = ended(3, "--in-small-blocks", "--failing", "2", "verify", *SIZED)
     assert code != 0
-    assert "process 2 of 3 cannot go on: no memory, says the test" in err
+    assert "process 2 of 3 cannot continue: no memory, says the test" in err
 
 
 @needs_mpi

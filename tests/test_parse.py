@@ -255,37 +255,37 @@ UNFINISHED = "this declaration is not finished"
 
 MISTAKES = {
     # A word misspelt, a sign taken for another.
-    "stat Ajar": ["7:5 `stat` cannot stand here | did you mean `state`?"],
-    "inital state Ajar": ["7:5 `inital` cannot stand here | did you mean `initial`?"],
-    "Event knock": ["7:5 `Event` cannot stand here | did you mean `event`?"],
-    "Open -> Shut onn push": ["7:18 `onn` cannot stand here | did you mean `on`?"],
-    "Open -> Shut on push wen n == 1 do ring": ["7:26 `wen` cannot stand here | did you mean `when`?"],
-    "Open -> Shut on push when n = 3 do ring": ["7:33 `=` cannot stand here | did you mean `==`?"],
-    "Open -> Shut on push do n == 3": ["7:31 `==` cannot stand here | did you mean `=`?"],
+    "stat Ajar": ["7:5 unexpected `stat` here | did you mean `state`?"],
+    "inital state Ajar": ["7:5 unexpected `inital` here | did you mean `initial`?"],
+    "Event knock": ["7:5 unexpected `Event` here | did you mean `event`?"],
+    "Open -> Shut onn push": ["7:18 unexpected `onn` here | did you mean `on`?"],
+    "Open -> Shut on push wen n == 1 do ring": ["7:26 unexpected `wen` here | did you mean `when`?"],
+    "Open -> Shut on push when n = 3 do ring": ["7:33 unexpected `=` here | did you mean `==`?"],
+    "Open -> Shut on push do n == 3": ["7:31 unexpected `==` here | did you mean `=`?"],
     "Open -> Shut on push when in Open": [
-        "7:31 `in` cannot stand here | did you mean `self in`? The name of a state alone says the same"
+        "7:31 unexpected `in` here | did you mean `self in`? The name of a state alone says the same"
     ],
     "invariant in Open": [
-        "7:15 `in` cannot stand here | did you mean `self in`? The name of a state alone says the same"
+        "7:15 unexpected `in` here | did you mean `self in`? The name of a state alone says the same"
     ],
     "invariant all(x in ns: x in Open)": [
-        "7:18 `(` cannot stand here | parentheses stand around the whole: `(all x in xs: …)`"
+        "7:18 unexpected `(` here | parentheses stand around the whole: `(all x in xs: …)`"
     ],
     "invariant count(x in ns: x in Open) <= 1": [
-        "7:28 `:` cannot stand here | parentheses stand around the whole: `(count x in xs: …)`"
+        "7:28 unexpected `:` here | parentheses stand around the whole: `(count x in xs: …)`"
     ],
-    "Open => Shut on push": ["7:10 `=>` cannot stand here | did you mean `->`?"],
-    "Open -> Shut on push do { ring, ring }": ["7:35 `,` cannot stand here | did you mean `;`?"],
-    "Open -> Shut on bolt..ok": ["7:25 `..` cannot stand here | did you mean `.`?"],
+    "Open => Shut on push": ["7:10 unexpected `=>` here | did you mean `->`?"],
+    "Open -> Shut on push do { ring, ring }": ["7:35 unexpected `,` here | did you mean `;`?"],
+    "Open -> Shut on bolt..ok": ["7:25 unexpected `..` here | did you mean `.`?"],
     # Signs of other languages.
-    "Open → Shut on push": ["7:10 `→` is not a sign of the language | write `->`"],
+    "Open → Shut on push": ["7:10 `→` is not an operator | write `->`"],
     "invariant !Open || n ≥ 3 && Shut": [
-        "7:15 `!` is not a sign of the language | write `not`",
-        "7:21 `||` is not a sign of the language | write `or`",
-        "7:26 `≥` is not a sign of the language | write `>=`",
-        "7:30 `&&` is not a sign of the language | write `and`",
+        "7:15 `!` is not an operator | write `not`",
+        "7:21 `||` is not an operator | write `or`",
+        "7:26 `≥` is not an operator | write `>=`",
+        "7:30 `&&` is not an operator | write `and`",
     ],
-    "state Ajar 'half open'": ['7:16 a text stands in plain double quotes | write `"half open"`'],
+    "state Ajar 'half open'": ['7:16 a text is in plain double quotes | write `"half open"`'],
     "# a comment: with = signs": ["7:5 a comment does not begin with `#` | write `//`"],
     "/* a comment\n of { two lines */": ["7:5 a comment does not begin with `/*` | write `//`"],
     "größe: 0..3": ["7:5 `ö` cannot be part of a name | names have letters a to z, digits and `_`"],
@@ -297,18 +297,18 @@ MISTAKES = {
         " | numbers have at most 15 digits, and durations end before thirty thousand years"
     ],
     # Something too much, something missing.
-    "Open -> -> Shut on push": ["7:13 `->` cannot stand here | expected a state"],
+    "Open -> -> Shut on push": ["7:13 unexpected `->` here | expected a state"],
     "Open -> Shut on push;": [
-        "7:25 `;` cannot stand here | take it away: only effects are separated, and even they need not be"
+        "7:25 unexpected `;` here | take it away: only effects are separated, and even they need not be"
     ],
-    "Open -> Shut on push do { n = ; ring }": ["7:35 `;` cannot stand here | expected an expression"],
-    "invariant n + == 3": ["7:19 `==` cannot stand here | expected a value"],
-    "Open -> on push": ["7:13 `on` cannot stand here | expected a state"],
-    "n2 0..3": ["7:8 `0` cannot stand here | expected `,`, `->`, `:`, `after`, `on` or `when`"],
-    "param n2 0..3": ["7:14 `0` cannot stand here | expected `:`"],
-    "ignore push Open": ["7:17 `Open` cannot stand here | expected `,`, `.` or `in`"],
-    "param param n2: 0..3": ["7:11 `param` cannot stand here | expected a name"],
-    "}": ["8:5 `Shut` cannot stand here | the block that ends before it may be closed too early"],
+    "Open -> Shut on push do { n = ; ring }": ["7:35 unexpected `;` here | expected an expression"],
+    "invariant n + == 3": ["7:19 unexpected `==` here | expected a value"],
+    "Open -> on push": ["7:13 unexpected `on` here | expected a state"],
+    "n2 0..3": ["7:8 unexpected `0` here | expected `,`, `->`, `:`, `after`, `on` or `when`"],
+    "param n2 0..3": ["7:14 unexpected `0` here | expected `:`"],
+    "ignore push Open": ["7:17 unexpected `Open` here | expected `,`, `.` or `in`"],
+    "param param n2: 0..3": ["7:11 unexpected `param` here | expected a name"],
+    "}": ["8:5 unexpected `Shut` here | the block that ends before it may be closed too early"],
     # A declaration that is not finished when the next one begins.
     "Open -> Shut on": [f"7:18 {UNFINISHED} | expected an event"],
     "Open -> Shut on push when": [f"7:26 {UNFINISHED} | expected a condition"],
@@ -343,19 +343,19 @@ def test_what_is_around_a_mistake_is_kept(line: str) -> None:
 def test_several_mistakes_are_several_messages() -> None:
     text = DOOR % "Open -> -> Shut on push\n    invariant n + == 3\n    stat Ajar\n    Shut -> Open on pull when (n +"
     assert said(text) == [
-        "7:13 `->` cannot stand here | expected a state",
-        "8:19 `==` cannot stand here | expected a value",
-        "9:5 `stat` cannot stand here | did you mean `state`?",
+        "7:13 unexpected `->` here | expected a state",
+        "8:19 unexpected `==` here | expected a value",
+        "9:5 unexpected `stat` here | did you mean `state`?",
         f"10:34 {UNFINISHED} | expected a value",
     ]
 
 
 def test_a_declaration_of_the_module() -> None:
     assert said("mchine C { initial state A }\nmachine D { initial state A }") == [
-        "1:1 `mchine` cannot stand here | did you mean `machine`?"
+        "1:1 unexpected `mchine` here | did you mean `machine`?"
     ]
     assert said("\nfoo\nmachine D { initial state A }") == [
-        "2:1 `foo` cannot stand here | expected `module` or a declaration"
+        "2:1 unexpected `foo` here | expected `module` or a declaration"
     ]
 
 
@@ -384,11 +384,11 @@ def test_the_end_of_the_file_comes_too_early() -> None:
 
 
 def test_messages_name_a_few_things_in_the_words_of_the_author() -> None:
-    assert said("system S { x: M in }") == ["1:20 `}` cannot stand here | expected a state"]
-    assert said("system S { property p: recovers on }") == ["1:36 `}` cannot stand here | expected a field"]
-    assert said("machine M { event a from }") == ["1:26 `}` cannot stand here | expected who sends it"]
-    assert said("machine M { A -> B after }") == ["1:26 `}` cannot stand here | expected a duration"]
-    assert said("locks { A > }") == ["1:13 `}` cannot stand here | expected a lock"]
+    assert said("system S { x: M in }") == ["1:20 unexpected `}` here | expected a state"]
+    assert said("system S { property p: recovers on }") == ["1:36 unexpected `}` here | expected a field"]
+    assert said("machine M { event a from }") == ["1:26 unexpected `}` here | expected who sends it"]
+    assert said("machine M { A -> B after }") == ["1:26 unexpected `}` here | expected a duration"]
+    assert said("locks { A > }") == ["1:13 unexpected `}` here | expected a lock"]
 
 
 def test_a_correction_is_offered_for_what_was_probably_meant() -> None:

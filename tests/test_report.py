@@ -184,7 +184,7 @@ def test_a_run_for_ever_is_a_loop_in_the_chart_that_ends_with_what_is_wrong() ->
     assert sum(isinstance(i, sequence.LoopBegins) for i in items) == 1
     (failure,) = [i for i in items if isinstance(i, sequence.Failure)]
     assert failure.text.startswith(
-        "lit: in the beginning, `lamp in Off` holds; from the beginning on, `always lamp in On`"
+        "lit violated: in the beginning, `lamp in Off` holds; from the beginning on, `always lamp in On`"
     )
 
 

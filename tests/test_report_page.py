@@ -404,3 +404,34 @@ def test_data_in_the_page_is_what_was_found(page: Page) -> None:
     trace = json.loads(text)
     assert [x["name"] for x in trace["instances"]] == ["a", "b"]
     assert all(trace["places"][n][0] in ("a", "b") for step in trace["steps"] for n, _ in step["changes"])
+
+
+@pytest.mark.parametrize("width", [390, 720, 1440])
+def test_nothing_scrolls_sideways_and_rows_are_whole(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 850})
+    views = page.evaluate("[...document.querySelectorAll('section.view')].map((x) => x.id)")
+    for view in views:
+        page.evaluate("(id) => { location.hash = id; }", view)
+        page.wait_for_function("(id) => !document.getElementById(id).hidden", arg=view)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+        if width == 390:
+            cut = """(id) => [...document.querySelectorAll(`#${CSS.escape(id)} .rows td.what`)].filter((x) =>
+                x.getBoundingClientRect().right > innerWidth).length"""
+            assert page.evaluate(cut, view) == 0, view
+
+
+def test_an_overlay_leaves_error_states_their_colour(page: Page) -> None:
+    """Their text is white: on a pale background nobody could read it."""
+    plain, marked, error = page.evaluate(
+        """() => {
+          const node = document.querySelector("figure .fsm-diagram .node.state");
+          const fill = () => getComputedStyle(node.querySelector("path, polygon")).fill;
+          const fills = [fill()];
+          node.classList.add("seen");
+          fills.push(fill());
+          node.classList.add("error");
+          fills.push(fill());
+          return fills;
+        }"""
+    )
+    assert plain == error != marked

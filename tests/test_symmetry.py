@@ -303,7 +303,7 @@ REFUSED = [
     ),
     (
         {"item": "B -> A when wait and n == 0", "boss": "for i in items { i.poke(self) }"},
-        "which of them goes on first without an event may make a difference",
+        "which of them steps first without an event may make a difference",
     ),
     (
         {"item": LOST, "boss": "for i in items { if i in A { i.poke(self) } }", "system": CRASH},

@@ -190,7 +190,7 @@ def test_what_holds_untested_is_a_warning_at_its_premise() -> None:
     model = compiled(BANK % ("invariant it: Rich => money > 1", ""))
     (d,) = diagnostics(explore(model, only_system(model)))
     assert (d.rule, d.severity) == (VACUOUS, Severity.WARNING)
-    assert d.message == "`Account: it` holds in `Bank`, but is not put to the test: no `Account` is ever in `Rich`"
+    assert d.message == "`Account: it` holds in `Bank`, but vacuously: no `Account` is ever in `Rich`"
     assert d.span.text == "Rich"
 
 
@@ -203,18 +203,18 @@ TWO = BANK + "system Rich { rich: Account { limit = 3 }  invariant own: rich in 
 
 def test_an_invariant_of_a_machine_is_tested_where_one_of_the_systems_tests_it() -> None:
     text = TWO % ("invariant fair: money > 2 => Fair or Poor", "")
-    assert warned(text) == ["`own` holds in `Rich`, but is not put to the test: `rich in Rich` is never true"]
+    assert warned(text) == ["`own` holds in `Rich`, but vacuously: `rich in Rich` is never true"]
     assert warned(text, "Bank") == [], "a system that was not explored has such a machine"
     alone = BANK % ("invariant fair: money > 2 => Fair or Poor", "")
     assert warned(alone) == [
-        "`Account: fair` holds in `Bank`, but is not put to the test: `money > 2` is never true"
+        "`Account: fair` holds in `Bank`, but vacuously: `money > 2` is never true"
     ]  # fmt: skip
 
 
 def test_an_inner_premise_counts_where_the_outer_one_is_never_true_elsewhere() -> None:
     text = TWO % ("invariant deep: money > 2 => (Rich => limit == 3)", "")
     told = "`Rich` is never true where `money > 2` is"
-    assert warned(text)[0] == f"`Account: deep` holds in `Bank`, `Rich`, but is not put to the test: {told}"
+    assert warned(text)[0] == f"`Account: deep` holds in `Bank`, `Rich`, but vacuously: {told}"
 
 
 CLOCK = """
@@ -248,12 +248,12 @@ system Hall { clock: Clock  property p: %s }
     ],
 )
 def test_premises_are_asked_of_runs_too_and_told_once(formula: str, told: list[str]) -> None:
-    assert warned(CLOCK % formula) == [f"`p` holds in `Hall`, but is not put to the test: {x}" for x in told]
+    assert warned(CLOCK % formula) == [f"`p` holds in `Hall`, but vacuously: {x}" for x in told]
 
 
 def test_a_crash_that_never_comes_tests_no_recovery() -> None:
     assert warned(CLOCK % "recovers") == [
-        "`p` holds in `Hall`, but is not put to the test: no crash ever comes, so there is nothing to recover from"
+        "`p` holds in `Hall`, but vacuously: no crash ever comes, so there is nothing to recover from"
     ]
 
 

@@ -128,5 +128,5 @@ def _invariants(
         elif any(isinstance(e, m.Derived) for e in expressions(condition)):
             continue
         elif subject.together(machine, leaves, [subject.normal(opposite, system=system)]) is None:
-            found = EMPTY.at(condition.span, f"`{invariant.name}` holds of any values: nothing can break it")
+            found = EMPTY.at(condition.span, f"`{invariant.name}` is always true: nothing can violate it")
             yield found.help("say what could go wrong, or take it out")

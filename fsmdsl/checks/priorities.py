@@ -14,7 +14,7 @@ NOTHING = Rule(
     Severity.WARNING,
     "a name in `priority` that no transition answers to",
     """
-A chain of `priority` names events, labels, and derived values that stand in a guard as a whole or as a part of its
+A chain of `priority` names events, labels, and derived values that are a guard or a part of its
 outermost `and`. This name is none of them, so it ranks nothing.
 
 ```fsm

@@ -50,9 +50,9 @@ ENDLESS = Rule(
     Severity.WARNING,
     "a state from which no final state can be reached",
     """
-The machine has final states, so its life is meant to end, but an instance that gets into this state can go on for
+The machine has final states, so its life is meant to end, but an instance that gets into this state can run for
 ever without ever being able to end. A state that cannot be left at all is reported as FSM203 instead. Machines that
-only fail to go on (every final state is an `error` state) are meant to run for ever, and are not reported.
+only fail (every final state is an `error` state) are meant to run for ever, and are not reported.
 
 ```fsm
 machine Task {

@@ -14,7 +14,7 @@ ASYMMETRIC = Rule(
     "FSM227",
     "not-symmetric",
     Severity.WARNING,
-    "a symmetric set whose instances are told apart",
+    "a symmetric set whose instances are distinguished",
     """
 `symmetric` says that instances are interchangeable, and exploring then counts worlds once that differ only in which
 instance is which. Instances that begin with different values, or one of which the system speaks of by itself, are not

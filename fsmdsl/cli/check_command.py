@@ -40,8 +40,7 @@ def command(
     with within(budget, paths, out):
         loaded, found = checked(paths, as_documented=as_documented)
     shown = found if notes else [d for d in found if d.severity > Severity.NOTE]
-    hidden = "" if len(shown) == len(found) else " (`--notes` shows the notes)"
-    told = _summary(loaded, found) + hidden
+    told = _summary(loaded, found) + (" (`--notes` prints them)" if len(shown) < len(found) else "")
     if shown:
         out.say(frames(shown, paint))
     out.say(told)

@@ -76,7 +76,7 @@ def _ended_by(between: Mpi, command: Callable[[], None]) -> None:
             raise
         told = f"has ended with exit code {end.code}, and others have not"
     except FullError as error:
-        told = f"cannot go on: {error}"
+        told = f"cannot continue: {error}"
     except Exception as error:
         told = f"has failed: {type(error).__name__}: {error}"
     else:

@@ -15,12 +15,14 @@ from fsmdsl.cli.common import FINDINGS, checked, documented_option, paint, paths
 from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
 from fsmdsl.cli.messages import say
 from fsmdsl.cli.printing import printing, printing_options
+from fsmdsl.cli.progress import clear, progress
 from fsmdsl.cli.test_command import played as play_all
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.draw.svg import rendered_together
 from fsmdsl.explore import Exploration, Limits, diagnostics, explore
 from fsmdsl.explore.replay import simplest_in_time
 from fsmdsl.explore.rules import VACUOUS
+from fsmdsl.explore.verdict import Progress
 from fsmdsl.report.assemble import assemble
 from fsmdsl.report.census import Census, census
 from fsmdsl.report.formats.gather import from_report
@@ -66,9 +68,10 @@ def command(
         sys.exit(FINDINGS)
     model = loaded.model
     counted = [
-        _explored(model, x, Limits(max_states), budget.renewed() if n else budget)
+        _explored(model, x, Limits(max_states), budget.renewed() if n else budget, shown=told.speaks)
         for n, x in enumerate(model.systems.values())
     ]
+    clear()
     explored = [x for x, _ in counted]
     found += [d for d in diagnostics(*explored) if d.rule == VACUOUS]
     played, unplayed = play_all(model, [x for module in model.modules for x in module.scenarios], budget.renewed())
@@ -88,9 +91,14 @@ def command(
     sys.exit(FINDINGS if bad else BOUNDED if unplayed else 0)
 
 
-def _explored(model: m.Model, system: m.System, limits: Limits, budget: Budget) -> tuple[Exploration, Census]:
+def _explored(
+    model: m.Model, system: m.System, limits: Limits, budget: Budget, *, shown: bool
+) -> tuple[Exploration, Census]:
     with budget:
-        x = simplest_in_time(explore(model, system, limits, budget=budget), model, budget)
+        show = progress(system.qualified) if shown else None
+        if show is not None:
+            show(Progress(0, 0, 0, 0))
+        x = simplest_in_time(explore(model, system, limits, show, budget=budget), model, budget)
         counted = Census(complete=False)
         with suppress(LimitError):
             counted = counted if budget.raised else census(model, system)

@@ -53,11 +53,11 @@ from fsmdsl.workspace import Loaded
 @click.option("--explore", "by_hand", is_flag=True, help="Then walk from state to state by hand, through one system.")
 @click.option("--replay", type=click.Path(path_type=Path), help="A folder for tests that replay violations (pytest).")
 @click.option("--charts", type=click.Path(path_type=Path), help="A folder for sequence diagrams of the runs (SVG).")
-@click.option("--save", type=click.Path(path_type=Path), help="A folder to keep the search in while it goes on.")
+@click.option("--save", type=click.Path(path_type=Path), help="A folder to save the search in while it runs.")
 @click.option(
     "--save-every", type=click.FloatRange(0), default=60.0, show_default=True, metavar="SECONDS", help="How often."
 )
-@click.option("--resume", type=click.Path(path_type=Path), help="A folder in which a search was kept: go on with it.")
+@click.option("--resume", type=click.Path(path_type=Path), help="Continue the search that was saved in a folder.")
 @force_option
 @printing_options
 @together

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fsmdsl.compare import Behaviour, Change, Compared, Difference, Run, Turn
-from fsmdsl.compare.parts import LONG
 from fsmdsl.explore.narrative import story
 from fsmdsl.report.frames import Paint, plain
 
@@ -74,8 +73,8 @@ def sentence(change: Change) -> list[str]:
             return [f"{change.what} `{change.was}` is called `{change.now}` now", *change.details]
         case "added" | "removed":
             text = change.now or change.was
-            said = text in ("", change.name, f"{change.what} {change.name}") or len(text) > LONG
-            return [f"{change.kind} {named}", *([] if said else [f"`{text}`"])]
+            repeated = text in ("", change.name, f"{change.what} {change.name}")
+            return [f"{change.kind} {named}", *([] if repeated else [f"`{text}`"])]
         case "changed" | "moved":
             return [f"{change.kind} {named}", *change.details]
 

@@ -24,14 +24,14 @@ class Part(NamedTuple):
     role: Role
 
 
-def lines(label: Label, width: int = WIDTH, *, said: bool = False) -> list[list[Part]]:
+def lines(label: Label, width: int = WIDTH, *, repeats: bool = False) -> list[list[Part]]:
     """The document's label and the trigger, then the guard, on the same line where it fits; last an overlay's note.
 
-    Name and trigger are left out where they are `said` in the label before.
+    Name and trigger are left out where the label `repeats` those of the label before.
     """
-    name, head, guard = ("", "", f"[{label.guard}]") if said else _told(label)
+    name, head, guard = ("", "", f"[{label.guard}]") if repeats else _told(label)
     if head and guard and len(head) + len(guard) < width:
-        laid = [[*_head(head, name), Part(" ", "guard"), Part(guard, "guard")]]
+        laid = [[*_head(head, name), Part(f" {guard}", "guard")]]
     else:
         laid = [*_heads(head, name, width), *([Part(line, "guard")] for line in _clauses(guard, width))]
     if label.mark is not None:
@@ -61,7 +61,7 @@ def _told(label: Label) -> tuple[str, str, str]:
     """The name, with a `+` when amended; the name and the trigger; the guard."""
     plus = "+" if label.line == "amended" else ""
     head = plus + " ".join(filter(None, (label.name, label.trigger)))
-    return plus + label.name, head, f"[{label.guard}]" if label.guard else ""
+    return plus + label.name if label.name else "", head, f"[{label.guard}]" if label.guard else ""
 
 
 def _clauses(guard: str, width: int) -> list[str]:

@@ -12,14 +12,16 @@ from fsmdsl.draw.graph import Edge, Graph, Node
 @dataclass(frozen=True)
 class Layout:
     """`ends` of a composite are the leaves where DOT has edges from it begin and edges to it end. `spine` are the edges
-    (by id) that are kept straight. `broken` are labelled edges at composites, by the composite around both ends."""
+    (by id) that are kept straight. `broken` are labelled edges at composites, by the composite around both ends.
+    `fixed_text`: widths of text come from us alone."""
 
     ends: Mapping[str, tuple[str, str]]
     spine: frozenset[str]
     broken: Mapping[str | None, Sequence[Edge]]
+    fixed_text: bool
 
 
-def layout(graph: Graph) -> Layout:
+def layout(graph: Graph, *, fixed_text: bool) -> Layout:
     """The layout of a graph."""
     ends = dict(_ends(graph.nodes))
     home = enclosing(graph)
@@ -27,7 +29,7 @@ def layout(graph: Graph) -> Layout:
     for edge in graph.edges:
         if edge.labels and (edge.source in ends or edge.target in ends):
             broken[home[edge.id]].append(edge)
-    return Layout(ends, frozenset(_spine(graph)), broken)
+    return Layout(ends, frozenset(_spine(graph)), broken, fixed_text)
 
 
 def enclosing(graph: Graph) -> dict[str, str | None]:

@@ -1,6 +1,7 @@
 """Graph to Mermaid's `stateDiagram-v2`, as GitHub and notebooks render it.
 
-Mermaid has no line styles for arrows of states, so amended ones are told by their `+`. It draws no arrow between a
+Mermaid has no line styles for arrows of states, so amended ones are marked by their `+`. Composites inside composites
+are flattened (see `flatten`). It draws no arrow between a
 composite and a state in it, and none is here: `arrows` has put leaves in the composite's place. (Where a composite has
 parallel regions, arrows to it fail as well; the language has no regions.)
 """
@@ -10,10 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from fsmdsl.draw.dot import LINES, RED, TONES, Direction
+from fsmdsl.draw.dot import Direction
+from fsmdsl.draw.flatten import flattened
 from fsmdsl.draw.graph import Edge, Graph, Node
 from fsmdsl.draw.labels import plain, titled, written
 from fsmdsl.draw.layout import enclosing
+from fsmdsl.draw.palette import LINES, RED, TONES
 from fsmdsl.draw.text import identifiers, wrapped
 
 RESERVED = frozenset({
@@ -37,6 +40,7 @@ _LOOKS: Mapping[str, str] = {
 
 def mermaid(graph: Graph, direction: Direction = "TB") -> str:
     """The graph in Mermaid's language. Give it a graph without junctions."""
+    graph = flattened(graph)
     own = {f"{n.name}_{end}".casefold() for n in graph.every() if n.children for end in ("start", "end")}
     names = identifiers((n.id for n in graph.every() if n.kind in ("state", "any")), RESERVED | own)
     home = enclosing(graph)

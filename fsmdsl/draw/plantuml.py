@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from fsmdsl.draw.dot import GREY, INK, LINES, TONES, Direction
+from fsmdsl.draw.dot import Direction
 from fsmdsl.draw.graph import Edge, Graph, Node
 from fsmdsl.draw.labels import plain, titled, written
 from fsmdsl.draw.layout import enclosing
 from fsmdsl.draw.legend import MEANING, Entry, legend
+from fsmdsl.draw.palette import GREY, INK, LINES, TONES
 from fsmdsl.draw.text import identifiers, wrapped
 
 RESERVED = frozenset({

@@ -5,15 +5,30 @@ from __future__ import annotations
 import re
 from xml.etree.ElementTree import Element, SubElement, fromstring, tostring
 
-from fsmdsl.draw.dot import INK
+from fsmdsl.draw.metrics import text_width
+from fsmdsl.draw.palette import BACKGROUND, DARK, DARK_BACKGROUND, DARK_INK, INK
 
-STYLE = """
-.fsm-diagram { max-width: 100%; height: auto; }
-svg.fsm-diagram:root { color: #24292f; }
-@media (prefers-color-scheme: dark) { svg.fsm-diagram:root { color: #e6edf3; } }
-.fsm-diagram .edge:hover path { stroke-width: 2.6; }
-"""
-"""Inside a page, the colour of the text is the page's; alone, the picture follows the reader's light or dark mode."""
+
+def _style() -> str:
+    """Inside a page, background and text have the page's colours; alone, the picture has a background of its own and
+    follows the reader's light or dark mode. Renderers that know no `light-dark` show the colours for a light page.
+    `:where` lets a page's own rules win."""
+    return "\n".join([
+        ".fsm-diagram { max-width: 100%; height: auto; }",
+        f"svg.fsm-diagram:root {{ color: {INK}; background: {BACKGROUND}; color-scheme: light dark; }}",
+        f"@media (prefers-color-scheme: dark) {{ svg.fsm-diagram:root {{ color: {DARK_INK}; "
+        f"background: {DARK_BACKGROUND}; }} }}",
+        *(
+            f':where(.fsm-diagram [{paint}="{light}"]) {{ {paint}: light-dark({light}, {dark}); }}'
+            for light, dark in DARK.items()
+            for paint in ("fill", "stroke")
+        ),
+        ".fsm-diagram .edge:hover path { stroke-width: 2.6; }",
+    ])  # fmt: skip
+
+
+STYLE = f"\n{_style()}\n"
+"""The style sheet of each diagram."""
 
 _TOOLTIP = "{http://www.w3.org/1999/xlink}title"
 
@@ -27,6 +42,8 @@ def restyled(svg: str, title: str) -> str:
             if element.get(paint) == INK:
                 element.set(paint, "currentColor")
     _tidy(root)
+    for text in root.iter("text"):
+        _fit(text)
     sizes = {name: root.get(name, "") for name in ("width", "height", "viewBox")}
     root.attrib = {
         "xmlns": "http://www.w3.org/2000/svg", "class": "fsm-diagram", "role": "img", "aria-label": title, **sizes,
@@ -68,7 +85,7 @@ def _tidy(group: Element) -> None:
 
 
 def _centre(group: Element) -> None:
-    """A name stays in the middle of its state, be the reader's font wider than the one that Graphviz measured."""
+    """A name is in the middle of its state."""
     outline = next((x for x in group if x.tag in ("path", "polygon")), None)
     across = [] if outline is None else _NUMBER.findall(outline.get("d") or outline.get("points") or "")[::2]
     for text in group.findall("text") if across else ():
@@ -85,6 +102,15 @@ def _unlinked(element: Element) -> tuple[str | None, list[Element]]:
     if link is None or link.tag != "a":
         return None, []
     return link.get(_TOOLTIP, "").strip(), list(link)
+
+
+def _fit(text: Element) -> None:
+    """The renderer fits the line to the width for which the layout has room, whatever its font."""
+    size = float(text.get("font-size", "10"))
+    pieces = [text, *text.findall("tspan")]
+    width = sum(text_width(p.text or "", size, bold=p.get("font-weight") == "bold") for p in pieces)
+    if width:
+        text.attrib |= {"textLength": f"{width:.2f}", "lengthAdjust": "spacingAndGlyphs"}
 
 
 def _entitle(element: Element, shown: str) -> None:

@@ -1,7 +1,7 @@
 """A sequence diagram as SVG, laid out here: columns as far apart as what stands between them needs, rows downwards.
 
-Widths are those of wide letters, for the reader's font is not known. Lifelines are left out behind text, for the colour
-of the page is not known either.
+Each line of text has a fixed width (see `metrics`), to which the reader's font is fitted. Lifelines are interrupted
+behind text, since the colour of the page is not known.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from html import escape
 from itertools import pairwise
 from typing import assert_never
 
-from fsmdsl.draw.dot import FONT, GREY, RED, TONES
+from fsmdsl.draw.metrics import text_width
+from fsmdsl.draw.palette import FONT, GREY, RED, TONES
 from fsmdsl.draw.restyle import STYLE
 from fsmdsl.draw.sequence import (
     WIDTH,
@@ -31,11 +32,12 @@ from fsmdsl.draw.sequence import (
 )
 from fsmdsl.draw.text import clean, wrapped
 
+SIZE = 12
+"""Of text, in pixels."""
 LETTER = 6.6
+"""Width of an average letter, to choose how many fit in a line."""
 LINE = 15
 MARGIN = 16
-BOLD = 1.15
-"""By how much bold letters are wider."""
 BOX = 20
 """By how much a box is wider than its text."""
 
@@ -58,7 +60,7 @@ def as_svg(chart: Sequence, prefix: str = "") -> str:
         canvas.drawn.append("</g>")
     height = canvas.y + MARGIN
     size = f'width="{canvas.width:.0f}" height="{height:.0f}" viewBox="0 0 {canvas.width:.0f} {height:.0f}"'
-    look = f'class="fsm-diagram" role="img" aria-label="{_text(chart.title)}" font-family="{FONT}" font-size="12"'
+    look = f'class="fsm-diagram" role="img" aria-label="{_text(chart.title)}" font-family="{FONT}" font-size="{SIZE}"'
     body = "\n".join([*_lifelines(canvas, bottom, height - 6), *canvas.drawn])
     return f'<svg xmlns="http://www.w3.org/2000/svg" {look} {size}>\n<style>{STYLE}</style>\n{body}\n</svg>\n'
 
@@ -82,19 +84,25 @@ class _Canvas:
     def gap(self, left: float, right: float, top: float, bottom: float) -> None:
         self.gaps.extend((i, top, bottom) for i, x in enumerate(self.columns) if left <= x <= right)
 
-    def text(self, lines: Listed[str], x: float, y: float, look: str = _INK, anchor: str = "middle") -> None:
+    def text(
+        self, lines: Listed[str], x: float, y: float, look: str = _INK, anchor: str = "middle", *,
+        bold: bool = False, size: int = SIZE,
+    ) -> None:  # fmt: skip
         """Lines from `y` downwards."""
+        weight = ' font-weight="bold"' if bold else ""
+        smaller = f' font-size="{size}"' if size != SIZE else ""
         for n, line in enumerate(lines):
             place = f'x="{x:.1f}" y="{y + 11 + n * LINE:.1f}" text-anchor="{anchor}"'
-            self.drawn.append(f"<text {place} {look}>{_text(line)}</text>")
+            fit = f'textLength="{text_width(clean(line), size, bold=bold):.1f}" lengthAdjust="spacingAndGlyphs"'
+            self.drawn.append(f"<text {place} {fit} {look}{weight}{smaller}>{_text(line)}</text>")
 
 
 def _text(text: str) -> str:
     return escape(clean(text))
 
 
-def _wide(lines: Listed[str]) -> float:
-    return max(map(len, lines), default=0) * LETTER
+def _wide(lines: Listed[str], *, bold: bool = False) -> float:
+    return max((text_width(clean(line), SIZE, bold=bold) for line in lines), default=0)
 
 
 # Columns -------------------------------------------------------------------------------------------------------------
@@ -105,7 +113,7 @@ def _columns(chart: Sequence) -> tuple[list[float], float]:
     the left margin and one more than the last the right one."""
     last = len(chart.participants)
     needs = {(i - 1, i): 40.0 for i in range(last + 1)}
-    heads = [max(_wide([p.name]) * BOLD, _wide([p.state])) / 2 + BOX / 2 for p in chart.participants]
+    heads = [max(_wide([p.name], bold=True), _wide([p.state])) / 2 + BOX / 2 for p in chart.participants]
     for i, half in enumerate(heads):
         _need(needs, i, half, last)
     for i, halves in enumerate(pairwise(heads)):
@@ -115,7 +123,7 @@ def _columns(chart: Sequence) -> tuple[list[float], float]:
     right = [float(MARGIN)] * (last + 2)
     for j in range(last + 1):
         right[j + 1] = max(right[i + 1] + need for (i, k), need in needs.items() if k == j)
-    titles = [_wide([f"00: {item.title}"]) * BOLD for item in chart.items if isinstance(item, Step)]
+    titles = [_wide([f"00: {item.title}"], bold=True) for item in chart.items if isinstance(item, Step)]
     return right[1:-1], max([right[-1] + MARGIN, *(min(title, 720.0) + 3 * MARGIN for title in titles)])
 
 
@@ -143,7 +151,7 @@ def _item_needs(needs: dict[tuple[int, int], float], item: Item, last: int) -> N
         case Note(int() as participant, text):
             _need(needs, participant, _wide(wrapped(text, WIDTH)) / 2 + BOX / 2, last)
         case Failure(int() as participant, text):
-            _need(needs, participant, _wide(wrapped(text, WIDTH)) * BOLD / 2 + BOX / 2, last)
+            _need(needs, participant, _wide(wrapped(text, WIDTH), bold=True) / 2 + BOX / 2, last)
         case Step() | Note() | Failure() | LoopBegins() | LoopEnds():
             pass
         case _:
@@ -155,13 +163,13 @@ def _item_needs(needs: dict[tuple[int, int], float], item: Item, last: int) -> N
 
 def _heading(canvas: _Canvas, x: float, p: Participant) -> float:
     """A box with the name, the first state below it; where that ends."""
-    half = _wide([p.name]) * BOLD / 2 + BOX / 2
+    half = _wide([p.name], bold=True) / 2 + BOX / 2
     dashed = ' stroke-dasharray="4 3"' if p.kind == "channel" else ""
     outline = "none" if p.kind == "environment" else "currentColor"
     look = f'{_INK} fill-opacity="0.05" stroke="{outline}"{dashed}'
     canvas.drawn.append(f'<rect x="{x - half:.1f}" y="{MARGIN}" width="{2 * half:.1f}" height="26" rx="6" {look}/>')
-    canvas.text([p.name], x, MARGIN + 7, f'{_INK} font-weight="bold"')
-    canvas.text([p.state] if p.state else [], x, MARGIN + 29, f'fill="{GREY}" font-style="italic" font-size="11"')
+    canvas.text([p.name], x, MARGIN + 7, bold=True)
+    canvas.text([p.state] if p.state else [], x, MARGIN + 29, f'fill="{GREY}" font-style="italic"', size=11)
     return MARGIN + 26 + (18 if p.state else 0)
 
 
@@ -178,7 +186,7 @@ def _item(canvas: _Canvas, n: int, item: Item) -> None:
             _box(canvas, participant, text, f'{_INK} fill-opacity="0.06" stroke="{GREY}" rx="2"', _INK)
         case Failure(participant, text):
             look = f'fill="{RED}" stroke="{RED}" rx="2"'
-            _box(canvas, participant, text, look, 'fill="white" font-weight="bold"', BOLD)
+            _box(canvas, participant, text, look, 'fill="white"', bold=True)
         case LoopBegins(title):
             _begin_loop(canvas, title)
         case LoopEnds():
@@ -188,12 +196,12 @@ def _item(canvas: _Canvas, n: int, item: Item) -> None:
 
 
 def _step(canvas: _Canvas, title: str) -> None:
-    lines = wrapped(title, int((canvas.width - 3 * MARGIN) / LETTER / BOLD))
+    lines = wrapped(title, int((canvas.width - 3 * MARGIN) / LETTER))
     top = canvas.y + 12
     high = len(lines) * LINE + 8
     band = f'x="6" y="{top:.1f}" width="{canvas.width - 12:.1f}" height="{high}" rx="4"'
     canvas.drawn.append(f'<rect {band} {_INK} fill-opacity="0.08"/>')
-    canvas.text(lines, MARGIN, top + 4.5, f'{_INK} font-weight="bold"', "start")
+    canvas.text(lines, MARGIN, top + 4.5, anchor="start", bold=True)
     canvas.gap(0, canvas.width, top, top + high)
     canvas.y = top + high + 2
 
@@ -202,10 +210,10 @@ def _begin_loop(canvas: _Canvas, title: str) -> None:
     """The head of the frame around what is repeated; the frame itself is drawn when its end is known."""
     top = canvas.y + 12
     canvas.loops.append(top)
-    wide = _wide([title]) * BOLD + BOX + LOOP
+    wide = _wide([title], bold=True) + BOX + LOOP
     corner = f"3,{top:.1f} {3 + wide:.1f},{top:.1f} {3 + wide:.1f},{top + 13:.1f} {wide - 5:.1f},{top + 21:.1f}"
     canvas.drawn.append(f'<polygon points="{corner} 3,{top + 21:.1f}" fill="{BLUE}"/>')
-    canvas.text([f"↻ {title}"], MARGIN - 4, top + 4, 'fill="white" font-weight="bold"', "start")
+    canvas.text([f"↻ {title}"], MARGIN - 4, top + 4, 'fill="white"', "start", bold=True)
     canvas.gap(0, wide, top, top + 21)
     canvas.y = top + 18
 
@@ -217,12 +225,12 @@ def _end_loop(canvas: _Canvas) -> None:
     canvas.drawn.append(f'<rect {frame} fill="none" stroke="{BLUE}" stroke-width="2"/>')
 
 
-def _box(canvas: _Canvas, participant: int | None, text: str, look: str, ink: str, bold: float = 1) -> None:
-    lines = wrapped(text, WIDTH if participant is not None else int((canvas.width - 4 * MARGIN) / LETTER / bold))
+def _box(canvas: _Canvas, participant: int | None, text: str, look: str, ink: str, *, bold: bool = False) -> None:
+    lines = wrapped(text, WIDTH if participant is not None else int((canvas.width - 4 * MARGIN) / LETTER))
     x, top = canvas.centre(participant), canvas.y + 8
-    half, high = _wide(lines) * bold / 2 + BOX / 2, len(lines) * LINE + 6
+    half, high = _wide(lines, bold=bold) / 2 + BOX / 2, len(lines) * LINE + 6
     canvas.drawn.append(f'<rect x="{x - half:.1f}" y="{top:.1f}" width="{2 * half:.1f}" height="{high}" {look}/>')
-    canvas.text(lines, x, top + 3.5, ink)
+    canvas.text(lines, x, top + 3.5, ink, bold=bold)
     canvas.gap(x - half, x + half, top, top + high)
     canvas.y = top + high
 

@@ -89,7 +89,7 @@ sys.stdout.buffer.write(json.dumps(drawn).encode("utf-8"))
 
 def picture(graph: Graph, form: Picture, direction: Direction = "TB") -> bytes | Diagnostic:
     """The graph as a picture, with a legend; SVG is ready to stand in a page."""
-    drawn = rendered(dot(graph, direction), form)
+    drawn = rendered(dot(graph, direction, fixed_text=form == "svg"), form)
     if isinstance(drawn, Diagnostic) or form != "svg":
         return drawn
     return restyled(drawn.decode("utf-8"), f"State machine {graph.name}").encode("utf-8")
@@ -97,7 +97,7 @@ def picture(graph: Graph, form: Picture, direction: Direction = "TB") -> bytes |
 
 def pictures(graphs: Sequence[Graph]) -> list[str | Diagnostic]:
     """Several graphs as SVG, side by side."""
-    drawn = rendered_together([(dot(g), "svg") for g in graphs])
+    drawn = rendered_together([(dot(g, fixed_text=True), "svg") for g in graphs])
     named = zip(graphs, drawn, strict=True)
     return [d if isinstance(d, Diagnostic) else restyled(d, f"State machine {g.name}") for g, d in named]
 
@@ -153,7 +153,7 @@ def rendered(text: str, form: str) -> bytes | Diagnostic:
 
 def _command(form: str) -> list[str] | None:
     """The first Graphviz that there is, and its arguments."""
-    look = ["-Gbgcolor=white", "-Gdpi=144"] if form in ("png", "pdf") else []
+    look = {"png": ["-Gbgcolor=white", "-Gdpi=144"], "pdf": ["-Gbgcolor=white"]}.get(form, [])
     if program := shutil.which("dot"):
         return [program, f"-T{form}", *look]
     if find_spec("pygraphviz") is not None:

@@ -78,7 +78,7 @@ def drawn(pictures: Pictures, analysis: Analysis, path: str, offset: int) -> Dra
     """The machine at a place."""
     machine = machine_at(analysis, path, offset)
     if machine is None:
-        why = "mend the errors first" if analysis.model is None else "there is no machine in this file"
+        why = "fix the errors first" if analysis.model is None else "there is no machine in this file"
         return Drawn("", None, message=why)
     state, rows = at_cursor(machine, analysis, path, offset)
     svg = pictures.svg(machine)

@@ -108,7 +108,7 @@ def _untested(search: Searched) -> dict[QuestionKey, tuple[Untested, ...]]:
 
 
 def _lines(parts: Iterable[Untested]) -> tuple[str, ...]:
-    return tuple(f"not put to the test: {x.told}" for x in outermost(parts))
+    return tuple(f"vacuous: {x.told}" for x in outermost(parts))
 
 
 def _outcome(search: Searched, q: Question, found: Finding | None) -> Outcome:

@@ -178,7 +178,7 @@ machine Door {
     Shut on knock
     Shut -> Locked on turn when keys > 0          // nobody brings one
     Locked -> Shut on turn
-    invariant Locked => keys > 0                  // so this is never put to the test
+    invariant Locked => keys > 0                  // so this is vacuous
 }
 
 system Hall { door: Door }
@@ -249,7 +249,7 @@ system Shop {
 }
 ```
 
-Write what belongs together at once, in an order in which each part can be seen alone, or mend it in the system's
+Write what belongs together at once, in an order in which each part can be seen alone, or repair it in the system's
 `recover` block.
 """,
 )
@@ -324,7 +324,7 @@ def _untested(explored: Sequence[Exploration], others: Iterable[m.System]) -> It
         never = set.intersection(*({u.span for u in v.untested} for _, v in verdicts))
         where = ", ".join(f"`{system}`" for system, _ in verdicts)
         for u in outermost(u for u in verdicts[0][1].untested if u.span in never):
-            yield VACUOUS.at(u.span, f"`{name}` holds in {where}, but is not put to the test: {u.told}")
+            yield VACUOUS.at(u.span, f"`{name}` holds in {where}, but vacuously: {u.told}")
 
 
 def _stopped(exploration: Exploration) -> Iterator[Diagnostic]:

@@ -30,7 +30,7 @@ def diagram(machine: m.Machine, known: str | None = None, *, with_legend: bool =
     """
     graph = graph_of(machine)
     crowded = len(graph.edges) > MANY
-    text = dot(_unlabelled(graph) if crowded else graph, with_legend=with_legend and not crowded)
+    text = dot(_unlabelled(graph) if crowded else graph, with_legend=with_legend and not crowded, fixed_text=True)
     key = sha256(f"{graph.name}\n{text}".encode()).hexdigest()[:32]
     if key == known:
         return {"key": key, "same": True}

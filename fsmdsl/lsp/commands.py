@@ -36,7 +36,7 @@ async def on_diagram(state: State, params: Any) -> Data:
     offset = state.lines(path).offset(where.position)
     machine = machine_at(analysis, path, offset)
     if machine is None:
-        why = "mend the errors first" if analysis.model is None else "there is no machine in this file"
+        why = "fix the errors first" if analysis.model is None else "there is no machine in this file"
         return {"title": "", "svg": None, "machine": None, "message": why}
     named, rows = at_cursor(machine, analysis, path, offset)
     told: Data = {"title": machine.display, "machine": machine.qualified, "transitions": list(rows)}
@@ -142,7 +142,7 @@ def on_systems(state: State, uri: Any = None, *_: Any) -> list[str]:
 async def _explored(state: State, uri: Any, system: Any) -> tuple[Explored, Findings]:
     analysis = _analysis(state, uri)
     if analysis.model is None:
-        raise NotDoneError("the specs have errors; mend those first")
+        raise NotDoneError("the specs have errors; fix those first")
     names = [x.qualified for x in analysis.model.systems.values() if system in (x.name, x.qualified)]
     if not names:
         raise NotDoneError(_missing(analysis, "system", system))

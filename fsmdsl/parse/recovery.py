@@ -19,6 +19,7 @@ from fsmdsl.diagnostics import Diagnostic, Fix
 from fsmdsl.parse import words
 from fsmdsl.parse.automaton import Frame, advance, chain, probe
 from fsmdsl.parse.expected import listing
+from fsmdsl.parse.habits import Around, habit
 from fsmdsl.parse.rules import TOO_DEEP, UNEXPECTED
 from fsmdsl.parse.table import Table
 from fsmdsl.source import Source, Span, breaks
@@ -29,9 +30,9 @@ HIGHEST = 1000
 
 CONFUSED = {
     "=": ("==", ":"), "==": ("=",), ":": ("=",), "=>": ("->",), "->": ("=>",), ";": (",",), ",": (";", "|"),
-    "|": ("or", ","), "..": (".",),
+    "|": ("or", ","), "..": (".",), "if": ("when",),
 }  # fmt: skip
-"""Signs that are taken for one another."""
+"""Signs and words that are taken for one another."""
 
 CLOSABLE = 3
 """From how many of the stacks below a mistake blocks are closed to go on."""
@@ -84,11 +85,11 @@ class Place:
         return top is not None and words.goes_on(self.table, top, self.tokens, i, reach)
 
     def unexpected(self, i: int, advice: str | None = None, meant: str | None = None) -> Diagnostic:
-        """The message for a token that cannot stand where it does."""
+        """The message for a token that is not expected where it is."""
         text = self.tokens[i].text
         fix = None if meant is None else Fix(self.span(i), meant, f"write `{meant}`")
         found = UNEXPECTED.at(
-            self.span(i), f"`{text if len(text) <= 40 else text[:39] + '…'}` cannot stand here", fix=fix
+            self.span(i), f"unexpected `{text if len(text) <= 40 else text[:39] + '…'}` here", fix=fix
         )
         return found if advice is None else found.help(advice)
 
@@ -107,6 +108,17 @@ def _too_deep(place: Place) -> Mistake | None:
         return None
     found = TOO_DEEP.at(place.span(place.at), "this is nested too deeply").help("name the inner parts with `let`")
     return _skipped(place, found)
+
+
+def _habit(place: Place) -> Mistake | None:
+    """What another language writes there."""
+    found = habit(Around(place.table, place.tokens, place.at, place.top, place.before))
+    if found is None:
+        return None
+    diagnostic = UNEXPECTED.at(place.span(found.at), found.message).help(found.advice)
+    if found.top is None:
+        return _skipped(place, diagnostic)
+    return Mistake(diagnostic, found.top, found.resume)
 
 
 def _misspelt(place: Place) -> Mistake | None:
@@ -354,5 +366,5 @@ def _open_brace(place: Place, top: Frame) -> Span | None:
 
 
 WAYS: tuple[Callable[[Place], Mistake | None], ...] = (
-    _too_deep, _ended, _misspelt, _confused, _unfinished, _without_self, _reserved, _superfluous, _skip,
+    _too_deep, _ended, _habit, _misspelt, _confused, _unfinished, _without_self, _reserved, _superfluous, _skip,
 )  # fmt: skip

@@ -16,8 +16,8 @@ UNEXPECTED = Rule(
     Severity.ERROR,
     "the text does not follow the grammar here",
     """
-The parser met a word or sign that cannot stand here. It says what could, goes on at the next declaration, and so
-reports every such place of a file at once.
+The parser read a word or an operator that is not expected there. It says what is expected, resumes at the next
+declaration, and so reports every such place of a file at once.
 
 ```fsm
 machine Door {
@@ -36,11 +36,11 @@ BAD_CHARACTER = Rule(
     "FSM002",
     "unknown-character",
     Severity.ERROR,
-    "a character or sign that the language does not use",
+    "a character or an operator that the language does not have",
     """
 Specs use letters, digits, `_`, double quotes, and the signs of expressions and declarations. Anything else outside a
 comment or a text in quotes is reported here, and so are a text in quotes that has no end and, anywhere, characters that
-cannot be seen. Where the sign of another language is clear, the parser goes on as if the right one stood there.
+cannot be seen. Where the operator of another language is clear, the parser continues as if the right one were there.
 
 ```fsm
 machine Door {

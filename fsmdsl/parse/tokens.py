@@ -18,7 +18,7 @@ MEANT = {
     "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">=", ":=": "=", "→": "->", "⇒": "=>", "∈": "in", "∪": "+", "∩": "&",
     "−": "-",
 }  # fmt: skip
-"""Signs of other languages and of mathematics, and what they are here."""
+"""Operators of other languages and of mathematics, and what they are here."""
 
 LARGEST = 10**15
 """No number of a spec, and no duration in milliseconds, is as large."""
@@ -114,13 +114,11 @@ def _other(lexed: Lexed, kind: str, start: int, end: int) -> Token | None:
             _check_hidden(lexed, start, end)
         case "FOREIGN_SIGN":
             kind = MEANT[text]
-            lexed.report(start, end, f"`{text}` is not a sign of the language", f"write `{kind}`", kind)
+            lexed.report(start, end, f"`{text}` is not an operator", f"write `{kind}`", kind)
             return Token(kind, kind, start, end)
         case "FOREIGN_STRING":
             kind = "STRING"
-            lexed.report(
-                start, end, "a text stands in plain double quotes", f'write `"{text[1:-1]}"`', f'"{text[1:-1]}"'
-            )
+            lexed.report(start, end, "a text is in plain double quotes", f'write `"{text[1:-1]}"`', f'"{text[1:-1]}"')
         case "FOREIGN_NAME":
             kind = "NAME"
             bad = next(c for c in text if not (c.isascii() and c.isalnum()) and c != "_")
@@ -145,7 +143,9 @@ def _skipped(lexed: Lexed, kind: str, text: str, start: int, end: int) -> None:
     elif kind == "UNENDED":
         lexed.report(start, end, "this text in quotes has no end", 'close it with `"` on the same line')
     elif text == "/":
-        lexed.report(start, end, "`/` is not a character of the language", "a comment begins with `//`")
+        lexed.report(
+            start, end, "`/` is not a character of the language", "a comment begins with `//`; effects follow `do`"
+        )
     else:
         lexed.report(start, end, f"{_shown(text)} is not a character of the language", "take it away")
 

@@ -63,7 +63,7 @@ def as_scenario(trace: Trace, name: str, *, own: bool = False) -> Script:
         *(() if declared else (f"    {x}" for x in _instances(trace))),
         *(f"    {x}" for x in said),
         *(f"    expect {x}" for x in _expected(roster, end)),
-        *([f"    // the run goes on with {cut}"] if cut else []),
+        *([f"    // the run continues with {cut}"] if cut else []),
         "}",
         "",
     ]

@@ -46,8 +46,8 @@ class _Drawing:
     def __init__(self, model: m.Model, explorations: Sequence[tuple[Exploration, Census]], draw: Draw) -> None:
         self.graphs = {x.qualified: diagram(x) for x in model.machines.values()}
         spaces = {x.system.qualified: layout(counted) for x, counted in explorations if counted.drawable}
-        asked = [*((dot(g), "svg") for g in self.graphs.values()), *((text, "plain") for text in spaces.values())]
-        drawn = draw(asked)
+        machines = [(dot(g, fixed_text=True), "svg") for g in self.graphs.values()]
+        drawn = draw([*machines, *((text, "plain") for text in spaces.values())])
         problems = [x for x in drawn if isinstance(x, Diagnostic)]
         self.problems = list({x.message: x for x in problems}.values())
         done = dict(zip([*self.graphs, *((x, "") for x in spaces)], drawn, strict=True))

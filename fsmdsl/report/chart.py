@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from fsmdsl.describe import fault_message, shown, shown_arguments
@@ -28,6 +28,7 @@ from fsmdsl.step import (
     TimerStep,
 )
 from fsmdsl.step.roster import Roster
+from fsmdsl.step.world import Value, World
 
 
 def violation(title: str, v: Verdict) -> Sequence:
@@ -36,7 +37,7 @@ def violation(title: str, v: Verdict) -> Sequence:
     told = v.explanation if v.outcome == "violated" and v.trace.fault is None else ()
     told = told[: 2 if v.kind == "property" else 1]
     what = v.kind if v.kind == "deadlock" else v.name
-    return chart(title, v.trace, f"{what}: {'; '.join(told)}" if told else "")
+    return chart(title, v.trace, f"{what} violated: {'; '.join(told)}" if told else "")
 
 
 def chart(title: str, trace: Trace, conclusion: str = "") -> Sequence:
@@ -45,10 +46,10 @@ def chart(title: str, trace: Trace, conclusion: str = "") -> Sequence:
     instances = [Participant(roster.name(n), state=state) for n, state in enumerate(trace.start.states)]
     channels = [Participant(c.name, "channel") for c in roster.channels]
     items: list[Item] = []
-    for n, (entry, text) in enumerate(zip(trace.entries, trace.steps(), strict=True)):
+    for n, ((before, entry), text) in enumerate(zip(trace.befores(), trace.steps(), strict=True)):
         if n == trace.loop:
             items.append(LoopBegins("for ever"))
-        items.extend(_step(roster, entry, text))
+        items.extend(_step(roster, before, entry, text))
     if trace.loop is not None:
         items.append(LoopEnds() if trace.loop < len(trace.entries) else Note(None, for_ever(trace)))
     if conclusion:
@@ -66,18 +67,47 @@ def _channel(roster: Roster, name: str) -> int | None:
     return None if place is None else 1 + len(roster.machines) + place
 
 
-def _step(roster: Roster, entry: Entry, text: str) -> Iterator[Item]:
+def _step(roster: Roster, before: World, entry: Entry, text: str) -> Iterator[Item]:
     yield Heading(text)
     opening = _opening(roster, entry.step)
     if opening is not None:
         yield opening
-    for happening in entry.cascade:
-        item = _item(roster, happening)
-        if item is not None:
-            yield item
+    yield from _joined_notes(_item(roster, happening) for happening in _effective(roster, before, entry.cascade))
     if entry.fault is not None:
         where = None if entry.fault.instance is None else _instance(entry.fault.instance)
         yield Failure(where, f"{entry.fault.kind}: {fault_message(roster, entry.fault)}")
+
+
+def _effective(roster: Roster, before: World, cascade: Iterable[Happening]) -> Iterator[Happening]:
+    """What happened, without assignments of the value that the field has already. A crash changes fields silently:
+    behind it every assignment counts."""
+    values: dict[tuple[int, str], Value] = {}
+    crashed = False
+    for happening in cascade:
+        crashed = crashed or isinstance(happening, Crashed)
+        if isinstance(happening, Assigned) and not crashed:
+            instance, name, value = happening.instance, happening.field, happening.value
+            at = next(i for i, f in enumerate(roster.machines[instance].fields) if f.name == name)
+            if values.get((instance, name), before.fields[instance][at]) == value:
+                continue
+            values[instance, name] = value
+        yield happening
+
+
+def _joined_notes(items: Iterable[Item]) -> Iterator[Item]:
+    """Notes on the same participant that follow one another are one note."""
+    last: Note | None = None
+    for item in items:
+        if isinstance(item, Note) and last is not None and last.participant == item.participant:
+            last = Note(item.participant, f"{last.text}; {item.text}")
+            continue
+        if last is not None:
+            yield last
+        last = item if isinstance(item, Note) else None
+        if last is None:
+            yield item
+    if last is not None:
+        yield last
 
 
 def _opening(roster: Roster, step: Step) -> Item | None:
@@ -101,7 +131,7 @@ def _opening(roster: Roster, step: Step) -> Item | None:
             assert_never(step)
 
 
-def _item(roster: Roster, happening: Happening) -> Item | None:
+def _item(roster: Roster, happening: Happening) -> Item:
     match happening:
         case Followed(instance, transition, before, after):
             t = roster.machines[instance].transitions[transition]

@@ -51,7 +51,8 @@ def summary(report: Report) -> str:
     ]
     if any(parts):
         return f"{', '.join(x for x in parts if x)}."
-    held = "Everything that was asked holds" if totals["systems"] else "No system was explored"
+    systems = totals["systems"]
+    held = {0: "No system was explored", 1: "The system passes"}.get(systems, f"All {systems} systems pass")
     return f"{held}{', and every scenario passes' if totals['scenarios'] else ''}."
 
 

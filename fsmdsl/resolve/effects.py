@@ -137,7 +137,7 @@ def _request(place: Place, name: s.Name, arguments: tuple[s.Expr, ...], e: s.Per
         scope.report(rules.MISPLACED.at(e.span, "no action can be called while the system is down"))
     if action.outcomes and not place.last:
         found = rules.MISPLACED.at(e.span, f"`{name.text}` has outcomes, so it ends the step: nothing can follow it")
-        scope.report(found.help(f"go on in a transition `on {name.text}.{action.outcomes[0]}`"))
+        scope.report(found.help(f"continue in a transition `on {name.text}.{action.outcomes[0]}`"))
     return m.Request(name.text, _arguments(scope, name, arguments, action.parameters), e.span)
 
 

@@ -51,8 +51,20 @@ def _named(module: ModuleNames, path: s.Path) -> m.Type:
         if known is not None:
             return known
     names = (*builtin, *module.machines, *module.enums, *module.opaques, *module.borrowed)
-    module.program.found.append(unknown("type", str(path), path.span, names))
+    missing = unknown("type", str(path), path.span, names)
+    advice = ELSEWHERE.get(str(path).lower())
+    module.program.found.append(missing if advice is None else missing.help(advice))
     return m.ERROR
+
+
+_RANGE = "a number has a range: `0..3`"
+_ENUM = "there are no texts as values: declare an enum, `enum Color { Red | Green }`, or an `opaque` type"
+
+ELSEWHERE: dict[str, str] = {
+    **dict.fromkeys(("int", "integer", "nat", "natural", "number", "uint", "long", "i32", "i64", "u32", "u64"), _RANGE),
+    **dict.fromkeys(("float", "double", "decimal"), _RANGE), **dict.fromkeys(("string", "str", "text", "char"), _ENUM),
+}  # fmt: skip
+"""Names of types in other languages, and what to write instead."""
 
 
 def _tables(home: ModuleNames) -> tuple[tuple[Kind, Container[str]], ...]:

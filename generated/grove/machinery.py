@@ -160,7 +160,7 @@ class System:
     """Machines that act together, one step at a time.
 
     A step is an event from outside with everything that it causes. It happens wholly, or, when an
-    exception ends it, not at all. When it has happened, listeners are told of it, and then the actions
+    exception ends it, not at all. When it has happened, listeners are called, and then the actions
     that it called for are handed over, in order. A system belongs to one thread.
     """
 
@@ -380,7 +380,7 @@ class System:
 
 
 class VirtualClock:
-    """A clock for tests: time passes when it is told to."""
+    """A clock for tests: time passes when a test says so."""
 
     __slots__ = ("_alarms", "_now")
 

@@ -107,7 +107,7 @@ class Engine:
             while not (self._ending.is_set() and self._requests.empty()):
                 self._cycle(self._gather())
         except Exception as error:
-            log.exception("the scheduler cannot go on; it recovers when it is started again")
+            log.exception("the scheduler cannot continue; it recovers when it is started again")
             self.failure = error
         while not self._requests.empty():
             request = self._requests.get()

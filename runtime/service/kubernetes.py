@@ -169,7 +169,7 @@ class Watch:
         try:
             self._run()
         except Exception as error:
-            log.exception("watching %s cannot go on", self._kind.value)
+            log.exception("watching %s cannot continue", self._kind.value)
             self._source.fail(error)
 
     def _run(self) -> None:
@@ -196,7 +196,7 @@ class Watch:
         if error.code in (401, 403):
             self._source.refuse(self._kind, error)
         level = logging.INFO if error.code == 410 else logging.WARNING
-        log.log(level, "watching %s: %s; it goes on", self._kind.value, error)
+        log.log(level, "watching %s: %s; it continues", self._kind.value, error)
 
     def _list(self) -> None:
         items, version = self._api.list(self._kind)

@@ -153,7 +153,7 @@ def _outcome(failure: Exception | None) -> int:
         case UserError() | JournalError():
             raise failure
         case _:
-            print(f"error: the scheduler cannot go on: {failure!r}; it recovers when started again", file=sys.stderr)
+            print(f"error: the scheduler cannot continue: {failure!r}; it recovers when started again", file=sys.stderr)
             return 1
 
 

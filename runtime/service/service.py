@@ -242,7 +242,7 @@ class Service:
 def _tell(takeover: Recovered) -> None:
     """What a changed configuration has done to whoever runs."""
     if not (takeover.demoted or takeover.missing or takeover.refused):
-        log.info("the configuration has changed; all gangs go on as they were")
+        log.info("the configuration has changed; all gangs continue as they were")
     for name, why in takeover.demoted.items():
         log.warning("the configuration has changed; gang %s has lost its guarantee: %s", name, why)
     for name, lost in takeover.missing.items():

@@ -42,7 +42,7 @@ def summary_text(run: Run) -> str:
 def _overview(found: Figures) -> str:
     gangs, preempted = found["gangs"], found["preemptions"]
     lost = f", {preempted['lost']:,} hit by failing nodes" if preempted["lost"] else ""
-    demoted = f", {preempted['demoted']:,} went on without their guarantee" if preempted["demoted"] else ""
+    demoted = f", {preempted['demoted']:,} continued without their guarantee" if preempted["demoted"] else ""
     redone, came = found["wasted_device_seconds"], found["submitting"]
     return "\n".join(
         [

@@ -339,7 +339,7 @@ def test_names_are_text(looked: Looked) -> None:
 def test_a_simulation_is_paused_from_the_page_by_keyboard(looked: Looked) -> None:
     looked.page.focus("#pause")
     looked.page.keyboard.press("Enter")
-    looked.page.wait_for_selector("text=Go on")
+    looked.page.wait_for_selector("text=Resume")
     assert looked.live.paced.paused
     looked.page.select_option("#pace", "86400")
     until(lambda: looked.live.paced.pace == 86400)

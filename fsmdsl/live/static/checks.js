@@ -17,7 +17,7 @@ export function makeChecks(element, go) {
     const shown = found.filter((x) => notes.checked || x.severity !== "note");
     list.replaceChildren(...shown.slice(0, SHOWN).map((x) => row(x)));
     if (shown.length > SHOWN) list.append(h("li", { class: "quiet" }, `and ${shown.length - SHOWN} more`));
-    if (!shown.length) list.append(h("li", { class: "quiet" }, "Nothing to mend."));
+    if (!shown.length) list.append(h("li", { class: "quiet" }, "No problems."));
     told.textContent = summary(found);
   }
 

@@ -38,7 +38,7 @@ export function makeEditor(parent, { changed, moved, complete, hover }) {
   const view = new EditorView({ parent, state: EditorState.create({ doc: "", extensions }) });
 
   /** Makes the change that a finding proposes; the text is still the one that was looked at. */
-  function mend(fix) {
+  function apply(fix) {
     view.dispatch({ changes: { from: fix.from, to: fix.to, insert: fix.text } });
   }
 
@@ -70,7 +70,7 @@ export function makeEditor(parent, { changed, moved, complete, hover }) {
         severity: { error: "error", warning: "warning", note: "info" }[x.severity],
         source: x.code,
         message: [x.message, ...x.notes, x.help].filter(Boolean).join("\n"),
-        actions: x.fix ? [{ name: x.fix.title, apply: () => mend(x.fix) }] : [],
+        actions: x.fix ? [{ name: x.fix.title, apply: () => apply(x.fix) }] : [],
       }));
       view.dispatch(setDiagnostics(view.state, marks));
     },

@@ -127,7 +127,7 @@ function hideOld() {
 // The controls of a simulation
 
 function control({ pace, paused, ended }) {
-  $("pause").textContent = ended ? "Ended" : paused ? "Go on" : "Pause";
+  $("pause").textContent = ended ? "Ended" : paused ? "Resume" : "Pause";
   $("pause").setAttribute("aria-pressed", String(paused));
   $("pause").disabled = ended;
   if (![...$("pace").options].some((x) => Number(x.value) === pace)) $("pace").append(new Option(`${pace} s in a second`, pace));

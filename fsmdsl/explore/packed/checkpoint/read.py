@@ -212,7 +212,7 @@ def _is_own(content: Mapping[str, Any], given: object) -> bool:
     try:
         return is_sealed(_text_of(content), given)
     except (OSError, ValueError) as error:
-        raise SavedError(f"whether this user has saved a search cannot be told: {error}") from None
+        raise SavedError(f"cannot find out whether this user has saved a search: {error}") from None
 
 
 def _saved(content: dict[str, Any]) -> Saved:

@@ -119,7 +119,7 @@ class Saver(Store):
                 (self._folder / MANIFEST).unlink(missing_ok=True)
             elif not going_on and not keeping.anew and (self._folder / MANIFEST).exists():
                 problem = (
-                    f"`{keeping.save}` already holds a search of `{self._model.system}`: go on with it (`--resume`), or"
+                    f"`{keeping.save}` already holds a search of `{self._model.system}`: resume it (`--resume`), or"
                     " save to another folder"
                 )
         except OSError as error:

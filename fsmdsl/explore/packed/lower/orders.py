@@ -283,7 +283,7 @@ def rivals(context: Context, machine: m.Machine, would: str) -> list[Function]:
             b.update(COUNT, "+", 1)
         b.leave(COUNT > 1)
         functions.append(
-            function(f"rivals_{x.first}", rows("t"), b.block, "Could several of them go on without an event?")
+            function(f"rivals_{x.first}", rows("t"), b.block, "Could several of them take a step without an event?")
         )
     return functions
 

@@ -106,4 +106,4 @@ def stuck(context: Context) -> list[Function]:
             with b.when(Not(ended)):
                 b.leave(TRUE)
     b.leave(FALSE if ending else TRUE)
-    return [function("stuck", rows("s"), b.block, "Is it wrong that nothing goes on here?")]
+    return [function("stuck", rows("s"), b.block, "Is it wrong that no step is possible here?")]

@@ -111,7 +111,7 @@ def _unless_rivals(context: Context, machine: m.Machine, instance: Var | int, b:
             first = [instance.equals(x.first)] if isinstance(instance, Var) else []
             several = masks.several(context.layout, T, context.layout.touched, x)
             with b.when(all_of([QUIET, *first, several, call(f"rivals_{x.first}", T)])):
-                why = "which of them goes on first without an event may make a difference"
+                why = "which of them steps first without an event may make a difference"
                 b.put([doubt(context, T, [x.name], why)])
 
 

@@ -1,0 +1,107 @@
+"""Graphviz's HTML-like labels of states and arrows: one table row for each line, in widths from `metrics`.
+
+With `fixed` widths the layout is the same on every machine; the SVG then has each text fitted to its width. Without
+them Graphviz may widen a row for the font that it draws with itself (PNG, PDF).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from math import ceil
+from typing import Literal
+
+from fsmdsl.draw.graph import Label, Node
+from fsmdsl.draw.labels import Part, lines
+from fsmdsl.draw.metrics import LINE_HEIGHT, text_width
+from fsmdsl.draw.palette import GREY, INK, LINES, TONES
+from fsmdsl.draw.text import wrapped
+
+NAME_SIZE = 12
+LABEL_SIZE = 10
+LEGEND_SIZE = 9
+
+GAP = '<TD WIDTH="4" HEIGHT="4" FIXEDSIZE="TRUE"></TD>'
+"""Space beside a text. (A cell without a size would be as high as a line of large text.)"""
+
+_TABLE = '<TABLE BORDER="0" CELLSPACING="0" CELLPADDING="0">'
+
+
+def state_label(node: Node, tag: Literal["B", "I"], *, fixed: bool) -> str:
+    """The name of a state, and below it an overlay's note and the internal transitions."""
+    on = "white" if "error" in node.flags and not node.children else None
+    name = f"+{node.name}" if "amended" in node.flags else node.name
+    rows = [_name_row(line, tag, fixed=fixed) for line in wrapped(name, 24) or [" "]]
+    if node.mark is not None and node.mark.note:
+        colour = on or TONES[node.mark.tone]
+        rows += [_note_row(line, colour, fixed=fixed) for line in wrapped(node.mark.note, 24, 2)]
+    if node.inside:
+        rows.append(f"<TR><TD>{transition_labels(node.inside, on, fixed=fixed)}</TD></TR>")
+    return f"<{_TABLE}{''.join(rows)}</TABLE>>"
+
+
+def transition_labels(labels: Iterable[Label], on: str | None = None, *, fixed: bool) -> str:
+    """One row for each transition. `on` is the colour of everything, where the background is dark."""
+    listed = list(labels)
+    rows = "".join(
+        _label_row(label, on, repeats=n > 0 and _same_head(listed[n - 1], label), fixed=fixed)
+        for n, label in enumerate(listed)
+    )
+    return f'<TABLE BORDER="0" CELLSPACING="0" CELLPADDING="2">{rows}</TABLE>'
+
+
+def text_cell(shown: str, width: float, size: float, *, fixed: bool, attributes: str = "") -> str:
+    """A cell around one line of text; if `fixed`, of a width that we computed."""
+    extent = f'FIXEDSIZE="TRUE" WIDTH="{ceil(width)}" HEIGHT="{ceil(size * LINE_HEIGHT)}"' if fixed else ""
+    inside = " ".join(filter(None, (attributes, extent)))
+    return f"<TD {inside}>{shown}</TD>" if inside else f"<TD>{shown}</TD>"
+
+
+def label_text(text: str) -> str:
+    """Text in an HTML-like label, where a backslash and a letter would stand for a name, unless it is doubled."""
+    return escape(text).replace("\n", "&#10;").replace("\\", "&#92;&#92;")
+
+
+def _name_row(line: str, tag: Literal["B", "I"], *, fixed: bool) -> str:
+    shown = f'<FONT POINT-SIZE="{NAME_SIZE}"><{tag}>{label_text(line)}</{tag}></FONT>'
+    return f"<TR>{text_cell(shown, text_width(line, NAME_SIZE, bold=tag == 'B'), NAME_SIZE, fixed=fixed)}</TR>"
+
+
+def _note_row(line: str, colour: str, *, fixed: bool) -> str:
+    shown = f'<FONT COLOR="{colour}">{label_text(line)}</FONT>'
+    return f"<TR>{text_cell(shown, text_width(line, LABEL_SIZE), LABEL_SIZE, fixed=fixed)}</TR>"
+
+
+def _same_head(one: Label, other: Label) -> bool:
+    """May the second go without its name and trigger, because only the guards differ?"""
+    heads = [(label.name, label.trigger, label.line) for label in (one, other)]
+    return heads[0] == heads[1] and heads[0] != ("", "", "plain") and bool(one.guard and other.guard)
+
+
+def _label_row(label: Label, on: str | None, *, repeats: bool, fixed: bool) -> str:
+    own = TONES[label.mark.tone] if label.mark is not None else INK if label.line == "plain" else LINES[label.line]
+    tip = label_text(label.tooltip.replace("&", "&amp;"))
+    rows = "".join(_line_row(line, label, on, fixed=fixed) for line in lines(label, repeats=repeats))
+    cell = f'<TD ALIGN="LEFT" ID="{label.id}" TITLE="{tip}" TARGET="_self">'
+    return f'<TR>{GAP}{cell}<FONT COLOR="{on or own}">{_TABLE}{rows}</TABLE></FONT></TD></TR>'
+
+
+def _line_row(parts: Sequence[Part], label: Label, on: str | None, *, fixed: bool) -> str:
+    width = sum(text_width(part.text, LABEL_SIZE, bold=part.role == "name") for part in parts)
+    shown = "".join(_part(part, label, on) for part in parts)
+    cell = text_cell(f'{shown}<BR ALIGN="LEFT"/>', width, LABEL_SIZE, fixed=fixed, attributes='ALIGN="LEFT"')
+    return f"<TR>{cell}</TR>"
+
+
+def _part(part: Part, label: Label, on: str | None) -> str:
+    text = label_text(part.text)
+    match part.role:
+        case "name":
+            return f"<B>{text}</B>"
+        case "trigger":
+            return text
+        case "guard":
+            return f'<FONT COLOR="{on or GREY}"><I>{text}</I></FONT>'
+        case "note":
+            colour = GREY if label.mark is None else TONES[label.mark.tone]
+            return f'<FONT COLOR="{on or colour}">{text}</FONT>'

@@ -1,0 +1,80 @@
+"""What people read uses the words of the field: no entry of `INSTEAD` occurs in documents, messages and pages."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+INSTEAD = {
+    r"(?<!a)(?<!com)mend(s|ed|ing)?": "fix, the quick fix; no problems",
+    r"cannot stand( here)?": "unexpected … here",
+    r"not a sign of": "is not an operator",
+    r"holds of any values?": "is always true",
+    r"everything that was asked": "all 31 systems pass",
+    r"(make|makes|made) of (each|every|an) (event|state)": "state × event table",
+    r"rest(s|ed)? (up)?on": "evidence; depends on",
+    r"(for )?who runs (it|them|HiveD)": "for operators",
+    r"worth an alarm": "alert on",
+    r"no limit that was reached": "a run cut short is never reported as a pass",
+    r"at home in": "is declared in",
+    r"stands? in\b": "is in",
+    r"(is|are|was|were|be|been|being) told": "is reported, says",
+    r"(come|comes|came|coming) about": "happens",
+    r"(a )?runs? that breaks? (it|them|the)": "a counterexample",
+    r"go(es|ing)? through (the |all |every |each )?(states|steps)": "explores states",
+    r"put to the test": "checked",
+    r"(go|goes|going|went) on\b(?!e)": "resume, continue",
+}
+"""A pattern, and what to write."""
+
+PATTERN = re.compile("|".join(rf"(?P<w{n}>\b{pattern}\b)" for n, pattern in enumerate(INSTEAD)), re.IGNORECASE)
+
+COMMENT = re.compile(r"/\*.*?\*/|(?<![:\w])//[^\n]*", re.DOTALL)
+
+PAGES = [
+    path
+    for folder in ("fsmdsl", "runtime", "editors/vscode", "editors/live")
+    for suffix in ("html", "jinja", "js", "css", "json", "ts", "md")
+    for path in sorted((ROOT / folder).rglob(f"*.{suffix}"))
+    if "node_modules" not in path.parts and path.name not in ("table.json", "codemirror.js", "package-lock.json")
+]
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+CODE = [path for folder in ("fsmdsl", "runtime") for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def prose(path: Path) -> Iterator[tuple[int, str]]:
+    """Numbered lines that people read: of a program, its texts without the docstrings."""
+    text = path.read_text("utf-8")
+    if path.suffix in (".js", ".ts", ".css"):
+        text = COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text)
+    if path.suffix != ".py":
+        yield from enumerate(text.splitlines(), 1)
+        return
+    tree = ast.parse(text)
+    documented = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
+            yield from enumerate(node.value.splitlines(), node.lineno)
+
+
+@pytest.mark.parametrize("path", [*DOCUMENTS, *PAGES, *CODE], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_words(path: Path) -> None:
+    found = []
+    for number, line in prose(path):
+        for match in PATTERN.finditer(line):
+            meant = INSTEAD[list(INSTEAD)[int(match.lastgroup[1:])]] if match.lastgroup else ""
+            found.append(f"{path.relative_to(ROOT)}:{number}: `{match[0]}`: write {meant}: {line.strip()[:100]}")
+    assert found == []
