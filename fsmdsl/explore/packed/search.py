@@ -104,7 +104,7 @@ class PackedSearch:
         """Steps of runs that were told, by the states that they lead to."""
         layout = self.lowered.layout
         self._plain = Plain(self.lowered, layout.pack(layout.encode(universe.start)))
-        self._canonical = self._plain.functions.get("canonical")
+        self._canonical = self._plain.functions["canonical"] if self.reduced else None
         self.engine: Engine = self._plain
         self._compilation: Compilation | None = None
         self._hastened = inf
