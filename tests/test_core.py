@@ -13,8 +13,13 @@ from stepping import compiled
 
 from fsmdsl import model as m
 from fsmdsl.core import guards, lets, presence, triggers
+from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.selection import Selection
-from fsmdsl.step import Universe, universe
+from fsmdsl.step import Universe, World, enabled, fire, universe
+from fsmdsl.step.evaluate import Frame, evaluate
+from fsmdsl.step.values import cardinality, outside
+from fsmdsl.step.world import FaultError
+from fsmdsl.walk import expressions
 from fsmdsl.workspace import load
 
 ROOT = Path(__file__).parent.parent
@@ -121,6 +126,7 @@ def test_leaves_of_a_group_do_the_same_and_no_other_group_does() -> None:
                 assert all(g.levels == selection.levels(x, trigger) for x in g.leaves)
             handled = [x.name for x in selection.machine.leaves if selection.levels(x.name, trigger)]
             assert sorted(x for g in groups for x in g.leaves) == sorted(handled)
+            assert len({repr(by_leaf[g.leaves[0]]) for g in groups}) == len(groups)
 
 
 def test_what_a_state_says_of_crashes_is_what_the_definition_reads() -> None:
@@ -277,3 +283,71 @@ def test_lets_that_use_each_other_many_times_are_looked_at_once() -> None:
 def test_conjuncts_are_what_must_hold() -> None:
     assert len(guards.conjuncts(guard("n > 1 and (n < 5 and x != none) and (n == 2 or n == 3)"))) == 4
     assert guards.conjuncts(None) == []
+
+
+# Elaboration ---------------------------------------------------------------------------------------------------------
+
+WIDE = """machine Box {
+    held: set<0..2>
+    items: list<0..2>[4]
+    n: 0..2
+    let up(k: 0..2) = k + 1
+    let twice(k: 0..2) = up(k) + up(k + 1)
+    initial state Idle
+    event go from environment
+    Idle -> Idle on go do held = {n + 1}
+    Idle -> Idle on go do n = up(n + 5)
+    Idle -> Idle on go do n = twice(2)
+    Idle -> Idle on go do n = min(n, 1) - size(items)
+    Idle -> Idle on go do n = if n > 1 then -n else 7
+    Idle -> Idle on go do for k in {n + 1} { n = k - 1 }
+}
+"""
+
+
+def of(low: int, high: int) -> m.RangeType:
+    return m.RangeType(low, high)
+
+
+def test_elaborated_types_are_as_wide_as_the_values_and_no_wider() -> None:
+    model = compiled(WIDE)
+    elaboration = Elaboration(model)
+    types = []
+    for t in next(iter(model.machines.values())).transitions:
+        (effect,) = elaboration.effects(t.effects)
+        while isinstance(effect, m.ForEach):
+            (effect,) = effect.body
+        assert isinstance(effect, m.Assign)
+        types.append(effect.value.type)
+    assert types == [m.SetType(of(1, 3)), of(6, 8), of(3, 7), of(-4, 1), of(-2, 7), of(0, 2)]
+
+
+def few_worlds(found: Universe) -> Iterator[World]:
+    world = found.start
+    for _ in range(4):
+        yield world
+        try:
+            steps = list(enabled(found, world))
+        except FaultError:  # of the environment's conditions
+            return
+        if not steps:
+            return
+        world = fire(found, world, steps[0]).world
+
+
+def test_values_are_of_their_elaborated_types() -> None:
+    """Whatever the definition finds a value to be, its elaborated type holds it."""
+    seen = 0
+    for name, found, instance, selection in compared():
+        elaboration = Elaboration(found.model, found.system, lambda t, u=found: cardinality(t, u))  # type: ignore[misc]
+        effects = [x for t in selection.machine.transitions for x in t.effects if isinstance(x, m.Assign)]
+        values = [x.value for x in effects if not any(isinstance(y, m.Local) for y in expressions(x.value))]
+        for world in few_worlds(found):
+            for value in values:
+                try:
+                    result = evaluate(Frame(found, world, instance), value)
+                except FaultError:
+                    continue
+                assert outside(elaboration.expression(value).type, result) is None, (name, value)
+                seen += 1
+    assert seen > 500

@@ -104,8 +104,8 @@ class Selection:
         return tuple(t for level in self.levels(leaf, trigger) for t in level)
 
     def groups(self, trigger: str) -> tuple[Group, ...]:
-        """The leaves in which a trigger has transitions, those together in which it does the same. In the order of the
-        first leaf of each."""
+        """The leaves in which a trigger has transitions, those together in which it does the same, whichever timers it
+        stops. In the order of the first leaf of each."""
         found: dict[object, tuple[list[str], tuple[Level, ...]]] = {}
         for leaf in self.machine.leaves:
             levels = self.levels(leaf.name, trigger)
@@ -117,7 +117,7 @@ class Selection:
     def _behaviour(self, leaf: str, t: m.Transition) -> object:
         """What tells the moves of transitions from different leaves apart: not the leaves, but what runs in them."""
         move = self.move(leaf, t)
-        return t.index, move.target, tuple(s for s in move.left if ("exit", s) in self.hooks or s in self._timers)
+        return t.index, move.target, tuple(s for s in move.left if ("exit", s) in self.hooks)
 
     # Guards
 

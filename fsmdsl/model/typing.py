@@ -73,6 +73,11 @@ def join_all(types: Iterable[Type]) -> Type | None:
     return found
 
 
+def common(a: Type, b: Type) -> Type:
+    """`join` of two types that agree."""
+    return join(a, b) or a
+
+
 def _optional(t: Type) -> Type:
     return t if isinstance(t, OptionalType | NoneType | ErrorType) else OptionalType(t)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import CodeType
 from typing import Any
 
@@ -29,7 +29,6 @@ class Plain(OneProcess):
 
     def __init__(self, lowered: Lowered, start: tuple[int, ...]) -> None:
         self.lowered = lowered
-        self.functions = functions(lowered)
         self.states: list[tuple[int, ...]] = [start]
         self.number: dict[tuple[int, ...], int] = {start: 0}
         self.preds: list[int] = [0]
@@ -39,6 +38,11 @@ class Plain(OneProcess):
         """The board as it was before the last state was expanded, where that may have been one too many."""
         self._row = row(lowered)
         self._out = [0] * (CAP * lowered.stride)
+
+    @cached_property
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """The module's functions; not made where machine code is there from the beginning."""
+        return functions(self.lowered)
 
     def run(self, pause: Callable[[], bool], most: int | None) -> bool:
         """See `Engine`."""

@@ -94,7 +94,7 @@ class PackedSearch:
         self._violations = [*self._invariants.values(), b.dead, *range(b.faults, b.faults + b.codes)]
         """Where a board has a number once something is violated."""
         plain = Plain(self.lowered, layout.pack(layout.encode(universe.start)))
-        self._canonical = plain.functions.get("canonical")
+        self._canonical = plain.functions["canonical"] if self.reduced else None
         self.engine: Engine = plain
         self.engines: Engines = MachineCode(self.lowered, means, self.budget, self.memory)
         self.store = Store()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 from fsmdsl.explore.program.arithmetic import Operator
 from fsmdsl.explore.program.nodes import (
@@ -80,58 +80,31 @@ class Builder:
 
     # Blocks
 
-    @contextmanager
-    def when(self, condition: Expr) -> Iterator[None]:
+    def when(self, condition: Expr) -> Inside:
         """What is written inside happens if the condition is not 0."""
-        with self.aside() as inside:
-            yield
-        self.statements.append(If(condition, tuple(inside)))
+        return Inside(self, lambda block: If(condition, block))
 
-    @contextmanager
-    def otherwise(self) -> Iterator[None]:
+    def otherwise(self) -> Inside:
         """What is written inside happens if the condition of the `when` just before is 0."""
-        before = self.statements[-1]
+        before = self.statements.pop()
         assert isinstance(before, If)
-        with self.aside() as inside:
-            yield
-        self.statements[-1] = If(before.condition, before.then, tuple(inside))
+        return Inside(self, lambda block: If(before.condition, before.then, block))
 
-    @contextmanager
-    def repeat(self, condition: Expr) -> Iterator[None]:
+    def repeat(self, condition: Expr) -> Inside:
         """What is written inside happens for as long as the condition is not 0."""
-        with self._loop() as inside:
-            yield
-        self.statements.append(While(condition, tuple(inside)))
+        return Inside(self, lambda block: While(condition, block), loop=True)
 
-    @contextmanager
-    def count(self, variable: Var, end: Operand, first: Operand = ZERO) -> Iterator[None]:
+    def count(self, variable: Var, end: Operand, first: Operand = ZERO) -> Inside:
         """What is written inside happens for each number from `first` on, below `end`."""
-        with self._loop() as inside:
-            yield
-        self.statements.append(Count(variable, number(first), number(end), tuple(inside)))
+        return Inside(self, lambda block: Count(variable, number(first), number(end), block), loop=True)
 
-    @contextmanager
-    def through(self, variable: Var, values: Sequence[Operand]) -> Iterator[None]:
+    def through(self, variable: Var, values: Sequence[Operand]) -> Inside:
         """What is written inside happens for each of the values."""
-        with self._loop() as inside:
-            yield
-        self.statements.append(Through(variable, tuple(map(number, values)), tuple(inside)))
+        return Inside(self, lambda block: Through(variable, tuple(map(number, values)), block), loop=True)
 
-    @contextmanager
-    def _loop(self) -> Iterator[list[Statement]]:
-        """The block of a loop."""
-        self.loops += 1
-        with self.aside() as inside:
-            yield inside
-        self.loops -= 1
-
-    @contextmanager
-    def aside(self) -> Iterator[list[Statement]]:
+    def aside(self) -> Inside:
         """What is written inside goes into a list of its own, to be put where it belongs with `put`."""
-        before, self.statements = self.statements, []
-        inside = self.statements
-        yield inside
-        self.statements = before
+        return Inside(self)
 
     def put(self, statements: Sequence[Statement]) -> None:
         """Statements that were written aside."""
@@ -162,6 +135,31 @@ class Builder:
         """Is this a variable that was made here?"""
         number = name.removeprefix(self._prefix)
         return name != number and number.isdigit() and 0 < int(number) <= self._named
+
+
+class Inside(AbstractContextManager[list[Statement]]):
+    """A block: what is written in it is the list that it gives, of which a statement is made at the end."""
+
+    __slots__ = ("_before", "_builder", "_loop", "_made", "_statements")
+
+    def __init__(
+        self, builder: Builder, made: Callable[[Block], Statement] | None = None, *, loop: bool = False
+    ) -> None:
+        self._builder, self._made, self._loop = builder, made, loop
+        self._statements: list[Statement] = []
+
+    def __enter__(self) -> list[Statement]:
+        builder = self._builder
+        self._before, builder.statements = builder.statements, self._statements
+        builder.loops += self._loop
+        return self._statements
+
+    def __exit__(self, *_: object) -> None:
+        builder = self._builder
+        builder.statements = self._before
+        builder.loops -= self._loop
+        if self._made is not None:
+            builder.statements.append(self._made(tuple(self._statements)))
 
 
 def function(name: str, parameters: Sequence[Parameter], body: Sequence[Statement], doc: str = "") -> Function:

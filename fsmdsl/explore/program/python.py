@@ -121,41 +121,37 @@ def _headed(lines: list[str], head: str, body: Block, indent: str) -> None:
 
 def expression(x: Expr, outer: int = CHOICE) -> str:
     """The text of an expression, in parentheses where it binds less tightly than what is around it."""
-    if isinstance(x, Var):  # mostly
-        return x.name
-    text, own = _expression(x)
-    return f"({text})" if own < outer else text
-
-
-def _expression(x: Expr) -> tuple[str, int]:
-    match x:
-        case Var(name):
-            return name, ATOM
-        case Int(value):
-            return str(value), ATOM if value >= 0 else UNARY
-        case Element(array, index):
-            return f"{array.name}[{expression(index)}]", ATOM
-        case Binary(operator, left, right):
-            own = BINDING[operator]
-            return f"{expression(left, own)} {operator} {expression(right, own + 1)}", own
-        case Compare(first, others):
-            rest = "".join([f" {c} {expression(y, COMPARISON + 1)}" for c, y in others])
-            return f"{expression(first, COMPARISON + 1)}{rest}", COMPARISON
-        case Call(name, arguments):
-            return f"{name}({', '.join(map(expression, arguments))})", ATOM
+    own = ATOM
+    match x:  # what is most frequent comes first
+        case Var():
+            return x.name
+        case Int():
+            text, own = str(x.value), ATOM if x.value >= 0 else UNARY
+        case Element():
+            return f"{x.array.name}[{expression(x.index)}]"
+        case Binary():
+            own = BINDING[x.operator]
+            text = f"{expression(x.left, own)} {x.operator} {expression(x.right, own + 1)}"
+        case Compare():
+            rest = "".join([f" {c} {expression(y, COMPARISON + 1)}" for c, y in x.others])
+            text, own = f"{expression(x.first, COMPARISON + 1)}{rest}", COMPARISON
+        case Call():
+            return f"{x.function}({', '.join(map(expression, x.arguments))})"
         case All(operands):
-            return " and ".join([expression(y, AND + 1) for y in operands]), AND
+            text, own = " and ".join([expression(y, AND + 1) for y in operands]), AND
         case Any(operands):
-            return " or ".join([expression(y, OR + 1) for y in operands]), OR
+            text, own = " or ".join([expression(y, OR + 1) for y in operands]), OR
         case Not(operand):
-            return f"not {expression(operand, NOT)}", NOT
+            text, own = f"not {expression(operand, NOT)}", NOT
         case Choice(condition, yes, no):
-            return f"{expression(yes, OR)} if {expression(condition, OR)} else {expression(no)}", CHOICE
+            text = f"{expression(yes, OR)} if {expression(condition, OR)} else {expression(no)}"
+            own = CHOICE
         case Bool(value):
-            return str(value), ATOM
+            return str(value)
         case Negative(operand):
-            return f"-{expression(operand, UNARY)}", UNARY
+            text, own = f"-{expression(operand, UNARY)}", UNARY
         case Inverted(operand):
-            return f"~{expression(operand, UNARY)}", UNARY
+            text, own = f"~{expression(operand, UNARY)}", UNARY
         case _:
             assert_never(x)
+    return f"({text})" if own < outer else text

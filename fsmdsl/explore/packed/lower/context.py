@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from fsmdsl import model as m
+from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.presence import Known, without
+from fsmdsl.core.selection import Selection
 from fsmdsl.explore.liveness.plan import Obligation
 from fsmdsl.explore.packed.layout import Layout, has_cuts, has_rounds, kinds
 from fsmdsl.explore.packed.lower.sites import Sites
@@ -16,6 +18,7 @@ from fsmdsl.explore.program.builder import Builder
 from fsmdsl.explore.program.nodes import Element, Expr, Function, Int, Operand, Var
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.step.universe import Universe
+from fsmdsl.step.values import cardinality
 
 
 class Fail(Protocol):
@@ -53,6 +56,9 @@ class Context:
     layout: Layout
     expression: Callable[[Scope, m.Expr, m.Type | None], Expr]
     """`expressions.value`, for parts of expressions that are themselves part of it."""
+    elaboration: Elaboration = field(init=False)
+    """The model's expressions, with types as wide as their values."""
+    _selections: dict[str, Selection] = field(default_factory=dict)
     sites: Sites = field(default_factory=Sites)
     wanted: dict[tuple[str, str], str] = field(default_factory=dict)
     """The handlers that are called: machine and trigger, and the function's name."""
@@ -65,8 +71,8 @@ class Context:
     reduction: Reduction = field(default_factory=Reduction)
     sends: int = 0
     """How many statements were built that can come to other instances: calls of handlers, and loops that have some."""
-    hard: set[m.Expr] = field(default_factory=set)
-    """Conditions that can be without a value, or need a loop."""
+    hard: dict[int, m.Expr] = field(default_factory=dict)
+    """Conditions that can be without a value, or need a loop, by identity."""
     lets: dict[Key, Let] = field(default_factory=dict)
     weights: dict[tuple[str, str], int] = field(default_factory=dict)
     """By owner and name of a `let`: how many nodes it has where all that it uses is written out."""
@@ -76,9 +82,19 @@ class Context:
     loops: list[list[Function]] = field(default_factory=list)
     """The functions of each loop that is run in every order."""
 
+    def __post_init__(self) -> None:
+        universe = self.universe
+        self.elaboration = Elaboration(universe.model, universe.system, lambda t: cardinality(t, universe))
+
     @property
     def universe(self) -> Universe:
         return self.layout.universe
+
+    def selection(self, machine: m.Machine) -> Selection:
+        """Which transitions come into question in a machine."""
+        if machine.qualified not in self._selections:
+            self._selections[machine.qualified] = Selection(machine)
+        return self._selections[machine.qualified]
 
     @property
     def rounds(self) -> bool:

@@ -19,7 +19,6 @@ from fsmdsl.explore.packed.lower.parts import effects_apart, too_deep
 from fsmdsl.explore.packed.lower.references import machine_of, reference
 from fsmdsl.explore.packed.lower.sets import bit, collected
 from fsmdsl.explore.packed.lower.sites import BUSY, CUT, FULL, REENTRANCE
-from fsmdsl.explore.packed.lower.widen import widened_effects
 from fsmdsl.explore.program.nodes import (
     ZERO,
     Choice,
@@ -38,7 +37,7 @@ from fsmdsl.step.world import Pending
 
 def perform(scope: Scope, effects: Sequence[m.Effect]) -> None:
     """Effects, one after the other."""
-    _perform(scope, widened_effects(scope.context.universe, effects))
+    _perform(scope, scope.context.elaboration.effects(effects))
 
 
 def _perform(scope: Scope, effects: Sequence[m.Effect]) -> None:

@@ -9,6 +9,7 @@ from functools import reduce
 from math import comb
 
 from fsmdsl import model as m
+from fsmdsl.core.elaborate import Types
 from fsmdsl.core.guards import conjuncts
 from fsmdsl.explore.packed.layout import awaitable, leaf_number
 from fsmdsl.explore.packed.lower.context import AT, S, T
@@ -20,7 +21,6 @@ from fsmdsl.explore.packed.lower.references import reference
 from fsmdsl.explore.packed.lower.sets import bit, collected
 from fsmdsl.explore.packed.lower.sites import FULL, IGNORED
 from fsmdsl.explore.packed.lower.steps import Steps
-from fsmdsl.explore.packed.lower.widen import Types, common, widened
 from fsmdsl.explore.packed.shapes import UnpackableError, shape, to_number
 from fsmdsl.explore.program.builder import Builder, function, rows
 from fsmdsl.explore.program.builder import numbers as parameters
@@ -36,7 +36,7 @@ from fsmdsl.explore.program.nodes import (
     all_of,
     call,
 )
-from fsmdsl.model.typing import holds
+from fsmdsl.model.typing import common, holds
 from fsmdsl.step.evaluate import TooManyValuesError, domain
 from fsmdsl.walk import expressions
 
@@ -75,9 +75,9 @@ class Environment:
 
     def _offer(self, o: m.Offer, depth: int, types: Types, conditions: Sequence[m.Expr]) -> None:
         """The loops of one line of the environment. As soon as the receiver is known, so is whether it listens."""
-        b, scope, universe = self.steps.builder, self.steps.scope, self.context.universe
+        b, scope = self.steps.builder, self.steps.scope
         if depth == len(o.variables):
-            wide = [(widened(universe, x, types), False) for x in conditions]
+            wide = [(self.context.elaboration.expression(x, types), False) for x in conditions]
             if not wide:
                 self._send(o, types)
                 return
@@ -86,7 +86,7 @@ class Environment:
             return
         name, over = o.variables[depth]
         later = {x for x, _ in o.variables[depth + 1 :]}
-        over = widened(universe, over, types)
+        over = self.context.elaboration.expression(over, types)
         of = m.element_of(over.type)
         members = collected(scope, over)
         narrowed = None if name in later else self._narrowed(name, over, members, conditions, later, types)
@@ -124,7 +124,7 @@ class Environment:
             those = b.name()
             b.set(those, 0)
             with loop(scope, whole.type, members) as item, scope.binding(x, item, of):
-                condition = value(scope, widened(self.context.universe, body, {**types, x: of}))
+                condition = value(scope, self.context.elaboration.expression(body, {**types, x: of}))
                 with b.when(condition):
                     b.update(those, "|", bit(coded(scope, item, element_of(scope, whole.type))))
         if failing:
@@ -136,11 +136,8 @@ class Environment:
         """Is an instance in a state in which it has a transition for an event, and free to take it?"""
         context = self.context
         kind = context.universe.model.machines[machine]
-        instance = min(context.universe.instances_of(machine), default=None)
-        if instance is None:
-            return FALSE
-        leaves = [s.name for s in kind.leaves if context.universe.candidates(instance, s.name, event)]
-        if not leaves:
+        leaves = [leaf for group in context.selection(kind).groups(event) for leaf in group.leaves]
+        if not leaves or not context.universe.instances_of(machine):
             return FALSE
         state = self.steps.scope.at(context.column(machine, ""), at)
         there = is_one_of(state, [leaf_number(kind, s) for s in leaves], len(kind.leaves))
@@ -150,8 +147,8 @@ class Environment:
         scope, b, universe = self.steps.scope, self.steps.builder, self.context.universe
         machine = universe.model.machines[o.machine]
         event = machine.event_named[o.event]
-        receiver = reference(scope, widened(universe, o.target, types))
-        arguments = [widened(universe, a, types) for a in o.arguments]
+        receiver = reference(scope, self.context.elaboration.expression(o.target, types))
+        arguments = [self.context.elaboration.expression(a, types) for a in o.arguments]
         values = [b.named(value(scope, a)) for a in arguments]
         with b.when(self._listens(o.machine, o.event, receiver)):
             wrong = self._wrong(event, arguments, values)
@@ -206,9 +203,9 @@ class Environment:
         """Of the arguments in a line."""
         types: dict[str, m.Type] = {}
         for name, over in o.variables:
-            t = widened(self.context.universe, over, types).type
+            t = self.context.elaboration.expression(over, types).type
             types[name] = m.element_of(t)
-        return [widened(self.context.universe, a, types).type for a in o.arguments]
+        return [self.context.elaboration.expression(a, types).type for a in o.arguments]
 
     def _once(
         self, o: m.Offer, receiver: Expr, arguments: Sequence[m.Expr], values: Sequence[Expr], handled: Expr

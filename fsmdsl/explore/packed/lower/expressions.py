@@ -19,7 +19,6 @@ from fsmdsl.explore.packed.lower import lets, masks, sets
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.convert import converted, shape_of
 from fsmdsl.explore.packed.lower.references import machine_of, reference
-from fsmdsl.explore.packed.lower.widen import common
 from fsmdsl.explore.packed.shapes import LARGEST, UnpackableError, to_number
 from fsmdsl.explore.program import queries
 from fsmdsl.explore.program.nodes import (
@@ -38,6 +37,8 @@ from fsmdsl.explore.program.nodes import (
     binary,
     call,
 )
+from fsmdsl.model.typing import common
+from fsmdsl.walk import expressions
 
 Connective = Literal["and", "or"]
 
@@ -190,7 +191,10 @@ def _easily(scope: Scope, e: m.Expr) -> tuple[list[Statement], Expr] | None:
     """A condition that has a value whatever else is true, and needs no loop, with its statements; else None."""
     hard = scope.context.hard
     failing: list[str] = []
-    if e in hard:
+    if id(e) in hard:
+        return None
+    if any(isinstance(x, m.Quantified) for x in expressions(e)):
+        hard[id(e)] = e
         return None
 
     def fail(kind: str, code: Expr | None = None) -> None:
@@ -200,7 +204,7 @@ def _easily(scope: Scope, e: m.Expr) -> tuple[list[Statement], Expr] | None:
     with scope.builder.aside() as statements:
         condition = value(trial, e)
     if failing or queries.loops(statements) or lets.called_in(scope.context, statements):
-        hard.add(e)
+        hard[id(e)] = e
         return None
     return statements, condition
 

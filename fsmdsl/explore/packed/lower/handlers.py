@@ -7,17 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from fsmdsl import model as m
+from fsmdsl.core.selection import Level
+from fsmdsl.core.triggers import EVENTLESS
 from fsmdsl.explore.packed.layout import awaitable, leaf_number, span
 from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, Scope, T
 from fsmdsl.explore.packed.lower.effects import perform, wrote
 from fsmdsl.explore.packed.lower.expressions import is_one_of, value
 from fsmdsl.explore.packed.lower.sites import BUSY, IGNORED, REENTRANCE, UNHANDLED
-from fsmdsl.explore.packed.lower.widen import widened
 from fsmdsl.explore.program.builder import Builder, function, rows
 from fsmdsl.explore.program.builder import numbers as parameters
 from fsmdsl.explore.program.nodes import TRUE, Choice, Expr, Function, Int, Not, Var, all_of, any_of, call
-from fsmdsl.step.universe import EVENTLESS, Levels
 
 Follow = Callable[[Scope, m.Transition, str], None]
 """Writes what following a transition from a leaf does."""
@@ -43,9 +43,11 @@ def handler(context: Context, machine: m.Machine, trigger: str, name: str) -> Fu
     if event is not None:
         _check_free(context, machine, b)
     read_state(scope, machine)
-    for leaves, levels in _by_leaf(context, machine, trigger):
-        with b.when(_in(machine, leaves)):
-            choose(scope, levels, leaves[0], dict(zip(arguments, parameters, strict=True)), _follow_and_leave)
+    for group in context.selection(machine).groups(trigger):
+        with b.when(_in(machine, group.leaves)):
+            choose(
+                scope, group.levels, group.leaves[0], dict(zip(arguments, parameters, strict=True)), _follow_and_leave
+            )
     ignored = [i.state for i in machine.ignores if i.event == trigger]
     if ignored:
         with b.when(_in(machine, ignored)):
@@ -90,26 +92,10 @@ def _in(machine: m.Machine, leaves: Sequence[str]) -> Expr:
     return is_one_of(STATE, [leaf_number(machine, s) for s in leaves], len(machine.leaves))
 
 
-def _by_leaf(context: Context, machine: m.Machine, trigger: str) -> list[tuple[list[str], Levels]]:
-    """The leaves in which a trigger has transitions, those together in which it does the same."""
-    universe = context.universe
-    instance = min(universe.instances_of(machine.qualified))
-    grouped: dict[tuple[object, ...], tuple[list[str], Levels]] = {}
-    for s in machine.leaves:
-        levels = universe.candidates(instance, s.name, trigger)
-        if levels:
-            external = [t for level in levels for t in level if t.target is not None]
-            moves = [universe.move(instance, s.name, t) for t in external]
-            hooks = tuple((move.after, *(id(e) for e in (*move.exits, *move.entries))) for move in moves)
-            key = (tuple(tuple(t.index for t in level) for level in levels), hooks)
-            grouped.setdefault(key, ([], levels))[0].append(s.name)
-    return list(grouped.values())
-
-
 # Choosing ------------------------------------------------------------------------------------------------------------
 
 
-def choose(scope: Scope, levels: Levels, leaf: str, arguments: dict[str, m.Variable], follow: Follow) -> None:
+def choose(scope: Scope, levels: Sequence[Level], leaf: str, arguments: dict[str, m.Variable], follow: Follow) -> None:
     """Follows the transition that has priority on the innermost level with an enabled one; two that have are a fault.
     Where none is enabled, what stands behind goes on."""
     for level in levels:
@@ -140,7 +126,7 @@ def _guard(scope: Scope, t: m.Transition, arguments: dict[str, m.Variable]) -> E
     inner = scope.inner(scope.instance, scope.machine)
     inner.locals = _bound(t, arguments)
     types = {name: of for name, (_, of) in inner.locals.items()}
-    held = b.named(value(inner, widened(context.universe, t.guard, types)))
+    held = b.named(value(inner, context.elaboration.expression(t.guard, types)))
     seen = context.guards.setdefault((scope.machine.qualified, t.index), 0) or context.layout.reserve(2)
     context.guards[scope.machine.qualified, t.index] = seen
     b.set(T[Choice(held, Int(seen + 1), Int(seen))], 1)
@@ -172,16 +158,15 @@ def _ranked(
     follow: Follow,
 ) -> None:
     """A transition is in question if it is enabled and none that has priority over it is."""
-    b, universe = scope.builder, scope.context.universe
     assert scope.machine is not None
-    instance = min(universe.instances_of(scope.machine.qualified))
+    b, priority = scope.builder, scope.context.selection(scope.machine).priority
     best: list[Expr] = []
     for t, g in zip(level, guards, strict=True):
         pairs = zip(level, guards, strict=True)
-        beaten = [h for other, h in pairs if universe.before(instance, other, t)]
+        beaten = [h for other, h in pairs if priority.before(other, t)]
         unbeaten = [Not(any_of(beaten))] if beaten else []
         best.append(b.named(all_of([g, *unbeaten])))
-    if _in_circles(scope, level):
+    if priority.circular(level):
         # Where each gives way to another, all of them are left.
         with b.when(Not(any_of(best))):
             for g in reversed(guards):
@@ -198,16 +183,6 @@ def _ranked(
             _follow(scope, t, leaf, arguments, follow)
 
 
-def _in_circles(scope: Scope, level: Sequence[m.Transition]) -> bool:
-    """Do chains of priority contradict one another?"""
-    universe, left = scope.context.universe, list(level)
-    assert scope.machine is not None
-    instance = min(universe.instances_of(scope.machine.qualified))
-    while first := [t for t in left if not any(universe.before(instance, other, t) for other in left)]:
-        left = [t for t in left if t not in first]
-    return bool(left)
-
-
 def refuser(context: Context, machine: m.Machine, event: str, given: Sequence[m.Variable], name: str) -> Function:
     """The function for an event with an argument that its parameter cannot hold: the fault `f` if a transition for it
     is enabled all the same, for then it is offered."""
@@ -215,9 +190,9 @@ def refuser(context: Context, machine: m.Machine, event: str, given: Sequence[m.
     scope = Scope(context, b, T, AT, machine, lambda _, __=None: b.leave(F))
     read_state(scope, machine)
     arguments = {f"a{n}": p for n, p in enumerate(given)}
-    for leaves, levels in _by_leaf(context, machine, event):
-        with b.when(_in(machine, leaves)):
-            for t in (t for level in levels for t in level):
+    for group in context.selection(machine).groups(event):
+        with b.when(_in(machine, group.leaves)):
+            for t in (t for level in group.levels for t in level):
                 with b.when(_guard(scope, t, arguments)):
                     b.leave(F)
     b.leave(IGNORED)
@@ -261,12 +236,13 @@ def _body(scope: Scope, t: m.Transition, leaf: str) -> None:
     if t.target is None:
         perform(scope, t.effects)
         return
-    move = context.universe.move(min(context.universe.instances_of(machine.qualified)), leaf, t)
+    move = context.selection(machine).move(leaf, t)
+    assert move.target is not None
     bare = scope.inner(AT, machine)
     perform(bare, move.exits)
     perform(scope, t.effects)
     state = scope.at(context.column(machine.qualified, ""), AT)
-    scope.builder.set(state, leaf_number(machine, move.after))
+    scope.builder.set(state, leaf_number(machine, move.target))
     wrote(scope)
     perform(bare, move.entries)
 
@@ -300,9 +276,9 @@ def eventless(context: Context, machine: m.Machine, name: str, *, only_asked: bo
     def would(inner: Scope, t: m.Transition, leaf: str) -> None:
         inner.builder.leave(0)
 
-    for leaves, levels in _by_leaf(context, machine, EVENTLESS):
-        with b.when(_in(machine, leaves)):
-            choose(scope, levels, leaves[0], {}, would if only_asked else _follow_and_leave)
+    for group in context.selection(machine).groups(EVENTLESS):
+        with b.when(_in(machine, group.leaves)):
+            choose(scope, group.levels, group.leaves[0], {}, would if only_asked else _follow_and_leave)
     b.leave(IGNORED)
     return _of_machine(machine, name, "without event", b)
 

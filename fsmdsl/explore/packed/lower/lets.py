@@ -13,7 +13,6 @@ from fsmdsl import model as m
 from fsmdsl.explore.packed.lower.context import AT, Context, Key, Let, S, Scope
 from fsmdsl.explore.packed.lower.references import machine_of, reference
 from fsmdsl.explore.packed.lower.sites import FAULT, UNKNOWN
-from fsmdsl.explore.packed.lower.widen import body_of, types_of
 from fsmdsl.explore.program import queries
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
 from fsmdsl.explore.program.nodes import Assign, Bool, Expr, Int, Operand, Statement, Var, call, number
@@ -31,7 +30,7 @@ def derived(scope: Scope, e: m.Derived) -> Expr:
         instance, machine, bound = _given(scope, e)
         inner = scope.inner(instance, machine)
         inner.locals = bound
-        return inner.value(body_of(scope.context.universe, e), e.type)
+        return inner.value(scope.context.elaboration.body(e).value, e.type)
     shared = _shared(scope, e)
     if shared is None:
         return _called(scope, e)
@@ -64,7 +63,7 @@ def _given(scope: Scope, e: m.Derived) -> tuple[Instance, m.Machine | None, dict
         machine: m.Machine | None = machine_of(scope, e.target.type)
     else:
         instance, machine = scope.instance, scope.machine
-    pairs = zip(types_of(scope.context.universe, e).items(), e.arguments, strict=True)
+    pairs = zip(scope.context.elaboration.body(e).parameters.items(), e.arguments, strict=True)
     bound: dict[str, tuple[Expr, m.Type]] = {}
     for (name, t), a in pairs:
         bound[name] = scope.builder.named(scope.value(a, t)), t
@@ -88,7 +87,8 @@ def _called(scope: Scope, e: m.Derived) -> Expr:
 
 def _let(context: Context, e: m.Derived, machine: m.Machine | None) -> Let:
     """The function for a `let` as it is used here, made if it is not there yet."""
-    types = types_of(context.universe, e)
+    body = context.elaboration.body(e)
+    types = body.parameters
     key: Key = e.owner, e.name, machine.qualified if machine is not None else None, tuple(types.values()), e.type
     if key in context.lets:
         return context.lets[key]
@@ -104,7 +104,7 @@ def _let(context: Context, e: m.Derived, machine: m.Machine | None) -> Let:
     scope = Scope(context, b, S, None if machine is None else AT, machine, fail, shared=shared)
     scope.lasting = frozenset({AT, *parameters})
     scope.locals = {name: (p, t) for p, (name, t) in zip(parameters, types.items(), strict=True)}
-    b.leave(scope.value(body_of(context.universe, e), e.type))
+    b.leave(scope.value(body.value, e.type))
     given = (*rows(S.name), *numbers(*([AT.name] if machine is not None else []), *(p.name for p in parameters)))
     name = f"let_{len(context.lets)}"
     context.parts.append(function(name, given, [*unknown(shared), *b.statements], f"let {e.name}"))

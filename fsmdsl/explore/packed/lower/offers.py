@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from fsmdsl import model as m
+from fsmdsl.core.triggers import triggered_by
 from fsmdsl.explore.packed.layout import awaitable, kinds, leaf_number
 from fsmdsl.explore.packed.lower.channels import transmissions
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, N, S, T
@@ -14,7 +14,6 @@ from fsmdsl.explore.packed.lower.expressions import is_one_of, value
 from fsmdsl.explore.packed.lower.handlers import stretches, timer
 from fsmdsl.explore.packed.lower.refusals import refusals
 from fsmdsl.explore.packed.lower.steps import CUT, PHASE, WRITES, Steps
-from fsmdsl.explore.packed.lower.widen import widened
 from fsmdsl.explore.program.builder import function, rows
 from fsmdsl.explore.program.builder import numbers as parameters
 from fsmdsl.explore.program.nodes import (
@@ -108,7 +107,7 @@ class Offers:
         b.put(statements)
 
     def _applies(self, c: m.CrashOffer) -> Expr:
-        return TRUE if c.guard is None else value(self.scope, widened(self.context.universe, c.guard))
+        return TRUE if c.guard is None else value(self.scope, self.context.elaboration.expression(c.guard))
 
     def _crash(self, c: m.CrashOffer, several: bool) -> None:
         """A crash between two steps; one is enough."""
@@ -130,7 +129,7 @@ class Offers:
         pending = self.context.layout.awaited[n]
         return self.context.universe.machines[pending.instance].action_named[pending.action]
 
-    def _each_pending(self) -> AbstractContextManager[None]:
+    def _each_pending(self) -> AbstractContextManager[object]:
         layout = self.context.layout
         return self.builder.count(K, layout.pending + layout.pending_places, layout.pending)
 
@@ -172,17 +171,17 @@ class Offers:
 
     def _timers(self) -> None:
         context, b = self.context, self.builder
-        machines = [x for x in context.universe.machines if _timers_of(x)]
+        machines = [x for x in context.universe.machines if triggered_by(x, m.OnTimer)]
         names: dict[tuple[str, int], str] = {}
-        for k, machine in enumerate(x for x in kinds(context.universe) if _timers_of(x)):
-            for t in _timers_of(machine):
+        for k, machine in enumerate(x for x in kinds(context.universe) if triggered_by(x, m.OnTimer)):
+            for t in triggered_by(machine, m.OnTimer):
                 name = names[machine.qualified, t.index] = f"time_{k}_{t.index}"
                 self.timers.append(timer(context, machine, t, name))
         for machine, stretch in stretches(context, machines):
             free = b.when(Not(call("awaits", S, AT))) if awaitable(machine) else nullcontext()
             with stretch.each(b, AT), free:
                 b.set(STATE, self.scope.at(context.column(machine.qualified, ""), AT))
-                for t in _timers_of(machine):
+                for t in triggered_by(machine, m.OnTimer):
                     leaves = [leaf_number(machine, s) for s in machine.leaves_of(t.source)]
                     with b.when(is_one_of(STATE, leaves, len(machine.leaves))):
                         self.steps.take(call(names[machine.qualified, t.index], T, AT), skips=True)
@@ -210,7 +209,3 @@ class Offers:
                 b.set(T[layout.cut], CUT)
                 self._recover()
             self.steps.arrive(call("crash", T))
-
-
-def _timers_of(machine: m.Machine) -> Sequence[m.Transition]:
-    return [t for t in machine.transitions if isinstance(t.trigger, m.OnTimer)]

@@ -10,7 +10,6 @@ from fsmdsl.explore.packed.layout import kinds, leaf_number
 from fsmdsl.explore.packed.lower.context import AT, Context, S, Scope
 from fsmdsl.explore.packed.lower.expressions import is_one_of, value
 from fsmdsl.explore.packed.lower.handlers import numbers as instances
-from fsmdsl.explore.packed.lower.widen import widened
 from fsmdsl.explore.packed.shapes import LARGEST, to_number
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
 from fsmdsl.explore.program.nodes import FALSE, ONE, TRUE, ZERO, Choice, Expr, Function, Int, Not, Var, call
@@ -89,7 +88,7 @@ def _condition(context: Context, question: Asked, b: Builder, machine: m.Machine
         instance = AT
     scope = Scope(context, b, S, instance, machine, fail)
     scope.locals = {n: (Int(to_number(t, v, universe)), t) for n, (t, v) in question.locals.items()}
-    condition = value(scope, widened(universe, question.condition))
+    condition = value(scope, context.elaboration.expression(question.condition))
     return bool(failing), condition
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from fsmdsl import model as m
+from fsmdsl.core.elaborate import Types
 from fsmdsl.explore.packed.lower.context import Context, S, Scope
 from fsmdsl.explore.packed.lower.expressions import value
 from fsmdsl.explore.packed.lower.loops import loop
 from fsmdsl.explore.packed.lower.orders import doubt
 from fsmdsl.explore.packed.lower.references import reference
 from fsmdsl.explore.packed.lower.sets import collected
-from fsmdsl.explore.packed.lower.widen import Types, widened
 from fsmdsl.explore.program.builder import Builder, function, rows
 from fsmdsl.explore.program.nodes import FALSE, TRUE, Expr, Function, Not, Var, any_of
 
@@ -49,7 +49,7 @@ def refusals(context: Context) -> list[Function]:
 def _crashes(scope: Scope, *, during_recovery: bool) -> None:
     for c in scope.context.universe.system.crashes:
         if (c.kind == "during recovery") is during_recovery and c.guard is not None:
-            value(scope, widened(scope.context.universe, c.guard))
+            value(scope, scope.context.elaboration.expression(c.guard))
 
 
 def _offers(scope: Scope) -> None:
@@ -69,16 +69,16 @@ def _offers(scope: Scope) -> None:
 
 
 def _offer(scope: Scope, o: m.Offer, depth: int, types: Types) -> None:
-    universe = scope.context.universe
+    elaborated = scope.context.elaboration.expression
     if depth < len(o.variables):
         name, over = o.variables[depth]
-        over = widened(universe, over, types)
+        over = elaborated(over, types)
         of = m.element_of(over.type)
         with loop(scope, over.type, collected(scope, over), over) as x, scope.binding(name, x, of):
             _offer(scope, o, depth + 1, {**types, name: of})
         return
-    guard = TRUE if o.guard is None else value(scope, widened(universe, o.guard, types))
+    guard = TRUE if o.guard is None else value(scope, elaborated(o.guard, types))
     with scope.builder.when(guard):
-        reference(scope, widened(universe, o.target, types))
+        reference(scope, elaborated(o.target, types))
         for a in o.arguments:
-            value(scope, widened(universe, a, types))
+            value(scope, elaborated(a, types))

@@ -21,9 +21,9 @@ from fsmdsl.explore.packed.lower.convert import (
 from fsmdsl.explore.packed.lower.loops import constants, loop, too_many
 from fsmdsl.explore.packed.lower.orders import failing
 from fsmdsl.explore.packed.lower.parts import too_deep, value_apart
-from fsmdsl.explore.packed.lower.widen import common
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Bool, Choice, Expr, Int, Not, all_of, any_of, call
+from fsmdsl.model.typing import common
 from fsmdsl.step.values import MOST
 
 # Made ----------------------------------------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fsmdsl import model as m
+from fsmdsl.core.selection import Selection
+from fsmdsl.core.triggers import CRASH, triggered_by
 from fsmdsl.explore.packed.layout import awaitable, kinds, leaf_number
 from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, N, Scope, T
@@ -36,7 +38,6 @@ from fsmdsl.explore.program.nodes import (
     number,
 )
 from fsmdsl.step.cascade import LONGEST_ROUND
-from fsmdsl.step.universe import CRASH, flag
 
 CHOSEN, COUNT, K, QUIET = (Var(name) for name in ("chosen", "count", "k", "quiet"))
 
@@ -65,7 +66,7 @@ def answers(context: Context) -> list[Function]:
 def rounds(context: Context) -> list[Function]:
     """`settle`: what follows a step until nothing is left that needs no event."""
     b = Builder()
-    machines = [x for x in kinds(context.universe) if any(isinstance(t.trigger, m.Eventless) for t in x.transitions)]
+    machines = [x for x in kinds(context.universe) if triggered_by(x, m.Eventless)]
     functions: list[Function] = []
     for n, machine in enumerate(machines):
         functions.append(eventless(context, machine, f"without_event_{n}"))
@@ -154,7 +155,7 @@ def crash(context: Context) -> list[Function]:
         b.set(T[layout.mark], ZERO)
     functions = _crash_choices(context, b)
     _forget(context, b)
-    moving = [x for x in kinds(context.universe) if any(isinstance(t.trigger, m.OnCrash) for t in x.transitions)]
+    moving = [x for x in kinds(context.universe) if triggered_by(x, m.OnCrash)]
     with apart_where_symmetric(context, moving, b) as functions_of_effects:
         for machine, span in stretches(context, moving):
             with span.each(b, AT):
@@ -167,7 +168,7 @@ def crash(context: Context) -> list[Function]:
 def _crash_choices(context: Context, b: Builder) -> list[Function]:
     """Which transition each takes is known before any has been taken, and whether an instance is lost. Returns the
     functions that say so."""
-    concerned = [x for x in kinds(context.universe) if _concerned(x)]
+    concerned = [x for x in kinds(context.universe) if triggered_by(x, m.OnCrash) or _passing(context.selection(x))]
     chosen = {n: x for n, x in enumerate(concerned) if not _foreseen(x)}
     functions = [_crash_choice(context, x, f"crash_choice_{n}") for n, x in chosen.items()]
     for machine, span in stretches(context, concerned):
@@ -189,31 +190,31 @@ def _crash_choices(context: Context, b: Builder) -> list[Function]:
 
 def _foreseen(machine: m.Machine) -> bool:
     """Does what an instance does in a crash depend on its own state alone?"""
-    crashes = [t for t in machine.transitions if isinstance(t.trigger, m.OnCrash)]
+    crashes = triggered_by(machine, m.OnCrash)
     leaves = [leaf for t in crashes for leaf in machine.leaves_of(t.source)]
     return all(t.guard is None for t in crashes) and len(set(leaves)) == len(leaves)
 
 
 def _lost(context: Context, machine: m.Machine) -> list[int]:
     """The leaves that do not last and have no crash transition."""
-    instance = min(context.universe.instances_of(machine.qualified))
-    fragile = [s.name for s in machine.leaves if flag(machine, s.name) in ("volatile", "transient")]
-    return [leaf_number(machine, s) for s in fragile if not context.universe.candidates(instance, s, CRASH)]
+    selection = context.selection(machine)
+    return [leaf_number(machine, s) for s in _passing(selection) if not selection.levels(s, CRASH)]
 
 
-def _concerned(machine: m.Machine) -> bool:
-    fragile = any(flag(machine, s.name) in ("volatile", "transient") for s in machine.leaves)
-    return fragile or any(isinstance(t.trigger, m.OnCrash) for t in machine.transitions)
+def _passing(selection: Selection) -> list[str]:
+    """The leaves that do not last through a crash."""
+    endurance = selection.hierarchy.endurance
+    return [s.name for s in selection.machine.leaves if endurance(s.name) in ("volatile", "transient")]
 
 
 def _crash_choice(context: Context, machine: m.Machine, name: str) -> Function:
     """The function that says which crash transition an instance takes: its index plus 1, or 0; a fault below 0."""
-    b, universe = Builder(), context.universe
+    b, selection = Builder(), context.selection(machine)
+    passing = _passing(selection)
     scope = Scope(context, b, T, AT, machine, lambda _, code=None: b.leave(-number(context.code(code))))
     read_state(scope, machine)
     for s in machine.leaves:
-        levels = universe.candidates(min(universe.instances_of(machine.qualified)), s.name, CRASH)
-        lasting = flag(machine, s.name) not in ("volatile", "transient")
+        levels, lasting = selection.levels(s.name, CRASH), s.name not in passing
         if not levels and lasting:
             continue
         with b.when(STATE.equals(leaf_number(machine, s.name))):
@@ -229,9 +230,7 @@ def _crash_effects(context: Context, machine: m.Machine, b: Builder) -> None:
     state = scope.at(context.column(machine.qualified, ""), AT)
     foreseen = _foreseen(machine)
     b.set(CHOSEN, state if foreseen else T[context.layout.choice + AT])
-    for t in machine.transitions:
-        if not isinstance(t.trigger, m.OnCrash):
-            continue
+    for t in triggered_by(machine, m.OnCrash):
         followed = context.followed.setdefault((machine.qualified, t.index), 0) or context.layout.reserve(1)
         context.followed[machine.qualified, t.index] = followed
         leaves = [leaf_number(machine, s) for s in machine.leaves_of(t.source)]

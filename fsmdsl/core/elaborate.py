@@ -1,0 +1,232 @@
+"""Expressions with types as wide as their values: what an elaborated expression's type says holds, whatever the data.
+
+A model's types say what is meant, and values may lie outside until they are put somewhere: `{x + 1}` in the place of a
+`set<0..2>` may hold a 3, a `let f(n: 0..2)` may be asked about 5. A value that is elaborated `holds` in a place exactly
+where no step has to look whether it fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, assert_never
+
+from fsmdsl import model as m
+from fsmdsl.model.typing import bare, common, element, extreme_type, holds, join_all, negative_type, sum_type
+
+Types = Mapping[str, m.Type]
+"""Of variables: those declared, or wider."""
+
+N = TypeVar("N")
+
+Size = Callable[[m.Type], int]
+"""How many values a type has in a system."""
+
+_LARGEST_SET = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A `let` as it is used in one place."""
+
+    parameters: Types
+    value: m.Expr
+
+
+class Elaboration:
+    """The expressions and effects of a model, each elaborated once in each scope.
+
+    `system` is needed for `let`s of systems alone; without `size` a count of a set has the type that is declared.
+    """
+
+    def __init__(self, model: m.Model, system: m.System | None = None, size: Size | None = None) -> None:
+        self.model = model
+        self.system = system
+        self.size = size
+        self._known: dict[tuple[int, object], tuple[object, Any]] = {}
+        """By identity and scope: the node, so that it lasts, and what it has become."""
+        self._bodies: dict[object, Body] = {}
+
+    def expression(self, e: m.Expr, types: Types | None = None) -> m.Expr:
+        """An expression where variables have these types."""
+        return _Scope(self, types or {}).expression(e)
+
+    def effects(self, effects: Sequence[m.Effect]) -> tuple[m.Effect, ...]:
+        """Effects, whose arguments have the types that are declared."""
+        scope = _Scope(self, {})
+        return tuple(scope.effect(x) for x in effects)
+
+    def body(self, e: m.Derived) -> Body:
+        """What a `let` stands for where it is used with these elaborated arguments. Takes time in proportion to the
+        texts of `let`s and to how many types their parameters are used with."""
+        let = self.model.let(e, self.system)
+        pairs = zip(let.parameters, e.arguments, strict=True)
+        types = {p.name: p.type if holds(p.type, a.type) else a.type for p, a in pairs}
+        use = e.owner, e.name, tuple(types.values())
+        if use not in self._bodies:
+            self._bodies[use] = Body(types, _Scope(self, types).expression(let.value))
+        return self._bodies[use]
+
+
+class _Scope:
+    """Where variables have certain types."""
+
+    def __init__(self, whole: Elaboration, types: Types) -> None:
+        self.whole = whole
+        self.types = types
+        self._key = tuple(types.items())
+
+    def _inner(self, name: str, over: m.Expr) -> _Scope:
+        """Inside a quantifier or loop."""
+        return _Scope(self.whole, {**self.types, name: element(over.type)})
+
+    def expression(self, e: m.Expr) -> m.Expr:
+        key = id(e), self._key
+        if key not in self.whole._known:
+            self.whole._known[key] = e, self._expression(e)
+        found: m.Expr = self.whole._known[key][1]
+        return found
+
+    def effect(self, e: m.Effect) -> m.Effect:
+        key = id(e), self._key
+        if key not in self.whole._known:
+            self.whole._known[key] = e, self._effect(e)
+        found: m.Effect = self.whole._known[key][1]
+        return found
+
+    # Expressions
+
+    def _expression(self, e: m.Expr) -> m.Expr:
+        match e:
+            case m.Local(name=name):
+                return _changed(e, type=self.types.get(name, e.type))
+            case m.Constant(value=int() as n, type=m.RangeType()) if not isinstance(n, bool):
+                return _changed(e, type=m.RangeType(n, n))
+            case m.Read(target=target):
+                return _changed(e, target=self._optional(target))
+            case m.InState(target=target):
+                return _changed(e, target=self.expression(target))
+            case m.Not(operand=operand):
+                return _changed(e, operand=self.expression(operand))
+            case m.Negative(operand=operand):
+                operand = self.expression(operand)
+                t = negative_type(operand.type) if isinstance(operand.type, m.RangeType) else e.type
+                return _changed(e, operand=operand, type=t)
+            case m.Logic(operands=operands) | m.Temporal(operands=operands):
+                return _changed(e, operands=self._all(operands))
+            case m.Binary():
+                return self._binary(e)
+            case m.Conditional():
+                return self._conditional(e)
+            case m.Quantified(variable=name, over=over, body=body):
+                over = self.expression(over)
+                t = self._counted(over.type, e.type) if e.kind == "count" else e.type
+                return _changed(e, over=over, body=self._inner(name, over).expression(body), type=t)
+            case m.Collection(items=items):
+                return self._collection(e, self._all(items))
+            case m.Apply(arguments=arguments):
+                arguments = self._all(arguments)
+                return _changed(e, arguments=arguments, type=self._applied(e, arguments))
+            case m.Derived(target=target, arguments=arguments):
+                used = _changed(e, target=self._optional(target), arguments=self._all(arguments))
+                return _changed(used, type=self.whole.body(used).value.type)
+            case (
+                m.Constant() | m.Self() | m.Wait() | m.ChannelRef() | m.InstanceRef() | m.Instances() | m.AllOf()
+                | m.Ordinal()
+            ):  # fmt: skip
+                return e
+            case _:
+                assert_never(e)
+
+    def _optional(self, e: m.Expr | None) -> m.Expr | None:
+        return None if e is None else self.expression(e)
+
+    def _all(self, listed: Sequence[m.Expr]) -> tuple[m.Expr, ...]:
+        return tuple([self.expression(x) for x in listed])
+
+    def _binary(self, e: m.Binary) -> m.Expr:
+        left, right, t = self.expression(e.left), self.expression(e.right), e.type
+        match e.operator:
+            case "+" | "-" | "&":
+                t = sum_type(e.operator, left.type, right.type) or e.type
+            case "=>" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "in":
+                pass
+            case _:
+                assert_never(e.operator)
+        return _changed(e, left=left, right=right, type=t)
+
+    def _conditional(self, e: m.Conditional) -> m.Expr:
+        then, otherwise = self.expression(e.then), self.expression(e.otherwise)
+        condition = self.expression(e.condition)
+        return _changed(e, condition=condition, then=then, otherwise=otherwise, type=common(then.type, otherwise.type))
+
+    def _collection(self, e: m.Collection, items: tuple[m.Expr, ...]) -> m.Expr:
+        of = join_all(x.type for x in items)
+        if of is None:
+            return _changed(e, items=items)
+        return _changed(e, items=items, type=m.SetType(of) if e.kind == "set" else m.ListType(of, max(len(items), 1)))
+
+    def _applied(self, e: m.Apply, arguments: tuple[m.Expr, ...]) -> m.Type:
+        given = arguments[0]
+        match e.function:
+            case "present":
+                return bare(given.type)
+            case "rest":
+                return given.type
+            case "first":
+                return element(given.type)
+            case "min" | "max" if isinstance(e.type, m.RangeType):
+                return extreme_type(e.function, (x.type for x in arguments if isinstance(x.type, m.RangeType)))
+            case "size" if isinstance(given, m.ChannelRef):
+                return m.RangeType(0, self.whole.model.channels[given.name].bound)
+            case "size":
+                return self._counted(given.type, e.type)
+            case "subsets":
+                return m.SetType(given.type)
+            case "min" | "max":  # of members of an enum
+                return e.type
+            case _:
+                assert_never(e.function)
+
+    def _counted(self, over: m.Type, otherwise: m.Type) -> m.Type:
+        """How many there can be in a set or list."""
+        match over:
+            case m.ListType(bound=bound):
+                return m.RangeType(0, bound)
+            case m.SetType(of) if self.whole.size is not None and of != m.DurationType():
+                return m.RangeType(0, min(self.whole.size(of), _LARGEST_SET))
+            case _:
+                return otherwise
+
+    # Effects
+
+    def _effect(self, e: m.Effect) -> m.Effect:
+        match e:
+            case m.Assign(target=target, value=value):
+                return _changed(e, target=self._optional(target), value=self.expression(value))
+            case m.Change(target=target, item=item):
+                return _changed(e, target=self._optional(target), item=self.expression(item))
+            case m.Send(target=target, arguments=arguments):
+                return _changed(e, target=self.expression(target), arguments=self._all(arguments))
+            case m.Post(arguments=arguments) | m.Request(arguments=arguments):
+                return _changed(e, arguments=self._all(arguments))
+            case m.ForEach(variable=name, over=over, body=body):
+                over = self.expression(over)
+                inner = self._inner(name, over)
+                return _changed(e, over=over, body=tuple([inner.effect(x) for x in body]))
+            case m.If(condition=condition, then=then, otherwise=otherwise):
+                first, second = (tuple([self.effect(x) for x in part]) for part in (then, otherwise))
+                return _changed(e, condition=self.expression(condition), then=first, otherwise=second)
+            case _:
+                assert_never(e)
+
+
+def _changed(e: N, **parts: object) -> N:
+    """A node with other parts; the same one if they are not other."""
+    for name, part in parts.items():
+        before = getattr(e, name)
+        if before is not part and before != part:
+            changed: Any = e
+            result: N = replace(changed, **parts)
+            return result
+    return e
