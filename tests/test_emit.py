@@ -44,6 +44,15 @@ def test_golden(target: str) -> None:
     assert shown == golden.read_text()
 
 
+@pytest.mark.parametrize("folder", ["confine", "grove", "hived", "yunikorn"])
+def test_the_committed_classes_are_those_of_the_specs(folder: str) -> None:
+    model = load([ROOT / "specs" / folder]).model
+    assert model is not None
+    for module in model.modules:
+        for path, text in emit.python(model, module.name).items():
+            assert text == (ROOT / "generated" / path).read_text("utf-8"), f"{path}: run `make generate`"
+
+
 def test_the_same_model_gives_the_same_text() -> None:
     first, second = (emit.python(compiled(HIVED), "hived") for _ in range(2))
     assert first == second
