@@ -39,7 +39,7 @@ class Outcome:
     """How the tests ended with a mutant."""
 
     result: str
-    """`killed`, `timeout`, `survived` or, where slow tests have not run, `undecided`. A timeout counts as killed."""
+    """`killed`, `timeout`, `survived` or, where not all tests have run, `undecided`. A timeout counts as killed."""
     by: str
     """The test that noticed."""
     seconds: float
@@ -51,9 +51,9 @@ class Outcome:
 class Tests:
     """Files of tests: what they execute, and a server that has collected them."""
 
-    def __init__(self, area: str, files: Sequence[str], results: Results) -> None:
-        self.files = files
-        self.recording: Recording = recorded(area, files)
+    def __init__(self, files: Sequence[str], paths: Sequence[str], results: Results, quick: bool) -> None:
+        self.files, self.quick = files, quick
+        self.recording: Recording = recorded(files, paths)
         self.kills = Counter(str(r["by"]) for r in results.values() if r["by"])
         self.server = Server(files)
         self._sure()
@@ -69,6 +69,8 @@ class Tests:
         if answer is None:
             raise SystemExit(f"{mutant.key}: the server has ended")
         if answer["result"] == "unchanged" or (chosen.imported and answer["result"] == "survived"):
+            if self.quick:
+                return Outcome("undecided", "", float(str(answer["seconds"])), int(str(answer["run"])))
             tests = chosen.all if chosen.imported else chosen.tests
             answer = self._once({**request, "tests": limits(self.recording, tests)})
         result, by = str(answer["result"]), str(answer["by"])
@@ -97,18 +99,17 @@ class Tests:
 class Area:
     """The tests of a folder, the slow ones started when a mutant needs them first."""
 
-    def __init__(self, name: str, results: Results, quick: bool) -> None:
-        self.name, self.results = name, results
-        self.todo = [x for x in map(names, TESTS[name][: 1 if quick else 2]) if x]
-        self.left = len(TESTS[name][1]) if quick else 0
+    def __init__(self, name: str, paths: Sequence[str], results: Results, quick: bool) -> None:
+        self.name, self.paths, self.results, self.quick = name, paths, results, quick
+        self.todo = [names(x) for x in TESTS[name][: 1 if quick else None]]
         self.started: list[Tests] = []
 
     def tried(self, mutant: Mutant, text: str) -> Outcome:
-        """The fast tests, then the slow ones. `undecided` where slow ones are left out."""
+        """The fast tests, then the slow ones."""
         seconds, run = 0.0, 0
         for n, chosen in enumerate(self.todo):
             if n == len(self.started):
-                self.started.append(Tests(self.name, chosen, self.results))
+                self.started.append(Tests(chosen, self.paths, self.results, self.quick))
             put(mutant.path, text)
             try:
                 ended = self.started[n].tried(mutant)
@@ -117,7 +118,7 @@ class Area:
             seconds, run = round(seconds + ended.seconds, 2), run + ended.run
             if ended.result != "survived":
                 return replace(ended, seconds=seconds, run=run)
-        return Outcome("undecided" if self.left else "survived", "", seconds, run)
+        return Outcome("undecided" if self.quick and len(TESTS[self.name]) > 1 else "survived", "", seconds, run)
 
     def close(self) -> None:
         """End the servers."""
@@ -180,8 +181,13 @@ def campaign(given: argparse.Namespace) -> None:
     end = time.monotonic() + 60 * (given.minutes or 1e9)
     order = list(TESTS)
     todo.sort(key=lambda x: (order.index(area_of(x.path)), x.path))
-    for name, mutants in groupby(todo, lambda x: area_of(x.path)):
-        area = Area(name, results, given.quick)
+    for name, group in groupby(todo, lambda x: area_of(x.path)):
+        mutants = list(group)
+        paths = sorted({x.path for x in mutants})
+        if given.record:
+            recorded(names(TESTS[name][0]), paths)
+            continue
+        area = Area(name, paths, results, given.quick)
         for mutant in mutants:
             if time.monotonic() > end:
                 break
@@ -221,7 +227,10 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, help="stop after so many")
     parser.add_argument("--only", nargs="*", default=(), help="parts of paths")
     parser.add_argument("--again", choices=["survived", "undecided", "killed", "timeout"], help="those that ended so")
-    parser.add_argument("--quick", action="store_true", help="the fast tests only; survivors stay undecided")
+    parser.add_argument("--record", action="store_true", help="only note what the fast tests execute")
+    parser.add_argument(
+        "--quick", action="store_true", help="the fast tests only, without a new process; others stay undecided"
+    )
     parser.add_argument("--show", metavar="KEY", help="print one mutant as a diff")
     given = parser.parse_args()
     if given.show:

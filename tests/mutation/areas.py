@@ -7,34 +7,31 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 
-_LANGUAGE = "test_meanings test_cases test_evaluate test_systems"
-_WALKED = f"{_LANGUAGE} test_step test_rounds test_crash test_explore"
+_LANGUAGE = (
+    "test_meanings test_cases test_evaluate test_systems test_step test_rounds test_crash test_scenario test_checks"
+    " test_emit::test_golden test_emit::test_the_committed_classes_are_those_of_the_specs"
+    " test_emit::test_hostile_names_and_texts_stay_text test_emit_cases"
+)
+_EDITING = "test_names test_error_type test_connections test_documents test_generated test_rewording test_editing test_completion"
+_ALLOCATOR = (
+    "runtime/test_allocator_packing runtime/test_allocator_scheduling runtime/test_allocator_preemption"
+    " runtime/test_allocator_defects runtime/test_allocator_requests runtime/test_allocator_growth"
+    " runtime/test_allocator_lent"
+)
+_HISTORIES = "runtime/test_conformance_histories runtime/test_allocator_histories runtime/test_allocator_private"
 
-TESTS: Mapping[str, tuple[str, str]] = {
-    "fsmdsl/step": (_WALKED, "test_core test_packed"),
-    "fsmdsl/resolve": (f"{_WALKED} test_scenario", "test_generated test_documents"),
-    "runtime/journal": ("runtime/test_journal runtime/test_durable", ""),
-    "runtime/preemption": (
-        "runtime/test_allocator_preemption runtime/test_allocator_defects runtime/test_allocator_private"
-        " runtime/test_allocator_lent",
-        "runtime/test_conformance_histories runtime/test_allocator_histories",
-    ),
-    "runtime/placement": (
-        "runtime/test_allocator_packing runtime/test_allocator_scheduling runtime/test_allocator_preemption"
-        " runtime/test_allocator_defects runtime/test_allocator_requests runtime/test_allocator_growth"
-        " runtime/test_allocator_private runtime/test_allocator_lent",
-        "runtime/test_conformance_histories runtime/test_allocator_histories",
-    ),
-    "fsmdsl/emit": (
-        f"{_LANGUAGE} test_emit::test_golden test_emit::test_the_committed_classes_are_those_of_the_specs"
-        " test_emit::test_hostile_names_and_texts_stay_text test_generated test_emit_cases test_replay",
-        "test_program twin/test_random_twin twin/test_twin_scenarios",
-    ),
-    "fsmdsl/checks": ("test_meanings test_cases test_checks", "test_oracles"),
-    "fsmdsl/explore/packed/lower": (_WALKED, "test_packed test_symmetry test_liveness"),
+TESTS: Mapping[str, tuple[str, ...]] = {
+    "fsmdsl/step": (_LANGUAGE, "test_core test_explore test_packed"),
+    "fsmdsl/resolve": (_LANGUAGE, _EDITING),
+    "runtime/journal": ("runtime/test_journal runtime/test_durable",),
+    "runtime/preemption": (_ALLOCATOR, _HISTORIES),
+    "runtime/placement": (_ALLOCATOR, _HISTORIES),
+    "fsmdsl/emit": (_LANGUAGE, "test_generated test_replay test_program twin/test_random_twin"),
+    "fsmdsl/checks": (_LANGUAGE, "test_vacuity test_oracles"),
+    "fsmdsl/explore/packed/lower": (_LANGUAGE, "test_explore test_packed", "test_symmetry test_liveness"),
 }
-"""Folder → files of tests: the fast ones, then the slow ones. Which of the tests run with a mutant, and in which order,
-follows from what they execute. Folders are tried in this order."""
+"""Folder → files of tests, in stages: what takes seconds, then what takes minutes. Which of the tests run with a
+mutant, and in which order, follows from what they execute. Folders are tried in this order."""
 
 
 def names(tests: str) -> tuple[str, ...]:

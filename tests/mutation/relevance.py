@@ -11,10 +11,12 @@ import hashlib
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from mutation.areas import ROOT
+from mutation.areas import ROOT, TESTS
 from mutation.tree import TREE, command, environment
 
 FIRST = 40
@@ -27,7 +29,7 @@ class Recording:
 
     seconds: Mapping[str, float]
     """Test → seconds of the processor, under `coverage`."""
-    lines: Mapping[str, Mapping[int, frozenset[str]]]
+    lines: Mapping[str, Mapping[int, Set[str]]]
     """File → line → tests; `""` stands for import and collection."""
 
 
@@ -43,25 +45,34 @@ class Relevant:
     """Where it does, any test may notice."""
 
 
-def recorded(area: str, tests: Sequence[str]) -> Recording:
-    """The recording of files of tests, made anew where they or the code of the area are others than before."""
-    texts = [*sorted((ROOT / area).rglob("*.py")), *(ROOT / x.split("::")[0] for x in tests)]
-    state = hashlib.sha256(b"\0".join(p.read_bytes() for p in texts)).hexdigest()[:16]
-    file = ROOT / "build" / "mutants-map" / f"{area.replace('/', '-')}-{state}.json"
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(
-            command("record", str(file), area, *tests),
-            cwd=TREE,
-            env=environment(),
-            stdout=subprocess.DEVNULL,
-            check=True,
-        )
-    found = json.loads(file.read_text("utf-8"))
+def recorded(tests: Sequence[str], paths: Iterable[str]) -> Recording:
+    """What files of tests execute, recorded anew where one of them, or of the mutated files, is another than then."""
+    name = hashlib.sha256(" ".join(tests).encode()).hexdigest()[:12]
+    file = ROOT / "build" / "mutants-map" / f"{name}.json"
+    states = {x: _state(x) for x in (*(test.split("::")[0] for test in tests), *paths)}
+    known: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {"states": {}}
+    if any(known["states"].get(x) != state for x, state in states.items()):
+        known = _recorded(file, tests)
+    lines = {p: {int(n): frozenset(x) for n, x in by_line.items()} for p, by_line in known["lines"].items()}
+    return Recording(known["seconds"], lines)
+
+
+def _recorded(file: Path, tests: Sequence[str]) -> dict[str, Any]:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    started = command("record", str(file), ",".join(TESTS), *tests)
+    subprocess.run(started, cwd=TREE, env=environment(), stdout=subprocess.DEVNULL, check=False)
+    found: dict[str, Any] = json.loads(file.read_text("utf-8"))
     if found["broken"]:
-        raise SystemExit(f"{area}: fails as it is: {' '.join(found['broken'])}")
-    lines = {p: {int(n): frozenset(tests) for n, tests in x.items()} for p, x in found["lines"].items()}
-    return Recording(found["seconds"], lines)
+        file.unlink()
+        raise SystemExit(f"fails as it is: {' '.join(found['broken'])}")
+    listed = [p.relative_to(ROOT).as_posix() for area in TESTS for p in (ROOT / area).rglob("*.py")]
+    found["states"] = {x: _state(x) for x in (*(test.split("::")[0] for test in tests), *listed)}
+    file.write_text(json.dumps(found), "utf-8")
+    return found
+
+
+def _state(path: str) -> str:
+    return hashlib.sha256((ROOT / path).read_bytes()).hexdigest()[:16]
 
 
 def relevant(recording: Recording, path: str, text: str, line: int, kills: Counter[str]) -> Relevant:
