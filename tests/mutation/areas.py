@@ -12,7 +12,10 @@ _LANGUAGE = (
     " test_emit::test_golden test_emit::test_the_committed_classes_are_those_of_the_specs"
     " test_emit::test_hostile_names_and_texts_stay_text test_emit_cases"
 )
-_EDITING = "test_names test_error_type test_connections test_documents test_generated test_rewording test_editing test_completion"
+_EDITING = (
+    "test_names test_error_type test_connections test_documents test_generated test_rewording test_editing"
+    " test_completion"
+)
 _ALLOCATOR = (
     "runtime/test_allocator_packing runtime/test_allocator_scheduling runtime/test_allocator_preemption"
     " runtime/test_allocator_defects runtime/test_allocator_requests runtime/test_allocator_growth"
