@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import re
 import subprocess
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,9 @@ from typing import Any
 
 from mutation.areas import ROOT, TESTS
 from mutation.tree import TREE, command, environment
+
+LIBRARY, READER = (f"fsmdsl/explore/packed/lower/{x}" for x in ("library", "helpers.py"))
+"""Python executes nothing of a library: its text is compiled. Whatever reads it is relevant."""
 
 FIRST = 40
 """So many tests run in the order of what they promise. The others run file by file."""
@@ -45,34 +49,71 @@ class Relevant:
     """Where it does, any test may notice."""
 
 
+MAPS = ROOT / "build" / "mutants-map"
+
+
 def recorded(tests: Sequence[str], paths: Iterable[str]) -> Recording:
-    """What files of tests execute, recorded anew where one of them, or of the mutated files, is another than then."""
-    name = hashlib.sha256(" ".join(tests).encode()).hexdigest()[:12]
-    file = ROOT / "build" / "mutants-map" / f"{name}.json"
-    states = {x: _state(x) for x in (*(test.split("::")[0] for test in tests), *paths)}
-    known: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {"states": {}}
-    if any(known["states"].get(x) != state for x, state in states.items()):
-        known = _recorded(file, tests)
-    lines = {p: {int(n): frozenset(x) for n, x in by_line.items()} for p, by_line in known["lines"].items()}
-    return Recording(known["seconds"], lines)
+    """What files of tests execute. Recorded anew are those that have changed, or all where a mutated file has."""
+    states = {x: _state(x) for x in paths}
+    missing = [test for test in tests if not _valid(test, states)]
+    if missing:
+        _record(missing)
+    seconds: dict[str, float] = {}
+    lines: defaultdict[str, defaultdict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for test in tests:
+        found = json.loads(_map(test).read_text("utf-8"))
+        seconds |= found["seconds"]
+        for path, by_line in found["lines"].items():
+            for line, names in by_line.items():
+                lines[path][int(line)].update(names)
+    return Recording(seconds, lines)
 
 
-def _recorded(file: Path, tests: Sequence[str]) -> dict[str, Any]:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    started = command("record", str(file), ",".join(TESTS), *tests)
-    subprocess.run(started, cwd=TREE, env=environment(), stdout=subprocess.DEVNULL, check=False)
-    found: dict[str, Any] = json.loads(file.read_text("utf-8"))
+def _valid(test: str, states: Mapping[str, str]) -> bool:
+    if not _map(test).exists():
+        return False
+    known = json.loads(_map(test).read_text("utf-8"))["states"]
+    wanted = {**states, test: _state(test.split("::")[0])}
+    return all(known.get(x) == state for x, state in wanted.items())
+
+
+def _record(tests: Sequence[str]) -> None:
+    """Run them all in one process and keep what belongs to each; what runs during the import belongs to each."""
+    MAPS.mkdir(parents=True, exist_ok=True)
+    whole = MAPS / "whole.json"
+    subprocess.run(
+        command("record", str(whole), ",".join(TESTS), *tests),
+        cwd=TREE,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        check=False,
+    )
+    found: dict[str, Any] = json.loads(whole.read_text("utf-8"))
     if found["broken"]:
-        file.unlink()
         raise SystemExit(f"fails as it is: {' '.join(found['broken'])}")
-    listed = [p.relative_to(ROOT).as_posix() for area in TESTS for p in (ROOT / area).rglob("*.py")]
-    found["states"] = {x: _state(x) for x in (*(test.split("::")[0] for test in tests), *listed)}
-    file.write_text(json.dumps(found), "utf-8")
-    return found
+    paths = [p.relative_to(TREE).as_posix() for area in TESTS for p in (TREE / area).rglob("*.py")]
+    states = {x: _state(x) for x in paths}
+    for test in tests:
+        own = {"seconds": {x: n for x, n in found["seconds"].items() if _belongs(x, test)}}
+        lines = {
+            path: {line: [x for x in names if not x or _belongs(x, test)] for line, names in by_line.items()}
+            for path, by_line in found["lines"].items()
+        }
+        kept = {**own, "lines": lines, "states": {**states, test: _state(test.split("::")[0])}}
+        _map(test).write_text(json.dumps(kept), "utf-8")
+
+
+def _belongs(name: str, test: str) -> bool:
+    """Is a test one of a file, or a case of a function?"""
+    return name == test or name.startswith((f"{test}::", f"{test}["))
+
+
+def _map(test: str) -> Path:
+    return MAPS / f"{re.sub('[^a-z_]+', '-', test)}.json"
 
 
 def _state(path: str) -> str:
-    return hashlib.sha256((ROOT / path).read_bytes()).hexdigest()[:16]
+    return hashlib.sha256((TREE / path).read_bytes()).hexdigest()[:16]
 
 
 def relevant(recording: Recording, path: str, text: str, line: int, kills: Counter[str]) -> Relevant:
@@ -81,6 +122,8 @@ def relevant(recording: Recording, path: str, text: str, line: int, kills: Count
     lines = recording.lines.get(path, {})
     body = _body(tree, line)
     found = set() if body is None else {test for n in _statement(tree, line) for test in lines.get(n, ())}
+    if path.startswith(LIBRARY):
+        found = {t for tests in recording.lines[READER].values() for t in tests}
     imported = body is None or any("" in lines.get(n, ()) for n in body)
     every = _ordered(recording, recording.seconds, kills) if imported else ()
     return Relevant(_ordered(recording, found, kills), imported, every)
