@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 
 from mutation.areas import ROOT, TESTS, area_of, names
-from mutation.relevance import Recording, limits, recorded, relevant
+from mutation.relevance import limits, recorded, relevant, unknown
 from mutation.sample import Mutant, files, mutants_of, sample, text_of
 from mutation.tree import TREE, Server, copied, put
 
@@ -53,9 +53,10 @@ class Tests:
 
     def __init__(self, files: Sequence[str], paths: Sequence[str], results: Results, quick: bool) -> None:
         self.files, self.quick = files, quick
-        self.recording: Recording = recorded(files, paths)
         self.kills = Counter(str(r["by"]) for r in results.values() if r["by"])
+        recording = None if quick else recorded(files, paths)
         self.server = Server(files)
+        self.recording = recording or unknown(self.server.collected)
         self._sure()
 
     def tried(self, mutant: Mutant) -> Outcome:
@@ -79,8 +80,8 @@ class Tests:
 
     def _sure(self) -> None:
         """Nothing may fail where nothing is changed, whatever the order."""
-        cheap = sorted(self.recording.seconds, key=self.recording.seconds.__getitem__)[:50]
-        answer = self.server.ask({"tests": limits(self.recording, cheap), "path": ""})
+        some = sorted(self.recording.seconds, key=self.recording.seconds.__getitem__)[:50]
+        answer = self.server.ask({"tests": limits(self.recording, some), "path": ""})
         if answer is None or answer["result"] != "survived" or not answer["run"]:
             raise SystemExit(f"fails as it is: {answer}")
         total = sum(self.recording.seconds.values())
@@ -184,9 +185,6 @@ def campaign(given: argparse.Namespace) -> None:
     for name, group in groupby(todo, lambda x: area_of(x.path)):
         mutants = list(group)
         paths = sorted({x.path for x in mutants})
-        if given.record:
-            recorded(names(TESTS[name][0]), paths)
-            continue
         area = Area(name, paths, results, given.quick)
         for mutant in mutants:
             if time.monotonic() > end:
@@ -227,10 +225,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, help="stop after so many")
     parser.add_argument("--only", nargs="*", default=(), help="parts of paths")
     parser.add_argument("--again", choices=["survived", "undecided", "killed", "timeout"], help="those that ended so")
-    parser.add_argument("--record", action="store_true", help="only note what the fast tests execute")
-    parser.add_argument(
-        "--quick", action="store_true", help="the fast tests only, without a new process; others stay undecided"
-    )
+    parser.add_argument("--quick", action="store_true", help="the first stage only; others stay undecided")
     parser.add_argument("--show", metavar="KEY", help="print one mutant as a diff")
     given = parser.parse_args()
     if given.show:

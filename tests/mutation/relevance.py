@@ -34,7 +34,7 @@ class Recording:
     seconds: Mapping[str, float]
     """Test → seconds of the processor, under `coverage`."""
     lines: Mapping[str, Mapping[int, Set[str]]]
-    """File → line → tests; `""` stands for import and collection."""
+    """File → line → tests; `""` stands for import and collection. Nothing where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,8 @@ class Relevant:
     """Where it does, any test may notice."""
 
 
+USUAL = 1.0
+"""Seconds that a test is taken to need where it is not known."""
 MAPS = ROOT / "build" / "mutants-map"
 
 
@@ -67,6 +69,11 @@ def recorded(tests: Sequence[str], paths: Iterable[str]) -> Recording:
             for line, names in by_line.items():
                 lines[path][int(line)].update(names)
     return Recording(seconds, lines)
+
+
+def unknown(tests: Iterable[str]) -> Recording:
+    """In place of a recording: any test may notice anything."""
+    return Recording(dict.fromkeys(tests, USUAL), {})
 
 
 def _valid(test: str, states: Mapping[str, str]) -> bool:
@@ -118,6 +125,8 @@ def _state(path: str) -> str:
 
 def relevant(recording: Recording, path: str, text: str, line: int, kills: Counter[str]) -> Relevant:
     """The tests that execute the statement at a line."""
+    if not recording.lines:
+        return Relevant(_ordered(recording, recording.seconds, kills), False, ())
     tree = ast.parse(text)
     lines = recording.lines.get(path, {})
     body = _body(tree, line)

@@ -63,7 +63,8 @@ class Server:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        self.collected = bool(self._line())
+        first = self._line()
+        self.collected: list[str] = json.loads(first)["tests"] if first else []
 
     def ask(self, request: dict[str, object]) -> dict[str, object] | None:
         """The answer, or `None` from a process that has ended."""
