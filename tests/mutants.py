@@ -195,11 +195,11 @@ def campaign(given: argparse.Namespace) -> None:
 
 
 def one(area: Area, mutant: Mutant, results: Results) -> None:
-    """Try a mutant that is Python at all."""
-    text = text_of(mutant)
+    """Try a mutant that is Python at all, and still there: the file may have been edited meanwhile."""
     try:
+        text = text_of(mutant)
         compile(text, mutant.path, "exec")
-    except (SyntaxError, ValueError):
+    except (KeyError, SyntaxError, ValueError):
         return
     ended = area.tried(mutant, text)
     results[mutant.key] = {**asdict(mutant), **asdict(ended)}

@@ -51,15 +51,15 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 def exchanged(path: Path, original: str) -> int:
     """Give live functions the code that they have in the file at `path` now. How many have another one.
 
-    Functions of the same qualified name (a property and its setter) are told apart by their order. Raises nothing where
-    the signature, a default or a table of the module changed; then nothing is exchanged, or not all, and the count of
-    functions that differ in the source is compared by the caller through `unchanged`.
+    Functions of the same qualified name (a property and its setter) are told apart by their order. A default or a table
+    of the module is no code of a function. Raises `ValueError` where a function has other variables of an outer one.
     """
     live: dict[str, list[FunctionType]] = defaultdict(list)
     for thing in gc.get_objects():
         if isinstance(thing, FunctionType) and thing.__code__.co_filename == str(path):
             live[thing.__code__.co_qualname].append(thing)
-    old, new = (compile(text, str(path), "exec") for text in (original, path.read_text("utf-8")))
+    texts = (original, path.read_text("utf-8"))
+    old, new = (compile(text, str(path), "exec", dont_inherit=True) for text in texts)
     by_name: dict[str, list[CodeType]] = defaultdict(list)
     for code in codes(new):
         by_name[code.co_qualname].append(code)
