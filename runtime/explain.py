@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from runtime.cells import Cluster
-from runtime.cells.virtual import VirtualCluster
+from runtime.cells.cell import VirtualCluster
 from runtime.config import Configuration
 
 

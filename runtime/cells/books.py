@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from runtime.cells.cell import Device, PhysicalCell, VirtualCell
 from runtime.cells.cluster import Cluster
 from runtime.cells.index import FREE, GUARANTEED
-from runtime.cells.physical import Device, PhysicalCell
-from runtime.cells.virtual import VirtualCell
 from runtime.errors import SafetyBrokenError
 
 

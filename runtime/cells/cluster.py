@@ -6,8 +6,8 @@ from collections import defaultdict
 
 from generated.hived import System
 from generated.hived.actions import CellActions
-from runtime.cells.physical import DeviceMachine, Forest, PhysicalCell
-from runtime.cells.virtual import View, VirtualCluster
+from runtime.cells.cell import DeviceMachine, PhysicalCell, View, VirtualCluster
+from runtime.cells.forest import Forest
 from runtime.config.model import Configuration, TenantSpec
 from runtime.config.physical import pins
 from runtime.config.quota import promised

@@ -8,13 +8,13 @@ from generated.confine import Slice, Sliver
 from generated.grove import PodGang
 from generated.yunikorn.core import Application, ApplicationState, Node, NodeState, ObjectState
 from generated.yunikorn.shim import ShimApplication, ShimApplicationState, ShimNode, Task
+from runtime.lives import hosts
 from runtime.lives.bringing import UnderwayError, bring_up, deployed
+from runtime.lives.interfaces import Actions
 from runtime.lives.keys import life_key, past_key
 from runtime.lives.leaving import lose, refusal, release_allocation, release_ask
-from runtime.lives.life import Life
-from runtime.lives.machines import Core, Gang, HostNode, HostShim, Part, PodTask, QueueState, Shim, Work
 from runtime.lives.orders import Act
-from runtime.lives.registry import Actions
+from runtime.lives.registry import Core, Gang, HostNode, HostShim, Life, Part, PodTask, QueueState, Shim, Work
 
 OK: Literal["ok"] = "ok"
 ERR: Literal["err"] = "err"
@@ -213,14 +213,14 @@ class NodeActions:
     def add_node(self, node: Node) -> None:
         """It may be used, when it is ready."""
         assert isinstance(node, HostNode)
-        node.host.tell()
+        hosts.tell(node.host)
 
     def remove_node(self, node: Node) -> None:
         """Its pods are lost."""
         assert isinstance(node, HostNode)
         host = node.host
         host.ready = False
-        host.tell()
+        hosts.tell(host)
         for slot in list(host.slots.values()):
             lose(slot, dead=True)
 
@@ -230,7 +230,7 @@ class NodeActions:
     def count_draining(self, node: Node) -> None:
         """It may be used no more, or again."""
         assert isinstance(node, HostNode)
-        node.host.tell()
+        hosts.tell(node.host)
 
 
 class HostActions:

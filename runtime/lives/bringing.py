@@ -10,9 +10,8 @@ from generated.confine import Config, SetState, SliverState, System
 from generated.grove import PodState
 from generated.yunikorn.shim import TaskState
 from runtime.errors import UserError
-from runtime.lives.life import Slot
-from runtime.lives.machines import Part
 from runtime.lives.orders import Act
+from runtime.lives.registry import Part, Slot
 
 AWAITED = {SliverState.DEPLOYING: Act.DEPLOY, SliverState.STARTING: Act.START}
 FAILED = (SliverState.FAIL_ALLOCATE, SliverState.FAIL_DEPLOY, SliverState.FAIL_START)

@@ -17,11 +17,11 @@ from runtime.answers import Answer, GangStatus, Phase
 from runtime.cells import Cluster
 from runtime.config import Configuration
 from runtime.durable import DurableAllocator
+from runtime.lives import hosts
 from runtime.lives.actions import OK, NodeActions, PartActions, ShimActions, actions
 from runtime.lives.bringing import UnderwayError
-from runtime.lives.life import Life
-from runtime.lives.machines import HostNode, Part, Shim
-from runtime.lives.registry import Actions
+from runtime.lives.interfaces import Actions
+from runtime.lives.registry import HostNode, Life, Part, Shim
 from runtime.pods import BindInfo, Pod
 
 LAST = 100
@@ -148,7 +148,7 @@ class FollowedNodes(NodeActions):
         """It may not be used."""
         assert isinstance(node, HostNode)
         node.host.ready = False
-        node.host.tell()
+        hosts.tell(node.host)
 
 
 def followed_actions() -> Actions:

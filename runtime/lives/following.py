@@ -20,13 +20,13 @@ from runtime.gangs import GangMachine
 from runtime.lives import hosts, remembered, status
 from runtime.lives.bringing import answer, awaited, take_down
 from runtime.lives.followed import Decided, Refusals, followed_actions, whose
+from runtime.lives.interfaces import sizes
 from runtime.lives.leaving import end, fail, fill, finish, leave
-from runtime.lives.life import Life, Slot
+from runtime.lives.making import make_life
 from runtime.lives.news import Ending, Stage, Told
 from runtime.lives.orders import Act
 from runtime.lives.placing import PLACEABLE, hold, start
-from runtime.lives.queues import Queues
-from runtime.lives.registry import Registry, sizes
+from runtime.lives.registry import Host, Life, Queues, Registry, Slot
 from runtime.lives.seating import advance, send_back, settle, tell_to_go
 from runtime.lives.steps import Steps
 from runtime.lives.submission import HOUR, ApplicationSpec, CliqueSpec, Settings
@@ -124,7 +124,7 @@ class Following:
         registry.queues.keep([spec.virtual_cluster], registry.actions.queue, registry.timers)
         submitted = known.submitted if known is not None else registry.timers.time()
         self._forget_oldest()
-        life = Life(registry, application(spec, self._delay), registry.made, submitted)
+        life = make_life(registry, application(spec, self._delay), registry.made, submitted)
         registry.made += 1
         registry.lives[name] = life
         if self._beginning:
@@ -270,7 +270,7 @@ class Following:
             elif not cordoned and host.shim.state is ShimNodeState.DRAINING:
                 self._fire_host(host, host.shim.restore_node)
             host.ready = healthy
-            host.tell()
+            hosts.tell(host)
 
     def node_gone(self, name: str, now: float) -> None:
         """It is no more. Pods that are still there to the cluster are told of by themselves."""
@@ -363,7 +363,7 @@ class Following:
     def _fire(self, life: Life, event: Callable[[], object]) -> None:
         self.refusals.fire(whose(life), self.registry.timers.time(), event)
 
-    def _fire_host(self, host: hosts.Host, event: Callable[[], object]) -> None:
+    def _fire_host(self, host: Host, event: Callable[[], object]) -> None:
         self.refusals.fire(f"node {host.name}", self.registry.timers.time(), event)
 
 

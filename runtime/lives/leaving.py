@@ -9,8 +9,7 @@ from generated.yunikorn.core import ApplicationState
 from generated.yunikorn.shim import ShimApplicationState, TaskState
 from runtime.errors import UserError
 from runtime.lives.bringing import take_down
-from runtime.lives.life import PLACED, Life, Slot
-from runtime.lives.machines import PodTask
+from runtime.lives.registry import PLACED, Life, PodTask, Slot
 from runtime.pods import Pod
 
 QUEUED, TERMINATING = PodState.QUEUED, PodState.TERMINATING

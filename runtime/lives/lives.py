@@ -15,13 +15,13 @@ from runtime.errors import UserError
 from runtime.lives import hosts, records, status
 from runtime.lives.actions import actions
 from runtime.lives.bringing import answer, at_work, awaited, died, outstanding
+from runtime.lives.interfaces import Allocating, sizes
 from runtime.lives.keys import MADE, host_key, queue_key
 from runtime.lives.leaving import end, fail, fault, finish, go_on, lose, settle
-from runtime.lives.life import Life, Slot
+from runtime.lives.making import make_life
 from runtime.lives.orders import Act, Order
 from runtime.lives.placing import Outcome, attempt, in_order
-from runtime.lives.queues import Queues
-from runtime.lives.registry import Allocating, Registry, sizes
+from runtime.lives.registry import Life, Queues, Registry, Slot
 from runtime.lives.steps import Steps
 from runtime.lives.submission import ApplicationSpec, Settings
 from runtime.lives.timers import Timers
@@ -89,7 +89,7 @@ class Lives:
         registry.queues.get(spec.queue)
         if spec.name in registry.lives:
             raise UserError(f"there is an application {spec.name} already")
-        life = Life(registry, spec, registry.made, registry.timers.time())
+        life = make_life(registry, spec, registry.made, registry.timers.time())
         life.shim.submit_application()
         if life.refusal:
             registry.dirty.pop(life, None)
@@ -229,7 +229,7 @@ class Lives:
             host = registry.hosts[name] = hosts.make(registry, name)
             host.shim.recover_node()
         host.ready = True
-        host.tell()
+        hosts.tell(host)
 
     def node_bad(self, name: str, now: float) -> None:
         """It cannot be used for more; what is there stays."""
@@ -237,7 +237,7 @@ class Lives:
             host = self.registry.hosts.get(name)
             if host is not None:
                 host.ready = False
-                host.tell()
+                hosts.tell(host)
 
     def node_drain(self, name: str, now: float) -> None:
         """Nothing more is placed on it; what is there stays."""

@@ -12,8 +12,7 @@ from generated.hived import AffinityGroupState
 from runtime.answers import Answer, Bind, Phase, Preempt, Wait
 from runtime.errors import UserError
 from runtime.lives.leaving import IN_PLACE, lose
-from runtime.lives.life import Life, Slot
-from runtime.lives.registry import Registry
+from runtime.lives.registry import Life, Registry, Slot
 from runtime.pods import BindInfo
 
 PLACEABLE = (PodGangState.PENDING, PodGangState.BINDING, PodGangState.SCHEDULED)

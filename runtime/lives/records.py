@@ -15,10 +15,9 @@ from generated.yunikorn.shim import TaskState
 from runtime.lives import hosts
 from runtime.lives.bringing import awaited, begin_round, make_part
 from runtime.lives.keys import KINDS, MADE
-from runtime.lives.life import Life, Slot
-from runtime.lives.machines import PodTask
+from runtime.lives.making import make_life
 from runtime.lives.orders import Act
-from runtime.lives.registry import Registry
+from runtime.lives.registry import Host, Life, PodTask, Registry, Slot
 from runtime.lives.submission import ApplicationSpec, CliqueSpec
 from runtime.pods import Pod
 
@@ -105,7 +104,7 @@ def _slot(slot: Slot) -> list[Any]:
     ]
 
 
-def _host(host: hosts.Host | None) -> list[Any] | None:
+def _host(host: Host | None) -> list[Any] | None:
     return [host.ready, host.system.snapshot()] if host is not None else None
 
 
@@ -144,7 +143,7 @@ def _make(registry: Registry, fields: dict[str, Any]) -> Life:
     registry.timers.go_back(fields["at"])
     written = dict(fields["spec"])
     written["cliques"] = tuple(CliqueSpec(**clique) for clique in written["cliques"])
-    life = Life(registry, ApplicationSpec(**written), fields["number"], fields["submitted"])
+    life = make_life(registry, ApplicationSpec(**written), fields["number"], fields["submitted"])
     life.failures, life.score = fields["failures"], fields["score"]
     return life
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from generated.grove import Clique, CliqueState, PodState
-from runtime.lives.life import Life, Slot
+from runtime.lives.registry import Life, Slot
 from runtime.lives.seating import IN_PLACE
 
 PREFIX = "follow/"

@@ -15,8 +15,8 @@ from generated.grove import PodGangState, PodState, TerminationState
 from generated.yunikorn.shim import TaskState
 from runtime.lives.followed import Refusals, whose
 from runtime.lives.leaving import rest
-from runtime.lives.life import Life, Slot
 from runtime.lives.placing import PLACEABLE
+from runtime.lives.registry import Life, Slot
 
 IN_PLACE = (PodState.BOUND, PodState.RUNNING)
 DEPLOYED = (SliverState.STARTING, SliverState.STARTED, SliverState.FAIL_START)

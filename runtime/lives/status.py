@@ -10,9 +10,7 @@ from generated.grove import PodGangState, PodState, TerminationState
 from generated.yunikorn.core import ApplicationState
 from runtime.answers import GangStatus
 from runtime.lives.bringing import awaited
-from runtime.lives.life import Life, Slot
-from runtime.lives.queues import Queue
-from runtime.lives.registry import Registry
+from runtime.lives.registry import Life, Queue, Registry, Slot
 
 
 def of_application(life: Life) -> dict[str, Any]:

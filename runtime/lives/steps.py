@@ -8,8 +8,7 @@ from types import TracebackType
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.lives.keys import life_key
-from runtime.lives.life import Life
-from runtime.lives.registry import Registry
+from runtime.lives.registry import Life, Registry
 
 
 class BrokenError(Exception):

@@ -30,7 +30,7 @@ from runtime.config import read_configuration
 from runtime.durable import DurableAllocator
 from runtime.gangs import Gang
 from runtime.lives.following import Following
-from runtime.lives.life import Life, Slot
+from runtime.lives.registry import Life, Slot
 from runtime.service.follower import Options
 from runtime.service.locks import Locks
 from runtime.service.messages import FilterRequest, PreemptRequest

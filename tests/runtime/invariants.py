@@ -9,7 +9,7 @@ from clusters import AnyAllocator as AnyAllocator
 
 from generated.hived import AffinityGroup, AffinityGroupState, Cell, CellState, PreemptionSmall
 from runtime.cells import FREE, Forest, NodeIndex, PhysicalCell, View, VirtualCell
-from runtime.cells.virtual import VirtualCluster
+from runtime.cells.cell import VirtualCluster
 from runtime.gangs import Gang
 from runtime.preemption.victims import owner, reserver
 

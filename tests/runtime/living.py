@@ -14,7 +14,7 @@ from generated.yunikorn.shim import TaskState
 from runtime import Allocator
 from runtime.durable import DurableAllocator
 from runtime.lives import Act, ApplicationSpec, CliqueSpec, Lives, Order, Round, Settings
-from runtime.lives.life import Life, Slot
+from runtime.lives.registry import Life, Slot
 
 NAMES = ("a", "b", "c", "d")
 TWO_QUEUES = config(nodes(*NAMES), A={"NODE": 2}, B={"NODE": 2})

@@ -15,7 +15,7 @@ from generated.grove import CliqueState, Followed, Termination, TerminationState
 from runtime import UserError
 from runtime.durable import DurableAllocator
 from runtime.lives import Act, CliqueSpec, Lives, Order, Settings
-from runtime.lives.life import Life
+from runtime.lives.registry import Life
 
 SETTINGS = Settings(attempts=3, first_retry=5, last_retry=20, stable=50)
 QUEUES = st.sampled_from(["A", "B"])

@@ -1,14 +1,102 @@
-"""Virtual clusters: what a tenant is promised, as trees of cells that get physical cells while they are in use."""
+"""Physical cells, virtual cells, and the virtual clusters that see them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
 
+from generated.hived import Cell, CellState, System
+from generated.hived.actions import CellActions
 from runtime.cells.bits import each, span
 from runtime.cells.index import FREE, GUARANTEED, NodeIndex
-from runtime.cells.physical import Device, PhysicalCell
 from runtime.config.model import Chain
+
+
+class PhysicalCell:
+    """A piece of hardware: a device, or what several of them have in common."""
+
+    __slots__ = (
+        "chain",
+        "children",
+        "healthy",
+        "level",
+        "name",
+        "node",
+        "opportunistic",
+        "parent",
+        "pinned",
+        "position",
+        "virtual",
+    )
+
+    def __init__(self, chain: Chain, level: int, position: int, name: str, parent: PhysicalCell | None) -> None:
+        self.chain = chain
+        self.level = level
+        self.position = position
+        """Among all cells of its level of its chain, in the order of the tree."""
+        self.name = name
+        """The last component of its address."""
+        self.parent = parent
+        self.node: PhysicalCell | None = None
+        """The node that it is, or is inside of."""
+        self.children: tuple[PhysicalCell, ...] = ()
+        self.pinned = ""
+        self.virtual: VirtualCell | None = None
+        """The virtual cell that it stands for now."""
+        self.opportunistic = 0
+        """How many leaf cells in it opportunistic pods use."""
+        self.healthy = False
+        """Of a node: whether it has been reported so."""
+
+    @property
+    def address(self) -> str:
+        """As in `0/1/node-7/0/3`."""
+        return self.name if self.parent is None else f"{self.parent.address}/{self.name}"
+
+    def __repr__(self) -> str:
+        return f"<{self.chain.types[self.level]} {self.address}>"
+
+    def devices(self) -> Iterator[Device]:
+        """The leaf cells in it."""
+        if isinstance(self, Device):
+            yield self
+        for child in self.children:
+            yield from child.devices()
+
+
+class Device(PhysicalCell):
+    """A leaf cell, with its life cycle."""
+
+    __slots__ = ("index", "machine", "priority")
+    machine: DeviceMachine
+
+    def __init__(self, chain: Chain, position: int, name: str, parent: PhysicalCell | None) -> None:
+        super().__init__(chain, 1, position, name, parent)
+        self.index = int(name)
+        """Which device of its node it is."""
+        self.priority = FREE
+        """Of whom it is reserved for, else of who uses it."""
+
+    @property
+    def state(self) -> CellState:
+        """Where its life cycle is."""
+        return self.machine.state
+
+    @property
+    def host(self) -> PhysicalCell:
+        """The node that it is on."""
+        assert self.node is not None, "leaf cells are below nodes"
+        return self.node
+
+
+class DeviceMachine(Cell):
+    """The life cycle of a leaf cell, and which leaf cell it is."""
+
+    __slots__ = ("device",)
+
+    def __init__(self, system: System, actions: CellActions, device: Device) -> None:
+        super().__init__(system, actions)
+        self.device = device
 
 
 class VirtualCell:
