@@ -144,7 +144,7 @@ def _place(result: tuple[str, dict[str, object]]) -> tuple[str, int, str]:
     return str(result[1]["path"]), int(str(result[1]["line"])), result[0]
 
 
-COLUMNS = ("folder", "sampled", "run", "killed", "timeout", "argued", "survived", "undecided", "killed of decided")
+COLUMNS = ("folder", "sampled", "run", "killed", "timeout", "argued", "survived", "undecided", "killed of not argued")
 
 
 def summary(seed: int, sampled: Mapping[str, int], results: Results) -> str:
@@ -156,7 +156,7 @@ def summary(seed: int, sampled: Mapping[str, int], results: Results) -> str:
         chosen = {k: r for k, r in results.items() if area in ("all", area_of(str(r["path"])))}
         counted = Counter("argued" if k in argued else str(r["result"]) for k, r in chosen.items())
         killed = counted["killed"] + counted["timeout"]
-        share = f"{killed / (killed + counted['survived']):.1%}" if killed else ""
+        share = f"{killed / max(1, len(chosen) - counted['argued']):.1%}" if chosen else ""
         drawn = sum(sampled.values()) if area == "all" else sampled.get(area, 0)
         figures = [drawn, len(chosen), *(counted[x] for x in COLUMNS[3:-1])]
         lines.append(f"| {area} | {' | '.join(map(str, figures))} | {share} |")
