@@ -6,260 +6,32 @@
     python tests/mutants.py --again survived              # the survivors once more, with the tests as they are now
     python tests/mutants.py --show 1f6c3a2b9d40           # one mutant as a diff
 
-The operators are those of mutmut, applied with libcst. The sample is ordered by a hash of the seed and the mutant, and
-a mutant is known by its place and text rather than by its line, so that a campaign can be stopped, gone on with and
-extended, and edits elsewhere leave the sample as it is. Nothing is changed in the working tree: the tests run in a copy
-of it in `build/mutants`. Results go to `tests/mutation/results.json` after each mutant, and `tests/mutation/summary.md`
-is made from them; survivors that change no behaviour are argued one by one in `tests/mutation/argued.md`.
+`mutation/sample.py` says which mutants there are, `mutation/relevance.py` which tests execute what they change,
+`mutation/server.py` runs those. Nothing is changed in the working tree: the tests run in a copy of it in
+`build/mutants`. Results go to `tests/mutation/results.json` after each mutant, and `tests/mutation/summary.md` is made
+from them; survivors that change no behaviour are argued one by one in `tests/mutation/argued.md`.
 """
 
 from __future__ import annotations
 
 import argparse
 import difflib
-import hashlib
 import json
-import os
 import re
-import resource
-import shutil
-import signal
-import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from itertools import groupby
 
-import libcst as cst
-from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
-from mutmut.mutation.mutators import mutation_operators, operator_arg_removal, operator_assignment, operator_string
+from mutation.areas import ROOT, TESTS, area_of, names
+from mutation.relevance import limits, recorded, relevant, unknown
+from mutation.sample import Mutant, files, mutants_of, sample, text_of
+from mutation.tree import TREE, Server, copied, put
 
-ROOT = Path(__file__).parent.parent
-TREE = ROOT / "build" / "mutants"
-"""Where the copy is that mutants run in."""
 RESULTS, SUMMARY, ARGUED = (ROOT / "tests" / "mutation" / x for x in ("results.json", "summary.md", "argued.md"))
 SEED = 11
-PATIENCE = 3600
-"""Seconds by the clock for one run of tests."""
-
-TESTS: Mapping[str, tuple[str, ...]] = {
-    "fsmdsl/step": (
-        "tests/test_meanings.py tests/test_step.py tests/test_evaluate.py tests/test_rounds.py tests/test_crash.py"
-        " tests/test_systems.py tests/test_explore.py",
-        "tests/test_packed.py -k random_systems or random_specs or went_wrong",
-    ),
-    "fsmdsl/explore/packed/lower": (
-        "tests/test_meanings.py tests/test_packed.py -k meanings or random_systems or went_wrong or worlds or subsets",
-        "tests/test_packed.py tests/test_explore.py -k explore or random_specs or fault or inside or answers",
-        "tests/test_symmetry.py tests/test_liveness.py -k crowds_have_the_same or told_apart or textbook or words",
-    ),
-    "fsmdsl/emit": (
-        "tests/test_meanings.py tests/test_generated.py tests/test_emit.py -k not lint and not mypyc and not types_and",
-        "tests/test_systems.py tests/test_program.py tests/twin/test_random_twin.py tests/twin/test_twin_scenarios.py",
-    ),
-    "fsmdsl/checks": ("tests/test_meanings.py tests/test_cases.py tests/test_checks.py tests/test_oracles.py",),
-    "fsmdsl/resolve": (
-        "tests/test_meanings.py tests/test_cases.py tests/test_evaluate.py tests/test_systems.py tests/test_scenario.py"
-        " tests/test_step.py tests/test_rounds.py tests/test_crash.py tests/test_generated.py tests/test_documents.py",
-    ),
-    "runtime/placement": (
-        "tests/runtime/test_allocator_packing.py tests/runtime/test_allocator_scheduling.py"
-        " tests/runtime/test_allocator_preemption.py tests/runtime/test_allocator_defects.py"
-        " tests/runtime/test_allocator_requests.py tests/runtime/test_allocator_growth.py",
-        "tests/runtime/test_conformance_histories.py tests/runtime/test_allocator_histories.py",
-    ),
-    "runtime/preemption": ("tests/runtime/test_allocator_preemption.py tests/runtime/test_allocator_defects.py",),
-    "runtime/journal": ("tests/runtime/test_journal.py tests/runtime/test_durable.py",),
-}
-"""The folders with mutants, and the tests that can notice them, those that notice most in the shortest time first."""
-
-MESSAGES = ("fsmdsl/step", "fsmdsl/checks", "fsmdsl/resolve", "runtime/placement", "runtime/journal")
-"""Where an f-string is a message. In the back ends it is generated text."""
-
-# Mutants -------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """One change of one file."""
-
-    key: str
-    """From its file, function, operator and text, not from its line."""
-    path: str
-    line: int
-    operator: str
-    before: str
-    after: str
-
-
-def without_guard(node: cst.MatchCase) -> Iterator[cst.MatchCase]:
-    """`case x if c:` → `case x:`. Mutmut has no operator for guards."""
-    if node.guard is not None:
-        yield node.with_changes(guard=None)
-
-
-def without_keyword(node: cst.Call) -> Iterator[cst.Call]:
-    """A call without one of its keyword arguments, which mostly have defaults."""
-    for n, argument in enumerate(node.args):
-        if argument.keyword is not None and argument.keyword.value != "strict":
-            yield node.with_changes(args=[*node.args[:n], *node.args[n + 1 :]])
-
-
-OPERATORS = [
-    *(x for x in mutation_operators if x[1] not in (operator_arg_removal, operator_assignment)),
-    (cst.MatchCase, without_guard),
-    (cst.Call, without_keyword),
-]
-"""What mutmut does, without `None` for arguments and values: of these there are three times as many as of all others,
-and nearly all are errors to `mypy --strict`."""
-
-
-class _Visitor(cst.CSTVisitor):
-    """Finds the places of a module and what to put there."""
-
-    METADATA_DEPENDENCIES = (PositionProvider, ParentNodeProvider)
-
-    def __init__(self, path: str) -> None:
-        super().__init__()
-        self.path = path
-        self.names: list[str] = []
-        self.seen: Counter[str] = Counter()
-        self.found: list[tuple[Mutant, cst.CSTNode, cst.CSTNode]] = []
-        self.module = cst.Module([])
-
-    def visit_Module(self, node: cst.Module) -> None:  # noqa: N802
-        self.module = node
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        if _left_out(self.path, node):
-            return False
-        if isinstance(node, cst.FunctionDef | cst.ClassDef):
-            self.names.append(node.name.value)
-        for kind, operator in OPERATORS:
-            if isinstance(node, kind) and (operator is not operator_string or self._decides(node)):
-                for mutated in operator(node):
-                    if not _alike(node, mutated):
-                        self._add(operator.__name__.removeprefix("operator_"), node, mutated)
-        return super().on_visit(node)
-
-    def on_leave(self, original_node: cst.CSTNode) -> None:
-        if isinstance(original_node, cst.FunctionDef | cst.ClassDef):
-            self.names.pop()
-        super().on_leave(original_node)
-
-    def _decides(self, node: cst.CSTNode) -> bool:
-        """Is a string compared with something? Others are messages or generated text."""
-        parent = self.get_metadata(ParentNodeProvider, node, None)
-        return isinstance(parent, cst.MatchValue | cst.ComparisonTarget)
-
-    def _add(self, operator: str, node: cst.CSTNode, mutated: cst.CSTNode) -> None:
-        before, after = _shown(self.module, node, mutated)
-        what = "|".join([self.path, ".".join(self.names), operator, before, after])
-        self.seen[what] += 1
-        key = hashlib.sha256(f"{what}|{self.seen[what]}".encode()).hexdigest()[:12]
-        place = self.get_metadata(PositionProvider, node, None)
-        line = 0 if place is None else place.start.line
-        self.found.append((Mutant(key, self.path, line, operator, before, after), node, mutated))
-
-
-def _left_out(path: str, node: cst.CSTNode) -> bool:
-    """Types, imports, decorators, the texts of rules, and messages."""
-    match node:
-        case cst.Annotation() | cst.Import() | cst.ImportFrom() | cst.Decorator() | cst.TypeAlias():
-            return True
-        case cst.Call(func=cst.Name("Rule" | "cast" | "TypeVar" | "dataclass")):
-            return True
-        case cst.Arg(keyword=cst.Name("strict")):
-            return True
-        case cst.FormattedString():
-            return path.startswith(MESSAGES)
-        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name("__all__"))]):
-            return True
-        case _:
-            return False
-
-
-def _alike(node: cst.CSTNode, mutated: cst.CSTNode) -> bool:
-    """Is it known that nothing changes? Without its last case, which nothing can reach, a `match` is the same."""
-    if isinstance(node, cst.Match) and isinstance(mutated, cst.Match):
-        (gone,) = (case for case in node.cases if not any(case is x for x in mutated.cases))
-        return "assert_never(" in cst.Module([]).code_for_node(gone)
-    return False
-
-
-def _shown(module: cst.Module, node: cst.CSTNode, mutated: cst.CSTNode) -> tuple[str, str]:
-    """Both texts, short, but enough of them to see the difference."""
-    before, after = (re.sub(r"\s+", " ", module.code_for_node(x)).strip() for x in (node, mutated))
-    common = next((n for n, (x, y) in enumerate(zip(before, after, strict=False)) if x != y), len(before))
-    start = max(0, common - 60) if len(before) > 120 else 0
-    return before[start : start + 160], after[start : start + 160]
-
-
-def made_of(path: str) -> list[tuple[Mutant, cst.CSTNode, cst.CSTNode, cst.Module]]:
-    """All mutants of a file: a node, what to put there, and the module that both are about."""
-    wrapper = MetadataWrapper(cst.parse_module((ROOT / path).read_text("utf-8")))
-    visitor = _Visitor(path)
-    wrapper.visit(visitor)
-    return [(mutant, node, mutated, wrapper.module) for mutant, node, mutated in visitor.found]
-
-
-def text_of(mutant: Mutant) -> str:
-    """The file with the mutant in it."""
-    for found, node, mutated, module in made_of(mutant.path):
-        if found == mutant:
-            whole = module.deep_replace(node, mutated)
-            assert isinstance(whole, cst.Module)
-            return whole.code
-    raise KeyError(mutant.key)
-
-
-def mutants_of(path: str) -> list[Mutant]:
-    """All mutants of a file, from the cache in `build` if they are those of the same text."""
-    text = (ROOT / path).read_bytes() + Path(__file__).read_bytes()
-    cache = ROOT / "build" / "mutants-of" / f"{hashlib.sha256(text).hexdigest()[:24]}.json"
-    if cache.exists():
-        return [Mutant(**x) for x in json.loads(cache.read_text("utf-8"))]
-    found = [x[0] for x in made_of(path)]
-    cache.parent.mkdir(parents=True, exist_ok=True)
-    cache.write_text(json.dumps([asdict(x) for x in found]), "utf-8")
-    return found
-
-
-def files(only: Iterable[str]) -> list[str]:
-    """The modules that mutants are made of."""
-    found = (p.relative_to(ROOT).as_posix() for area in TESTS for p in (ROOT / area).rglob("*.py"))
-    return sorted(p for p in found if not only or any(x in p for x in only))
-
-
-def area_of(path: str) -> str:
-    """The folder of `TESTS` that a file is in."""
-    return next(area for area in TESTS if path.startswith(f"{area}/"))
-
-
-def sample(seed: int, only: Iterable[str]) -> list[Mutant]:
-    """All mutants, in the order in which they are tried."""
-    listed = [x for path in files(only) for x in mutants_of(path)]
-    return sorted(listed, key=lambda x: hashlib.sha256(f"{seed}|{x.key}".encode()).hexdigest())
-
-
-# Running them --------------------------------------------------------------------------------------------------------
-
-
-def copied() -> None:
-    """A fresh copy of the working tree: what git knows and what it does not ignore."""
-    shutil.rmtree(TREE, ignore_errors=True)
-    told = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-    )
-    for name in filter(None, told.stdout.decode().split("\0")):
-        if (ROOT / name).is_file():
-            (TREE / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, TREE / name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,64 +39,92 @@ class Outcome:
     """How the tests ended with a mutant."""
 
     result: str
-    """`killed`, `timeout` or `survived`. Killed by a test; a timeout counts as killed, too."""
+    """`killed`, `timeout`, `survived` or, where not all tests have run, `undecided`. A timeout counts as killed."""
     by: str
     """The test that noticed."""
     seconds: float
+    """Of the processor."""
+    run: int
+    """How many tests ran. A survivor that none ran for is code that no test executes."""
 
 
-def tried(area: str, limit: float) -> Outcome:
-    """Run an area's tests in the copy until one fails. Times are of the processor, so that a busy machine makes no
-    difference; only what waits for ever is ended by the clock."""
-    begun = _spent()
-    paths = [str(TREE), str(TREE / "tests"), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "CI": "1", "FSMDSL_CACHE": str(TREE / ".cache")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header"]
-    for line in TESTS[area]:
-        names, _, chosen = line.partition(" -k ")
-        there = [x for x in names.split() if (TREE / x).exists()]
-        given = [*command, *there, *(["-k", chosen] if chosen else [])]
-        left = max(1, int(limit - (_spent() - begun)))
+class Tests:
+    """Files of tests: what they execute, and a server that has collected them."""
+
+    def __init__(self, files: Sequence[str], paths: Sequence[str], results: Results, quick: bool) -> None:
+        self.files, self.quick = files, quick
+        self.kills = Counter(str(r["by"]) for r in results.values() if r["by"])
+        recording = None if quick else recorded(files, paths)
+        self.server = Server(files)
+        self.recording = recording or unknown(self.server.collected)
+        self._sure()
+
+    def tried(self, mutant: Mutant) -> Outcome:
+        """Run the tests that execute a mutant, which is in the copy, until one fails."""
+        original = (ROOT / mutant.path).read_text("utf-8")
+        chosen = relevant(self.recording, mutant.path, original, mutant.line, self.kills)
+        request: dict[str, object] = {"path": str(TREE / mutant.path), "original": original}
+        answer: dict[str, object] | None = {"result": "survived", "by": "", "seconds": 0, "run": 0}
+        if chosen.tests:
+            answer = self.server.ask({**request, "tests": limits(self.recording, chosen.tests)})
+        if answer is None:
+            raise SystemExit(f"{mutant.key}: the server has ended")
+        if answer["result"] == "unchanged" or (chosen.imported and answer["result"] == "survived"):
+            if self.quick:
+                return Outcome("undecided", "", float(str(answer["seconds"])), int(str(answer["run"])))
+            tests = chosen.all if chosen.imported else chosen.tests
+            answer = self._once({**request, "tests": limits(self.recording, tests)})
+        result, by = str(answer["result"]), str(answer["by"])
+        self.kills[by] += result == "killed"
+        return Outcome(result, by, float(str(answer["seconds"])), int(str(answer["run"])))
+
+    def _sure(self) -> None:
+        """Nothing may fail where nothing is changed, whatever the order."""
+        some = sorted(self.recording.seconds, key=self.recording.seconds.__getitem__)[:50]
+        answer = self.server.ask({"tests": limits(self.recording, some), "path": ""})
+        if answer is None or answer["result"] != "survived" or not answer["run"]:
+            raise SystemExit(f"fails as it is: {answer}")
+        total = sum(self.recording.seconds.values())
+        print(f"{len(self.recording.seconds)} tests, {total:.0f} s: {' '.join(self.files)}", flush=True)
+
+    def _once(self, request: dict[str, object]) -> dict[str, object]:
+        """Run them in a process that imports the mutated file."""
+        server = Server(self.files, "once")
         try:
-            ended = subprocess.run(
-                ["/bin/sh", "-c", f'ulimit -t {left} && exec "$@"', "sh", *given],
-                cwd=TREE, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return Outcome("timeout", "", _spent() - begun)
-        if ended.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-            return Outcome("timeout", "", _spent() - begun)
-        if ended.returncode:
-            where = re.search(r"^(?:FAILED|ERROR) (\S+)", ended.stdout, re.MULTILINE)
-            return Outcome("killed", where[1] if where else f"exit {ended.returncode}", _spent() - begun)
-    return Outcome("survived", "", _spent() - begun)
+            answer = server.ask(request)
+        finally:
+            server.close()
+        return answer or {"result": "killed", "by": "import", "seconds": 0, "run": 0}
 
 
-def _spent() -> float:
-    """Seconds of the processor that all processes started here have used."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+class Area:
+    """The tests of a folder, the slow ones started when a mutant needs them first."""
 
+    def __init__(self, name: str, paths: Sequence[str], results: Results, quick: bool) -> None:
+        self.name, self.paths, self.results, self.quick = name, paths, results, quick
+        self.todo = [names(x) for x in TESTS[name][: 1 if quick else None]]
+        self.started: list[Tests] = []
 
-def put(path: str, text: str) -> None:
-    """A file of the copy, and nothing left of what it was compiled to before."""
-    file = TREE / path
-    for old in (file.parent / "__pycache__").glob(f"{file.stem}.*.pyc"):
-        old.unlink()
-    file.write_text(text, "utf-8")
+    def tried(self, mutant: Mutant, text: str) -> Outcome:
+        """The fast tests, then the slow ones."""
+        seconds, run = 0.0, 0
+        for n, chosen in enumerate(self.todo):
+            if n == len(self.started):
+                self.started.append(Tests(chosen, self.paths, self.results, self.quick))
+            put(mutant.path, text)
+            try:
+                ended = self.started[n].tried(mutant)
+            finally:
+                put(mutant.path, (ROOT / mutant.path).read_text("utf-8"))
+            seconds, run = round(seconds + ended.seconds, 2), run + ended.run
+            if ended.result != "survived":
+                return replace(ended, seconds=seconds, run=run)
+        return Outcome("undecided" if self.quick and len(TESTS[self.name]) > 1 else "survived", "", seconds, run)
 
-
-def baseline(areas: Iterable[str]) -> dict[str, float]:
-    """How long an area's tests take where nothing is changed. All of them have to pass."""
-    needed = {}
-    for area in areas:
-        ended = tried(area, 3600)
-        if ended.result != "survived":
-            raise SystemExit(f"{area}: {ended.by} fails as it is")
-        needed[area] = ended.seconds
-        print(f"{area}: {ended.seconds:.0f} s", flush=True)
-    return needed
+    def close(self) -> None:
+        """End the servers."""
+        for tests in self.started:
+            tests.server.close()
 
 
 # Results -------------------------------------------------------------------------------------------------------------
@@ -332,66 +132,81 @@ def baseline(areas: Iterable[str]) -> dict[str, float]:
 Results = dict[str, dict[str, object]]
 
 
-def saved(seed: int, results: Results) -> None:
+def saved(seed: int, sampled: Mapping[str, int], results: Results) -> None:
     """Both files, from the results."""
-    shown = {"seed": seed, "mutants": dict(sorted(results.items(), key=lambda x: (str(x[1]["path"]), x[0])))}
+    shown = {"seed": seed, "sampled": sampled, "mutants": dict(sorted(results.items(), key=_place))}
     RESULTS.write_text(json.dumps(shown, indent=1) + "\n", "utf-8")
-    SUMMARY.write_text(summary(seed, results), "utf-8")
+    SUMMARY.write_text(summary(seed, sampled, results), "utf-8")
 
 
-def summary(seed: int, results: Results) -> str:
+def _place(result: tuple[str, dict[str, object]]) -> tuple[str, int, str]:
+    """By file and line."""
+    return str(result[1]["path"]), int(str(result[1]["line"])), result[0]
+
+
+COLUMNS = ("folder", "sampled", "run", "killed", "timeout", "argued", "survived", "undecided", "killed of not argued")
+
+
+def summary(seed: int, sampled: Mapping[str, int], results: Results) -> str:
     """The figures by folder, and the survivors."""
     argued = set(re.findall(r"\b[0-9a-f]{12}\b", ARGUED.read_text("utf-8"))) if ARGUED.exists() else set()
     lines = ["# The mutation campaign", "", f"Made by `python tests/mutants.py --seed {seed}`; edits are lost.", ""]
-    lines += ["| folder | tried | killed | timeout | argued | survived | killed, of those not argued |"]
-    lines += ["| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
-    open_: list[str] = []
+    lines += [f"| {' | '.join(COLUMNS)} |", "| --- |" + " ---: |" * (len(COLUMNS) - 1)]
     for area in [*TESTS, "all"]:
         chosen = {k: r for k, r in results.items() if area in ("all", area_of(str(r["path"])))}
-        counted = Counter(str(r["result"]) for r in chosen.values())
-        survived = {k for k, r in chosen.items() if r["result"] == "survived"}
+        counted = Counter("argued" if k in argued else str(r["result"]) for k, r in chosen.items())
         killed = counted["killed"] + counted["timeout"]
-        share = f"{killed / max(1, len(chosen) - len(survived & argued)):.1%}" if chosen else ""
-        figures = [len(chosen), counted["killed"], counted["timeout"], len(survived & argued), len(survived - argued)]
+        share = f"{killed / max(1, len(chosen) - counted['argued']):.1%}" if chosen else ""
+        drawn = sum(sampled.values()) if area == "all" else sampled.get(area, 0)
+        figures = [drawn, len(chosen), *(counted[x] for x in COLUMNS[3:-1])]
         lines.append(f"| {area} | {' | '.join(map(str, figures))} | {share} |")
-    for key, r in sorted(results.items(), key=lambda x: (str(x[1]["path"]), int(str(x[1]["line"])))):
-        if r["result"] == "survived" and key not in argued:
-            open_ += [f"- {key} {r['path']}:{r['line']} ({r['operator']})", f"  `{r['before']}`", f"  `{r['after']}`"]
-    return "\n".join([*lines, "", "## Survivors that nobody has argued", "", *(open_ or ["None."])]) + "\n"
+    for result in ("survived", "undecided"):
+        lines += ["", f"## {result.capitalize()}, and nobody has argued", ""]
+        found = [(k, r) for k, r in sorted(results.items(), key=_place) if r["result"] == result and k not in argued]
+        for key, r in found:
+            lines += [f"- {key} {r['path']}:{r['line']} ({r['operator']})", f"  `{r['before']}`", f"  `{r['after']}`"]
+        lines += [] if found else ["None."]
+    return "\n".join(lines) + "\n"
 
 
 def campaign(given: argparse.Namespace) -> None:
-    """Try what is left of the sample."""
+    """Try what is left of the sample, folder by folder and file by file."""
     known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {"mutants": {}}
     results: Results = known["mutants"]
     listed = sample(given.seed, given.only)
     print(f"{len(listed)} mutants, {len(results)} tried before", flush=True)
     chosen = listed if given.count is None else listed[: given.count]
-    if given.again:
-        todo = [x for x in chosen if results.get(x.key, {}).get("result") == given.again]
-    else:
-        todo = [x for x in chosen if x.key not in results]
+    sampled = Counter(area_of(x.path) for x in chosen)
+    again = (given.again, None if given.quick else "undecided")
+    todo = [x for x in chosen if x.key not in results or results[x.key]["result"] in again]
     copied()
-    needed = baseline(sorted({area_of(x.path) for x in todo}))
-    begun = time.monotonic()
-    for mutant in todo:
-        if given.minutes is not None and time.monotonic() - begun > given.minutes * 60:
-            break
-        text, area = text_of(mutant), area_of(mutant.path)
-        try:
-            compile(text, mutant.path, "exec")
-        except (SyntaxError, ValueError):
-            continue
-        put(mutant.path, text)
-        ended = tried(area, 3 * needed[area] + 30)
-        put(mutant.path, (ROOT / mutant.path).read_text("utf-8"))
-        results[mutant.key] = {**asdict(mutant), **asdict(replace(ended, seconds=round(ended.seconds, 1)))}
-        del results[mutant.key]["key"]
-        saved(given.seed, results)
-        print(
-            f"{ended.result:8} {ended.seconds:5.1f} s  {mutant.key} {mutant.path}:{mutant.line} {ended.by}", flush=True
-        )
-    saved(given.seed, results)
+    end = time.monotonic() + 60 * (given.minutes or 1e9)
+    order = list(TESTS)
+    todo.sort(key=lambda x: (order.index(area_of(x.path)), x.path))
+    for name, group in groupby(todo, lambda x: area_of(x.path)):
+        mutants = list(group)
+        paths = sorted({x.path for x in mutants})
+        area = Area(name, paths, results, given.quick)
+        for mutant in mutants:
+            if time.monotonic() > end:
+                break
+            one(area, mutant, results)
+            saved(given.seed, sampled, results)
+        area.close()
+
+
+def one(area: Area, mutant: Mutant, results: Results) -> None:
+    """Try a mutant that is Python at all, and still there: the file may have been edited meanwhile."""
+    try:
+        text = text_of(mutant)
+        compile(text, mutant.path, "exec")
+    except (KeyError, SyntaxError, ValueError):
+        return
+    ended = area.tried(mutant, text)
+    results[mutant.key] = {**asdict(mutant), **asdict(ended)}
+    del results[mutant.key]["key"]
+    what = f"{ended.result:8} {ended.seconds:5.1f} s {ended.run:4}"
+    print(f"{what}  {mutant.key} {mutant.path}:{mutant.line} {ended.by}", flush=True)
 
 
 def show(key: str) -> None:
@@ -410,7 +225,8 @@ def main() -> None:
     parser.add_argument("--count", type=int, help="how much of the sample; all of it unless given")
     parser.add_argument("--minutes", type=float, help="stop after so many")
     parser.add_argument("--only", nargs="*", default=(), help="parts of paths")
-    parser.add_argument("--again", choices=["survived", "killed", "timeout"], help="those that ended so")
+    parser.add_argument("--again", choices=["survived", "undecided", "killed", "timeout"], help="those that ended so")
+    parser.add_argument("--quick", action="store_true", help="the first stage only; others stay undecided")
     parser.add_argument("--show", metavar="KEY", help="print one mutant as a diff")
     given = parser.parse_args()
     if given.show:

@@ -34,14 +34,29 @@ NOT_RULES = "SIM114,RUF001,RUF002,RUF003,RUF012,SIM108,RET505,PERF401"
 # What it looks like --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("target", ["python", "transitions"])
-def test_golden(target: str) -> None:
-    files = getattr(emit, target)(compiled(HIVED), "hived")
-    shown = "\n".join([HIVED, *(f"----- {path}\n{text}" for path, text in files.items())])
-    golden = HERE / "golden" / f"emit_{target}.txt"
+FEATURES = (HERE / "twin" / "features.fsm").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "text"),
+    [("python", "python", HIVED), ("transitions", "transitions", HIVED), ("features", "python", FEATURES)],
+)
+def test_golden(name: str, target: str, text: str) -> None:
+    files = getattr(emit, target)(compiled(text), "hived" if text == HIVED else "features")
+    shown = "\n".join([text, *(f"----- {path}\n{made}" for path, made in files.items())])
+    golden = HERE / "golden" / f"emit_{name}.txt"
     if os.environ.get("UPDATE"):
         golden.write_text(shown)
     assert shown == golden.read_text()
+
+
+@pytest.mark.parametrize("folder", ["confine", "grove", "hived", "yunikorn"])
+def test_the_committed_classes_are_those_of_the_specs(folder: str) -> None:
+    model = load([ROOT / "specs" / folder]).model
+    assert model is not None
+    for module in model.modules:
+        for path, text in emit.python(model, module.name).items():
+            assert text == (ROOT / "generated" / path).read_text("utf-8"), f"{path}: run `make generate`"
 
 
 def test_the_same_model_gives_the_same_text() -> None:

@@ -6,7 +6,9 @@ import pytest
 from stepping import Run
 
 from fsmdsl.describe import describe
+from fsmdsl.step import TimerStep, fire
 from fsmdsl.step.cascade import DEEPEST_CASCADE
+from fsmdsl.step.world import Refused
 
 DOOR = """
 machine Door {
@@ -490,3 +492,49 @@ def test_a_loop_visits_instances_in_the_order_in_which_they_were_made() -> None:
     run.take("tower.set_to({b0, b1, b2})")
     told = run.take("tower.ring")
     assert [x for x in told if "sends" in x] == [f"tower sends b{n}.ring" for n in range(3)]
+
+
+ALARM = """
+    machine Alarm {
+        armed: bool
+        initial state Quiet
+        state Loud
+        event arm, hush from environment
+        Quiet on arm do armed = true
+        Loud -> Quiet on hush
+        ring: Quiet -> Loud after 5s when armed
+    }
+    system S { alarm: Alarm }
+    """
+
+
+def test_a_timer_that_cannot_fire_says_whether_it_was_the_guard() -> None:
+    """In its source it is refused by its guard, in the world that the guard was read in; elsewhere it does not run."""
+    run = Run(ALARM)
+    (ring,) = (t.index for t in run.universe.machines[0].transitions if t.name == "ring")
+    fault = fire(run.universe, run.world, TimerStep(0, ring)).fault
+    assert fault is not None
+    assert fault.refused == Refused((ring,), run.world)
+    run.take("alarm.arm", "timeout alarm of ring")
+    fault = fire(run.universe, run.world, TimerStep(0, ring)).fault
+    assert fault is not None
+    assert (fault.kind, fault.refused) == ("unhandled", None)
+
+
+def test_a_let_that_others_use_twice_is_computed_once() -> None:
+    """Each doubles the one before: without that, the last would be computed two to the sixtieth times."""
+    lets = "".join(f"let d{n} = if d{n - 1} then d{n - 1} else not d{n - 1}\n" for n in range(1, 61))
+    run = Run(
+        f"""
+        machine M {{
+            lit: bool = true
+            initial state S
+            event go from environment
+            let d0 = lit
+            {lets}
+            S on go when d60
+        }}
+        system S {{ m: M }}
+        """
+    )
+    assert run.steps() == ["m.go"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
@@ -158,26 +159,17 @@ def _values(scope: Scope, machine: MachineNames, decl: s.InstanceDecl) -> list[t
 
 
 def _numbered(value: m.Expr, index: int) -> m.Expr:
-    """The value with `index` replaced; within sums and comparisons only, as numbers are."""
-    match value:
-        case m.Ordinal(span=span):
-            return m.Constant(index, m.RangeType(index, index), span)
-        case m.Binary(operator, left, right, type_, span):
-            return m.Binary(operator, _numbered(left, index), _numbered(right, index), type_, span)
-        case m.Negative(operand, type_, span):
-            return m.Negative(_numbered(operand, index), type_, span)
-        case m.Conditional(test, then, otherwise, type_, span):
-            return m.Conditional(
-                _numbered(test, index), _numbered(then, index), _numbered(otherwise, index), type_, span
-            )
-        case m.Apply(function, arguments, type_, span):
-            return m.Apply(function, tuple(_numbered(a, index) for a in arguments), type_, span)
-        case m.Not(operand, type_, span):
-            return m.Not(_numbered(operand, index), type_, span)
-        case m.Logic(operator, operands, type_, span):
-            return m.Logic(operator, tuple(_numbered(o, index) for o in operands), type_, span)
-        case _:
-            return value
+    """The value with `index` replaced, wherever it stands."""
+    if isinstance(value, m.Ordinal):
+        return m.Constant(index, m.RangeType(index, index), value.span)
+    parts: dict[str, Any] = {f.name: _numbered_part(getattr(value, f.name), index) for f in fields(value)}
+    return replace(value, **parts)
+
+
+def _numbered_part(part: object, index: int) -> object:
+    if isinstance(part, tuple):
+        return tuple(_numbered_part(x, index) for x in part)
+    return _numbered(part, index) if isinstance(part, m.Expr) else part
 
 
 def channels_of(module: ModuleNames, names: SystemNames, at: s.Name) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from generated.hived import CellState
 from runtime.cells import Books, Device, VirtualCell
 from runtime.gangs import Gang
 from runtime.pods import OPPORTUNISTIC
@@ -17,7 +16,7 @@ def willing(leaves: Iterable[VirtualCell]) -> list[Gang]:
     found: dict[int, Gang] = {}
     for leaf in leaves:
         device = leaf.physical
-        if isinstance(device, Device) and device.state is CellState.USED:
+        if isinstance(device, Device):
             gang = owner(device)
             if gang is not None and gang.spec.lazy_preemption and gang.virtual[device] is leaf:
                 found.setdefault(id(gang), gang)

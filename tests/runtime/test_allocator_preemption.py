@@ -208,6 +208,19 @@ def test_a_lazy_gang_whose_leaf_cells_are_needed_after_all_is_displaced() -> Non
     check(allocator)
 
 
+def test_a_gang_is_demoted_once() -> None:
+    """Who comes later finds nothing of it in its virtual cluster, although it still uses the leaf cells."""
+    allocator = healthy(ONE)
+    run(allocator, gang("lazy", "A", 4, priority=1, lazy_preemption=True))
+    preempt(allocator, gang("strong", "A", 4, priority=2))
+    assert victims(preempt(allocator, gang("stronger", "A", 4, priority=3))) == {"lazy-0"}
+    status = allocator.group("lazy")
+    assert status is not None
+    assert status.demotion is not None
+    assert status.demotion.preemptor == "strong"
+    check(allocator)
+
+
 # Which leaf cells ----------------------------------------------------------------------------------------------------
 
 

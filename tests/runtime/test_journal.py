@@ -84,6 +84,19 @@ def test_a_journal_that_is_often_opened_stays_short_too(tmp_path: Path) -> None:
     assert len(journal.images) == 60
 
 
+def test_a_snapshot_comes_when_more_than_twice_its_size_has_been_written(tmp_path: Path) -> None:
+    stages: list[str] = []
+    journal = Journal(tmp_path / "j", stages.append, least=0)
+    journal.write("set", {"a": "x" * 4000})
+    journal.commit()
+    assert stages.count("snapshot") == 1
+    for _ in range(3):
+        assert stages.count("snapshot") == 1
+        journal.write("set", {"a": "y" * 3000})
+        journal.commit()
+    assert stages.count("snapshot") == 2
+
+
 # Damage --------------------------------------------------------------------------------------------------------------
 
 
@@ -118,6 +131,7 @@ def test_a_record_that_does_not_belong_there_ends_the_journal(tmp_path: Path, da
     assert journal.damage.last == journal.number == 49
     assert journal.damage.aside is not None
     assert journal.damage.aside.exists()
+    assert str(journal.damage).endswith(f"; the damaged file is {journal.damage.aside}")
     assert any(journal.images == state for state in states) or journal.number == 49
     journal.write("more", {"new": "1"})
     journal.commit()
@@ -155,6 +169,7 @@ def test_a_log_that_ends_too_early_is_told(tmp_path: Path) -> None:
     assert "at the end" in str(journal.damage)
     assert journal.damage is not None
     assert journal.damage.aside is None
+    assert "the damaged file" not in str(journal.damage)
 
 
 @pytest.mark.parametrize("seed", range(150))

@@ -1,0 +1,46 @@
+"""The folders with mutants, and the tests that can notice them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+
+_SMALL = "test_evaluate test_step test_crash test_rounds test_scenario test_systems test_cases"
+_GOLDEN = "test_emit::test_golden test_emit::test_the_committed_classes_are_those_of_the_specs"
+_CLASSES = "test_meanings test_emit_cases test_emit::test_hostile_names_and_texts_stay_text test_generated"
+_EDITING = (
+    "test_names test_error_type test_connections test_documents test_generated test_rewording test_editing"
+    " test_completion"
+)
+_ALLOCATOR = (
+    "runtime/test_allocator_packing runtime/test_allocator_scheduling runtime/test_allocator_preemption"
+    " runtime/test_allocator_defects runtime/test_allocator_requests runtime/test_allocator_growth"
+    " runtime/test_allocator_lent"
+)
+_HISTORIES = "runtime/test_conformance_histories runtime/test_allocator_histories runtime/test_allocator_private"
+
+TESTS: Mapping[str, tuple[str, ...]] = {
+    "fsmdsl/step": (_SMALL, "test_meanings test_core", "test_explore test_packed"),
+    "fsmdsl/resolve": (_SMALL, f"test_meanings {_EDITING}"),
+    "runtime/journal": ("runtime/test_journal runtime/test_durable",),
+    "runtime/preemption": (_ALLOCATOR, _HISTORIES),
+    "runtime/placement": (_ALLOCATOR, _HISTORIES),
+    "fsmdsl/emit": (_GOLDEN, _CLASSES, "test_replay test_program twin/test_random_twin"),
+    "fsmdsl/checks": ("test_cases", "test_meanings test_checks test_vacuity test_oracles"),
+    "fsmdsl/explore/packed/lower": ("test_meanings", "test_explore test_packed", "test_symmetry test_liveness"),
+}
+"""Folder → files of tests, in stages: what takes seconds, then what takes minutes. Which of the tests run with a
+mutant, and in which order, follows from what they execute. Folders are tried in this order."""
+
+
+def names(tests: str) -> tuple[str, ...]:
+    """What pytest takes: files, relative to the root, or tests in them."""
+    parts = (x.partition("::") for x in tests.split())
+    return tuple(f"tests/{file}.py{colons}{name}" for file, colons, name in parts)
+
+
+def area_of(path: str) -> str:
+    """The folder of `TESTS` that a file is in."""
+    return next(area for area in TESTS if path.startswith(f"{area}/"))

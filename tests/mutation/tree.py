@@ -1,0 +1,87 @@
+"""The copy of the working tree that mutants run in."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from mutation.areas import ROOT
+
+TREE = ROOT / "build" / "mutants"
+
+
+def copied() -> None:
+    """A fresh copy: what git knows and what it does not ignore."""
+    shutil.rmtree(TREE, ignore_errors=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        if (ROOT / name).is_file():
+            (TREE / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, TREE / name)
+
+
+def put(path: str, text: str) -> None:
+    """A file of the copy, and nothing left of what it was compiled to before."""
+    file = TREE / path
+    for old in (file.parent / "__pycache__").glob(f"{file.stem}.*.pyc"):
+        old.unlink()
+    file.write_text(text, "utf-8")
+
+
+def command(*arguments: str) -> list[str]:
+    """How the server of tests is started. See `mutation/server.py`."""
+    return [sys.executable, "-P", str(ROOT / "tests" / "mutation" / "server.py"), *arguments]
+
+
+def environment() -> dict[str, str]:
+    """The copy comes first on the path; examples are the same each time."""
+    paths = [str(TREE), str(TREE / "tests"), os.environ.get("PYTHONPATH", "")]
+    own = {"PYTHONPATH": os.pathsep.join(paths), "CI": "1", "FSMDSL_CACHE": str(TREE / ".cache")}
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, **own}
+
+
+class Server:
+    """A process that has imported and collected files of tests, and answers requests."""
+
+    def __init__(self, tests: Sequence[str], how: str = "serve") -> None:
+        self.process = subprocess.Popen(
+            command(how, *tests),
+            cwd=TREE,
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        first = self._line()
+        self.collected: list[str] = json.loads(first)["tests"] if first else []
+
+    def ask(self, request: dict[str, object]) -> dict[str, object] | None:
+        """The answer, or `None` from a process that has ended."""
+        if not self.collected or self.process.stdin is None:
+            return None
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        line = self._line()
+        return json.loads(line) if line else None
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                stream.close()
+
+    def _line(self) -> str:
+        return "" if self.process.stdout is None else self.process.stdout.readline()

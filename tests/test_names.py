@@ -1,0 +1,195 @@
+"""What names and values stand for once they are resolved, and what is said of those that stand for nothing."""
+
+from __future__ import annotations
+
+import pytest
+from stepping import Run, compiled, only_system
+
+from fsmdsl import model as m
+from fsmdsl.diagnostics import Diagnostic
+from fsmdsl.parse import parse
+from fsmdsl.resolve import resolve
+from fsmdsl.source import Source
+from fsmdsl.step import Value
+from fsmdsl.walk import expressions
+
+# The values of instances ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ("index", [0, 1, 2]),
+        ("index + 1", [1, 2, 3]),
+        ("3 - index", [3, 2, 1]),
+        ("-index + 5", [5, 4, 3]),
+        ("min(index, 1)", [0, 1, 1]),
+        ("max(1, index, 0)", [1, 1, 2]),
+        ("if index == 1 then 5 else 4", [4, 5, 4]),
+        ("if not (index == 1) then 5 else 4", [5, 4, 5]),
+        ("if index > 0 and index < 2 then 5 else index", [0, 5, 2]),
+        ("if index == 0 or index == 2 then 5 else 4", [5, 4, 5]),
+        ("if index in {0, 2} then 5 else 4", [5, 4, 5]),
+    ],
+)
+def test_each_instance_has_the_value_of_its_own_number(value: str, wanted: list[Value]) -> None:
+    run = Run(
+        f"""
+        machine Cell {{ n: 0..9  initial state Free }}
+        system S {{ cells: Cell[3] {{ n = {value} }} }}
+        """
+    )
+    assert [x[0] for x in run.world.fields] == wanted
+
+
+def test_an_instance_begins_in_the_initial_leaf_of_the_state_that_it_is_given() -> None:
+    run = Run(
+        """
+        machine Cell {
+            initial state Free
+            state Taken {
+                state Late
+                initial state Early { initial state First }
+            }
+            event take, late from environment
+            Free -> Taken on take
+            Taken -> Late on late
+        }
+        system S { a: Cell  b: Cell in Taken  c: Cell in Late }
+        """
+    )
+    assert run.world.states == ("Free", "First", "Late")
+
+
+def test_a_group_is_called_by_its_letter_where_no_other_has_it() -> None:
+    model = compiled(
+        """
+        machine M { initial state S }
+        system T { cells: M[2]  cups: M[1]  doors: M[2]  lamp: M }
+        """
+    )
+    named = [x.name for x in only_system(model).instances]
+    assert named == ["cells0", "cells1", "cups0", "d0", "d1", "lamp"]
+
+
+# Types of what is counted --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expression", "wanted"),
+    [
+        ("size(users)", m.RangeType(0, 1 << 16)),
+        ("size(Box)", m.RangeType(0, 1 << 16)),
+        ("count u in users: true", m.RangeType(0, 1 << 16)),
+        ("some u in users: true", m.BOOL),
+        ("all u in users: true", m.BOOL),
+        ("subsets(users, 1)", m.SetType(m.SetType(m.RefType("numbers.User")))),
+    ],
+)
+def test_what_is_counted_is_a_number_that_is_not_negative(expression: str, wanted: m.Type) -> None:
+    model = compiled(
+        f"""module numbers
+        machine User {{ initial state S }}
+        channel Box: bag[2] to User
+        machine M {{
+            users: set<User>
+            initial state S
+            let x = {expression}
+        }}
+        """
+    )
+    assert model.machines["numbers.M"].let_named["x"].type == wanted
+
+
+# Where a part of an expression stands --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "guard",
+    ["not lit", "Idle", "self in Idle", "user in Used", "wait", "lit == (n > 1)", "some x in {1, 2}: x > n", "-n < 0"],
+)
+def test_every_part_of_a_guard_is_found_in_the_text(guard: str) -> None:
+    """Reports show a formula part by part, with what each part is; each is a piece of the text of the whole."""
+    model = compiled(
+        f"""
+        machine User {{ initial state Idle  state Used }}
+        machine M {{
+            lit: bool
+            n: 0..3
+            user: User?
+            initial state Idle
+            event go from environment
+            Idle on go when {guard}
+        }}
+        """
+    )
+    (transition,) = next(x for x in model.machines.values() if x.name == "M").transitions
+    assert transition.guard is not None
+    assert transition.guard.span.text == guard
+    for part in expressions(transition.guard):
+        assert part.span.text
+        assert part.span.text in guard
+
+
+# What is said --------------------------------------------------------------------------------------------------------
+
+
+def said(text: str) -> Diagnostic:
+    """The only thing that is wrong with a text."""
+    parsed = parse(Source("test.fsm", text))
+    (found,) = [*parsed.diagnostics, *resolve([parsed.module]).diagnostics]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("guard", "message"),
+    [
+        ("size() > 0", "`size` takes 1 argument, not 0"),
+        ("size(all_, all_) > 0", "`size` takes 1 argument, not 2"),
+        ("first() > 0", "`first` takes 1 argument, not 0"),
+        ("first(all_, 1) > 0", "`first` takes 1 argument, not 2"),
+        ("size(rest()) > 0", "`rest` takes 1 argument, not 0"),
+        ("size(rest(all_, 1)) > 0", "`rest` takes 1 argument, not 2"),
+        ("min(n) > 0", "`min` takes 2 arguments, not 1"),
+        ("max(n) > 0", "`max` takes 2 arguments, not 1"),
+        ("size(subsets(some_)) > 0", "`subsets` takes 2 arguments, not 1"),
+        ("size(subsets(some_, 1, 2)) > 0", "`subsets` takes 2 arguments, not 3"),
+    ],
+)
+def test_a_function_says_how_many_arguments_it_takes(guard: str, message: str) -> None:
+    found = said(
+        f"""
+        machine M {{
+            n: 0..3
+            all_: list<0..3>[2]
+            some_: set<0..3>
+            initial state S
+            event go from environment
+            S on go when {guard}
+        }}
+        """
+    )
+    assert (found.rule.code, found.message) == ("FSM104", message)
+
+
+@pytest.mark.parametrize(
+    ("guard", "message", "advice"),
+    [
+        ("go", "`go` is an event, not a value", "send it with `self.go`"),
+        ("ring", "`ring` is an action, not a value", "call it in an effect"),
+        ("Box > 0", "`Box` is a channel, which has no value", "`size(Box)` tells how many messages it holds"),
+    ],
+)
+def test_a_name_that_is_no_value_says_what_it_is_for(guard: str, message: str, advice: str) -> None:
+    found = said(
+        f"""
+        channel Box: bag[2] to M
+        machine M {{
+            initial state S
+            event go from environment
+            action ring
+            S on go when {guard}
+        }}
+        """
+    )
+    assert (found.message, found.advice) == (message, advice)
