@@ -176,7 +176,7 @@ def campaign(given: argparse.Namespace) -> None:
     listed = sample(given.seed, given.only)
     print(f"{len(listed)} mutants, {len(results)} tried before", flush=True)
     chosen = listed if given.count is None else listed[: given.count]
-    sampled = Counter(area_of(x.path) for x in chosen)
+    sampled = {**known.get("sampled", {}), **Counter(area_of(x.path) for x in chosen)}
     again = (given.again, None if given.quick else "undecided")
     todo = [x for x in chosen if x.key not in results or results[x.key]["result"] in again]
     copied()
