@@ -21,6 +21,7 @@ from click.testing import CliRunner
 from serving_live import Served, served
 
 from fsmdsl.cli import cli
+from fsmdsl.live.analysis import offset, units
 
 pytest.importorskip("starlette", reason="SKIPPED: the live page needs the extra `serve`")
 pytest.importorskip("uvicorn", reason="SKIPPED: the live page needs the extra `serve`")
@@ -541,3 +542,12 @@ def test_the_bundle_is_what_the_lock_builds(tmp_path: Path) -> None:
     for name in ("codemirror.js", "codemirror.LICENSE.txt"):
         built, kept = tmp_path / name, ROOT / "fsmdsl" / "live" / "static" / name
         assert built.read_bytes() == kept.read_bytes(), f"`npm run build` in {EDITOR} makes another {name}"
+
+
+@pytest.mark.parametrize("text", ["abc", "a\U0001f600b", "\ud800", "a\ud800b\U0001f600c\udc00"], ids=ascii)
+def test_a_place_is_the_same_in_code_points_and_in_utf_16(text: str) -> None:
+    """Also in texts with halves of characters, which a browser may send."""
+    for at in range(len(text) + 1):
+        assert offset(text, units(text, at)) == at
+    assert offset("\U0001f600x", 1) == 0, "in the middle of a character: its beginning"
+    assert offset(text, 1000) == len(text)

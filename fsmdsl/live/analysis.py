@@ -68,7 +68,8 @@ def units(text: str, offset: int) -> int:
 
 
 def offset(text: str, unit: int) -> int:
-    """The code point at a place in UTF-16 units."""
+    """The code point at a place in UTF-16 units; in the middle of one, its beginning. A text may have halves of pairs."""
     if text.isascii():
         return min(unit, len(text))
-    return len(text.encode("utf-16-le")[: 2 * unit].decode("utf-16-le", "ignore"))
+    before = text.encode("utf-16-le", "surrogatepass")[: 2 * unit].decode("utf-16-le", "surrogatepass")
+    return len(before) - (units(text, len(before)) > unit)
