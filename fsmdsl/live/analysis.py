@@ -68,7 +68,7 @@ def units(text: str, offset: int) -> int:
 
 
 def offset(text: str, unit: int) -> int:
-    """The code point at a place in UTF-16 units; in the middle of one, its beginning. A text may have half characters."""
+    """The code point at a place in UTF-16 units; in the middle of one, its beginning. Half characters count as one."""
     if text.isascii():
         return min(unit, len(text))
     before = text.encode("utf-16-le", "surrogatepass")[: 2 * unit].decode("utf-16-le", "surrogatepass")

@@ -1,4 +1,4 @@
-"""One control plane for all tests of a session, and a clean cluster for each."""
+"""One control plane for all tests of a session (of a worker of xdist), and a clean cluster for each."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from control_plane import ControlPlane, documents, missing
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All in one worker, so that there is one control plane, and left out by `-m "not e2e"`."""
+    """Left out by `-m "not e2e"`."""
     for item in items:
         if "e2e" in item.path.parts:
             item.add_marker(pytest.mark.e2e)
-            item.add_marker(pytest.mark.xdist_group("e2e"))
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -116,7 +117,9 @@ class ControlPlane:
         BINARIES.mkdir(parents=True, exist_ok=True)
         config = self.folder / "profile.yaml"
         config.write_text(yaml.safe_dump(scheduler_profile(self.extender)))
-        self._run("up", self.folder, config)
+        with (BINARIES / "lock").open("w") as lock:
+            flock(lock, LOCK_EX)  # it makes the binaries where there are none, and another worker may do so, too
+            self._run("up", self.folder, config)
         context = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
         token = (self.folder / "token").read_text()
         self.api = httpx.Client(
