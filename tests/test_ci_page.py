@@ -44,3 +44,12 @@ def test_the_workflow_does_what_it_says(tmp_path: Path) -> None:
     assert [x["ruleId"] for x in sarif["runs"][0]["results"]] == ["FSM303"]
     assert len(list(ElementTree.parse(tmp_path / "scenarios.xml").iter("testcase"))) == 1
     assert "`leave`" in (tmp_path / "summary.md").read_text()
+
+
+def test_examples_pin_actions_by_commit_and_packages_by_hash() -> None:
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+    used = [found for page in pages for found in re.findall(r"\buses: *(\S+@.*)", page.read_text("utf-8"))]
+    assert len(used) >= 4
+    assert [x for x in used if re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", x) is None] == []
+    installs = re.findall(r"run: *(pip .*)", PAGE)
+    assert installs == ["pip install --require-hashes -r requirements/fsm.txt"]
