@@ -131,7 +131,7 @@ def test_check_clean(folder: Path) -> None:
 
 
 def test_notes_that_are_counted_can_be_shown() -> None:
-    hint = "3 notes (`--notes` shows the notes)\n"
+    hint = "3 notes (`--notes` prints them)\n"
     told, shown = (fsm("check", "specs/grove", *more).stdout for more in ((), ("--notes",)))
     assert told.endswith(hint)
     assert "note[" not in told
