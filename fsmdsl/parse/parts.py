@@ -20,15 +20,16 @@ from functools import cache
 from fsmdsl import syntax as s
 from fsmdsl.build import build
 from fsmdsl.diagnostics import Diagnostic
+from fsmdsl.parse import words
 from fsmdsl.parse.automaton import BOTTOM, Frame, advance
-from fsmdsl.parse.reading import go_on, limited, opens, prune, read, straight_on, uncollected, whole
+from fsmdsl.parse.reading import go_on, limited, prune, read, straight_on, uncollected, whole
 from fsmdsl.parse.rules import LIMIT, TOO_DEEP
 from fsmdsl.parse.table import load
 from fsmdsl.parse.tokens import lex
 from fsmdsl.source import Source, Span
 from fsmdsl.tree import Comment, Token
 
-_OPENING = re.compile(r"^(?:machine|system|scenario|enum|locks|import|let|opaque|channel|source)\b", re.MULTILINE)
+_OPENING = re.compile(rf"^(?:{'|'.join(sorted(words.OPENING))})\b", re.MULTILINE)
 _INDIVISIBLE = re.compile(r"/\*|[^\S \t\r\n\f]|\r(?!\n)")
 _LOOK_AHEAD = 4
 """How many tokens of what follows can matter to how a complete declaration is read; see NOTE(words)."""
@@ -225,7 +226,7 @@ class _Reader:
         top, _, i = straight_on(table, tokens, self._bottom(n), 0, frozenset({size + self._indent(n + 1)}))
         if n + 1 == len(self._seams):
             return None if i < len(tokens) else self._made(n, passage, top, tokens, lexed.comments, [])
-        if i == len(tokens) or tokens[i].start < size or not opens(table, top, tokens[i]):
+        if i == len(tokens) or tokens[i].start < size or not words.opens(table, top, tokens[i].kind):
             return None
         return self._made(n, passage, _ended(top, size), [*tokens[:i], end], lexed.comments, [])
 

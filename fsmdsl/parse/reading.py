@@ -11,7 +11,7 @@ from fsmdsl.build.expressions import EXPRESSIONS
 from fsmdsl.build.types import TYPES
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.parse import words
-from fsmdsl.parse.automaton import BOTTOM, Frame, advance, probe
+from fsmdsl.parse.automaton import BOTTOM, Frame, advance
 from fsmdsl.parse.recovery import HIGHEST, Place, closed, recover
 from fsmdsl.parse.rules import BAD_CHARACTER, BAD_NUMBER, DEPTH, LIMIT, MORE, TOO_DEEP, UNEXPECTED
 from fsmdsl.parse.table import Table, load
@@ -75,7 +75,7 @@ def go_on(
     i = mistakes = 0
     while i < len(tokens):
         top, before, i = straight_on(table, tokens, top, i, stops)
-        if i == len(tokens) or (tokens[i].start in stops and opens(table, top, tokens[i])):
+        if i == len(tokens) or (tokens[i].start in stops and words.opens(table, top, tokens[i].kind)):
             break
         mistake = recover(Place(table, source, tokens, i, top, before))
         if not (mistake.diagnostic.rule is TOO_DEEP and found and found[-1].rule is TOO_DEEP):
@@ -97,7 +97,7 @@ def straight_on(
     before: Frame | None = None
     while i < len(tokens):
         token = tokens[i]
-        if token.start in stops and opens(table, top, token):
+        if token.start in stops and words.opens(table, top, token.kind):
             break
         if token.kind in words.HOOKS and (event := words.event_of(table, top, tokens, i)) is not None:
             tokens[i : i + 1] = event
@@ -110,12 +110,6 @@ def straight_on(
         top, before = after, top
         i += 1
     return top, before, i
-
-
-def opens(table: Table, top: Frame, token: Token) -> bool:
-    """Whether a token begins a declaration of the module on a stack."""
-    after = probe(table, top, token.kind)
-    return after is not None and after.below is not None and "_member" in table.items[after.below.state]
 
 
 def whole(top: Frame) -> Node:

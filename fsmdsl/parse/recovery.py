@@ -80,6 +80,13 @@ class Place:
         """Whether a token is the first of its line."""
         return i == 0 or breaks(self.source.text, self.tokens[i - 1].end, self.tokens[i].start) > 0
 
+    def begins_part(self, i: int, top: Frame) -> bool:
+        """Whether a part of a file may begin with a token (see `parts`): what is before it is not looked at then."""
+        token = self.tokens[i]
+        if token.text not in words.OPENING or self.source.text[token.start - 1 : token.start] not in ("", "\n"):
+            return False
+        return words.opens(self.table, top, token.text)
+
     def fits(self, top: Frame | None, i: int, reach: int) -> bool:
         """Whether the tokens from `i` on can stand on a stack."""
         return top is not None and words.goes_on(self.table, top, self.tokens, i, reach)
@@ -155,7 +162,7 @@ def _unfinished(place: Place) -> Mistake | None:
     It may be noticed one token late, when the first name could still belong to the declaration before.
     """
     for i, top in place.suspects():
-        if i == 0 or not place.begins_line(i) or place.tokens[i].kind in ("END", "}"):
+        if i == 0 or not place.begins_line(i) or place.tokens[i].kind in ("END", "}") or place.begins_part(i, top):
             continue
         after = _restarted(place, top, i)
         if after is not None:

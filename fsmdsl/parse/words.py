@@ -26,6 +26,11 @@ PREFERS_NAME = frozenset(
 )
 """Words with the sign after them that are names where both readings fit: `next - 1`, and an action `add(x)`."""
 
+OPENING = frozenset({
+    "machine", "system", "scenario", "enum", "locks", "import", "let", "opaque", "channel", "source",
+})  # fmt: skip
+"""Words that open a declaration of the module. At the very start of a line they may begin a part of a file."""
+
 REACH = 3
 """How many tokens after a word are looked at."""
 
@@ -71,6 +76,12 @@ def goes_on(table: Table, top: Frame, tokens: Sequence[Token], i: int, reach: in
     readings = (kind, "NAME") if is_soft(table, kind) else (kind,)
     after = (probe(table, top, reading) for reading in readings)
     return any(goes_on(table, frame, tokens, i + 1, reach - 1) for frame in after if frame is not None)
+
+
+def opens(table: Table, top: Frame, kind: str) -> bool:
+    """Whether a kind of token begins a declaration of the module on a stack."""
+    after = probe(table, top, kind)
+    return after is not None and after.below is not None and "_member" in table.items[after.below.state]
 
 
 def is_soft(table: Table, kind: str) -> bool:
