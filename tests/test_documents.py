@@ -73,7 +73,8 @@ def test_python_of_other_tools_runs() -> None:
 
 
 LANGUAGES = frozenset({
-    "bash", "console", "csv", "ebnf", "fsm", "fsm-fragment", "ini", "js", "json", "lisp", "lua", "mermaid", "p", "promela",
+    "bash", "console", "csv", "ebnf", "fsm", "fsm-fragment", "ini", "js", "json", "lisp", "lua", "mermaid", "p",
+    "promela",
     "python", "sh", "text", "tla",
     "toml", "vim", "yaml", "",
 })  # fmt: skip

@@ -46,7 +46,7 @@ from fsmdsl.workspace import Loaded
 @limit_options(each="each system; reading and checking count for the first", shared=several)
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Threads (default: one for each processor).")
 @click.option("--no-symmetry", is_flag=True, help="Tell the instances of `symmetric` sets apart.")
-@click.option("--all", "every", is_flag=True, help="Go on after a violation; also show what holds, with witnesses.")
+@click.option("--all", "every", is_flag=True, help="Continue after a violation; also show what holds, with witnesses.")
 @click.option("--runs", is_flag=True, help="Show the run of every violation, also of those with one cause.")
 @click.option("--brief", is_flag=True, help="Of runs only the steps, a line each.")
 @click.option("--shortest", "as_shortest", is_flag=True, help="Show the shortest runs, not the simplest.")

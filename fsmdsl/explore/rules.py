@@ -155,7 +155,7 @@ system Many { counters: Counter[2] { a = index } }
 ```
 
 Raise the limit, explore a smaller system, or say in its `environment` which values come. After a violation, `fsm verify
---all` goes on.
+--all` continues.
 """,
 )
 

@@ -73,7 +73,7 @@ def details(
     for basis, names in unknown.items():
         yield f"  {paint('unknown', _ROLES['unknown'])}: {', '.join(names)} ({basis})"
     if unknown and x.at_violation:
-        yield f"  {paint('note', 'quiet')}: `fsm verify --all` goes on after a violation and decides these"
+        yield f"  {paint('note', 'quiet')}: `fsm verify --all` continues after a violation and decides these"
     if x.note is not None:
         yield f"  {paint('note', 'quiet')}: {x.note}"
     if style.every and x.complete:
