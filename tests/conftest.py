@@ -16,6 +16,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Searches are sealed with a key of the tests' own; the processes that they start have it too.
 os.environ.setdefault("FSMDSL_KEY", str(Path(tempfile.mkdtemp(prefix="fsm-key-")) / "key"))
 
+# Output is as wide as it is where nobody looks. What loads `readline` sets this for the processes that it starts.
+os.environ.pop("COLUMNS", None)
+
 # In CI a test does the same each time. Elsewhere it tries something new; `--hypothesis-profile campaign`: much of it.
 settings.register_profile("dev", max_examples=60, deadline=None)
 settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True, database=None)

@@ -212,7 +212,7 @@ def test_rows_say_how_often_and_cells_lead_to_rows(page: Page) -> None:
     page.evaluate("location.hash = 'waiting.Lamp'")
     row = page.locator("#waiting\\.Lamp tr", has_text="n = n + 1")
     assert int(row.locator(".num").inner_text()) > 0
-    assert row.locator("code").all_inner_texts() == ["toggle", "whenn < 3", "don = n + 1"]
+    assert row.locator("code").all_inner_texts() == ["toggle", "when n < 3", "do n = n + 1"]
     matrix = page.locator("#waiting\\.Lamp .matrix")
     kinds = [x.get_attribute("class") for x in matrix.locator("tbody td").all()]
     assert kinds == ["guarded", "handled", "handled", "unhandled"]
