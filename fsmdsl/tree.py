@@ -21,7 +21,8 @@ class Token:
 
 
 class Comment(NamedTuple):
-    """`// …` or, when `doc`, `/// …`; `previous` is where the token before it ends (-1: none)."""
+    """`// …` or, when `doc`, `/// …`; `previous` is where the token before it ends (-1: none), a `;` that begins
+    its line aside."""
 
     doc: bool
     text: str

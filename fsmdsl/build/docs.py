@@ -2,7 +2,8 @@
 
 NOTE(docs): a `///` on lines of its own belongs to the declaration, or part of one, that begins with the token after it.
 A `///` behind something belongs to the innermost declaration, or part of one, which that something ends or is inside
-of; behind an opening brace, to what the brace opens. Signs between parts (`,` `|` `<` `>` `;`) do not count.
+of; behind an opening brace, to what the brace opens. Signs between parts (`,` `|` `<` `>` `;`) do not count,
+and behind a `;` that begins its line it is on a line of its own.
 A comment behind the last of several events or actions belongs to all of them, unless another has one of its own.
 """
 

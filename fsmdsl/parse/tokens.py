@@ -10,7 +10,7 @@ from fsmdsl.build.expressions import MILLISECONDS
 from fsmdsl.diagnostics import Diagnostic, Fix
 from fsmdsl.parse.rules import BAD_CHARACTER, BAD_NUMBER, LIMIT
 from fsmdsl.parse.table import Table
-from fsmdsl.source import Source, Span
+from fsmdsl.source import Source, Span, breaks
 from fsmdsl.tree import Comment, Token
 
 MEANT = {
@@ -68,6 +68,8 @@ def lex(table: Table, source: Source) -> Lexed:
             case "SIGN":
                 sign = text[start:end]
                 tokens.append(Token(sign, sign, start, end))
+                if sign == ";" and previous >= 0 and breaks(text, previous, start) > 0:
+                    continue  # a line that begins with it has nothing that a comment could be behind
             case "DOC" | "COMMENT":
                 _check_hidden(lexed, start, end)
                 lexed.comments.append(Comment(kind == "DOC", text[start:end], start, end, previous))
