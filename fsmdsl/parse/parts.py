@@ -251,7 +251,9 @@ class _Reader:
         lexed = lex(table, passage)
         tokens, found = lexed.tokens, list[Diagnostic]()
         words = {x.word - start: x.start - start for x in self._seams[n + 1 :]}
-        top, i = go_on(passage, tokens, found, self._bottom(n), frozenset(words))
+        # Comments that only mistakes follow belong to the declaration after them.
+        stops = frozenset(words) - {tokens[0].start}
+        top, i = go_on(passage, tokens, found, self._bottom(n), stops)
         length = len(passage.text)
         if i < len(tokens):
             length = words[tokens[i].start]
