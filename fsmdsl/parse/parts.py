@@ -12,8 +12,9 @@ to the letter. A file is one part where that could not be promised: with comment
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -25,8 +26,8 @@ from fsmdsl.parse.automaton import BOTTOM, Frame, advance
 from fsmdsl.parse.reading import go_on, limited, prune, read, straight_on, uncollected, whole
 from fsmdsl.parse.rules import LIMIT, TOO_DEEP
 from fsmdsl.parse.table import load
-from fsmdsl.parse.tokens import lex
-from fsmdsl.source import Source, Span
+from fsmdsl.parse.tokens import Lexed, lex
+from fsmdsl.source import Source, Span, breaks
 from fsmdsl.tree import Comment, Token
 
 _OPENING = re.compile(rf"^(?:{'|'.join(sorted(words.OPENING))})\b", re.MULTILINE)
@@ -251,9 +252,7 @@ class _Reader:
         lexed = lex(table, passage)
         tokens, found = lexed.tokens, list[Diagnostic]()
         words = {x.word - start: x.start - start for x in self._seams[n + 1 :]}
-        # Comments that only mistakes follow belong to the declaration after them.
-        stops = frozenset(words) - {tokens[0].start}
-        top, i = go_on(passage, tokens, found, self._bottom(n), stops)
+        top, i = go_on(passage, tokens, found, self._bottom(n), words.keys() - _documented_before(lexed, words))
         length = len(passage.text)
         if i < len(tokens):
             length = words[tokens[i].start]
@@ -288,6 +287,15 @@ class _Reader:
         module = build(passage, tree, tokens, comments)
         follower = self._follower(self._seam_at[self._start(n) + length])
         return Part(passage, length, self._head(n), follower, module, tokens, comments, limited(passage, found))
+
+
+def _documented_before(lexed: Lexed, seams: Mapping[int, int]) -> set[int]:
+    """The words at seams, each with the place of its seam, that a doc comment before the seam belongs to: what is
+    between the two was no token."""
+    starts, text = [t.start for t in lexed.tokens], lexed.source.text
+    alone = (c for c in lexed.comments if c.doc and (c.previous < 0 or breaks(text, c.previous, c.start)))
+    words = ((c, starts[bisect_left(starts, c.end)]) for c in alone)
+    return {word for c, word in words if word in seams and c.start < seams[word]}
 
 
 def _ended(top: Frame, at: int) -> Frame:
