@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import re
 import signal
 import sys
+import threading
 from array import array
 from collections.abc import Callable, Iterator
-from itertools import combinations
+from itertools import combinations, cycle
 from math import inf
 from pathlib import Path
 from random import Random
+from time import monotonic, sleep
 
 import campaign
 import pytest
@@ -613,6 +617,15 @@ def test_what_outgrows_python_is_compiled_in_a_hurry(
     assert isinstance(search.engine, Plain if once else Compiled)
 
 
+def test_an_engine_that_gives_way_for_nothing_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A better engine may be in sight and, a moment later, be out of reach: compiled too late for a limit of time."""
+    answers = cycle([True, False])
+    monkeypatch.setattr(MachineCode, "better", lambda self, engine: next(answers))
+    search = found_by(PLAIN)
+    assert search.stopped is None
+    assert isinstance(search.engine, Plain)
+
+
 @needs_compiler
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_is_compiled_well_takes_over(workers: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -646,6 +659,33 @@ def test_memory_is_zero_and_is_given_back() -> None:
         memory.close()
     assert len(Memory(0).numbers) == 1
     assert available() > 1 << 20
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux says of memory")
+def test_reserved_memory_does_not_count_as_used() -> None:
+    """Else a process that has reserved much cannot fork."""
+    memory = Memory(1 << 24)
+    regions = re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", Path("/proc/self/smaps").read_text(), flags=re.MULTILINE)
+    found = [
+        x for x in regions if x and int(x.split("-")[0], 16) <= memory.address < int(x.split("-")[1].split()[0], 16)
+    ]
+    assert [re.search(r"^VmFlags:.* nr\b", x, re.MULTILINE) is not None for x in found] == [True]
+    memory.close()
+
+
+@needs_compiler
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_search_leaves_neither_memory_nor_threads_behind(workers: int) -> None:
+    model, means = compiled(hived_lite(3, 4, 2, progress=True)), Means(compiled="hastily", workers=workers)
+    gc.collect()
+    before = threading.active_count(), sum(isinstance(x, Memory) for x in gc.get_objects())
+    for _ in range(3):
+        assert explore(model, only_system(model), means=means).complete
+    gc.collect()
+    deadline = monotonic() + 20
+    while threading.active_count() > before[0] and monotonic() < deadline:
+        sleep(0.01)
+    assert (threading.active_count(), sum(isinstance(x, Memory) for x in gc.get_objects())) == before
 
 
 # Where it cannot -----------------------------------------------------------------------------------------------------

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Thread
+from weakref import finalize
 
 Work = Callable[[int], int]
+Inbox = SimpleQueue[Work | None]
+Done = SimpleQueue[tuple[int, int | BaseException]]
 
 
 class Crew:
-    """So many threads, which do the same work at the same time. They are daemons: the process ends without them."""
+    """So many threads, which do the same work at the same time. They end with it, and do not hold up the process."""
 
     def __init__(self, count: int) -> None:
-        self._inboxes: list[SimpleQueue[Work | None]] = [SimpleQueue() for _ in range(count)]
-        self._done: SimpleQueue[tuple[int, int | BaseException]] = SimpleQueue()
+        self._inboxes: list[Inbox] = [SimpleQueue() for _ in range(count)]
+        self._done: Done = SimpleQueue()
         for number, inbox in enumerate(self._inboxes):
-            Thread(target=self._serve, args=(number, inbox), daemon=True).start()
+            Thread(target=_serve, args=(number, inbox, self._done), daemon=True).start()
+        self.close = finalize(self, _end, self._inboxes)
+        """End the threads, when they have done what they are at."""
 
     def each(self, work: Work) -> list[int]:
         """What `work` returns in each thread, given the number of the thread. Raises what one of them raises."""
@@ -25,23 +30,26 @@ class Crew:
         results = dict(self._done.get() for _ in self._inboxes)
         return [self._value(results[n]) for n in range(len(self._inboxes))]
 
-    def close(self) -> None:
-        """End the threads, when they have done what they are at."""
-        for inbox in self._inboxes:
-            inbox.put(None)
-
-    def _serve(self, number: int, inbox: SimpleQueue[Work | None]) -> None:
-        while (work := inbox.get()) is not None:
-            try:
-                self._done.put((number, work(number)))
-            except BaseException as error:  # who waits must hear of it, whatever it is
-                self._done.put((number, error))
-
     @staticmethod
     def _value(result: int | BaseException) -> int:
         if isinstance(result, BaseException):
             raise result
         return result
+
+
+def _serve(number: int, inbox: Inbox, done: Done) -> None:
+    """One thread. It knows neither the crew nor, between two turns, the work, which may hold whoever has the crew."""
+    while (work := inbox.get()) is not None:
+        try:
+            done.put((number, work(number)))
+        except BaseException as error:  # who waits must hear of it, whatever it is
+            done.put((number, error))
+        del work
+
+
+def _end(inboxes: list[Inbox]) -> None:
+    for inbox in inboxes:
+        inbox.put(None)
 
 
 def block(workers: int, room: int, cap: int) -> int:

@@ -89,7 +89,7 @@ def _check(damage: dict[str, Any]) -> None:
         except (SavedError, UnavailableError, FullError):
             return
         if not damage["forged"]:  # with the check sum over it, which nobody can tell from one that was saved
-            assert _told(found) == _right(), (_told(found), damage)
+            assert _told(found) == _right(), (found.stopped, found.note, _told(found), damage)
     finally:
         shutil.rmtree(folder)
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import sys
 from contextlib import suppress
 from typing import Literal
 
-_ANYWHERE = getattr(mmap, "MAP_PRIVATE", 0) | getattr(mmap, "MAP_ANONYMOUS", 0) | getattr(mmap, "MAP_NORESERVE", 0)
+_LINUX = {"x86_64": 0x4000, "aarch64": 0x4000, "riscv64": 0x4000, "s390x": 0x4000}
+_UNCOUNTED = getattr(mmap, "MAP_NORESERVE", _LINUX.get(os.uname().machine, 0) if sys.platform == "linux" else 0)
+"""Pages that are not written to do not count as used; otherwise a process that has reserved more than there is could
+not fork. Python names the flag from 3.13 on."""
+
+_ANYWHERE = getattr(mmap, "MAP_PRIVATE", 0) | getattr(mmap, "MAP_ANONYMOUS", 0) | _UNCOUNTED
 
 
 class Memory:

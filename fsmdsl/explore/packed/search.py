@@ -98,6 +98,8 @@ class PackedSearch:
         self.engine: Engine = plain
         self.engines: Engines = MachineCode(self.lowered, means, self.budget, self.memory)
         self.store = Store()
+        self._gives_way = False
+        """Has the engine stopped because there is a better one?"""
         self._cut = False
         """Were states forgotten that are kept in the store?"""
 
@@ -140,10 +142,10 @@ class PackedSearch:
     def _go_through(self) -> None:
         most = self._most()
         while self.stopped is None:
-            self.engine = self.engines.next(self.engine)
+            self.engine, self._gives_way = self.engines.next(self.engine), False
             if self.engine.run(self._pause, most) or self.doubt is not None or self.stopped is not None:
                 return
-            if self.states > (most or inf) or not self.engines.better(self.engine):
+            if self.states > (most or inf) or not self._gives_way:
                 self.stopped = self._limit()
 
     def _most(self) -> int | None:
@@ -180,7 +182,8 @@ class PackedSearch:
             self.store.save(self.engine)
         if tell and self.stopped is None:
             self._tell(now)
-        return self.stopped is not None or bool(full) or self.engines.better(self.engine)
+        self._gives_way = self.engines.better(self.engine)
+        return self.stopped is not None or bool(full) or self._gives_way
 
     def _why(self) -> int:
         """Why this process wants to stop, if it does."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import httpx
 from behind import GRACE, INFO, ISOLATION, PODS, SPEC, Behind
@@ -57,8 +57,10 @@ def test_victims_leave_together(behind: Behind) -> None:
 
     def happened() -> bool:
         for name, pod in behind.pods().items():
-            if "deletionTimestamp" in pod["metadata"]:
-                leaving[name] = datetime.fromisoformat(pod["metadata"]["deletionTimestamp"])
+            about = pod["metadata"]
+            if "deletionTimestamp" in about:  # when it is to be gone; who asks for less grace later moves it
+                grace = timedelta(seconds=about["deletionGracePeriodSeconds"])
+                leaving[name] = datetime.fromisoformat(about["deletionTimestamp"]) - grace
         return behind.bound(*strong)
 
     until(happened, "the pod is bound")
