@@ -9,7 +9,7 @@ import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event, Thread
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -78,9 +78,9 @@ class Options:
 
 def serve(options: Options) -> int:
     """Until it is told to stop (SIGTERM, SIGINT); answers the status of the process. Raises `UserError`."""
-    ending = Event()
+    early: list[int] = []  # and no `Event`: a second signal in the middle of `set` would wait for the first
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: ending.set())
+        signal.signal(number, lambda number, _: early.append(number))
     logging.basicConfig(level=logging.INFO, handlers=[logs.handler()])
     logging.getLogger("uvicorn.error").addFilter(bearable)
     for library in ("httpx", "httpx2", "httpcore"):
@@ -111,7 +111,6 @@ def serve(options: Options) -> int:
     )
 
     def end() -> None:
-        ending.set()
         server.should_exit = True
 
     # Pages that look on would keep it waiting.
@@ -120,7 +119,8 @@ def serve(options: Options) -> int:
     service.on_failure = end
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: end())
-    server.should_exit = ending.is_set()
+    if early:
+        end()
     print(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
     service.start()
     reload = Reload(options.config, end)
