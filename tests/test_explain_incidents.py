@@ -1,7 +1,8 @@
 """Incidents: each is a known hole of `specs/*/holes`, as a log that the document explains and its repair does not.
 
 The log is the simplest run to the violation: a line for each step that is logged, and one for each instance that is in
-another state after a step. The steps named `hidden` have no line of their own.
+another state after a step; at the end, one for the state of each instance. The steps named `hidden` have no line of
+their own.
 """
 
 from __future__ import annotations
@@ -46,7 +47,32 @@ class Incident:
     """The row of the document that its repair has amended."""
 
 
-INCIDENTS: list[Incident] = []
+INCIDENTS = [
+    Incident("hived/holes/h01_pod_by_pod", "OneByOne", "together", ("pod_deleted",), "c0 in Reserved",
+             "c0 is in Reserving, and the line says Reserved", "e9"),
+    Incident("hived/holes/h02_pod_gone_before", "Leak", "s2", ("pod_deleted",), "c0 in Used",
+             "c0 is in Free, and the line says Used", "e4"),
+    Incident("hived/holes/h05_no_way_back", "CalledOff", "s9", ("pods_deleted",), "g0 in BeingPreempted",
+             "g0 is in Allocated, and the line says BeingPreempted", "e4"),
+    Incident("hived/holes/h06_overwritten_by_e8", "Overwritten", "s7", ("pods_deleted",), "g1 in Preempting",
+             "g1 is in Pending, and the line says Preempting", "e8"),
+    Incident("hived/holes/h08_whose_priority", "Stolen", "s12", ("proceed",), "g1.schedule(choice = c0)",
+             "`priority > choice.reserver.priority` is false: priority is 1, choice.reserver.priority is 2", "e1"),
+    Incident("hived/holes/h09_equals", "Equals", "settles", ("proceed",), "g2.schedule(choice = c0)",
+             "`priority > choice.reserver.priority` is false: priority is 1, choice.reserver.priority is 1", "e1"),
+    Incident("hived/holes/h11_restarts_apart", "Restarts", "known", ("restart", "crash"), "g0 in BeingPreempted",
+             "g0 is in Allocated, and the line says BeingPreempted", "ec"),
+    Incident("confine/holes/h04_stale_death", "OneSliver", "Q3", ("died",), "sliver in fail_start",
+             "sliver is in started, and the line says fail_start"),  # its repair is an entry effect, not a row
+    Incident("confine/holes/h10_tag_in_use", "OneTag", "X1", ("fetched",), "s0 in register",
+             "s0 is in releasing, and the line says register", "Z6"),
+    Incident("grove/holes/a05_never_fits", "LittleRoom", "q11", ("timeout",), "clique in Breached",
+             "clique is in Healthy, and the line says Breached", "T1"),
+    Incident("grove/holes/a07_failed_bind", "OneGang", "q6", ("place",), "gang in Binding",
+             "gang is in Pending, and the line says Binding", "bind_failed"),
+    Incident("grove/holes/a08_stale_phase", "OneGang", "q2", (), "gang in Scheduled",
+             "gang is in Unset, and the line says Scheduled", "T3"),
+]  # fmt: skip
 
 
 def model(hole: str, *, as_documented: bool) -> m.Model:
@@ -62,7 +88,7 @@ def system(of: m.Model, name: str) -> m.System:
 def counterexample(incident: Incident) -> Trace:
     documented = model(incident.hole, as_documented=True)
     found = simplest(explore(documented, system(documented, incident.system)), documented)
-    (v,) = [v for v in found.violations if v.name == incident.violation or v.kind == incident.violation][:1]
+    (v,) = [v for v in found.violations if incident.violation in (v.kind, v.name, v.name.split()[-1])][:1]
     assert v.trace is not None
     return v.trace
 
@@ -85,6 +111,7 @@ def log(trace: Trace, hidden: tuple[str, ...]) -> Iterator[dict[str, object]]:
         for n, (old, new) in enumerate(zip(before.states, entry.world.states, strict=True)):
             if old != new:
                 yield {"msg": "state", "id": roster.name(n), "state": new}
+    yield from ({"msg": "state", "id": roster.name(n), "state": s} for n, s in enumerate(trace.end.states))
 
 
 def mapping(roster: Universe, hidden: tuple[str, ...]) -> str:
@@ -95,25 +122,22 @@ def mapping(roster: Universe, hidden: tuple[str, ...]) -> str:
         for event in machine.events:
             if event.from_environment and event.name not in hidden:
                 given = ", ".join(f'{p.name} = "{{{p.name}}}"' for p in event.parameters)
-                out.append(_line(group.name, event.name, f'event = "{event.name}"\narguments = {{ {given} }}'))
+                out.append(_line(roster, group.name, event.name, f'event = "{event.name}"\narguments = {{ {given} }}'))
         for outcome in (f"{a.name}.{o}" for a in machine.actions for o in a.outcomes if a.name not in hidden):
-            out.append(_line(group.name, outcome, f'event = "{outcome}"'))
+            out.append(_line(roster, group.name, outcome, f'event = "{outcome}"'))
         if any(isinstance(t.trigger, m.OnTimer) for t in machine.transitions) and "timeout" not in hidden:
-            out.append(_line(group.name, "timeout", 'event = "timeout"'))
+            out.append(_line(roster, group.name, "timeout", 'event = "timeout"'))
         for s in machine.leaves:
-            when = f'msg = "state", state = "{s.name}", id = {json.dumps(sorted(_members(roster, group.name)))}'
-            out.append(_line(group.name, "", f'state = "{s.name}"', when))
+            out.append(_line(roster, group.name, "state", f'state = "{s.name}"', f', state = "{s.name}"'))
     if "crash" not in hidden:
         out.append('[[line]]\nwhen = { msg = "crash" }\nevent = "crash"\n')
     return "\n".join(out)
 
 
-def _members(roster: Universe, group: str) -> list[str]:
-    return [x.name for x in roster.system.instances if x.group == group]
-
-
-def _line(group: str, message: str, says: str, when: str = "") -> str:
-    return f'[[line]]\nwhen = {{ {when or f"msg = {json.dumps(message)}"} }}\nof = "{group}"\ninstance = "{{id}}"\n{says}\n'
+def _line(roster: Universe, group: str, message: str, says: str, when: str = "") -> str:
+    members = json.dumps([x.name for x in roster.system.instances if x.group == group])
+    when = f'msg = "{message}", id = {members}{when}'
+    return f'[[line]]\nwhen = {{ {when} }}\nof = "{group}"\ninstance = "{{id}}"\n{says}\n'
 
 
 def explained(incident: Incident, trace: Trace, *, as_documented: bool) -> Explanation:
@@ -122,3 +146,31 @@ def explained(incident: Incident, trace: Trace, *, as_documented: bool) -> Expla
     reading = bind(read(Source("mapping.toml", mapping(universe, incident.hidden))), universe)
     text = "".join(json.dumps(x) + "\n" for x in log(trace, incident.hidden))
     return explain(reading, "run.log", lines(io.BytesIO(text.encode())), depth=reading.mapping.hidden)
+
+
+@pytest.mark.parametrize("incident", INCIDENTS, ids=lambda x: x.hole.rpartition("/")[2])
+def test_the_document_explains_an_incident_and_its_repair_does_not(incident: Incident) -> None:
+    trace = counterexample(incident)
+    documented = explained(incident, trace, as_documented=True)
+    assert documented.outcome == "explained"
+    assert documented.ledger.steps[-1].entry.world.states == trace.end.states
+    repaired = explained(incident, trace, as_documented=False)
+    assert repaired.outcome == "not explained"
+    assert repaired.failure is not None
+    assert str(repaired.failure.record.claim) == incident.says
+    assert incident.because in "; ".join(repaired.failure.reasons)
+    amended = amended_rows(documented.ledger, model(incident.hole, as_documented=False))
+    assert [x.row for x in amended][:1] == ([incident.row] if incident.row else [])
+
+
+def test_steps_without_a_line_are_found_where_some_are_allowed() -> None:
+    incident = next(x for x in INCIDENTS if x.system == "Leak")
+    trace = counterexample(incident)
+    found = explained(incident, trace, as_documented=True)
+    assert found.ledger.hidden == 1
+    of = model(incident.hole, as_documented=True)
+    universe = Universe(of, system(of, incident.system))
+    reading = bind(read(Source("mapping.toml", mapping(universe, incident.hidden))), universe)
+    text = "".join(json.dumps(x) + "\n" for x in log(trace, incident.hidden))
+    none = explain(reading, "run.log", lines(io.BytesIO(text.encode())), depth=0)
+    assert none.outcome == "not explained"

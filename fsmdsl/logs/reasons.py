@@ -44,7 +44,7 @@ def _no_choice(tracker: Tracker, x: Possibility, claim: Claim) -> str:
     roster = tracker.universe
     known = tracker.directory.bound(x.names, claim.name)
     if known is not None:
-        return f"`{claim.name}` is {roster.name(known)}, and the line is not about such an instance"
+        return f"the line is about one of `{claim.meaning.rule.of}`, and `{claim.name}` is {roster.name(known)}"
     of = claim.meaning.rule.of
     if of is None:
         return (
