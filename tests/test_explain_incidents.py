@@ -167,7 +167,7 @@ def test_steps_without_a_line_are_found_where_some_are_allowed() -> None:
     incident = next(x for x in INCIDENTS if x.system == "Leak")
     trace = counterexample(incident)
     found = explained(incident, trace, as_documented=True)
-    assert found.ledger.hidden == 1
+    assert found.ledger.hidden == 2
     of = model(incident.hole, as_documented=True)
     universe = Universe(of, system(of, incident.system))
     reading = bind(read(Source("mapping.toml", mapping(universe, incident.hidden))), universe)

@@ -37,6 +37,8 @@ def in_order(items: Iterable[tuple[float | None, T]], window: float) -> Iterator
     last = newest = float("-inf")
     for n, (time, item) in enumerate(items):
         last = last if time is None else time
+        if last < newest - window:
+            last = newest
         newest = max(newest, last)
         heappush(waiting, (last, n, item))
         while waiting and waiting[0][0] <= newest - window:

@@ -72,6 +72,8 @@ class LogMapping:
     """Seconds."""
     names: tuple[tuple[str, str], ...]
     """Names of the log, each with the instance that it always stands for."""
+    in_order: bool
+    """A new name stands for the first instance that no name stands for, not for any."""
     lines: tuple[LineRule, ...]
 
 
@@ -106,6 +108,7 @@ _KEYS: dict[str, tuple[type, str]] = {
     "time": _TEXT,
     "window": _TEXT,
     "names": _TABLE,
+    "in_order": _TRUTH,
     "line": (list, "a `[[line]]` table"),
 }
 _LINE_KEYS: dict[str, tuple[type, str]] = {
@@ -147,10 +150,18 @@ class _Reader:
         if not rules and not self.problems:
             self._wrong(top, "", "the mapping has no `[[line]]` table: no line of a log would mean anything")
         return LogMapping(
-            self.source, self._places(data, top), (specs,) if isinstance(specs, str) else tuple(specs),
+            self.source, self._places(data, top) | self._names(names),
+            (specs,) if isinstance(specs, str) else tuple(specs),
             get("system", None), *self._form(get, top), max(get("hidden", HIDDEN), 0), get("strict", False),
-            get("time", None), self._window(get, top), tuple((k, str(v)) for k, v in names.items()), rules,
+            get("time", None), self._window(get, top), tuple((k, str(v)) for k, v in names.items()),
+            get("in_order", False), rules,
         )  # fmt: skip
+
+    def _names(self, names: Mapping[str, str]) -> dict[str, Span]:
+        """The place of each name, under `names.NAME`."""
+        everywhere = (0, len(self.source.text))
+        start = self._place(everywhere, "names").start
+        return {f"names.{x}": self._place((start, everywhere[1]), x) for x in names}
 
     def _form(self, get: Callable[[str, Any], Any], top: tuple[int, int]) -> tuple[Format, re.Pattern[str] | None]:
         form, pattern = get("format", "json"), get("pattern", None)

@@ -111,10 +111,12 @@ def _has(line: Fields, path: str, values: tuple[object, ...]) -> bool:
 
 def _claim(meaning: Meaning, line: Fields) -> Claim:
     rule = meaning.rule
-    name = None if rule.instance is None else str(_filled(rule.instance, line))
+    name = None if rule.instance is None else _filled(rule.instance, line)
+    if rule.instance is not None and (name is None or name == ""):
+        raise UnreadableLineError(f"the name of its instance, `{rule.instance.text}`, is empty")
     arguments = tuple((k, _value(x, line)) for k, x in rule.arguments)
     fields = tuple((k, _value(x, line)) for k, x in rule.fields)
-    return Claim(meaning, name, rule.event, rule.row, arguments, fields)
+    return Claim(meaning, None if name is None else str(name), rule.event, rule.row, arguments, fields)
 
 
 def _value(x: object, line: Fields) -> object:
@@ -125,10 +127,16 @@ def _filled(template: Template, line: Fields) -> object:
     parts = template.parts
     try:
         if len(parts) == 3 and parts[0] == parts[2] == "":
-            return field_of(line, parts[1])
-        return "".join(x if n % 2 == 0 else str(field_of(line, x)) for n, x in enumerate(parts))
+            value = field_of(line, parts[1])
+            return _printable(value) if isinstance(value, str) else value
+        return _printable("".join(x if n % 2 == 0 else str(field_of(line, x)) for n, x in enumerate(parts)))
     except KeyError as error:
         raise UnreadableLineError(f"it has no field `{error.args[0]}`") from error
+
+
+def _printable(text: str) -> str:
+    """JSON can escape half of a character, which no output can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 # Binding a mapping to a system ---------------------------------------------------------------------------------------
@@ -141,7 +149,7 @@ def bind(mapping: LogMapping, universe: Universe) -> Reading:
     meanings = tuple(binder.meaning(x) for x in mapping.lines)
     if binder.problems:
         raise LogError(binder.problems)
-    return Reading(universe, mapping, meanings, Directory(universe, fixed))
+    return Reading(universe, mapping, meanings, Directory(universe, fixed, in_order=mapping.in_order))
 
 
 class _Binder:
@@ -155,7 +163,7 @@ class _Binder:
             if instance in self.own:
                 yield name, instance
             else:
-                self._unknown(self.mapping.place["names"], "instance", instance, self.own)
+                self._unknown(self.mapping.place[f"names.{name}"], "instance", instance, self.own)
 
     def meaning(self, rule: LineRule) -> Meaning:
         choice = self._choice(rule)

@@ -12,6 +12,7 @@ from typing import Literal
 from fsmdsl.describe import describe
 from fsmdsl.logs.records import Record
 from fsmdsl.logs.worlds import Possibility, TooManyWorldsError, Tracker, hidden
+from fsmdsl.step import Step
 
 BACK = 8
 """So many lines, up to the failing one, are changed on trial."""
@@ -100,11 +101,21 @@ def _missing(tracker: Tracker, before: Sequence[Possibility], records: Sequence[
     for level in _levels(tracker, before):
         for x in level:
             for edge in tracker.atlas.logged(x.spot):
-                step = describe(tracker.universe, edge.step, x.spot.world)
+                step = _called(tracker, x, edge.step)
                 reached.setdefault(step, []).append(hidden(x, edge))
     for step, possible in reached.items():
         if _explained(tracker, possible, records):
             yield step
+
+
+def _called(tracker: Tracker, x: Possibility, step: Step) -> str:
+    """A step, with the log's name of the instance to which it comes."""
+    text = describe(tracker.universe, step, x.spot.world)
+    for name, n in x.names:
+        own = f"{tracker.universe.name(n)}."
+        if text.startswith(own):
+            return f"{name}.{text.removeprefix(own)}"
+    return text
 
 
 def _levels(tracker: Tracker, before: Sequence[Possibility]) -> Sequence[Sequence[Possibility]]:

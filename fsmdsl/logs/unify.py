@@ -25,8 +25,10 @@ EMPTY = frozenset({"", "none", "null", "nil", "None"})
 class Directory:
     """The instances of a system by the names that a log may have for them."""
 
-    def __init__(self, roster: Roster, fixed: Mapping[str, str]) -> None:
-        """`fixed`: names of the log, each with that of its instance."""
+    def __init__(self, roster: Roster, fixed: Mapping[str, str], *, in_order: bool = False) -> None:
+        """`fixed`: names of the log, each with that of its instance; `in_order`: a new name stands for the first
+        instance that no other stands for."""
+        self.in_order = in_order
         own = {roster.name(n): n for n in range(len(roster.machines))}
         self.roster = roster
         self.fixed = own | {name: own[instance] for name, instance in fixed.items()}
@@ -36,16 +38,20 @@ class Directory:
         known = self.fixed.get(name)
         return known if known is not None else next((n for x, n in names if x == name), None)
 
-    def choices(self, names: Names, name: str, among: Iterable[int]) -> Iterator[tuple[int, Names]]:
-        """The instances that a name may stand for, each with what names stand for then."""
+    def choices(
+        self, names: Names, name: str, among: Iterable[int], wanted: int | None = None
+    ) -> Iterator[tuple[int, Names]]:
+        """The instances that a name may stand for, each with what names stand for then; only the one `wanted`, if one
+        is."""
         known = self.bound(names, name)
         if known is not None:
-            if known in among:
+            if known in among and wanted in (None, known):
                 yield known, names
             return
         taken = {n for _, n in names} | set(self.fixed_instances)
-        for n in among:
-            if n not in taken:
+        free = [n for n in among if n not in taken]
+        for n in free[:1] if self.in_order else free:
+            if wanted in (None, n):
                 yield n, tuple(sorted((*names, (name, n))))
 
     @property
@@ -59,9 +65,10 @@ class Directory:
     def unify(self, t: m.Type, logged: object, value: Value, names: Names) -> Iterator[Names]:
         """Each way in which a value of the log is that of the spec: what names stand for then."""
         match t:
-            case m.RefType():
+            case m.RefType(machine):
                 if isinstance(value, int) and isinstance(logged, str | int):
-                    yield from (after for _, after in self.choices(names, str(logged), (value,)))
+                    among = sorted(self.roster.instances_of(machine))
+                    yield from (after for _, after in self.choices(names, str(logged), among, value))
             case m.OptionalType(of):
                 if value is None or _is_nothing(logged):
                     yield from (names,) * (value is None and _is_nothing(logged))

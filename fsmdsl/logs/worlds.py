@@ -81,7 +81,7 @@ class Tracker:
         return sorted(after.values(), key=lambda x: x.hidden)
 
     def levels(self, before: Iterable[Possibility]) -> Iterator[list[Possibility]]:
-        """The possibilities after no hidden step, after one, and so on, each where it is first come to."""
+        """The possibilities after no hidden step, after one, and so on; with more hidden steps than it needs, none."""
         known: dict[object, Possibility] = {}
         for x in before:
             _keep(known, x)
@@ -92,7 +92,7 @@ class Tracker:
             for x in level:
                 for edge in self.atlas.silent(x.spot):
                     y = hidden(x, edge)
-                    if y.key not in known:
+                    if y.key not in known or y.hidden <= known[y.key].hidden:
                         _keep(further, y)
             known |= further
             if len(known) > MAX_WORLDS:
@@ -222,6 +222,8 @@ def hidden(x: Possibility, edge: Edge) -> Possibility:
 
 
 def _keep(known: dict[object, Possibility], x: Possibility) -> None:
+    """Of two with the same future, the one with fewer hidden steps, else the later: then hidden steps stand where they
+    are needed, and ways part as late as possible."""
     old = known.get(x.key)
-    if old is None or x.hidden < old.hidden:
+    if old is None or x.hidden <= old.hidden:
         known[x.key] = x
