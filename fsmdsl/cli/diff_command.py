@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from fsmdsl.cli.common import links_option, paint
+from fsmdsl.cli.common import documented_option, links_option, paint
 from fsmdsl.cli.completing import versions as offered
 from fsmdsl.cli.limits import MINUTES, made, within
 from fsmdsl.cli.messages import say
@@ -45,6 +45,7 @@ DIFFERENT = 1
     help=f"For each comparison, and for each exploration (default: {Bounds().seconds:g}), and to read both versions "
     f"(default: {MINUTES:g}).",
 )
+@documented_option
 @click.option("--out", "-o", type=click.Path(path_type=Path), help="A folder for a page with diagrams, and their SVG.")
 @force_option
 @links_option
@@ -59,6 +60,7 @@ def command(
     no_verdicts: bool,
     max_states: int,
     max_seconds: float | None,
+    as_documented: bool,
     out: Path | None,
     force: bool,
     form: str,
@@ -74,7 +76,7 @@ def command(
     before, after = versions(old, new, path)
     revisions = Revisions()
     with within(made(max_seconds or MINUTES, None), (old, *(x for x in (new, path) if x is not None))):
-        models = model_of(before, revisions), model_of(after, revisions)
+        models = model_of(before, revisions, as_documented), model_of(after, revisions, as_documented)
     bounds = Bounds(max_states, max_seconds or Bounds().seconds)
     found = compare(*models, bounds, run=not quick, verify=not (quick or no_verdicts))
     names = before.shown, after.shown

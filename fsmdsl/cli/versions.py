@@ -70,12 +70,12 @@ class Revisions:
         return text
 
 
-def model_of(version: Version, revisions: Revisions) -> m.Model:
+def model_of(version: Version, revisions: Revisions, as_documented: bool = False) -> m.Model:
     """The model of a version; errors are printed, and the command ends with 2: there is nothing to compare."""
     with _place(version) as (path, folder):
         if folder and version.revision is not None:
             revisions.folders[folder] = version.revision
-        loaded = load([path], follow_links=follows_links())
+        loaded = load([path], as_documented=as_documented, follow_links=follows_links())
     errors = [d for d in loaded.diagnostics if d.severity is Severity.ERROR]
     if loaded.model is not None and not errors:
         return only_asked(loaded)
