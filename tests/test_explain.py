@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
+from test_tutorial import followed
 
 from fsmdsl.cli import cli
 from fsmdsl.logs.explanation import Explanation, explain
@@ -27,6 +28,7 @@ from fsmdsl.simulation import subject
 from fsmdsl.source import Source
 from fsmdsl.step import EventStep, Universe, World, enabled, fire
 
+ROOT = Path(__file__).absolute().parent.parent
 GANG = """\
 module gang
 machine Gang {
@@ -411,6 +413,14 @@ def test_clocks_that_are_not_quite_in_order() -> None:
     assert explained(text, 'time = "t"\nwindow = "100ms"\n' + EVENTS).outcome == "not explained"
     iso = text.replace(b"11.5", b'"1970-01-01T00:00:11.5Z"')
     assert explained(iso, 'time = "t"\nwindow = "1s"\n' + EVENTS).outcome == "explained"
+
+
+# The tutorial --------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_prints_what_the_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert len(list(followed(ROOT / "docs" / "explain.md"))) == 4
 
 
 # Bad input -----------------------------------------------------------------------------------------------------------
