@@ -86,11 +86,11 @@ def test_states_and_steps_are_those_that_the_explorer_counts(seed: int) -> None:
 
 def test_what_steps_follow_and_what_fails() -> None:
     model = compiled(
-        "machine A { initial state S state T event go from environment  r: S -> T on go } system X { a: A }"
+        "machine A { n: 0..1  initial state S  event go from environment  r: S on go do n = n + 1 } system X { a: A }"
     )
     graph = graphs.states(model, only_system(model))
-    assert [(a, b, d) for a, b, d in graph.edges(data=True)] == [(0, 1, {"step": "a.go", "rows": (("test.A", 0),)})]
-    assert graph.nodes[1] == {"depth": 1, "values": {"a": "T"}, "failing": {"a.go": "unhandled"}}
+    assert list(graph.edges(data=True)) == [(0, 1, {"step": "a.go", "rows": (("test.A", 0),)})]
+    assert graph.nodes[1] == {"depth": 1, "values": {"a": "S", "a.n": "1"}, "failing": {"a.go": "range"}}
 
 
 def test_too_many_states_are_no_part_of_a_graph() -> None:
