@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple, assert_never
 
 from fsmdsl import model as m
+from fsmdsl.model.typing import machine_of
 from fsmdsl.walk import effects, expressions, operands
 
 Kind = Literal["read", "set", "let", "action", "type", "channel", "module"]
@@ -142,7 +143,7 @@ class _Collector:
                 case m.Read(name=name, target=None) if name != own and owner is not None:
                     self._use("read", owner, name)
                 case m.Read(name=name, target=target) if target is not None:
-                    self._use("read", _machine_of(target.type), name)
+                    self._use("read", machine_of(target.type) or "", name)
                 case m.Derived(name=name, owner=home):
                     self._use("let", home, name)
                     self._names(home if home in self.model.machines else f"{home}.{name}")
@@ -160,7 +161,7 @@ class _Collector:
                 self._expression(owner, e, own)
             match x:
                 case m.Assign(name=name, target=target) | m.Change(name=name, target=target):
-                    self._use("set", _machine_of(target.type) if target is not None else owner or "", name)
+                    self._use("set", (machine_of(target.type) if target is not None else owner) or "", name)
                 case m.Request(action=name):
                     self._use("action", owner or "", name)
                 case m.Post(channel=channel):
@@ -172,11 +173,6 @@ class _Collector:
                     pass
                 case _:
                     assert_never(x)
-
-
-def _machine_of(t: m.Type) -> str:
-    bare = t.of if isinstance(t, m.OptionalType) else t
-    return bare.machine if isinstance(bare, m.RefType) else ""
 
 
 def _conditions(machine: m.Machine) -> Iterator[m.Expr]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, assert_never
 
 from fsmdsl import model as m
-from fsmdsl.model.typing import bare, common, element, extreme_type, holds, join_all, negative_type, sum_type
+from fsmdsl.model.typing import arithmetic_type, bare, common, element, extreme_type, holds, join_all, negative_type
 
 Types = Mapping[str, m.Type]
 """Of variables: those declared, or wider."""
@@ -147,12 +147,13 @@ class _Scope:
     def _binary(self, e: m.Binary) -> m.Expr:
         left, right, t = self.expression(e.left), self.expression(e.right), e.type
         match e.operator:
-            case "+" | "-" | "&":
-                t = sum_type(e.operator, left.type, right.type) or e.type
             case "=>" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "in":
                 pass
+            case "union" | "difference" | "intersection":
+                t = common(left.type, right.type)
             case _:
-                assert_never(e.operator)
+                if isinstance(left.type, m.RangeType) and isinstance(right.type, m.RangeType):
+                    t = arithmetic_type(e.operator, left.type, right.type)
         return _changed(e, left=left, right=right, type=t)
 
     def _conditional(self, e: m.Conditional) -> m.Expr:

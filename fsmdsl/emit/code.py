@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import assert_never
 
 from fsmdsl.emit.text import indented
+from fsmdsl.operators import Arithmetic
 
 DEEPEST = 16
 """So many blocks stand inside one another in one function. Python compiles no more than 20 loops."""
@@ -31,6 +32,15 @@ class Binds(IntEnum):
     SUM = 8
     SIGN = 9
     ATOM = 10
+
+
+def binding(operator: Arithmetic) -> Binds:
+    """How tightly an operator of numbers holds together."""
+    match operator:
+        case "+" | "-":
+            return Binds.SUM
+        case _:
+            assert_never(operator)
 
 
 @dataclass(frozen=True, slots=True)

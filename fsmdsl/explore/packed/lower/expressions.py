@@ -38,6 +38,7 @@ from fsmdsl.explore.program.nodes import (
     call,
 )
 from fsmdsl.model.typing import common
+from fsmdsl.operators import SetOperator
 from fsmdsl.walk import expressions
 
 Connective = Literal["and", "or"]
@@ -234,24 +235,22 @@ def _binary(scope: Scope, e: m.Binary) -> Expr:
             t = common(e.left.type, e.right.type)
             left, right = _both(scope, e.left, e.right, t)
             return Compare(left, ((e.operator, right),))
-        case "+" | "-" | "&" if isinstance(e.type, m.SetType):
+        case "union" | "difference" | "intersection":
             t = common(e.left.type, e.right.type)
             left, right = _both(scope, e.left, e.right, t)
             return converted(scope, _of_sets(e.operator, left, right), t, e.type)
-        case "+" | "-" | "&":
+        case _:  # of numbers: each has its like in programs
             left, right = _both(scope, e.left, e.right, e.left.type, e.right.type)
             return binary(e.operator, left, right)
-        case _:
-            assert_never(e.operator)
 
 
-def _of_sets(operator: Literal["+", "-", "&"], left: Expr, right: Expr) -> Expr:
+def _of_sets(operator: SetOperator, left: Expr, right: Expr) -> Expr:
     match operator:
-        case "+":
+        case "union":
             return left | right
-        case "-":
+        case "difference":
             return left & ~right
-        case "&":
+        case "intersection":
             return left & right
         case _:
             assert_never(operator)
