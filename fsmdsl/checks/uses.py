@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.model.typing import machine_of
-from fsmdsl.walk import effects, expressions, operands
+from fsmdsl.walk import blocks, conditions, effects, expressions, operands
 
 Kind = Literal["read", "set", "let", "action", "type", "channel", "module"]
 
@@ -78,9 +78,9 @@ class _Collector:
                 self._names(sender)
         for action in machine.actions:
             self._parameters(action.parameters)
-        for e in {id(e): e for e in _conditions(machine)}.values():
+        for e in conditions(machine):
             self._expression(owner, e)
-        for block in {id(b): b for b in _blocks(machine)}.values():
+        for block in blocks(machine):
             self._effects(owner, block)
 
     def _let(self, owner: str | None, let: m.Let) -> None:
@@ -173,21 +173,6 @@ class _Collector:
                     pass
                 case _:
                     assert_never(x)
-
-
-def _conditions(machine: m.Machine) -> Iterator[m.Expr]:
-    """Guards, times and invariants."""
-    for t in machine.transitions:
-        if t.guard is not None:
-            yield t.guard
-        if isinstance(t.trigger, m.OnTimer):
-            yield t.trigger.duration
-    yield from (i.condition for i in machine.invariants)
-
-
-def _blocks(machine: m.Machine) -> Iterator[tuple[m.Effect, ...]]:
-    yield from (t.effects for t in machine.transitions)
-    yield from (h.effects for h in machine.hooks)
 
 
 def formulas(system: m.System) -> Iterator[m.Expr]:

@@ -10,7 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.core.graphs import reachable
 from fsmdsl.core.lets import looks_beyond
 from fsmdsl.core.triggers import triggered_by
-from fsmdsl.walk import effects, expressions, operands
+from fsmdsl.walk import conditions, effects_of, expressions, operands
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +60,14 @@ def reads_wait(machine: m.Machine) -> bool:
 
 def _read(machine: m.Machine) -> Iterator[m.Expr]:
     """All that a machine computes."""
-    yield from (t.guard for t in machine.transitions if t.guard is not None)
+    yield from conditions(machine)
     yield from (x.value for x in machine.lets)
-    yield from (x.condition for x in machine.invariants)
     yield from (x for effect in effects_of(machine) for x in operands(effect))
 
 
 def stored(machine: m.Machine) -> tuple[m.Param | m.Field, ...]:
     """What an instance holds beside its state."""
     return (*machine.params, *machine.fields)
-
-
-def effects_of(machine: m.Machine) -> Iterator[m.Effect]:
-    """Every effect of a machine, with those inside loops and choices."""
-    for t in machine.transitions:
-        yield from effects(t.effects)
-    for h in machine.hooks:
-        yield from effects(h.effects)
 
 
 def _knows_crashes(machine: m.Machine) -> bool:
