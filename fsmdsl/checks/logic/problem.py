@@ -170,6 +170,8 @@ class Problem:
                 return None if state is None else _inside(state, states)
             case m.Binary():
                 return self._binary(e)
+            case m.Conditional(type=m.OptionalType() as t) if _domain(t) is None:
+                return None
             case m.Conditional(condition=condition, then=then, otherwise=otherwise):
                 return _conditional(self.formula(condition), self._compiled(then), self._compiled(otherwise))
             case m.Apply(function="present", arguments=(of,)):

@@ -95,9 +95,11 @@ def extreme(pick: Callable[[Any, Any], Any], a: Values, b: Values) -> Values:
 
 
 def joined(a: Values, b: Values) -> Values:
-    """The values of either."""
-    if isinstance(a, range) and isinstance(b, range):
-        if not a or not b:
-            return a or b
-        return range(min(a[0], b[0]), max(a[-1], b[-1]) + 1)
+    """The values of either. Many numbers are never listed, so with them it may be some between."""
+    if not a or not b:
+        return a or b
+    ranges = [x for x in (a, b) if isinstance(x, range)]
+    if len(ranges) == 2 or any(len(x) > MOST for x in ranges):
+        (a_low, a_high), (b_low, b_high) = ends(a), ends(b)
+        return range(min(a_low, b_low), max(a_high, b_high) + 1)
     return frozenset(a) | frozenset(b)
