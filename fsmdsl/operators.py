@@ -12,13 +12,13 @@ from typing import Any, Literal, assert_never
 
 Comparison = Literal["==", "!=", "<", "<=", ">", ">="]
 
-Arithmetic = Literal["+", "-"]
+Arithmetic = Literal["+", "-", "*"]
 """Of two numbers. Written in a spec as in Python."""
 
 SetOperator = Literal["union", "difference", "intersection"]
 """Of two sets."""
 
-Written = Literal["+", "-", "&"]
+Written = Literal["+", "-", "*", "&"]
 """What a spec writes between numbers and sets alike."""
 
 Bounds = tuple[int, int]
@@ -46,7 +46,7 @@ ORDERS: Mapping[str, frozenset[str]] = {
 def of_numbers(written: Written) -> Arithmetic | None:
     """What a sign means between numbers, if it means anything."""
     match written:
-        case "+" | "-":
+        case "+" | "-" | "*":
             return written
         case "&":
             return None
@@ -63,6 +63,8 @@ def of_sets(written: Written) -> SetOperator | None:
             return "difference"
         case "&":
             return "intersection"
+        case "*":
+            return None
         case _:
             assert_never(written)
 
@@ -74,6 +76,8 @@ def number(operator: Arithmetic, a: int, b: int) -> int:
             return a + b
         case "-":
             return a - b
+        case "*":
+            return a * b
         case _:
             assert_never(operator)
 

@@ -14,7 +14,7 @@ MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_0
 """The units of durations."""
 
 
-CHAINS = {"sum": "sum_op"}
+CHAINS = {"sum": "sum_op", "product": "product_op"}
 """The rules of operands with operators between them, and the rule of each one's operators."""
 
 

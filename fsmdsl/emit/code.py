@@ -30,8 +30,9 @@ class Binds(IntEnum):
     UNION = 6
     INTERSECTION = 7
     SUM = 8
-    SIGN = 9
-    ATOM = 10
+    PRODUCT = 9
+    SIGN = 10
+    ATOM = 11
 
 
 def binding(operator: Arithmetic) -> Binds:
@@ -39,6 +40,8 @@ def binding(operator: Arithmetic) -> Binds:
     match operator:
         case "+" | "-":
             return Binds.SUM
+        case "*":
+            return Binds.PRODUCT
         case _:
             assert_never(operator)
 

@@ -29,7 +29,7 @@ PHRASES = {
     "<_source>": "a state", "<_ranked>": "an event or a label", "<enum_member>": "a member", "<name>": "a name",
     "<path>": "a name", "<reference>": "a name", "<bound>": "a number", "NAME": "a name", "INT": "a number",
     "DURATION": "a duration", "STRING": "a text in quotes", "END": "the end of the file", "ENTRY": "`on entry`",
-    "EXIT": "`on exit`",
+    "EXIT": "`on exit`", "ANY": "`*`",
 }  # fmt: skip
 """What to call a part that rules make, or a class of tokens. Other parts are named by what they begin with."""
 

@@ -211,6 +211,8 @@ def _binary(frame: Frame, e: m.Binary) -> Value:
             return left + right  # type: ignore[operator]
         case "-":
             return left - right  # type: ignore[operator]
+        case "*":
+            return left * right  # type: ignore[operator]
         case _:
             assert_never(e.operator)
 
