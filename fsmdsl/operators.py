@@ -21,6 +21,9 @@ SetOperator = Literal["union", "difference", "intersection"]
 Written = Literal["+", "-", "*", "&"]
 """What a spec writes between numbers and sets alike."""
 
+LARGEST = 10**18 - 1
+"""No number that a spec computes is larger, nor its opposite; so it fits into a word."""
+
 Bounds = tuple[int, int]
 """The smallest and the largest of some numbers."""
 

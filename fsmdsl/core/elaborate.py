@@ -13,11 +13,22 @@ from typing import Any, TypeVar, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.model.typing import arithmetic_type, bare, common, element, extreme_type, holds, join_all, negative_type
+from fsmdsl.operators import LARGEST
 
 Types = Mapping[str, m.Type]
 """Of variables: those declared, or wider."""
 
 N = TypeVar("N")
+
+
+class TooLargeNumberError(ValueError):
+    """A number may be larger than `LARGEST`, because a `let` is given arguments outside its parameters' ranges."""
+
+    def __init__(self, e: m.Binary, type_: m.RangeType) -> None:
+        super().__init__(f"{e.span}: a number may be larger than {LARGEST}")
+        self.e = e
+        self.type = type_
+
 
 Size = Callable[[m.Type], int]
 """How many values a type has in a system."""
@@ -34,7 +45,8 @@ class Body:
 
 
 class Elaboration:
-    """The expressions and effects of a model, each elaborated once in each scope.
+    """The expressions and effects of a model, each elaborated once in each scope. All of it raises
+    `TooLargeNumberError`, which `checks.numbers` finds before.
 
     `system` is needed for `let`s of systems alone; without `size` a count of a set has the type that is declared.
     """
@@ -154,6 +166,8 @@ class _Scope:
             case _:
                 if isinstance(left.type, m.RangeType) and isinstance(right.type, m.RangeType):
                     t = arithmetic_type(e.operator, left.type, right.type)
+                    if max(-t.low, t.high) > LARGEST:
+                        raise TooLargeNumberError(e, t)
         return _changed(e, left=left, right=right, type=t)
 
     def _conditional(self, e: m.Conditional) -> m.Expr:

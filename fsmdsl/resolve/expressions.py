@@ -13,9 +13,10 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import arithmetic_type, bare, compatible, join, join_all, negative_type
-from fsmdsl.operators import Written, of_numbers, of_sets
+from fsmdsl.operators import LARGEST, Written, of_numbers, of_sets
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.calls import applied, call_let, opened
+from fsmdsl.resolve.limits import too_many_digits
 from fsmdsl.resolve.names import member, name
 from fsmdsl.resolve.scope import Scope
 from fsmdsl.resolve.states import states_meant
@@ -206,7 +207,11 @@ def _operation(scope: Scope, e: s.Binary, written: Written) -> m.Expr:
     arithmetic, of_two_sets = of_numbers(written), of_sets(written)
     match left.type, right.type, join(left.type, right.type):
         case m.RangeType() as a, m.RangeType() as b, _ if arithmetic is not None:
-            return m.Binary(arithmetic, left, right, arithmetic_type(arithmetic, a, b), e.span)
+            result = arithmetic_type(arithmetic, a, b)
+            if max(-result.low, result.high) > LARGEST:
+                scope.report(rules.TOO_LARGE.at(e.span, too_many_digits(result)))
+                return m.Constant(None, m.ERROR, e.span)
+            return m.Binary(arithmetic, left, right, result, e.span)
         case _, _, m.SetType() as both if of_two_sets is not None:
             return m.Binary(of_two_sets, left, right, both, e.span)
         case _, _, m.ErrorType():

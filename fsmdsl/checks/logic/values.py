@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-from fsmdsl.operators import COMPARISONS, Arithmetic, bounds, number
+from fsmdsl.operators import COMPARISONS, LARGEST, Arithmetic, bounds, number
 
 Values = range | frozenset[Any]
 
@@ -77,7 +77,7 @@ def computed(operator: Arithmetic, a: Values, b: Values) -> Values:
     if isinstance(a, frozenset) and isinstance(b, frozenset) and len(a) * len(b) <= MOST:
         return frozenset(number(operator, x, y) for x, y in product(a, b))
     low, high = bounds(operator, ends(a), ends(b))
-    return range(low, high + 1)
+    return range(max(low, -LARGEST), min(high, LARGEST) + 1)
 
 
 def ends(numbers: Values) -> tuple[int, int]:

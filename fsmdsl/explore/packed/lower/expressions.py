@@ -43,15 +43,10 @@ from fsmdsl.walk import expressions
 
 Connective = Literal["and", "or"]
 
-LARGEST_NUMBER = 1 << 60
-"""Beyond this, sums could be more than a word holds."""
-
 
 def value(scope: Scope, e: m.Expr, want: m.Type | None = None) -> Expr:
     """The number of an expression, as one of the type wanted."""
     want = want or e.type
-    if isinstance(e.type, m.RangeType) and max(-e.type.low, e.type.high) > LARGEST_NUMBER:
-        raise UnpackableError(f"numbers from {e.type.low} to {e.type.high}")
     match e:
         case m.Constant():
             return Int(to_number(want, e.value, scope.context.universe))
