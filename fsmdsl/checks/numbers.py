@@ -14,6 +14,7 @@ from fsmdsl.core.elaborate import Elaboration, TooLargeNumberError
 from fsmdsl.diagnostics import Diagnostic, Rule
 from fsmdsl.resolve.limits import too_many_digits
 from fsmdsl.resolve.rules import TOO_LARGE
+from fsmdsl.source import Span
 from fsmdsl.walk import conditions, effects, effects_of, operands
 
 RULES: tuple[Rule, ...] = ()
@@ -21,11 +22,11 @@ RULES: tuple[Rule, ...] = ()
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """Each computation once."""
+    """Each computation once. Without parameters, types are as wide as values anyway."""
     model = subject.model
-    found: dict[m.Binary, Diagnostic] = {}
+    found: dict[Span, Diagnostic] = {}
     own = Elaboration(model)
-    for module in model.modules:
+    for module in model.modules if any(let.parameters for let in _lets(model)) else ():
         for machine in module.machines:
             _look(own, _of_machine(machine), found)
         _look(own, (let.value for let in module.lets), found)
@@ -36,13 +37,20 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     yield from found.values()
 
 
-def _look(elaboration: Elaboration, listed: Iterable[m.Expr], found: dict[m.Binary, Diagnostic]) -> None:
+def _lets(model: m.Model) -> Iterator[m.Let]:
+    for module in model.modules:
+        yield from module.lets
+        yield from (let for machine in module.machines for let in machine.lets)
+        yield from (let for system in module.systems for let in system.lets)
+
+
+def _look(elaboration: Elaboration, listed: Iterable[m.Expr], found: dict[Span, Diagnostic]) -> None:
     for e in listed:
         try:
             elaboration.expression(e)
         except TooLargeNumberError as large:
             message = TOO_LARGE.at(large.e.span, too_many_digits(large.type))
-            found.setdefault(large.e, message.label(e.span, "here an argument is outside its parameter's range"))
+            found.setdefault(large.e.span, message.label(e.span, "here an argument is outside its parameter's range"))
 
 
 def _of_machine(machine: m.Machine) -> Iterator[m.Expr]:
