@@ -67,6 +67,11 @@ def test_a_star_after_an_expression_is_any_state_before_what_follows_a_state(
     assert "*" in [source.text for edge in last.edges for source in edge.sources]
 
 
+def test_an_arrow_of_mathematics_after_any_state_is_one_mistake() -> None:
+    (found,) = said("machine Z { n: 0..9\n A on e do n = n\n * → B on e }")
+    assert found.startswith("3:4 `→` is not an operator")
+
+
 @pytest.mark.parametrize("factor", ["n", "3", "-3", "(n)", "self.n", "size({n})", "if_x", "ons", "// any\n n"])
 def test_a_star_between_values_is_a_product(factor: str) -> None:
     machine = good(f"machine Z {{ n: 0..9\n A on e do n = n\n * {factor} B -> A on e }}").members[0]
