@@ -202,6 +202,10 @@ class Following:
             slot.place.gone()
         self.registry.dirty[slot.life] = None
 
+    def knows(self, uid: str) -> bool:
+        """Whether a pod has a place in a life."""
+        return uid in self.registry.pods
+
     # Gangs
 
     def _follow_gangs(self) -> None:

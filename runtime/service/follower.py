@@ -76,7 +76,8 @@ class Follower:
             return
         gang = self._allocator.homes.get(uid)
         if gang is None:
-            self._do(lambda following: self._tell(following, (uid,)))
+            if self.following is not None and self.following.knows(uid):
+                self._do(lambda following: self._tell(following, (uid,)))
             return
         if not self._changed:
             self._since = self._options.clock()
