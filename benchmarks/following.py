@@ -51,8 +51,10 @@ def served(gangs: int, *, on: bool) -> float:
         for pods in ready:
             for pod in pods:
                 place(scheduler, pod)
+            scheduler.lives.catch_up()
             for pod in pods:
                 report(scheduler, {**pod, "status": {"phase": "Running"}})
+            scheduler.lives.catch_up()
             for pod in pods:
                 report(scheduler, pod, gone=True)
         taken = process_time() - begun
