@@ -6,7 +6,7 @@ The trace is Alibaba's of 2023 (`openb_node_list_gpu_node.csv`, `openb_pod_list_
 `openb_pod_list_multigpu50.csv`), looked for in `$OPENB` and in `../shared/traces`; HiveD is the program that
 `tests/runtime/hived.py` finds. One engine drives all three, with the same queues, clock and rules. What was measured
 goes to benchmarks/results/public_trace.json, one line a run, where it replaces what was there of the same load and
-scheduler; `--plot` draws docs/pictures/public-trace-*.svg from that file.
+scheduler, and as tables to public_trace.md beside it; `--plot` draws docs/pictures/public-trace-*.svg.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import json
 import os
 import resource
 import sys
+from collections.abc import Iterable
 from math import inf
 from pathlib import Path
 from random import Random
@@ -27,7 +28,7 @@ ROOT = Path(__file__).parent.parent.parent
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent), str(ROOT / "tests/runtime")]
 
 from baseline import Counting  # noqa: E402
-from hived import HiveD  # noqa: E402
+from hived import PROGRAM, HiveD  # noqa: E402
 from hived_scheduler import HivedScheduler  # noqa: E402
 
 from runtime import Allocator, Member  # noqa: E402
@@ -55,6 +56,25 @@ FILLED = 1.2
 """Until when pods pile up: devices asked for, of those that there are."""
 FREE = 8
 """Fragmentation is that for gangs of a whole node of the largest kind."""
+NAMES = {"allocator": "allocator", "hived": "HiveD", "first-fit": "first fit"}
+HEAD = (
+    "# A public trace: the allocator, HiveD, first fit",
+    "",
+    "Written by `benchmarks/simulator/public_trace.py`; [how](../../docs/simulator.md#a-complete-public-trace).",
+    "Delays in seconds, of gangs that came. Free devices on average, and those of no use to a gang of 8. Opportunistic",
+    "gangs that were displaced, and device-hours of work that they did twice. Milliseconds of a processor a question.",
+    "",
+    "| load | scheduler | utilisation | mean | median | p95 | p99 | p99, guaranteed | p95, of 8 devices | free "
+    "| of no use | displaced | twice | ms |",
+    "| --- | --- " + "| --: " * 12 + "|",
+)
+FILL_HEAD = (
+    "Pods that pile up: how much had been asked for when the first one got nothing; what was lent when all devices had",
+    f"been asked for; pods without a place when {FILLED:.0%} had.",
+    "",
+    "| pods | scheduler | first without | lent at 100 % | without a place |",
+    "| --- | --- | --: | --: | --- |",
+)
 
 
 class Measured:
@@ -211,7 +231,33 @@ def record(run: dict[str, Any]) -> None:
     RESULTS.write_text("[\n" + ",\n".join(json.dumps(runs[one]) for one in sorted(runs)) + "\n]\n")
     short = {name: value for name, value in run.items() if name not in ("curve", "series", "delay")}
     delay = {name: value for name, value in run.get("delay", {}).get("all", {}).items() if name != "quantiles"}
+    RESULTS.with_suffix(".md").write_text(page(runs.values()))
     print(json.dumps({**short, "delay": delay}), flush=True)
+
+
+def page(runs: Iterable[dict[str, Any]]) -> str:
+    """All runs as two tables."""
+    order = {name: number for number, name in enumerate(SCHEDULERS)}
+    ordered = sorted(runs, key=lambda run: (str(run.get("load") or run["pods"]), order[run["scheduler"]]))
+    rows = []
+    for run in (run for run in ordered if "load" in run):
+        delay, guaranteed = run["delay"]["all"], run["delay"]["guaranteed"]
+        waits = [*(delay[which] for which in ("mean", "median", "p95", "p99")), guaranteed["p99"]]
+        waits.append(run["delay"][f"of {FREE} devices"]["p95"])
+        left = f"{run['fragmentation']['free']:.0f} | {run['fragmentation']['stranded'][str(FREE)]:.0f}"
+        gone = f"{run['preempted']['opportunistic']} | {run['redone_device_hours']:.0f}"
+        name = f"{run['load']:.0%} | {NAMES[run['scheduler']]}"
+        seconds = " | ".join(f"{wait:,.0f}" if wait >= 1 or not wait else f"{wait:.1f}" for wait in waits)
+        rows.append(f"| {name} | {run['utilisation']:.1%} | {seconds} | {left} | {gone} | {run['ms_an_ask']:.2f} |")
+    filled = []
+    for run in (run for run in ordered if "pods" in run):
+        refused = ", ".join(f"{number} of {size}" for size, number in run["refused"].items())
+        at = dict(reversed(run["curve"]))
+        lent = next(at[point] for point in sorted(at) if point >= 1)
+        filled.append(
+            f"| {run['pods']} | {NAMES[run['scheduler']]} | {run['first_refused_at']:.1%} | {lent:.1%} | {refused} |"
+        )
+    return "\n".join([*HEAD, *rows, "", *FILL_HEAD, *filled, ""])
 
 
 def main() -> None:
@@ -222,6 +268,9 @@ def main() -> None:
     options.add_argument("--schedulers", nargs="*", choices=SCHEDULERS, default=SCHEDULERS)
     options.add_argument("--plot", action="store_true", help="draw what is in the results, after the runs")
     chosen = options.parse_args()
+    missing = [path for path in (TRACES, PROGRAM) if not path.exists()]
+    if missing:
+        sys.exit(f"THE TRACE OR HIVED IS NOT HERE: {', '.join(map(str, missing))}")
     for name in chosen.schedulers:
         for load in chosen.loads:
             record(replay(name, load))

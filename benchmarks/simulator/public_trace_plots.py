@@ -9,27 +9,26 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MultipleLocator
+from public_trace import NAMES
 
 from runtime.simulate.style import BEYOND, PALETTE, chart, legend, styled, waits
 
 COLOURS = {"allocator": PALETTE[0], "hived": PALETTE[5], "first-fit": PALETTE[2]}
-NAMES = {"allocator": "allocator", "hived": "HiveD", "first-fit": "first fit"}
 DASHES = {"allocator": "-", "hived": (0, (5, 1.5)), "first-fit": (0, (1.2, 1.2))}
+LOAD = 1.2
+"""Whose delays are drawn."""
+PODS = "openb_pod_list_multigpu50.csv"
 Runs = Sequence[dict[str, Any]]
 
 
 def draw(runs: Runs, folder: Path) -> None:
     """All of them, as SVG."""
-    replays, fills = [run for run in runs if "load" in run], [run for run in runs if "pods" in run]
+    replays = [run for run in runs if "load" in run]
     with styled():
-        for load in sorted({run["load"] for run in replays if run["load"] > 0.9}):
-            name = f"public-trace-delay-{load * 100:.0f}"
-            _save(_delays([run for run in replays if run["load"] == load], load), folder, name)
+        _save(_delays([run for run in replays if run["load"] == LOAD]), folder, "public-trace-delay")
         _save(_fragmentation(replays), folder, "public-trace-fragmentation")
-        for pods in sorted({run["pods"] for run in fills}):
-            kind = pods.removeprefix("openb_pod_list_").removesuffix(".csv")
-            _save(_filled([run for run in fills if run["pods"] == pods]), folder, f"public-trace-fill-{kind}")
+        _save(_filled([run for run in runs if run.get("pods") == PODS]), folder, "public-trace-fill")
 
 
 def _save(figure: Figure, folder: Path, name: str) -> None:
@@ -41,9 +40,8 @@ def _look(run: dict[str, Any], *, label: bool = True) -> dict[str, Any]:
     return {"color": COLOURS[name], "linestyle": DASHES[name], "label": NAMES[name] if label else None}
 
 
-def _delays(runs: Runs, load: float) -> Figure:
-    title = f"Queueing delay at an offered load of {load:.0%}"
-    figure, axes = chart(title, "share of gangs that had started after so long")
+def _delays(runs: Runs) -> Figure:
+    figure, axes = chart(f"Queueing delay at a load of {LOAD:.0%}", "share of gangs that had started after so long")
     longest, least = 60.0, 1.0
     for run in runs:
         quantiles = run["delay"]["all"]["quantiles"]
@@ -55,6 +53,7 @@ def _delays(runs: Runs, load: float) -> Figure:
         axes.plot(times, shares, **_look(run))
         longest, least = max(longest, quantiles[-1]), min(least, begin)
     waits(axes, longest)
+    axes.yaxis.set_major_locator(MultipleLocator(0.05))
     axes.set_ylim(max(0.0, least - 0.05), 1.005)
     axes.set_xlabel("delay from submission to the first start")
     legend(axes)
@@ -63,7 +62,7 @@ def _delays(runs: Runs, load: float) -> Figure:
 
 def _fragmentation(runs: Runs) -> Figure:
     figure, axes = chart(
-        "Free devices of no use to a gang of 8", "by share of the replay, at each offered load; thin: all free devices"
+        "Free devices of no use to a gang of 8", "in the course of the replay, at each load; thin: all free devices"
     )
     loads = sorted({run["load"] for run in runs})
     for run in runs:
@@ -93,4 +92,5 @@ def _filled(runs: Runs) -> Figure:
 
 def _percent(axes: Axes) -> None:
     for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MultipleLocator(0.05))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}"))

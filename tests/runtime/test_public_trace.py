@@ -150,3 +150,7 @@ def test_a_trace_that_is_made_up(tmp_path: Path) -> None:
         run = public_trace.replay(name, 0.5, tmp_path)
         assert (run["gangs"]["came"], run["never_started"]) == (59, 0)
         assert run["preempted"]["opportunistic"] == 0
+
+
+def test_the_tables_are_those_of_the_results() -> None:
+    assert public_trace.RESULTS.with_suffix(".md").read_text() == public_trace.page(public_trace.recorded().values())
