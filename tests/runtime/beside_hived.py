@@ -1,7 +1,7 @@
 """Random histories of the allocator beside HiveD itself: both are asked the same, and both do what the leader decides.
 
 `python tests/runtime/beside_hived.py --histories 10000` runs as many and counts, in how many asks the two differ, and
-how; `--seed 7 --histories 1 --verbose` runs one again. A difference is classified here, in code. What follows it in the
+how; `--seed 7 --histories 1` runs one again. A difference is classified here, in code. What follows it in the
 same history is not compared any more where the states of the two differ from there on.
 """
 
@@ -96,7 +96,7 @@ class History:
 
     def compare(self) -> None:
         """Gangs, their states, and who was demoted."""
-        groups = {x["metadata"]["name"]: x["status"] for x in self.hived.status()[0]}
+        groups = {x["metadata"]["name"]: x["status"] for x in self.hived.groups()}
         mine = {x.name: x for x in self.allocator.groups() if x.state.value != "Pending"}
         for name in groups.keys() | mine.keys():
             theirs, gang = groups.get(name), mine.get(name)
@@ -384,14 +384,16 @@ def main() -> None:
     parser.add_argument("--histories", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0, help="of the first one; HiveD leads in even ones")
     parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--every", type=int, default=1_000, help="histories after which the counts so far are printed")
     arguments = parser.parse_args()
     hived = HiveD()
     histories, begun = Histories(hived), time.monotonic()
-    for number in range(arguments.histories):
-        histories.run(arguments.seed + number, arguments.steps)
+    for number in range(1, arguments.histories + 1):
+        histories.run(arguments.seed + number - 1, arguments.steps)
+        if number % arguments.every == 0 or number == arguments.histories:
+            print(f"{number} histories of {arguments.steps} steps in {time.monotonic() - begun:.0f} s")
+            print(report(histories), flush=True)
     hived.close()
-    print(f"{arguments.histories} histories of {arguments.steps} steps in {time.monotonic() - begun:.0f} s")
-    print(report(histories))
 
 
 if __name__ == "__main__":
