@@ -136,7 +136,6 @@ class Following:
             life.shim.recover_application()
         else:
             life.shim.submit_application()
-            self._moved[name] = None
         rollout = Rollout(life.grove, gang=life.gang, old=None)
         rollout.create_pods()
         rollout.create_gang()
