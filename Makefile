@@ -77,6 +77,8 @@ lock:  ## after a change of dependencies in pyproject.toml; needs uv
 		--generate-hashes --no-header --no-emit-index-url --quiet --output-file requirements/mutants.txt
 	uv pip compile pyproject.toml --group docs --constraints requirements/dev.txt --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-emit-index-url --quiet --output-file requirements/docs.txt
+	uv pip compile pyproject.toml --extra fast --group action --constraints requirements/dev.txt --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-emit-index-url --quiet --output-file requirements/action.txt
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,4 @@
-"""An allocator that outlives its process: nothing that it has answered is lost in a crash."""
+"""An allocator that outlives its process and its computer: its answers are in a journal."""
 
 from __future__ import annotations
 
@@ -61,11 +61,14 @@ class Opened:
 
 
 class DurableAllocator:
-    """An `Allocator` with a journal: every call returns when what it has changed will last.
+    """An `Allocator` with a journal: every call returns when what it has changed is on the disk.
 
     Several calls in a `with allocator.cycle():` are committed together at its end; until then, nobody may be told of
-    their answers. A call that fails by a fault of the allocator leaves everything as it was before: the allocator is
-    built anew from the journal. `JournalError` is final: whoever gets one has to end, and open the journal again.
+    their answers. With `cycle(sync=False)` they survive a crash of the process, but perhaps no loss of power before
+    `journal.sync()` has returned.
+
+    A call that fails by a fault of the allocator leaves everything as it was before: the allocator is built anew from
+    the journal. `JournalError` is final: whoever gets one has to end, and open the journal again.
     """
 
     def __init__(self, configuration: Configuration, journal: Journal, now: Callable[[], float] = time) -> None:
@@ -83,7 +86,7 @@ class DurableAllocator:
             written = read(journal.images)
             takeover = self._begin(written)
         self.opened = Opened(len(written.pods), journal.damage, takeover)
-        journal.commit()
+        self._commit()
 
     @classmethod
     def open(
@@ -124,8 +127,12 @@ class DurableAllocator:
     # Journal
 
     @contextmanager
-    def cycle(self) -> Iterator[None]:
-        """Calls that are committed together, at the end of the outermost cycle. No answer may be given out before."""
+    def cycle(self, *, sync: bool = True) -> Iterator[None]:
+        """Calls that are committed together, at the end of the outermost cycle. No answer may be given out before.
+
+        Without `sync`, the outermost cycle does not wait for the disk: nothing that others rely on may follow from its
+        calls, such as a pod that is bound or deleted, before `journal.sync()` has returned.
+        """
         if self._grouping:
             yield
             return
@@ -134,7 +141,7 @@ class DurableAllocator:
             yield
         finally:
             self._grouping = False
-        self._commit()
+        self._commit(sync=sync)
 
     @contextmanager
     def _step(self, kind: str, difference: Callable[[], Mapping[str, str | None]]) -> Iterator[None]:
@@ -190,11 +197,13 @@ class DurableAllocator:
         if not self._grouping:
             self._commit()
 
-    def _commit(self) -> None:
+    def _commit(self, *, sync: bool = True) -> None:
         changes = self.companion()
         if changes:
             self.journal.write("lives", changes)
         self.journal.commit()
+        if sync:
+            self.journal.sync()
 
     def _node(self, name: str) -> dict[str, str | None]:
         """The health of a node; nothing where none of this name is configured."""

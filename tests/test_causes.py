@@ -1,4 +1,4 @@
-"""One cause is told once: violations whose runs go wrong first at the same step are one finding with a list."""
+"""One cause is one finding: violations whose runs go wrong first at the same step are one finding with a list."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def test_a_witness_is_named_as_the_author_wrote_it() -> None:
 # Fixes ---------------------------------------------------------------------------------------------------------------
 
 
-def mended(text: str, code: str) -> str:
+def repaired(text: str, code: str) -> str:
     """The text with the first fix for a rule carried out."""
     fix = next(d.fix for d in findings([Source("case.fsm", text)]) if d.rule.code == code)
     assert fix is not None
@@ -212,7 +212,7 @@ def mended(text: str, code: str) -> str:
     ],
 )
 def test_a_fix_settles_its_finding(code: str, text: str) -> None:
-    assert findings([Source("case.fsm", mended(text, code))]) == []
+    assert findings([Source("case.fsm", repaired(text, code))]) == []
 
 
 # The table of events -------------------------------------------------------------------------------------------------

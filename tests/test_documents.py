@@ -93,3 +93,11 @@ def test_the_model_of_spin_deadlocks_too(tmp_path: Path) -> None:
     (tmp_path / "gang.pml").write_text(code, "utf-8")
     done = subprocess.run(["spin", "-run", "gang.pml"], cwd=tmp_path, capture_output=True, text=True)
     assert "invalid end state" in done.stdout
+
+
+def test_the_readme_counts_the_findings() -> None:
+    headings = [
+        x for path in (ROOT / "docs" / "findings").glob("*.md") for x in re.findall(r"^## .*", path.read_text(), re.M)
+    ]
+    gaps = [x for x in headings if x not in ("## Repaired", "## What holds after the repair")]
+    assert f"[{len(gaps)} gaps](docs/findings.md)" in (ROOT / "README.md").read_text()

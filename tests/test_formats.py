@@ -18,7 +18,7 @@ from fsmdsl.report.formats.markdown import cell, code, fenced, text
 from fsmdsl.rules import all_rules
 
 COMMANDS = ("check", "verify", "test")
-FORMATS = ("concise", "json", "sarif", "junit", "github", "markdown")
+FORMATS = ("concise", "json", "sarif", "junit", "github", "gitlab", "markdown")
 
 STUCK = DOOR.replace("Shut -> Open on pull", "Shut -> Open on pull when false").replace(
     "reachable shut: door in Shut",
@@ -158,7 +158,7 @@ def test_a_limit_is_no_success_in_any_format(folder: Path) -> None:
     assert levels == {"note"}
 
 
-# Concise, GitHub -----------------------------------------------------------------------------------------------------
+# Concise, GitHub, GitLab ---------------------------------------------------------------------------------------------
 
 
 def test_concise(folder: Path) -> None:
@@ -176,6 +176,24 @@ def test_annotations(folder: Path) -> None:
     put(folder, DOOR.replace("Open -> Shut", "Open -> Shutt"))
     first = printed(folder, "check", "github").splitlines()[0]
     assert "line=7,endLine=7,col=13,endColumn=18," in first
+
+
+def test_code_quality_of_gitlab(folder: Path) -> None:
+    """https://docs.gitlab.com/ci/testing/code_quality/: these fields, unique fingerprints that outlive moved lines."""
+    put(folder, STUCK)
+    found = json.loads(printed(folder, "verify", "gitlab"))
+    assert [set(x) for x in found] == [{"description", "check_name", "fingerprint", "severity", "location"}] * 2
+    first = found[0]
+    assert (first["check_name"], first["severity"], first["location"]) == (
+        "FSM302 deadlock", "critical", {"path": "specs/door.fsm", "lines": {"begin": 11}}
+    )  # fmt: skip
+    assert len({x["fingerprint"] for x in found}) == 2
+    put(folder, "\n\n" + STUCK)
+    moved = json.loads(printed(folder, "verify", "gitlab"))
+    assert [x["fingerprint"] for x in moved] == [x["fingerprint"] for x in found]
+    assert moved[0]["location"]["lines"] == {"begin": 13}
+    put(folder, DOOR)
+    assert json.loads(printed(folder, "verify", "gitlab")) == []
 
 
 # SARIF ---------------------------------------------------------------------------------------------------------------

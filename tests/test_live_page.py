@@ -65,7 +65,7 @@ system Far { c: Counter  invariant near: c.n < 500 }
 # Text and diagram ----------------------------------------------------------------------------------------------------
 
 
-def test_an_error_is_marked_while_typing_and_mended(started: Served, watched: Watched) -> None:
+def test_an_error_is_marked_while_typing_until_it_is_fixed(started: Served, watched: Watched) -> None:
     page = watched.open(started, "door.fsm")
     expect(page, "[data-id='state-Shut']").to_be_visible()
     expect(page, "#checks").to_contain_text("No problems")
@@ -112,7 +112,7 @@ def test_completion_and_explanations_know_the_spec(started: Served, watched: Wat
     expect(page, ".explained").to_contain_text("state Open")
 
 
-def test_a_finding_that_knows_its_mending_offers_it(started: Served, watched: Watched) -> None:
+def test_a_finding_that_knows_its_fix_offers_it(started: Served, watched: Watched) -> None:
     page = watched.open(started, "door.fsm")
     replace(page, 8, "->", "=>")
     page.locator(".cm-lintRange-error").first.hover()

@@ -155,7 +155,7 @@ def cluster(page: Page) -> Iterator[None]:
         page.wait_for_selector("body[data-ready]", timeout=60_000)
         page.locator("#clock", has_text="day 4").wait_for(timeout=60_000)
         page.click("#pause")
-        page.wait_for_selector("text=Go on")
+        page.wait_for_selector("text=Resume")
         page.wait_for_timeout(600)
         page.locator("#rows tr", has_text="Allocated").first.get_by_role("button").click()
         yield

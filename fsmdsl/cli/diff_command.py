@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
-from fsmdsl.cli.common import links_option, paint
+from fsmdsl.cli.common import documented_option, links_option, paint
 from fsmdsl.cli.completing import versions as offered
 from fsmdsl.cli.limits import MINUTES, made, within
 from fsmdsl.cli.messages import say
-from fsmdsl.cli.versions import Told, model_of, versions
+from fsmdsl.cli.versions import Revisions, model_of, versions
 from fsmdsl.cli.writing import earlier, force_option, write, write_folder
 from fsmdsl.compare import Bounds, Difference, compare
 from fsmdsl.compare.as_markdown import as_markdown
@@ -45,6 +45,7 @@ DIFFERENT = 1
     help=f"For each comparison, and for each exploration (default: {Bounds().seconds:g}), and to read both versions "
     f"(default: {MINUTES:g}).",
 )
+@documented_option
 @click.option("--out", "-o", type=click.Path(path_type=Path), help="A folder for a page with diagrams, and their SVG.")
 @force_option
 @links_option
@@ -59,6 +60,7 @@ def command(
     no_verdicts: bool,
     max_states: int,
     max_seconds: float | None,
+    as_documented: bool,
     out: Path | None,
     force: bool,
     form: str,
@@ -72,9 +74,9 @@ def command(
     Exit codes: 0 the same, 1 different, 2 misuse, or a version that has errors, 3 a limit came before both were read.
     """
     before, after = versions(old, new, path)
-    told = Told()
+    revisions = Revisions()
     with within(made(max_seconds or MINUTES, None), (old, *(x for x in (new, path) if x is not None))):
-        models = model_of(before, told), model_of(after, told)
+        models = model_of(before, revisions, as_documented), model_of(after, revisions, as_documented)
     bounds = Bounds(max_states, max_seconds or Bounds().seconds)
     found = compare(*models, bounds, run=not quick, verify=not (quick or no_verdicts))
     names = before.shown, after.shown
@@ -86,16 +88,16 @@ def command(
         case _:
             text = "\n".join(lines(found, *names, paint, every=verbose))
     if output is None:
-        say(told.mended(text))
+        say(revisions.named(text))
     else:
-        write(output, click.unstyle(told.mended(text)) + "\n")
+        write(output, click.unstyle(revisions.named(text)) + "\n")
         say(tally(found))
     if out is not None:
-        _write(found, names, out, told.mended, force)
+        _write(found, names, out, revisions.named, force)
     sys.exit(DIFFERENT if found.found else 0)
 
 
-def _write(found: Difference, names: tuple[str, str], folder: Path, mended: Callable[[str], str], force: bool) -> None:
+def _write(found: Difference, names: tuple[str, str], folder: Path, named: Callable[[str], str], force: bool) -> None:
     """The diagrams and the page. Where Graphviz is missing, the page has none."""
     svgs: dict[str, str] = {}
     for part in found.parts:
@@ -107,7 +109,7 @@ def _write(found: Difference, names: tuple[str, str], folder: Path, mended: Call
             say(frame(drawn, paint), err=True)
             break
         svgs[part.name] = drawn
-    files = {f"{name}.svg": mended(svg) for name, svg in svgs.items()}
-    files["index.html"] = mended(page(found, *names, svgs))
+    files = {f"{name}.svg": named(svg) for name, svg in svgs.items()}
+    files["index.html"] = named(page(found, *names, svgs))
     write_folder(folder, "diff", files, ours=earlier(is_drawing), force=force)
     say(f"{folder / 'index.html'}: {len(svgs)} diagram{'s' * (len(svgs) != 1)}", err=True)

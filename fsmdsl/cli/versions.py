@@ -58,28 +58,28 @@ def _looks_like_path(said: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Revisions:
     """What places in a revision are called: while it is read, it lies in a folder of its own."""
 
     folders: dict[str, str] = field(default_factory=dict)
 
-    def mended(self, text: str) -> str:
+    def named(self, text: str) -> str:
         """The text, in which such places go by their revision."""
         for folder, revision in self.folders.items():
             text = text.replace(f"{folder}/", f"{revision}:")
         return text
 
 
-def model_of(version: Version, told: Told) -> m.Model:
+def model_of(version: Version, revisions: Revisions, as_documented: bool = False) -> m.Model:
     """The model of a version; errors are printed, and the command ends with 2: there is nothing to compare."""
     with _place(version) as (path, folder):
         if folder and version.revision is not None:
-            told.folders[folder] = version.revision
-        loaded = load([path], follow_links=follows_links())
+            revisions.folders[folder] = version.revision
+        loaded = load([path], as_documented=as_documented, follow_links=follows_links())
     errors = [d for d in loaded.diagnostics if d.severity is Severity.ERROR]
     if loaded.model is not None and not errors:
         return only_asked(loaded)
-    say(told.mended(frames(errors, paint)), err=True)
+    say(revisions.named(frames(errors, paint)), err=True)
     say(f"{tally(errors)} in {version.shown}; fix that first", err=True)
     raise SystemExit(MISUSE)
 

@@ -1,7 +1,7 @@
 """Widths of text in Helvetica, so that a picture has the same layout on every machine, whatever fonts it has.
 
 The tables are the advance widths of Helvetica, which Arial and Liberation Sans share, in thousandths of the font size.
-Renderers are told the width (`textLength`) and fit the font that they have to it.
+The SVG gives each text its width (`textLength`), to which a renderer fits the font that it has.
 """
 
 from __future__ import annotations

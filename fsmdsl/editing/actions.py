@@ -21,19 +21,19 @@ from fsmdsl.source import Span, line_around
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something to do, in words, and the changes that do it. `mends` is the finding that it settles; the `preferred`
+    """Something to do, in words, and the changes that do it. `finding` is what it settles; the `preferred`
     one is what the author most probably wants."""
 
     title: str
     edits: tuple[Edit, ...]
-    mends: Diagnostic | Mark
+    finding: Diagnostic | Mark
     preferred: bool = False
 
 
 def actions(analysis: Analysis, path: str, start: int, end: int) -> list[Action]:
     """What can be done about the findings that touch a stretch of a file."""
     near = [d for d in analysis.found.get(path, ()) if d.span.start <= end and start <= d.span.end]
-    return [x for d in near for x in mending(analysis, path, d)]
+    return [x for d in near for x in fixes(analysis, path, d)]
 
 
 def heard(analysis: Analysis, marks: Iterable[Mark]) -> Iterator[Action]:
@@ -46,7 +46,7 @@ def heard(analysis: Analysis, marks: Iterable[Mark]) -> Iterator[Action]:
             yield Action(title, (ignoring(machine, lost.event, lost.state),), mark)
 
 
-def mending(analysis: Analysis, path: str, d: Diagnostic) -> Iterator[Action]:
+def fixes(analysis: Analysis, path: str, d: Diagnostic) -> Iterator[Action]:
     """What can be done about a finding of a file."""
     document = analysis.documents[path]
     if d.fix is not None:

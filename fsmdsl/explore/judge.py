@@ -1,4 +1,4 @@
-"""What a search has found, as verdicts: each question that was asked, the answer, and what it rests on."""
+"""What a search has found, as verdicts: each question that was asked, the answer, and the evidence."""
 
 from __future__ import annotations
 

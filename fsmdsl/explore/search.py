@@ -85,11 +85,11 @@ class Search:
                 self._levels()
         except LimitError:
             self.stopped = self._reason()
-            self._mend()
+            self._roll_back()
         except TooManyValuesError as error:
             self.stopped = f"stopped: the environment would have to choose among {error}"
 
-    def _mend(self) -> None:
+    def _roll_back(self) -> None:
         """After a limit in the middle of a state: what is not known in every respect is forgotten."""
         count = min(len(self.worlds), len(self.parent), len(self.step))
         if self._recorder is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from fsmdsl.imports.live import EVERYWHERE
 from fsmdsl.imports.python_values import Called, Class
 from fsmdsl.imports.python_walk import Program, program
 from fsmdsl.imports.rules import NOT_READ
@@ -15,14 +16,6 @@ from fsmdsl.source import Source, Span
 _KIND = re.compile(r"(?:^|\.)\w*(?:[Mm]achine|machine_cls)$")
 _FLAT = ("Machine", "GraphMachine", "LockedMachine", "LockedGraphMachine", "AsyncMachine", "AsyncGraphMachine")
 _POSITIONS = ("model", "states", "initial", "transitions")
-_EVERYWHERE = (
-    "prepare_event",
-    "before_state_change",
-    "after_state_change",
-    "finalize_event",
-    "on_exception",
-    "on_final",
-)
 
 
 def read(source: Source) -> Imported:
@@ -76,7 +69,7 @@ def _draft(call: Called, found: Program) -> Draft:
     draft.others = lambda other: _draft(other, found) if other is not call else None
     given = dict(zip(_POSITIONS, _positional(call, own), strict=False)) | call.keywords
     draft.models = list(_models(call, given.get("model"), own, found))
-    for callbacks in _EVERYWHERE:
+    for callbacks in EVERYWHERE:
         draft.note_callbacks(callbacks, given.get(callbacks), span)
     draft.add_states(given.get("states"))
     draft.begin(given.get("initial", "initial"))

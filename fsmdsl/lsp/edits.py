@@ -82,7 +82,7 @@ def _action(state: State, x: Action) -> t.CodeAction:
     return t.CodeAction(
         x.title,
         t.CodeActionKind.QuickFix,
-        [of_mark(state, x.mends) if isinstance(x.mends, Mark) else of_diagnostic(state, x.mends)],
+        [of_mark(state, x.finding) if isinstance(x.finding, Mark) else of_diagnostic(state, x.finding)],
         is_preferred=x.preferred or None,
         edit=_changes(state, x.edits),
     )

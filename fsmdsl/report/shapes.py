@@ -131,7 +131,7 @@ class Trace(TypedDict):
 
 
 class Verdict(TypedDict):
-    """One thing asked, and the answer; `basis` is what it rests on. `cause`: of a violation that has a run, what goes
+    """One thing asked, and the answer; `basis` is the evidence. `cause`: of a violation that has a run, what goes
     wrong first on it; violations with the same cause, in any system, are one finding."""
 
     kind: Literal["invariant", "deadlock", "fault", "reachable", "property"]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
+from typing import NoReturn
 
 from runtime.journal.chain import Record, apply, checksum, write_changes
 from runtime.journal.repair import finish, set_aside, write_anew
@@ -34,21 +37,34 @@ class Damage:
 
 
 class Journal:
-    """Belongs to one thread at a time.
+    """Belongs to one thread at a time, but for `sync` and `synced`.
 
-    `write` adds a record to the transaction under way, `commit` makes it last: whatever was written before a commit
-    that has returned is there after a crash, and of what was written after it, nothing. `watch` is told of each stage
-    of writing before it begins; tests end the process there.
+    `write` adds a record to the transaction under way. `commit` makes it survive the process: whatever was written
+    before a commit that has returned is there after a crash, and of what was written after it, nothing. `sync` makes
+    it survive the computer. After a loss of power all is there that was committed before a `sync` that has returned;
+    of what was committed later, the first commits may be there, each as a whole, and none without those before it.
+
+    `watch` is told of each stage of writing before it begins; tests end the process there.
     """
 
     def __init__(
-        self, path: str | Path, watch: Callable[[str], object] = lambda stage: None, least: int = LEAST
+        self,
+        path: str | Path,
+        watch: Callable[[str], object] = lambda stage: None,
+        least: int = LEAST,
+        *,
+        synchronised: bool = True,
     ) -> None:
+        """Without `synchronised`, `sync` does not wait for the disk; tests that pull no plug need not."""
         self.path = Path(path)
         self._least = least
+        self._synchronised = synchronised
+        self._syncing = Lock()
+        self._committed, self._synced = 0, -1
+        """Numbers of records. What a process before this one committed was not synchronised, perhaps."""
         finish(self.path)
         self._watch = watch
-        self._store = Store(self.path)
+        self._store = Store(self.path, synchronised=synchronised)
         self._failed = ""
         self._open = self._closed = False
         try:
@@ -65,7 +81,7 @@ class Journal:
         aside = None
         if problems:
             aside = write_anew(self._store, replay)
-            self._store = Store(self.path)
+            self._store = Store(self.path, synchronised=self._synchronised)
         seen = self._witness.read()
         if seen > replay.number:
             problems.append(f"{seen - replay.number} records at the end are gone, the last one was {seen}")
@@ -74,7 +90,8 @@ class Journal:
         """The map, as of the last `write`."""
         self._images, self._number, self._tip = replay.images, replay.number, replay.tip
         self._since, self._size = replay.size, 0
-        self._witness.write(self._number)
+        self._committed = self._number
+        self.sync()
 
     @property
     def number(self) -> int:
@@ -101,7 +118,7 @@ class Journal:
         self._since += len(content)
 
     def commit(self) -> None:
-        """Makes everything last that was written."""
+        """Makes everything survive the process that was written."""
         self._usable()
         if not self._open:
             return
@@ -114,7 +131,31 @@ class Journal:
         except sqlite3.Error as error:
             self._fail(error)
         self._open = False
-        self._witness.write(self._number)
+        self._committed = self._number
+
+    @property
+    def synced(self) -> bool:
+        """Whether everything that was committed is on the disk."""
+        return self._synced >= self._committed
+
+    def sync(self) -> None:
+        """Comes back when everything is on the disk that was committed before. Raises `JournalError`.
+
+        Calls that come while another one is under way share the next write to the disk.
+        """
+        wanted = self._committed
+        with self._syncing:
+            if self._synced >= wanted:
+                return
+            self._usable()
+            number = self._committed
+            self._watch("sync")
+            try:
+                self._store.sync()
+            except OSError as error:
+                self._fail(error)
+            self._witness.write(number)
+            self._synced = number
 
     def snapshot(self) -> None:
         """Writes down the whole map now, so that recovery need not go back further. It comes by itself, too."""
@@ -135,7 +176,7 @@ class Journal:
         self._size = len(content)
         self._store.snapshot(self._number, self._tip, content)
 
-    def _fail(self, error: sqlite3.Error) -> None:
+    def _fail(self, error: Exception) -> NoReturn:
         """What is in memory is ahead of what lasts: nobody may act on it."""
         self._failed = f"journal {self.path} cannot be written: {error}"
         raise JournalError(self._failed) from error
@@ -145,10 +186,14 @@ class Journal:
             raise JournalError(self._failed)
 
     def close(self) -> None:
-        """What is not committed is lost."""
+        """What is not committed is lost, and all else is on the disk."""
         if self._closed:
             return
         self._closed = True
-        self._failed = self._failed or f"journal {self.path} is closed"
-        self._store.close()
-        self._witness.close()
+        if not self._failed:
+            with suppress(JournalError):
+                self.sync()
+        with self._syncing:
+            self._failed = self._failed or f"journal {self.path} is closed"
+            self._store.close()
+            self._witness.close()

@@ -1,4 +1,4 @@
-"""How far the journal went, written beside it after every commit.
+"""How far the journal went, written beside it whenever it was synchronised.
 
 A file that ends too early looks whole: SQLite itself drops damaged transactions at the end of its log without a word.
 The witness is not synchronised, as it is only to know of what the file has lost: after a loss of power it may know
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 class Witness:
-    """The number of the last record that was committed."""
+    """The number of the last record that is known to be on the disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -26,7 +26,7 @@ class Witness:
         return 0
 
     def write(self, number: int) -> None:
-        """Notes another commit."""
+        """Notes that the journal is on the disk up to here."""
         os.pwrite(self._file, b"%20d\n" % number, 0)
 
     def close(self) -> None:

@@ -1,4 +1,8 @@
-"""The thread that runs cycles: what has happened, what was asked, one commit, the answers."""
+"""The thread that runs cycles: what has happened, what was asked, one commit, the answers.
+
+It does not wait for the disk. Whoever acts on an answer so that others rely on it (binds a pod, has one deleted, names
+victims) first waits for `Journal.sync`, in another thread: one write to the disk serves all who wait.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ class Request:
         self.error: Exception | None = None
 
     def run(self, scheduler: Scheduler) -> None:
-        """The answer is kept back until it lasts."""
+        """The answer is kept back until it is committed."""
         try:
             self.result = self.call(scheduler)
         except JournalError:
@@ -87,7 +91,7 @@ class Engine:
         return self._thread.is_alive() and not self._ending.is_set() and self.failure is None
 
     def submit(self, call: Callable[[Scheduler], Any]) -> Future[Any]:
-        """The result comes when it lasts."""
+        """The result comes when what it has changed is committed, and survives this process."""
         if not self.serving:
             raise NotServingError("the scheduler is not serving")
         request = Request(call)
@@ -131,7 +135,7 @@ class Engine:
         try:
             with self._locks.cluster.read(), self._locks.partition.write():
                 begun = time.perf_counter()
-                with self._scheduler.allocator.cycle():
+                with self._scheduler.allocator.cycle(sync=False):
                     for change in self._source.poll():
                         self._scheduler.observe(change)
                     self._scheduler.expire()

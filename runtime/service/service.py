@@ -168,16 +168,24 @@ class Service:
         serving = self._engine is not None and self._engine.serving
         return serving and self._life.state is ShimSchedulerState.RUNNING, self._life.state.display
 
-    async def ask(self, call: Callable[[Scheduler], Any]) -> Any:
-        """The result of a call, when it lasts."""
+    async def ask(self, call: Callable[[Scheduler], Any], *, durable: bool = True) -> Any:
+        """The result of a call, when what it has changed is on the disk.
+
+        Without `durable` it comes earlier, and may be forgotten after a loss of power (never after a crash of this
+        process): only for answers on which nothing depends but a later request. Raises `JournalError`.
+        """
         if self._engine is None:
             raise NotServingError(self.ready()[1])
-        return await asyncio.wrap_future(self._engine.submit(call))
+        result = await asyncio.wrap_future(self._engine.submit(call))
+        if durable and not self.allocator.journal.synced:
+            await asyncio.to_thread(self.allocator.journal.sync)
+        return result
 
     def bind(self, tracked: Tracked) -> None:
-        """Binds a pod to where it has its place. Takes as long as the cluster does."""
+        """Binds a pod to where it has its place, as soon as that is on the disk. Takes as long as the cluster does."""
         assert tracked.info is not None, "it has a place"
         self._require_leadership()
+        self.allocator.journal.sync()
         self.source.bind(tracked.seen, tracked.info.node, write_bind_info(tracked.info))
 
     def _require_leadership(self) -> None:
@@ -200,6 +208,7 @@ class Service:
     def _delete_quietly(self, seen: PodObject) -> None:
         try:
             self._require_leadership()
+            self.allocator.journal.sync()
             self.source.delete(seen)
         except Exception as error:
             log.warning("pod %s could not be deleted: %s", seen.key, error)

@@ -124,11 +124,15 @@ class Web:
     # The extender
 
     async def filter(self, request: Request) -> Response:
-        """Which node a pod goes to. Errors are told inside of the answer."""
+        """Which node a pod goes to. Errors are told inside of the answer.
+
+        It does not wait for the disk: the place is only reserved, and nobody has the pod there before `bind`, which
+        waits. If the reservation is lost together with the power, `bind` refuses, and the pod is filtered again.
+        """
         body = await self._body(request)
         try:
             asked = read_filter(body)
-            return Json(await self.service.ask(lambda scheduler: scheduler.filter(asked)))
+            return Json(await self.service.ask(lambda scheduler: scheduler.filter(asked), durable=False))
         except NotServingError:
             raise
         except Exception as error:
@@ -151,7 +155,7 @@ class Web:
         body = await self._body(request)
         try:
             asked = read_bind(body)
-            tracked = await self.service.ask(lambda scheduler: scheduler.to_bind(asked))
+            tracked = await self.service.ask(lambda scheduler: scheduler.to_bind(asked), durable=False)
             await run_in_threadpool(self.service.bind, tracked)
             return Json(bind_answer())
         except NotServingError:

@@ -349,9 +349,7 @@ class History:
 
 def journal(folder: Path) -> Journal:
     """Not synchronised: nobody pulls the plug here. Snapshots are many."""
-    found = Journal(folder / "journal", least=2000)
-    found._store.connection.execute("PRAGMA synchronous = OFF")
-    return found
+    return Journal(folder / "journal", least=2000, synchronised=False)
 
 
 def run(seed: int, steps: int) -> History:

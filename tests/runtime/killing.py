@@ -37,9 +37,7 @@ def opened(
     configuration: dict[str, object], path: Path, watch: Callable[[str], object], synchronised: bool = False
 ) -> DurableAllocator:
     """Without synchronisation, which a process that is killed does not need: the operating system goes on."""
-    journal = Journal(path, watch, least=SMALL)
-    if not synchronised:
-        journal._store.connection.execute("PRAGMA synchronous = OFF")
+    journal = Journal(path, watch, least=SMALL, synchronised=synchronised)
     return DurableAllocator(read_configuration(configuration), journal, now=lambda: 1000.0)
 
 

@@ -18,8 +18,7 @@ def filled(path: Path, commits: int = 60, least: int = 2000) -> list[dict[str, s
     """The file of a journal as a killed process leaves it, and the map after each of its commits."""
     work = path.with_name("work")
     work.mkdir()
-    journal = Journal(work / path.name, least=least)
-    journal._store.connection.execute("PRAGMA synchronous = OFF")
+    journal = Journal(work / path.name, least=least, synchronised=False)
     random, states = Random(7), [dict(journal.images)]
     for number in range(commits):
         for _ in range(random.randint(1, 3)):
@@ -27,6 +26,7 @@ def filled(path: Path, commits: int = 60, least: int = 2000) -> list[dict[str, s
             journal.write("test", {key: "x" * random.randrange(300) + str(number) if random.random() < 0.8 else None})
         journal.commit()
         states.append(dict(journal.images))
+    journal.sync()
     for file in work.iterdir():
         shutil.copy(file, path.parent / file.name)
     journal.close()
@@ -58,8 +58,7 @@ def test_what_is_committed_lasts_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_snapshots_keep_it_short(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j", least=10_000)
-    journal._store.connection.execute("PRAGMA synchronous = OFF")
+    journal = Journal(tmp_path / "j", least=10_000, synchronised=False)
     for number in range(3000):
         journal.write("test", {str(number % 10): "x" * 100})
         journal.commit()

@@ -91,12 +91,12 @@ def test_what_was_taken_is_served_before_the_end(served: Served) -> None:
     again.close()
 
 
-def test_an_answer_comes_when_it_lasts(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_comes_when_it_is_on_the_disk(served: Served) -> None:
     served.start()
     stages: list[str] = []
     served.service.allocator.journal._watch = stages.append
     served.filter("g")
-    assert stages[-1] == "committed"
+    assert stages[-2:] == ["committed", "sync"]
 
 
 def test_a_fault_in_a_request_is_its_own_and_changes_nothing(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

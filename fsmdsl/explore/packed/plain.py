@@ -58,7 +58,7 @@ class Plain(OneProcess):
                 return False
         return True
 
-    def mend(self) -> None:
+    def roll_back(self) -> None:
         """After an interruption in the middle of a state: its successors are those that are known in every respect."""
         count = self.frontier.count
         self._row = row(self.lowered)

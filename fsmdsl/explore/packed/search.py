@@ -133,7 +133,7 @@ class PackedSearch:
         self.stopped = self._reason(self._why())
         self._spare = []
         if isinstance(self.engine, Plain):
-            self.engine.mend()
+            self.engine.roll_back()
         else:
             self.abandoned = True
             if isinstance(self.engine, Compiled):

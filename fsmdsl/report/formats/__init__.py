@@ -9,6 +9,7 @@ from fsmdsl.diagnostics import Rule
 from fsmdsl.report.data import document
 from fsmdsl.report.formats.concise import concise
 from fsmdsl.report.formats.github import github
+from fsmdsl.report.formats.gitlab import gitlab
 from fsmdsl.report.formats.junit import junit
 from fsmdsl.report.formats.markdown import markdown
 from fsmdsl.report.formats.results import Case, Finding, Kind, Outcome, Results, Suite
@@ -16,7 +17,7 @@ from fsmdsl.report.formats.sarif import sarif
 
 __all__ = ["ENDINGS", "FORMATS", "Case", "Finding", "Kind", "Outcome", "Results", "Suite", "rendered"]
 
-FORMATS = ("concise", "json", "sarif", "junit", "github", "markdown")
+FORMATS = ("concise", "json", "sarif", "junit", "github", "gitlab", "markdown")
 """All but `text`, which a command prints while it goes on."""
 
 ENDINGS = {".json": "json", ".sarif": "sarif", ".xml": "junit", ".md": "markdown", ".txt": "text"}
@@ -36,6 +37,8 @@ def rendered(form: str, results: Results, rules: Sequence[Rule], version: str) -
             return junit(results)
         case "github":
             return github(results)
+        case "gitlab":
+            return gitlab(results)
         case "markdown":
             return markdown(results)
         case _:

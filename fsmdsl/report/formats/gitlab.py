@@ -1,0 +1,37 @@
+"""Code quality as GitLab reads it: findings in the merge request, those that are new told from those that were there.
+
+https://docs.gitlab.com/ci/testing/code_quality/ names the fields. The fingerprint is that of SARIF.
+"""
+
+from __future__ import annotations
+
+import json
+
+from fsmdsl.diagnostics import Diagnostic, Severity
+from fsmdsl.report.data import Data
+from fsmdsl.report.formats.places import fingerprints, path_of
+from fsmdsl.report.formats.results import Results
+
+SEVERITY = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.NOTE: "info"}
+
+NO_FILE = "."
+"""The path of what is in no file: GitLab reads none without."""
+
+
+def gitlab(results: Results) -> str:
+    """A list with an object for each finding."""
+    names = fingerprints(f.diagnostic for f in results.findings)
+    found = [_quality(f.diagnostic, name) for f, name in zip(results.findings, names, strict=True)]
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+def _quality(d: Diagnostic, name: str) -> Data:
+    source = d.span.source
+    line = source.position(d.span.start)[0] if source.text else 1
+    return {
+        "description": " ".join([d.message, *d.remarks]),
+        "check_name": f"{d.rule.code} {d.rule.name}",
+        "fingerprint": name,
+        "severity": SEVERITY[d.severity],
+        "location": {"path": path_of(source) or NO_FILE, "lines": {"begin": line}},
+    }
