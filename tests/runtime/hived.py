@@ -101,6 +101,11 @@ def bind_info(info: dict[str, Any]) -> BindInfo:
     return BindInfo(info["Node"], tuple(info["LeafCellIsolation"]), info["CellChain"], tuple(members))
 
 
+def victims(answer: dict[str, Any]) -> set[str]:
+    """The uids of the pods that an answer names, on all nodes."""
+    return {uid for uids in answer.get("victims", {}).values() for uid in uids}
+
+
 def to_hived(info: BindInfo) -> dict[str, Any]:
     """From ours to HiveD's."""
     return {

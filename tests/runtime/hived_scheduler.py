@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from hived import HiveD, PanicError, RefusedError
+from hived import HiveD, PanicError, RefusedError, victims
 
 from runtime import Pod
 from runtime.allocator import Tenant
@@ -87,8 +87,7 @@ class HivedScheduler:
             return Refused(str(error))
         if "preempt" in answer:
             self._claiming.add(request.gang)
-            uids = [uid for there in answer["victims"].values() for uid in there]
-            return Claimed(tuple(dict.fromkeys(self._gangs[uid] for uid in uids)))
+            return Claimed(tuple(sorted({self._gangs[uid] for uid in victims(answer)})))
         return Refused(answer["wait"])
 
     def claims(self, request: Request) -> bool:
