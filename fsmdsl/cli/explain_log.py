@@ -167,7 +167,7 @@ def _other(request: Request, mapping: LogMapping, found: Explanation) -> OtherRe
     from fsmdsl.workspace import load
 
     assert found.failure is not None
-    if request.log == "-":
+    if not Path(request.log).is_file():  # a pipe is read once
         return None
     documented, last = not request.as_documented, found.failure.record.line
     settings = settings_of(request.settings)
