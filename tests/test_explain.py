@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
+from test_tutorial import followed
 
 from fsmdsl.cli import cli
 from fsmdsl.logs.explanation import Explanation, explain
@@ -27,6 +28,7 @@ from fsmdsl.simulation import subject
 from fsmdsl.source import Source
 from fsmdsl.step import EventStep, Universe, World, enabled, fire
 
+ROOT = Path(__file__).absolute().parent.parent
 GANG = """\
 module gang
 machine Gang {
@@ -413,6 +415,14 @@ def test_clocks_that_are_not_quite_in_order() -> None:
     assert explained(iso, 'time = "t"\nwindow = "1s"\n' + EVENTS).outcome == "explained"
 
 
+# The tutorial --------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_prints_what_the_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert len(list(followed(ROOT / "docs" / "explain.md"))) == 4
+
+
 # Bad input -----------------------------------------------------------------------------------------------------------
 
 TOML = 'spec = "gang.fsm"\n' + EVENTS
@@ -544,6 +554,24 @@ def test_the_other_reading_of_the_spec_is_the_nearest_miss(folder: Path) -> None
     assert done.exit_code == 1
     assert "nearest: with its amendments, the spec explains this line" in done.output
     assert 'row `back` of Gang: amended "a gang gives one back"' in done.output
+
+
+def test_an_amendment_that_rules_a_line_out_is_the_nearest_miss(folder: Path) -> None:
+    """A known hole of HiveD's document: a weaker gang takes a reservation from a stronger one."""
+    hole = ROOT / "specs" / "hived" / "holes" / "h08_whose_priority.fsm"
+    (folder / "hived.toml").write_text(
+        f'spec = "{hole}"\n[[line]]\nwhen = {{ msg = "scheduled" }}\nof = "groups"\ninstance = "{{gang}}"\n'
+        'event = "schedule"\narguments = { choice = "{cell}" }\n'
+        '[names]\nlow = "g0"\nmiddle = "g1"\nhigh = "g2"\n'
+    )
+    told = [{"msg": "scheduled", "gang": x, "cell": "gpu-0"} for x in ("low", "high", "middle")]
+    (folder / "run.log").write_text("".join(json.dumps(x) + "\n" for x in told))
+    assert run("run.log", "--mapping", "hived.toml", "--as-documented").exit_code == 0
+    done = run("run.log", "--mapping", "hived.toml")
+    assert (done.exit_code, "run.log:3: " in done.output) == (1, True)
+    assert "priority is 1, choice.reserver.priority is 2" in done.output
+    assert "nearest: as documented, without its amendments, the spec explains this line\n    row `e1`" in done.output
+    assert "Traceback" not in run("-", "--mapping", "hived.toml", text=(folder / "run.log").read_bytes()).output
 
 
 def test_too_many_worlds_are_no_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

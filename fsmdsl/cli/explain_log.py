@@ -64,7 +64,7 @@ def explain_log(request: Request, form: str) -> None:
         say(summary(found, paint))
         for line in details(found, name, paint, whole=request.show, other=other):
             say(line)
-        for line in coverage(found) if request.coverage else ():
+        for line in ("  rows:", *coverage(found)) if request.coverage else ():
             say(line)
     if found.outcome != "explained":
         sys.exit(UNDECIDED if found.outcome == "undecided" else FINDINGS)
@@ -167,11 +167,12 @@ def _other(request: Request, mapping: LogMapping, found: Explanation) -> OtherRe
     from fsmdsl.workspace import load
 
     assert found.failure is not None
-    if request.log == "-":
+    if not Path(request.log).is_file():  # a pipe is read once
         return None
     documented, last = not request.as_documented, found.failure.record.line
-    options = {"settings": settings_of(request.settings), "follow_links": follows_links()}
-    loaded = load(_specs(request, mapping), as_documented=documented, **options)
+    settings = settings_of(request.settings)
+    specs = _specs(request, mapping)
+    loaded = load(specs, as_documented=documented, settings=settings, follow_links=follows_links())
     depth = mapping.hidden if request.hidden is None else request.hidden
     if loaded.model is None:
         return None

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal, cast, get_args
 
 from fsmdsl.diagnostics import Diagnostic, did_you_mean
@@ -31,7 +32,12 @@ class Template:
     @property
     def parts(self) -> tuple[str, ...]:
         """Text and names of fields in turn, beginning with text."""
-        return tuple(re.split(r"\{([^{}]*)\}", self.text))
+        return _parts(self.text)
+
+
+@cache
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(re.split(r"\{([^{}]*)\}", text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ class Meaning:
     """A `[[line]]` of the mapping, bound to a system."""
 
     rule: LineRule = field(repr=False)
-    choice: frozenset[int]
-    """The instances that the line may be about."""
+    choice: tuple[int, ...]
+    """The instances that the line may be about, in order."""
     leaves: frozenset[str]
     """The leaf states that `state` stands for; empty: it says nothing of the state."""
 
@@ -175,7 +175,7 @@ class _Binder:
             self._global(rule)
         chosen = {x.qualified for x in fits}
         leaves = {s.name for x in fits for s in x.leaves if rule.state in x.ancestors(s.name)} if rule.state else ()
-        kept = frozenset(n for n in choice if self.universe.machines[n].qualified in chosen)
+        kept = tuple(n for n in sorted(choice) if self.universe.machines[n].qualified in chosen)
         return Meaning(rule, kept, frozenset(leaves))
 
     def _choice(self, rule: LineRule) -> frozenset[int]:

@@ -32,7 +32,7 @@ def _reasons(tracker: Tracker, x: Possibility, claim: Claim) -> Iterator[str]:
         assert claim.event is not None
         yield from why_not(tracker.universe, x.spot.world, claim.event)
         return
-    choices = list(tracker.directory.choices(x.names, claim.name, sorted(claim.meaning.choice)))
+    choices = list(tracker.directory.choices(x.names, claim.name, claim.meaning.choice))
     if not choices:
         yield _no_choice(tracker, x, claim)
     for instance, names in choices[:MOST]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from fsmdsl.describe import describe
 from fsmdsl.explore.trace import world_data
@@ -51,7 +52,7 @@ def _failure(ledger: Ledger, x: Failure, other: OtherReading | None) -> shapes.U
         "text": x.record.text,
         "says": str(x.record.claim),
         "worlds": x.worlds,
-        "world": world_data(ledger.roster, x.world),
+        "world": cast(shapes.World, world_data(ledger.roster, x.world)),
         "reasons": list(x.reasons),
         "enabled": list(x.enabled),
         "changes": [

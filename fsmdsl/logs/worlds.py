@@ -120,7 +120,7 @@ class Tracker:
         if claim.name is None:
             yield None, x.names
         else:
-            yield from self.directory.choices(x.names, claim.name, sorted(claim.meaning.choice))
+            yield from self.directory.choices(x.names, claim.name, claim.meaning.choice)
 
     def _own(
         self, x: Possibility, claim: Claim, instance: int | None, edge: Edge, names: Names, line: int
@@ -172,7 +172,7 @@ class Tracker:
         self, claim: Claim, instance: int | None, world: World, cascade: Sequence[Happening], names: Names
     ) -> Iterator[Names]:
         """Row, state and fields of a line that names an event."""
-        if instance is None:
+        if instance is None or not (claim.row or claim.meaning.leaves or claim.fields):
             yield names
             return
         followed = [h for h in cascade if isinstance(h, Followed) and h.instance == instance]
