@@ -203,5 +203,6 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as empty, tempfile.TemporaryDirectory() as linked:
         (Path(linked) / "specs").symlink_to(ROOT / "specs")
         renew(ROOT / "docs" / "tutorial.md", Path(empty))
+        renew(ROOT / "docs" / "explain.md", Path(empty))
         renew(ROOT / "docs" / "how-a-document-becomes-a-spec.md", Path(linked))
         os.chdir(ROOT)
