@@ -139,6 +139,31 @@ def test_when_the_journal_cannot_be_written_it_ends(served: Served) -> None:
     again.close()
 
 
+def test_when_the_disk_does_not_take_the_journal_nothing_is_bound_and_it_ends(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served.start()
+    journal = served.service.allocator.journal
+    (pod,) = gang("g", "A", 1)
+    thing = read_pod(written(pod))
+    served.source.tell([Change(thing, gone=False)])
+
+    def fail() -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(journal._store, "sync", fail)
+    request = FilterRequest(thing, ("a", "b"))
+    answer = asyncio.run(served.service.ask(lambda scheduler: scheduler.filter(request), durable=False))
+    assert answer["NodeNames"] == ["a"], "it is only reserved"
+    tracked = served.service.scheduler.tracker.pod("g-0")
+    assert tracked is not None
+    with pytest.raises(JournalError, match="cannot be written"):
+        served.service.bind(tracked)
+    assert served.source.bindings == []
+    assert served.failed.wait(10)
+    assert isinstance(served.service.failure, JournalError)
+
+
 def test_when_the_cluster_cannot_be_watched_it_ends(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     served.start()
 
