@@ -47,7 +47,7 @@ def _chapters() -> Iterator[str]:
             if heading is not None and "grammar" not in line and not line.startswith("// Most"):
                 yield from _chapter(title, rules)
                 title, rules = heading[1], []
-        elif line.strip() and not line.startswith(("%", "ENTRY", "EXIT", "DOC", "COMMENT", "WHITESPACE")):
+        elif line.strip() and not line.startswith(("%", "ENTRY", "EXIT", "ANY", "DOC", "COMMENT", "WHITESPACE")):
             rules.append(line)
     yield from _chapter(title, rules)
 
@@ -67,7 +67,7 @@ def ebnf(line: str) -> str:
     line = re.sub(r"^[?!]?_?([a-z_]+):", r"\1 ::=", line)
     line = re.sub(r"(?<![\w\"])_([a-z_]+)", r"\1", line)
     line = re.sub(r"\b([a-z_]+)_(?![\w\"])", r"\1", line)
-    line = line.replace("ENTRY", '"on" "entry"').replace("EXIT", '"on" "exit"')
+    line = line.replace('"*" | ANY', '"*"').replace("ENTRY", '"on" "entry"').replace("EXIT", '"on" "exit"')
     return _optional(line)
 
 

@@ -72,6 +72,26 @@ def effects(listed: Sequence[m.Effect]) -> Iterator[m.Effect]:
                 assert_never(x)
 
 
+def blocks(machine: m.Machine) -> tuple[tuple[m.Effect, ...], ...]:
+    """What a machine does with its transitions, on entry and on exit; what several transitions share, once."""
+    listed = (*(t.effects for t in machine.transitions), *(h.effects for h in machine.hooks))
+    return tuple({id(block): block for block in listed if block}.values())
+
+
+def effects_of(machine: m.Machine) -> Iterator[m.Effect]:
+    """Every effect of a machine, with those inside loops and choices, each once."""
+    for block in blocks(machine):
+        yield from effects(block)
+
+
+def conditions(machine: m.Machine) -> Iterator[m.Expr]:
+    """Guards, times and invariants, each once."""
+    yield from {id(t.guard): t.guard for t in machine.transitions if t.guard is not None}.values()
+    timers = (t.trigger for t in machine.transitions if isinstance(t.trigger, m.OnTimer))
+    yield from {id(x.duration): x.duration for x in timers}.values()
+    yield from (i.condition for i in machine.invariants)
+
+
 def operands(x: m.Effect) -> tuple[m.Expr, ...]:
     """The expressions directly in an effect, not those of effects inside it."""
     match x:

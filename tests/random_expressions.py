@@ -113,7 +113,7 @@ def alike(a: m.Type, b: m.Type) -> bool:
 
 # Text ----------------------------------------------------------------------------------------------------------------
 
-IMPLICATION, OR, AND, NOT, COMPARISON, SUM, TERM, ATOM = range(8)
+IMPLICATION, OR, AND, NOT, COMPARISON, SUM, PRODUCT, TERM, ATOM = range(9)
 
 
 class Text(NamedTuple):
@@ -281,9 +281,11 @@ class Writer:
     # Numbers and sets
 
     def _number(self, env: Env, t: m.RangeType, depth: int) -> Text:
-        match self.random.randrange(6):
+        match self.random.randrange(7):
             case 0 | 1:
                 return self._sum(env, t, depth, ["+", "-"])
+            case 6:
+                return self._product(env, t, depth)
             case 2:
                 return self._extreme(env, t, depth)
             case 3:
@@ -296,8 +298,16 @@ class Writer:
     def _sum(self, env: Env, t: m.Type, depth: int, operators: list[str]) -> Text:
         text = within(self.value(env, t, depth, True), SUM, False).text
         for _ in range(self.random.choice([1, 1, 2])):
-            text += f" {self.random.choice(operators)} {within(self.value(env, t, depth, True), TERM).text}"
+            text += f" {self.random.choice(operators)} {within(self.value(env, t, depth, True), PRODUCT).text}"
         return Text(text, SUM)
+
+    def _product(self, env: Env, t: m.Type, depth: int) -> Text:
+        """Factors are small, so that no product of products has too many digits."""
+        text = within(self.value(env, t, depth, True), PRODUCT, False).text
+        for _ in range(self.random.choice([1, 1, 2])):
+            names = [n for n, x in self.paths(env) if isinstance(x, m.RangeType) and max(-x.low, x.high) <= 4]
+            text += f" * {self.random.choice([*names, '0', '1', '2', '3', '-1', '-2'])}"
+        return Text(text, PRODUCT)
 
     def _extreme(self, env: Env, t: m.Type, depth: int) -> Text:
         count = self.random.choice([2, 2, 3]) if isinstance(t, m.RangeType) else 2

@@ -15,6 +15,7 @@ TEXTS = {
     "STRING": ('"a text"', '"with \\" and \\\\"', '""', '"{"'),
     "ENTRY": ("on entry", "on \t entry"),
     "EXIT": ("on exit",),
+    "ANY": ("*",),
 }
 REMARKS = (
     "// a remark",

@@ -41,7 +41,7 @@ def found_in(text: str, code: str) -> list[Diagnostic]:
 NUMBERS = st.sampled_from(["n", "k", "how", "0", "1", "2", "3"])
 SUMS = st.one_of(
     NUMBERS,
-    st.builds("({} {} {})".format, NUMBERS, st.sampled_from("+-"), NUMBERS),
+    st.builds("({} {} {})".format, NUMBERS, st.sampled_from("+-*"), NUMBERS),
     st.builds("{}({}, {})".format, st.sampled_from(["min", "max"]), NUMBERS, NUMBERS),
     st.builds("(if lit then {} else {})".format, NUMBERS, NUMBERS),
 )

@@ -12,6 +12,7 @@ from random_systems import text_of
 from stepping import compiled
 
 from fsmdsl import model as m
+from fsmdsl.checks import check
 from fsmdsl.core import guards, lets, presence, triggers
 from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.selection import Selection
@@ -320,6 +321,30 @@ def test_elaborated_types_are_as_wide_as_the_values_and_no_wider() -> None:
         assert isinstance(effect, m.Assign)
         types.append(effect.value.type)
     assert types == [m.SetType(of(1, 3)), of(6, 8), of(3, 7), of(-4, 1), of(-2, 7), of(0, 2)]
+
+
+def doubling(count: int) -> m.Model:
+    """Each `let` uses the one before it with two more ranges than it is used with itself."""
+    rest = (f"    let f{k}(n: 0..1) = max(f{k - 1}(n + n), f{k - 1}(n + 1))" for k in range(1, count))
+    line = f"    initial state S\n    event go from environment\n    S -> S on go do a = min(f{count - 1}(a), 1)"
+    return compiled("\n".join(["machine M {", "    a: 0..1", "    let f0(n: 0..1) = n * 2", *rest, line, "}"]))
+
+
+@pytest.mark.parametrize("count", [4, 8, 50])
+def test_lets_that_are_used_with_many_ranges_are_elaborated_for_few(count: int) -> None:
+    elaboration = Elaboration(model := doubling(count))
+    (effect,) = elaboration.effects(next(iter(model.machines.values())).transitions[0].effects)
+    assert isinstance(effect, m.Assign)
+    assert isinstance(effect.value, m.Apply)
+    called = effect.value.arguments[0].type
+    assert isinstance(called, m.RangeType)
+    largest = 2**count  # doubled each time, and once more
+    assert largest <= called.high <= (largest if count == 4 else 4 * largest)
+    assert "FSM115" not in {d.rule.code for d in check(model)}
+
+
+def test_numbers_that_are_too_large_are_found_wherever_a_let_makes_them() -> None:
+    assert "FSM115" in {d.rule.code for d in check(doubling(70))}
 
 
 def few_worlds(found: Universe) -> Iterator[World]:

@@ -148,11 +148,9 @@ def test_invariants_and_properties() -> None:
 
 
 def test_signs_of_expressions() -> None:
-    text = (
-        "let a=-b+(-c)-{d}&[e,f]\nlet g( h :bool )=f(( x ),{ },[ ]).y[ 0 ](z)\nlet k=if a then b else(count c in s :c)"
-    )
-    assert inside(text) == (
-        "let a = -b + (-c) - {d} & [e, f]\n"
+    text = "let a=-b+(-c)-{d}&[e,f]*2*-g\nlet g( h :bool )=f(( x ),{ },[ ]).y[ 0 ](z)"
+    assert inside(text + "\nlet k=if a then b else(count c in s :c)") == (
+        "let a = -b + (-c) - {d} & [e, f] * 2 * -g\n"
         "let g(h: bool) = f((x), {}, []).y[0](z)\n"
         "let k = if a then b else (count c in s: c)"
     )

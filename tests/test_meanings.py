@@ -168,6 +168,66 @@ def test_comparisons_exclude_each_other_where_no_values_make_both_true(sides: st
     assert overlaps(case.model) == both
 
 
+# Numbers -------------------------------------------------------------------------------------------------------------
+
+COMPUTED: Mapping[str, Callable[[int, int, int], int]] = {
+    "a * b": lambda a, b, c: a * b,
+    "a + b * c": lambda a, b, c: a + (b * c),
+    "(a + b) * c": lambda a, b, c: (a + b) * c,
+    "a * b - c": lambda a, b, c: (a * b) - c,
+    "a * (b - c)": lambda a, b, c: a * (b - c),
+    "a - b * c - a": lambda a, b, c: (a - (b * c)) - a,
+    "-a * b": lambda a, b, c: (-a) * b,
+    "a * -b * c": lambda a, b, c: (a * (-b)) * c,
+    "-(a * b) + c": lambda a, b, c: (-(a * b)) + c,
+    "a * (if b < c then b else c)": lambda a, b, c: a * min(b, c),
+    "max(a * b, c) * size({a, b})": lambda a, b, c: max(a * b, c) * len({a, b}),
+    "times(a + b, c)": lambda a, b, c: (a + b) * c + (a + b),
+}
+
+
+def test_products_are_computed_before_sums_and_from_the_left(tmp_path: Path) -> None:
+    lines = ["module compute", "machine M {", *(f"    {x}: -3..3" for x in "abc"), "    r: -99..99"]
+    lines += ["    let times(n: 0..1, k: 0..1) = n * k + n", "    initial state S"]
+    for i, text in enumerate(COMPUTED):
+        lines += [f"    event e{i}", f"    x{i}: S -> S on e{i} when {text} == r"]
+    case = Case(tmp_path, "\n".join([*lines, "}\n"]))
+    for i, (text, function) in enumerate(COMPUTED.items()):
+        for a, b, c in product([-3, -1, 0, 2], repeat=3):
+            r = function(a, b, c)
+            for told, wanted in ((r, f"x{i}"), (r + 1, "unhandled"), (r - 1, "unhandled")):
+                values = {"a": a, "b": b, "c": c, "r": told}
+                assert case.stepped("M", values, f"e{i}") == wanted, (text, values)
+                assert case.called("M", values, f"e{i}") == wanted, (text, values)
+
+
+def test_products_are_explored_as_another_program_counts_them() -> None:
+    """A product that leaves its place is a fault; what a `let` makes of more than its parameter holds is exact."""
+    found = explored_alike("""module widen
+        machine M {
+            a: -3..3
+            r: -6..9
+            let twice(n: 0..1) = 2 * n
+            initial state S
+            event next, back, wide from environment
+            S -> S on next do { a = if a == 3 then -3 else a + 1; r = a * a }
+            S -> S on back do r = -2 * a
+            S -> S on wide when a > -3 do r = twice(a) * twice(a)
+            ignore wide in S
+        }
+        system One { m: M  environment { m.next  m.back  m.wide } }
+    """)
+    states, waiting = {(0, 0)}, [(0, 0)]
+    for a, _ in waiting:
+        up = -3 if a == 3 else a + 1
+        after = [(up, up * up), (a, -2 * a), *([(a, 4 * a * a)] if a > -3 and 4 * a * a <= 9 else [])]
+        new = [x for x in dict.fromkeys(after) if x not in states]
+        states |= {*new}
+        waiting += new
+    assert found["states"] == len(states)
+    assert "range" in str(found["faults"])
+
+
 # None ----------------------------------------------------------------------------------------------------------------
 
 USER = """module missing

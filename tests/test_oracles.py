@@ -86,6 +86,7 @@ SUMS = st.one_of(
     NUMBERS,
     st.builds(lambda a, b: Both(f"({a} + {b})", a.term + b.term), NUMBERS, NUMBERS),
     st.builds(lambda a, b: Both(f"({a} - {b})", a.term - b.term), NUMBERS, NUMBERS),
+    st.builds(lambda a, n: Both(f"({a} * {n})", a.term * n), NUMBERS, st.sampled_from([-7, 0, 2, 30])),
     st.builds(lambda a, b: Both(f"min({a}, {b})", z3.If(a.term < b.term, a.term, b.term)), NUMBERS, NUMBERS),
     st.builds(lambda a, b: Both(f"max({a}, {b})", z3.If(a.term > b.term, a.term, b.term)), NUMBERS, NUMBERS),
     st.builds(lambda a, b: Both(f"(if lit then {a} else {b})", z3.If(LIT, a.term, b.term)), NUMBERS, NUMBERS),

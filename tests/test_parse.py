@@ -50,6 +50,41 @@ def member(line: str) -> Any:
     return machine.members[0]
 
 
+@pytest.mark.parametrize(
+    "before", ["A -> B on e do n = n", "A on e when n == n", "A -> B on e do n = 2 invariant n < n"]
+)
+@pytest.mark.parametrize("between", ["", " ", "\n", " // any /* state\n\n  ", " //\n// two\n"])
+@pytest.mark.parametrize("after", ["-> B on e", ", A -> B on e", "on e", "after 3s", "when n == 1"])
+def test_a_star_after_an_expression_is_any_state_before_what_follows_a_state(
+    before: str, between: str, after: str
+) -> None:
+    text = f"machine Z {{ n: 0..9\n {before}\n *{between}{after} }}"
+    module = good(text)
+    machine = module.members[0]
+    assert isinstance(machine, s.MachineDecl)
+    last = machine.members[-1]
+    assert isinstance(last, s.TransitionDecl)
+    assert "*" in [source.text for edge in last.edges for source in edge.sources]
+
+
+def test_an_arrow_of_mathematics_after_any_state_is_one_mistake() -> None:
+    (found,) = said("machine Z { n: 0..9\n A on e do n = n\n * → B on e }")
+    assert found.startswith("3:4 `→` is not an operator")
+
+
+@pytest.mark.parametrize("factor", ["n", "3", "-3", "(n)", "self.n", "size({n})", "if_x", "ons", "// any\n n"])
+def test_a_star_between_values_is_a_product(factor: str) -> None:
+    machine = good(f"machine Z {{ n: 0..9\n A on e do n = n\n * {factor} B -> A on e }}").members[0]
+    assert isinstance(machine, s.MachineDecl)
+    _, first, second = machine.members
+    assert isinstance(first, s.TransitionDecl)
+    assert isinstance(second, s.TransitionDecl)
+    (effect,) = first.effects
+    assert isinstance(effect, s.Assign)
+    assert isinstance(effect.value, s.Binary)
+    assert effect.value.operator == "*"
+
+
 def said(text: str) -> list[str]:
     """Errors as `line:column message | advice`."""
     return [":".join(map(str, d.span.source.position(d.span.start))) + " " + shown(d) for d in read(text).diagnostics]
@@ -129,6 +164,7 @@ PLACES = {
         invariant [{w}] == [{w}, {w}]
         invariant if {w} then {w} else {w}
         invariant -{w} < {w}
+        invariant {w} * {w} - 2 * {w} < 3 * -{w}
         invariant {w}[0] == {w}
         amends "why" {w} -> {w} on {w}
         amends "why" replaces {w}: {w} -> {w} on {w}

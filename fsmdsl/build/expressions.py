@@ -14,6 +14,10 @@ MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_0
 """The units of durations."""
 
 
+CHAINS = {"sum": "sum_op", "product": "product_op"}
+"""The rules of operands with operators between them, and the rule of each one's operators."""
+
+
 def expression(b: Builder, node: Node) -> s.Expr:
     """The expression that a node is."""
     return _EXPRESSIONS[node.rule](b, node, Span(b.source, node.start, node.end))
@@ -57,7 +61,7 @@ def _logic(operator: Any) -> Callable[[Builder, Node, Span], s.Expr]:
     return lambda b, n, span: s.Logic(operator, expressions(b, n.nodes()), span)
 
 
-def _sum(b: Builder, node: Node, span: Span) -> s.Expr:
+def _chain(b: Builder, node: Node, span: Span) -> s.Expr:
     """`a + b - c`, from the left."""
     first, *rest = node.nodes()
     left = expression(b, first)
@@ -122,7 +126,7 @@ _EXPRESSIONS: dict[str, Callable[[Builder, Node, Span], s.Expr]] = {
     "quantified": _quantified,
     "conditional": _conditional,
     "compare": _compare,
-    "sum": _sum,
+    **dict.fromkeys(CHAINS, _chain),
     "number": lambda b, n, span: s.Number(number(n), span),
     "duration": _duration,
     "truth": _word,

@@ -11,6 +11,7 @@ from fsmdsl.checks import (
     events,
     hidden,
     locks,
+    numbers,
     outcomes,
     overlaps,
     priorities,
@@ -29,7 +30,7 @@ __all__ = ["RULES", "Cell", "Completeness", "check", "completeness"]
 
 _CHECKS = (
     reachability, dead_ends, overlaps, constants, hidden, events, event_table, outcomes, rounds, crashes, priorities,
-    ranges, unused, locks, symmetry,
+    ranges, numbers, unused, locks, symmetry,
 )  # fmt: skip
 
 RULES: tuple[Rule, ...] = tuple(rule for x in _CHECKS for rule in x.RULES)

@@ -14,6 +14,7 @@ from fsmdsl.checks.subject import Subject, arguments
 from fsmdsl.checks.words import given
 from fsmdsl.core.guards import conjuncts
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
+from fsmdsl.model.typing import bare, holds
 from fsmdsl.walk import effects, expressions
 
 LEAVES = Rule(
@@ -201,7 +202,7 @@ class _Walk:
 
     def value(self, name: str, place: m.Type, value: m.Expr, now: _Now) -> Iterator[Diagnostic]:
         """Does a value fit into its place?"""
-        if _fits(value.type, place):
+        if holds(place, value.type):
             return
         found = self.subject.normal(value, now.names, now.fields)
         inside, outside = (None, None) if found is None else (_inside(found, place), _outside(found, place))
@@ -244,30 +245,21 @@ def _parameters(parameters: tuple[m.Variable, ...], values: tuple[m.Expr, ...]) 
 
 def _narrow(model: m.Model, machine: m.Machine, x: m.Effect) -> bool:
     """Does an effect give a value to a place that may be too small for it?"""
-    return any(not _fits(value.type, place) for _, place, value in _given(model, machine, x))
+    return any(not holds(place, value.type) for _, place, value in _given(model, machine, x))
 
 
 # Ranges --------------------------------------------------------------------------------------------------------------
 
 
-def _bare(t: m.Type) -> m.Type:
-    return t.of if isinstance(t, m.OptionalType) else t
-
-
-def _fits(value: m.Type, place: m.Type) -> bool:
-    a, b = _bare(value), _bare(place)
-    return not (isinstance(a, m.RangeType) and isinstance(b, m.RangeType)) or (b.low <= a.low and a.high <= b.high)
-
-
 def _inside(value: m.Expr, place: m.Type) -> m.Expr | None:
-    t = _bare(place)
+    t = bare(place)
     if not isinstance(t, m.RangeType) or isinstance(value.type, m.OptionalType):
         return None
     return m.Logic("and", (_test(value, ">=", t.low), _test(value, "<=", t.high)))
 
 
 def _outside(value: m.Expr, place: m.Type) -> m.Expr | None:
-    t = _bare(place)
+    t = bare(place)
     if not isinstance(t, m.RangeType) or isinstance(value.type, m.OptionalType):
         return None
     return m.Logic("or", (_test(value, "<", t.low), _test(value, ">", t.high)))
@@ -278,7 +270,7 @@ def _test(value: m.Expr, operator: m.BinaryOperator, limit: int) -> m.Expr:
 
 
 def _range(place: m.Type) -> str:
-    t = _bare(place)
+    t = bare(place)
     return f"{t.low}..{t.high}" if isinstance(t, m.RangeType) else ""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from fsmdsl import model as m
+from fsmdsl.core.graphs import reachable
 from fsmdsl.core.hierarchy import Hierarchy
 from fsmdsl.core.selection import Selection
 
@@ -43,34 +44,19 @@ class Shape:
     @cached_property
     def reachable(self) -> frozenset[str]:
         """The states that an instance can be in, if any guard may hold; composites as soon as one of their leaves."""
-        found: set[str] = set()
-        waiting = [self.machine.initial.name]
-        while waiting:
-            at = waiting.pop()
-            if at in found:
-                continue
-            for state in self.hierarchy.around[at]:
-                if state not in found:
-                    found.add(state)
-                    waiting.extend(x for x in map(self.hierarchy.arrival, self.leaving[state]) if x is not None)
-        return frozenset(found)
+
+        def after(state: str) -> Iterator[str]:
+            yield from self.hierarchy.around[state]
+            yield from (x for x in map(self.hierarchy.arrival, self.leaving[state]) if x is not None)
+
+        return frozenset(reachable([self.machine.initial.name], after))
 
     def reaching(self, goals: Iterable[str]) -> frozenset[str]:
         """The leaves from which one of these leaves can be reached, themselves included."""
-        arrivals: dict[str, set[str]] = defaultdict(set)
+        before: dict[str, list[str]] = {state: list(leaves) for state, leaves in self.hierarchy.inside.items()}
         for t in self.machine.transitions:
             after = self.hierarchy.arrival(t)
             if after is not None:
-                arrivals[after].add(t.source)
-        found: set[str] = set()
-        seen: set[str] = set()
-        waiting = list(goals)
-        while waiting:
-            at = waiting.pop()
-            if at in found:
-                continue
-            found.add(at)
-            new = arrivals[at] - seen
-            seen |= new
-            waiting.extend(leaf for source in new for leaf in self.hierarchy.inside[source])
-        return frozenset(found)
+                before[after].append(t.source)
+        found = reachable(goals, before.__getitem__)
+        return frozenset(s.name for s in self.machine.leaves if s.name in found)

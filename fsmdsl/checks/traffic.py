@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fsmdsl import model as m
-from fsmdsl.walk import effects
+from fsmdsl.walk import effects_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,19 +18,10 @@ class Dispatch:
     event: str
 
 
-def bodies(machine: m.Machine) -> Iterator[m.Effect]:
-    """Every effect of a machine, each line's once."""
-    seen: set[int] = set()
-    for block in (*(t.effects for t in machine.transitions), *(h.effects for h in machine.hooks)):
-        if block and id(block) not in seen:
-            seen.add(id(block))
-            yield from effects(block)
-
-
 def dispatches(model: m.Model) -> Iterator[Dispatch]:
     """Everything that machines send, to one another and through channels."""
     for machine in model.machines.values():
-        for x in bodies(machine):
+        for x in effects_of(machine):
             match x:
                 case m.Send(machine=receiver, event=event):
                     yield Dispatch(machine.qualified, receiver, event)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple, assert_never
 
 from fsmdsl import model as m
-from fsmdsl.walk import effects, expressions, operands
+from fsmdsl.model.typing import machine_of
+from fsmdsl.walk import blocks, conditions, effects, expressions, operands
 
 Kind = Literal["read", "set", "let", "action", "type", "channel", "module"]
 
@@ -77,9 +78,9 @@ class _Collector:
                 self._names(sender)
         for action in machine.actions:
             self._parameters(action.parameters)
-        for e in {id(e): e for e in _conditions(machine)}.values():
+        for e in conditions(machine):
             self._expression(owner, e)
-        for block in {id(b): b for b in _blocks(machine)}.values():
+        for block in blocks(machine):
             self._effects(owner, block)
 
     def _let(self, owner: str | None, let: m.Let) -> None:
@@ -142,7 +143,7 @@ class _Collector:
                 case m.Read(name=name, target=None) if name != own and owner is not None:
                     self._use("read", owner, name)
                 case m.Read(name=name, target=target) if target is not None:
-                    self._use("read", _machine_of(target.type), name)
+                    self._use("read", machine_of(target.type) or "", name)
                 case m.Derived(name=name, owner=home):
                     self._use("let", home, name)
                     self._names(home if home in self.model.machines else f"{home}.{name}")
@@ -160,7 +161,7 @@ class _Collector:
                 self._expression(owner, e, own)
             match x:
                 case m.Assign(name=name, target=target) | m.Change(name=name, target=target):
-                    self._use("set", _machine_of(target.type) if target is not None else owner or "", name)
+                    self._use("set", (machine_of(target.type) if target is not None else owner) or "", name)
                 case m.Request(action=name):
                     self._use("action", owner or "", name)
                 case m.Post(channel=channel):
@@ -172,26 +173,6 @@ class _Collector:
                     pass
                 case _:
                     assert_never(x)
-
-
-def _machine_of(t: m.Type) -> str:
-    bare = t.of if isinstance(t, m.OptionalType) else t
-    return bare.machine if isinstance(bare, m.RefType) else ""
-
-
-def _conditions(machine: m.Machine) -> Iterator[m.Expr]:
-    """Guards, times and invariants."""
-    for t in machine.transitions:
-        if t.guard is not None:
-            yield t.guard
-        if isinstance(t.trigger, m.OnTimer):
-            yield t.trigger.duration
-    yield from (i.condition for i in machine.invariants)
-
-
-def _blocks(machine: m.Machine) -> Iterator[tuple[m.Effect, ...]]:
-    yield from (t.effects for t in machine.transitions)
-    yield from (h.effects for h in machine.hooks)
 
 
 def formulas(system: m.System) -> Iterator[m.Expr]:

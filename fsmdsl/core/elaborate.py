@@ -12,12 +12,26 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, assert_never
 
 from fsmdsl import model as m
-from fsmdsl.model.typing import bare, common, element, extreme_type, holds, join_all, negative_type, sum_type
+from fsmdsl.model.typing import arithmetic_type, bare, common, element, extreme_type, holds, join_all, negative_type
+from fsmdsl.operators import LARGEST
 
 Types = Mapping[str, m.Type]
 """Of variables: those declared, or wider."""
 
 N = TypeVar("N")
+
+
+class TooLargeNumberError(ValueError):
+    """A number may be larger than `LARGEST`, because a `let` is given arguments outside its parameters' ranges."""
+
+    def __init__(self, e: m.Binary, type_: m.RangeType) -> None:
+        super().__init__(f"{e.span}: a number may be larger than {LARGEST}")
+        self.e = e
+        self.type = type_
+
+
+SEVERAL = 32
+"""A `let` is elaborated for so many types of its arguments each by itself."""
 
 Size = Callable[[m.Type], int]
 """How many values a type has in a system."""
@@ -33,8 +47,45 @@ class Body:
     value: m.Expr
 
 
+class _Uses:
+    """What a `let` is for each of the types that its arguments have. `let`s that use one another could have twice as
+    many types with each; so beyond `SEVERAL`, each is as wide as all before it, and ends at a power of two."""
+
+    def __init__(self, types: tuple[m.Type, ...]) -> None:
+        self.bodies: dict[tuple[m.Type, ...], Body] = {}
+        self._widest = types
+
+    def widened(self, types: tuple[m.Type, ...]) -> tuple[m.Type, ...]:
+        """The types that a new use is taken to have."""
+        self._widest = tuple(common(a, b) for a, b in zip(self._widest, types, strict=True))
+        if len(self.bodies) < SEVERAL:
+            return types
+        self._widest = tuple(map(_rounded, self._widest))
+        return self._widest
+
+
+def _rounded(t: m.Type) -> m.Type:
+    """A type that holds all values of another, one of few."""
+    match t:
+        case m.RangeType(low, high):
+            return m.RangeType(-_power(-low), _power(high))
+        case m.OptionalType(of):
+            return m.OptionalType(_rounded(of))
+        case m.SetType(of):
+            return m.SetType(_rounded(of))
+        case m.ListType(of, bound):
+            return m.ListType(_rounded(of), _power(bound))
+        case _:
+            return t
+
+
+def _power(n: int) -> int:
+    return min((1 << n.bit_length()) - 1, LARGEST) if n > 0 else 0
+
+
 class Elaboration:
-    """The expressions and effects of a model, each elaborated once in each scope.
+    """The expressions and effects of a model, each elaborated once in each scope. All of it raises
+    `TooLargeNumberError`, which `checks.numbers` finds before.
 
     `system` is needed for `let`s of systems alone; without `size` a count of a set has the type that is declared.
     """
@@ -45,7 +96,8 @@ class Elaboration:
         self.size = size
         self._known: dict[tuple[int, object], tuple[object, Any]] = {}
         """By identity and scope: the node, so that it lasts, and what it has become."""
-        self._bodies: dict[object, Body] = {}
+        self._uses: dict[tuple[str, str], _Uses] = {}
+        """By the owner and name of a `let`."""
 
     def expression(self, e: m.Expr, types: Types | None = None) -> m.Expr:
         """An expression where variables have these types."""
@@ -58,14 +110,18 @@ class Elaboration:
 
     def body(self, e: m.Derived) -> Body:
         """What a `let` stands for where it is used with these elaborated arguments. Takes time in proportion to the
-        texts of `let`s and to how many types their parameters are used with."""
+        texts of `let`s and to how many types their parameters are used with, which are few; see `_Uses`."""
         let = self.model.let(e, self.system)
         pairs = zip(let.parameters, e.arguments, strict=True)
-        types = {p.name: p.type if holds(p.type, a.type) else a.type for p, a in pairs}
-        use = e.owner, e.name, tuple(types.values())
-        if use not in self._bodies:
-            self._bodies[use] = Body(types, _Scope(self, types).expression(let.value))
-        return self._bodies[use]
+        types = tuple(p.type if holds(p.type, a.type) else a.type for p, a in pairs)
+        uses = self._uses.setdefault((e.owner, e.name), _Uses(types))
+        if types not in uses.bodies:
+            wide = uses.widened(types)
+            if wide not in uses.bodies:
+                given = {p.name: t for p, t in zip(let.parameters, wide, strict=True)}
+                uses.bodies[wide] = Body(given, _Scope(self, given).expression(let.value))
+            uses.bodies[types] = uses.bodies[wide]
+        return uses.bodies[types]
 
 
 class _Scope:
@@ -147,12 +203,15 @@ class _Scope:
     def _binary(self, e: m.Binary) -> m.Expr:
         left, right, t = self.expression(e.left), self.expression(e.right), e.type
         match e.operator:
-            case "+" | "-" | "&":
-                t = sum_type(e.operator, left.type, right.type) or e.type
             case "=>" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "in":
                 pass
+            case "union" | "difference" | "intersection":
+                t = common(left.type, right.type)
             case _:
-                assert_never(e.operator)
+                if isinstance(left.type, m.RangeType) and isinstance(right.type, m.RangeType):
+                    t = arithmetic_type(e.operator, left.type, right.type)
+                    if max(-t.low, t.high) > LARGEST:
+                        raise TooLargeNumberError(e, t)
         return _changed(e, left=left, right=right, type=t)
 
     def _conditional(self, e: m.Conditional) -> m.Expr:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from operator import eq, ge, gt, le, lt, ne
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
 
 from fsmdsl import model as m
+from fsmdsl.operators import COMPARISONS, ORDERS
 
 
 def conjuncts(condition: m.Expr | None) -> list[m.Expr]:
@@ -49,16 +48,12 @@ def _contrary(x: m.Expr, y: m.Expr) -> bool:
         case m.InState(target=t1, states=s1), m.InState(target=t2, states=s2) if t1 == t2:
             return not s1 & s2
         case m.Binary(left=l1, right=m.Constant() as c1), m.Binary(left=l2, right=m.Constant() as c2) if l1 == l2:
-            compared = x.operator in _COMPARED and y.operator in _COMPARED
+            compared = x.operator in COMPARISONS and y.operator in COMPARISONS
             return compared and not _overlapping(x.operator, c1, y.operator, c2)
         case m.Binary(operator=o1, left=l1, right=r1), m.Binary(operator=o2, left=l2, right=r2) if (l1, r1) == (l2, r2):
-            return (o1, o2) in _OPPOSED
+            return o1 in ORDERS and o2 in ORDERS and not ORDERS[o1] & ORDERS[o2]
         case _:
             return False
-
-
-_COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
-_OPPOSED = {("==", "!="), ("<", ">="), ("<", ">"), ("<", "=="), (">", "<="), (">", "==")}
 
 
 def _overlapping(o1: str, c1: m.Constant, o2: str, c2: m.Constant) -> bool:
@@ -70,7 +65,7 @@ def _overlapping(o1: str, c1: m.Constant, o2: str, c2: m.Constant) -> bool:
     values: Iterable[int] = range(min(a, b) - 1, max(a, b) + 2)
     if isinstance(c1.type, m.EnumType):
         values = range(len(c1.type.members))
-    return any(_COMPARED[o1](v, a) and _COMPARED[o2](v, b) for v in values)
+    return any(COMPARISONS[o1](v, a) and COMPARISONS[o2](v, b) for v in values)
 
 
 def _number(c: m.Constant) -> int | None:

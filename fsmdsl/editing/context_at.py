@@ -15,7 +15,8 @@ from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.declarations import home
 from fsmdsl.model.typing import bare
 from fsmdsl.parse.place import Accepted, accepted
-from fsmdsl.resolve.expressions import element, opened, typed
+from fsmdsl.resolve.calls import opened
+from fsmdsl.resolve.expressions import element, typed
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Program, Scope, SystemNames
 from fsmdsl.resolve.states import machine_of
 from fsmdsl.resolve.systems import name_elements, named

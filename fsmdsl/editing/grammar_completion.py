@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from fsmdsl.build.expressions import CHAINS
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.candidates import Candidate, Finder
 from fsmdsl.editing.context_at import Around
+from fsmdsl.parse.table import made
 from fsmdsl.resolve.scenarios import FAULTS
 
 Find = Callable[[Finder], Iterator[Candidate]]
@@ -54,8 +56,8 @@ _BY_SYMBOL: dict[str, Find] = {
 }
 
 _VALUES = frozenset({
-    "<expr>", "<implication>", "<until>", "<disjunction>", "<conjunction>", "<negation>", "<comparison>", "<sum>",
-    "<term>", "<atom>",
+    "<expr>", "<implication>", "<until>", "<disjunction>", "<conjunction>", "<negation>", "<comparison>",
+    *made(CHAINS), "<term>", "<atom>",
 })  # fmt: skip
 
 _REPEATED = {

@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import assert_never
 
 from fsmdsl.emit.text import indented
+from fsmdsl.operators import Arithmetic
 
 DEEPEST = 16
 """So many blocks stand inside one another in one function. Python compiles no more than 20 loops."""
@@ -29,8 +30,20 @@ class Binds(IntEnum):
     UNION = 6
     INTERSECTION = 7
     SUM = 8
-    SIGN = 9
-    ATOM = 10
+    PRODUCT = 9
+    SIGN = 10
+    ATOM = 11
+
+
+def binding(operator: Arithmetic) -> Binds:
+    """How tightly an operator of numbers holds together."""
+    match operator:
+        case "+" | "-":
+            return Binds.SUM
+        case "*":
+            return Binds.PRODUCT
+        case _:
+            assert_never(operator)
 
 
 @dataclass(frozen=True, slots=True)

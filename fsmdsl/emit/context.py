@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from fsmdsl import model as m
+from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.selection import Selection
 from fsmdsl.emit.names import RESERVED, Namespace, module_of, snake
 from fsmdsl.emit.naming import MachineNames, PackageNames, folder, package_names
@@ -40,6 +41,15 @@ class Context:
     def selections(self) -> Mapping[str, Selection]:
         """Which transitions come into question where, by machine."""
         return {qualified: Selection(x) for qualified, x in self.model.machines.items()}
+
+    def elaboration(self, system: m.System | None) -> Elaboration:
+        """Expressions as wide as their values, as part of a system or of a machine."""
+        name = None if system is None else system.qualified
+        return self._elaborations.setdefault(name, Elaboration(self.model, system))
+
+    @cached_property
+    def _elaborations(self) -> dict[str | None, Elaboration]:
+        return {}
 
     def machine(self, qualified: str) -> MachineNames:
         """The names of a machine."""

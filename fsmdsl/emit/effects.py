@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.core.fit import fits, items_fit
 from fsmdsl.emit.code import Binds, Block, Branch, If, Statement, Suite, Text
 from fsmdsl.emit.expressions import code, in_order, python
 from fsmdsl.emit.files import File
 from fsmdsl.emit.names import own_name, snake
-from fsmdsl.emit.place import Place
+from fsmdsl.emit.place import Place, machine_of
 from fsmdsl.emit.text import literal
-from fsmdsl.model.typing import element, is_limited
+from fsmdsl.model.typing import holds, is_limited
 
 
 def statements(place: Place, effects: Sequence[m.Effect]) -> Block:
@@ -68,14 +67,9 @@ def _written(place: Place, e: m.Assign | m.Change, value: str) -> Block:
     """A field's new value. In `recover` it may be another machine's, which the step must know of."""
     if e.target is not None and not isinstance(e.target, m.Self):
         owner = python(place, e.target, Binds.ATOM)
-        slot = place.file.context.machine(_owner(e.target.type)).slot(e.name)
+        slot = place.file.context.machine(machine_of(e.target.type)).slot(e.name)
         return f"self.system.touch({owner})", f"{owner}.{slot} = {value}"
     return (f"{_field(place, e)} = {value}",)
-
-
-def _owner(t: m.Type) -> str:
-    assert isinstance(t, m.RefType)
-    return t.machine
 
 
 def _field(place: Place, e: m.Assign | m.Change) -> str:
@@ -136,18 +130,14 @@ def checked(file: File, place: m.Type, name: str, shown: str) -> str:
 
 def _value(place: Place, t: m.Type, value: m.Expr, shown: str) -> Text:
     """A value for a place, with a check where the place may not hold it."""
-    model, system, file, text = place.file.context.model, place.system, place.file, code(place, value)
-    if not is_limited(t) or fits(model, value, t, system):
+    file, text = place.file, code(place, value)
+    wide = file.context.elaboration(place.system).expression(value).type
+    if holds(t, wide):
         return text
-    match t:
-        case m.ListType(of=of, bound=bound):
-            if isinstance(value, m.Collection):
-                short = len(value.items) <= bound
-            else:
-                short = fits(model, value, m.ListType(element(value.type), bound), system)
-            found = text if short else _short(file, text, bound, shown)
-            known = not is_limited(of) or items_fit(model, value, of, system)
-            return found if known else _each(file, of, "tuple", found, shown)
+    match t, wide:
+        case m.ListType(of=of, bound=bound), m.ListType(of=inner, bound=longest):
+            found = text if longest <= bound else _short(file, text, bound, shown)
+            return found if holds(of, inner) else _each(file, of, "tuple", found, shown)
         case _:
             return _checked(file, t, text, shown)
 

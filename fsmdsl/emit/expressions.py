@@ -8,10 +8,10 @@ from typing import Literal, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.core.lets import looks_beyond, may_lack_value
-from fsmdsl.emit.code import Binds, Text
+from fsmdsl.emit.code import Binds, Text, binding
 from fsmdsl.emit.place import Place, constant, machine_of
 from fsmdsl.emit.text import literal, one_line
-from fsmdsl.model.typing import Sum
+from fsmdsl.operators import COMPLEMENT, SetOperator
 
 
 def python(place: Place, e: m.Expr, within: Binds = Binds.LOOSE) -> str:
@@ -147,9 +147,6 @@ def _same_test(a: m.Expr, b: m.Expr) -> bool:
             return False
 
 
-_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-
-
 def _negated(place: Place, e: m.Expr) -> Text:
     """`not`, moved inwards where that reads better."""
     match e:
@@ -161,8 +158,8 @@ def _negated(place: Place, e: m.Expr) -> Text:
             return Text(f"{python(place, left, Binds.UNION)} not in {_container(place, right)}", Binds.COMPARISON)
         case m.Binary(operator="=>", left=left, right=right):
             return _logic(place, m.Logic("and", (left, m.Not(right))))
-        case m.Binary(operator=operator, left=left, right=right, type=type_) if operator in _OPPOSITE:
-            return _binary(place, m.Binary(_OPPOSITE[operator], left, right, type_))  # type: ignore[arg-type]
+        case m.Binary(operator=operator, left=left, right=right, type=type_) if operator in COMPLEMENT:
+            return _binary(place, m.Binary(COMPLEMENT[operator], left, right, type_))
         case m.Logic(operator=operator, operands=operands) if all(map(_flips, operands)):
             other: Literal["and", "or"] = "or" if operator == "and" else "and"
             return _logic(place, m.Logic(other, tuple(m.Not(x) for x in operands)))
@@ -173,7 +170,7 @@ def _negated(place: Place, e: m.Expr) -> Text:
 def _flips(e: m.Expr) -> bool:
     """Has a condition an opposite that is no longer than itself?"""
     optional = isinstance(e, m.InState) and isinstance(e.target.type, m.OptionalType)
-    return (isinstance(e, m.Not | m.InState) and not optional) or (isinstance(e, m.Binary) and e.operator in _OPPOSITE)
+    return (isinstance(e, m.Not | m.InState) and not optional) or (isinstance(e, m.Binary) and e.operator in COMPLEMENT)
 
 
 def _in_state(place: Place, e: m.InState, positive: bool) -> Text:
@@ -220,6 +217,11 @@ def _string_test(machine: m.Machine, target: str, states: frozenset[str], positi
 
 
 _IDENTICAL = {"==": "is", "!=": "is not"}
+_OF_SETS: Mapping[SetOperator, tuple[str, Binds]] = {
+    "union": ("|", Binds.UNION),
+    "difference": ("-", Binds.SUM),
+    "intersection": ("&", Binds.INTERSECTION),
+}
 
 
 def _binary(place: Place, e: m.Binary) -> Text:
@@ -236,10 +238,14 @@ def _binary(place: Place, e: m.Binary) -> Text:
         case "<" | "<=" | ">" | ">=":
             left, right = (python(place, x, Binds.UNION) for x in (e.left, e.right))
             return Text(f"{left} {e.operator} {right}", Binds.COMPARISON)
-        case "+" | "-" | "&":
-            return _sum(place, e, e.operator)
+        case "union" | "difference" | "intersection":
+            operator, binds = _OF_SETS[e.operator]
+            right = _set_display(place, e.right) or python(place, e.right, Binds(binds + 1))
+            return Text(f"{python(place, e.left, binds)} {operator} {right}", binds)
         case _:
-            assert_never(e.operator)
+            binds = binding(e.operator)
+            right = python(place, e.right, Binds(binds + 1))
+            return Text(f"{python(place, e.left, binds)} {e.operator} {right}", binds)
 
 
 def _equality(place: Place, e: m.Binary) -> str:
@@ -261,20 +267,6 @@ def _unique(t: m.Type) -> bool:
             return False
         case _:
             assert_never(t)
-
-
-_OF_SETS: Mapping[Sum, tuple[str, Binds]] = {
-    "+": ("|", Binds.UNION), "-": ("-", Binds.SUM), "&": ("&", Binds.INTERSECTION),
-}  # fmt: skip
-_OF_NUMBERS: Mapping[Sum, tuple[str, Binds]] = {"+": ("+", Binds.SUM), "-": ("-", Binds.SUM)}
-
-
-def _sum(place: Place, e: m.Binary, by: Sum) -> Text:
-    sets = isinstance(e.type, m.SetType)
-    operator, binds = (_OF_SETS if sets else _OF_NUMBERS)[by]
-    right = _set_display(place, e.right) if sets else None
-    text = right or python(place, e.right, Binds(binds + 1))
-    return Text(f"{python(place, e.left, binds)} {operator} {text}", binds)
 
 
 def _set_display(place: Place, e: m.Expr) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from fsmdsl import model as m
+from fsmdsl.core.graphs import reachable
 from fsmdsl.core.lets import may_lack_value
 from fsmdsl.core.selection import Level, Move, Selection
 from fsmdsl.emit.code import (
@@ -141,16 +142,7 @@ def recurring(selection: Selection) -> frozenset[str]:
     for leaf in hierarchy.machine.leaves:
         leaving = [t for t in hierarchy.machine.transitions if t.source in hierarchy.around[leaf.name]]
         after[leaf.name] = {hierarchy.arrival(t) or leaf.name for t in leaving}
-    return frozenset(leaf for leaf in after if leaf in _reached(after, leaf))
-
-
-def _reached(after: Mapping[str, set[str]], start: str) -> set[str]:
-    found, todo = set(after[start]), list(after[start])
-    while todo:
-        new = after[todo.pop()] - found
-        found |= new
-        todo += new
-    return found
+    return frozenset(leaf for leaf in after if leaf in reachable(after[leaf], after.__getitem__))
 
 
 # The state -----------------------------------------------------------------------------------------------------------

@@ -34,7 +34,8 @@ from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
 from fsmdsl.emit.naming import MachineNames
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.text import docstring, folded, indented, literal, mark, sentence
-from fsmdsl.emit.traits import effects_of, referred, stored
+from fsmdsl.emit.traits import referred, stored
+from fsmdsl.walk import effects_of
 
 
 def tabular(context: Context, module: m.Module) -> dict[str, Written]:

@@ -213,11 +213,6 @@ def _outermost(text: str) -> Iterator[tuple[int, str]]:
         depth += c in "([{"
 
 
-def outermost_text(text: str) -> Iterator[str]:
-    """What stands outside of brackets and strings."""
-    yield "".join(c for _, c in _outermost(text) if c not in "()[]{}")
-
-
 def _code(text: str) -> Iterator[tuple[int, str]]:
     """The characters outside of string literals, with their places."""
     quote = ""

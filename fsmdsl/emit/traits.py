@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from fsmdsl import model as m
+from fsmdsl.core.graphs import reachable
 from fsmdsl.core.lets import looks_beyond
 from fsmdsl.core.triggers import triggered_by
-from fsmdsl.walk import effects, expressions, operands
+from fsmdsl.walk import conditions, effects_of, expressions, operands
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +60,14 @@ def reads_wait(machine: m.Machine) -> bool:
 
 def _read(machine: m.Machine) -> Iterator[m.Expr]:
     """All that a machine computes."""
-    yield from (t.guard for t in machine.transitions if t.guard is not None)
+    yield from conditions(machine)
     yield from (x.value for x in machine.lets)
-    yield from (x.condition for x in machine.invariants)
     yield from (x for effect in effects_of(machine) for x in operands(effect))
 
 
 def stored(machine: m.Machine) -> tuple[m.Param | m.Field, ...]:
     """What an instance holds beside its state."""
     return (*machine.params, *machine.fields)
-
-
-def effects_of(machine: m.Machine) -> Iterator[m.Effect]:
-    """Every effect of a machine, with those inside loops and choices."""
-    for t in machine.transitions:
-        yield from effects(t.effects)
-    for h in machine.hooks:
-        yield from effects(h.effects)
 
 
 def _knows_crashes(machine: m.Machine) -> bool:
@@ -89,12 +81,7 @@ def family(model: m.Model, module: str) -> tuple[str, ...]:
     for name, others in list(near.items()):
         for other in others:
             near.setdefault(other, set()).add(name)
-    found, todo = {module}, [module]
-    while todo:
-        new = near[todo.pop()] - found
-        found |= new
-        todo += new
-    return tuple(sorted(found))
+    return tuple(sorted(reachable([module], near.__getitem__)))
 
 
 # Machines that stand alone -------------------------------------------------------------------------------------------
@@ -159,15 +146,10 @@ def connected(model: m.Model, machine: m.Machine) -> tuple[m.Param, ...]:
         params = model.machines[name].params
         return frozenset(r for p in params if p.default is None for r in referred(p.type))
 
-    def leads_back(start: str) -> bool:
-        seen, todo = {start}, [start]
-        while todo:
-            new = needed(todo.pop()) - seen
-            seen |= new
-            todo += new
-        return machine.qualified in seen
+    def leads_back(p: m.Param) -> bool:
+        return machine.qualified in reachable(referred(p.type), needed)
 
-    return tuple(p for p in machine.params if p.default is None and any(map(leads_back, referred(p.type))))
+    return tuple(p for p in machine.params if p.default is None and leads_back(p))
 
 
 # Expressions ---------------------------------------------------------------------------------------------------------

@@ -147,7 +147,7 @@ def _decided(frame: Frame, e: m.Quantified, value: bool, bindings: Bindings) -> 
     inner = frame.inner()
     first, *others = _deciding(inner, e, value)
     inner.locals[e.variable] = first
-    bound = Binding(e.variable, first, _of(e), () if bindings else tuple(others))
+    bound = Binding(e.variable, first, m.element_of(e.over.type), () if bindings else tuple(others))
     yield from _why(inner, e.body, value, (*bindings, bound))
 
 
@@ -170,15 +170,11 @@ def _none(frame: Frame, e: m.Quantified, bindings: Bindings) -> Iterator[Reason]
         yield Reason(bindings, f"`{words(e.over)}` is empty")
         return
     yield Reason(bindings, f"`{words(e)}` is false{_because(frame, e)}")
-    if isinstance(_of(e), m.RefType) and len(over) <= MANY:
+    if isinstance(m.element_of(e.over.type), m.RefType) and len(over) <= MANY:
         inner = frame.inner()
         for x in over:
             inner.locals[e.variable] = x
-            yield from _why(inner, e.body, False, (*bindings, Binding(e.variable, x, _of(e))))
-
-
-def _of(e: m.Quantified) -> m.Type:
-    return m.element_of(e.over.type)
+            yield from _why(inner, e.body, False, (*bindings, Binding(e.variable, x, m.element_of(e.over.type))))
 
 
 def _inside(frame: Frame, e: m.Derived, value: bool, bindings: Bindings) -> Iterator[Reason]:

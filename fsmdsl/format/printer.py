@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise, zip_longest
 
+from fsmdsl.build.expressions import CHAINS
 from fsmdsl.format.doc import Doc, Either, Group, Hard, Line, Nest, Remark
 from fsmdsl.format.margins import Above, margins
 from fsmdsl.parse.reading import Reading
@@ -23,6 +24,9 @@ BREAKS = {
     "until_": frozenset({"until"}), "conditional": frozenset({"then", "else"}),
 }  # fmt: skip
 """Before which words an expression is broken, before all of them or none."""
+
+SIGNS = frozenset(CHAINS.values())
+"""Rules before which an expression is broken where a line is full."""
 
 FILLED = frozenset(
     {"event", "action", "ignore", "priority", "via", "opaque", "edges", "sources", "senders", "lock_order"}
@@ -119,7 +123,7 @@ class Printer:
             gap, doc = self.gap(rule, left, right), self.doc(right)
             if _is(right, *words):
                 found.extend([Line(gap), doc])
-            elif (rule in FILLED and _is(left, ",", ">")) or (isinstance(right, Node) and right.rule == "sum_op"):
+            elif (rule in FILLED and _is(left, ",", ">")) or (isinstance(right, Node) and right.rule in SIGNS):
                 found.append(Nest(Group([Line(gap), doc])))
             else:
                 found.extend([gap, doc])

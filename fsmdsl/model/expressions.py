@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from fsmdsl.model.types import BOOL, NEVER, Type
+from fsmdsl.operators import Arithmetic, SetOperator
 from fsmdsl.source import NOWHERE, Span
 
 
@@ -99,13 +100,12 @@ class Logic:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-BinaryOperator = Literal["=>", "==", "!=", "<", "<=", ">", ">=", "in", "+", "-", "&"]
+BinaryOperator = Literal["=>", "==", "!=", "<", "<=", ">", ">=", "in"] | Arithmetic | SetOperator
 
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """`in` has the item on the left (`has` is turned around). `+ - &` are of numbers or of sets, as `type` says.
-    Comparison of ordered enums is by position."""
+    """`in` has the item on the left (`has` is turned around). Comparison of ordered enums is by position."""
 
     operator: BinaryOperator
     left: Expr

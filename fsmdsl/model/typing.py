@@ -21,14 +21,18 @@ from fsmdsl.model.types import (
     SetType,
     Type,
 )
-
-Sum = Literal["+", "-", "&"]
-"""The binary operators whose result is of the kind of their operands."""
+from fsmdsl.operators import Arithmetic, bounds
 
 
 def bare(t: Type) -> Type:
     """A type without its `?`."""
     return t.of if isinstance(t, OptionalType) else t
+
+
+def machine_of(t: Type) -> str | None:
+    """The machine whose instances a value refers to, if it is a reference (or none)."""
+    of = bare(t)
+    return of.machine if isinstance(of, RefType) else None
 
 
 def element(t: Type) -> Type:
@@ -143,19 +147,9 @@ def is_limited(place: Type) -> bool:
 # Operators -----------------------------------------------------------------------------------------------------------
 
 
-def sum_type(operator: Sum, a: Type, b: Type) -> Type | None:
-    """The type of `a + b`, `a - b` or `a & b`: numbers get a range as wide as the results, sets the type that holds the
-    elements of both. None where the operator has no meaning for such operands."""
-    match operator, a, b:
-        case "+", RangeType(), RangeType():
-            return RangeType(a.low + b.low, a.high + b.high)
-        case "-", RangeType(), RangeType():
-            return RangeType(a.low - b.high, a.high - b.low)
-        case "+" | "-" | "&", _, _:
-            both = join(a, b)
-            return both if isinstance(both, SetType | ErrorType) else None
-        case _:
-            assert_never(operator)
+def arithmetic_type(operator: Arithmetic, a: RangeType, b: RangeType) -> RangeType:
+    """As wide as the results."""
+    return RangeType(*bounds(operator, (a.low, a.high), (b.low, b.high)))
 
 
 def negative_type(t: RangeType) -> RangeType:

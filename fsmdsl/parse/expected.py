@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from typing import get_args
 
+from fsmdsl.build.expressions import CHAINS
+from fsmdsl.operators import Written
 from fsmdsl.parse.automaton import Frame, probe
-from fsmdsl.parse.table import Table, is_made, load
+from fsmdsl.parse.table import Table, is_made, load, made
 
 SHOWN = 6
 """How many things a message names at most."""
@@ -16,15 +19,17 @@ EXPRESSION, CONDITION, DECLARATION = "an expression", "a condition", "a declarat
 PHRASES = {
     **dict.fromkeys(("<_member>", "<_machine_member>", "<_system_member>", "<source>", "<import_>"), DECLARATION),
     **dict.fromkeys(("<expr>", "<until>", "<implication>", "<disjunction>", "<conjunction>", "<negation>"), EXPRESSION),
-    **dict.fromkeys(("<sum>", "<term>", "<atom>"), "a value"), **dict.fromkeys(("<type>", "<plain_type>"), "a type"),
-    **dict.fromkeys(("<comparator>", "<sum_op>"), "an operator"), **dict.fromkeys(("<edge>", "<sources>"), "a state"),
+    **dict.fromkeys((*made(CHAINS), "<term>", "<atom>"), "a value"),
+    **dict.fromkeys(("<type>", "<plain_type>"), "a type"),
+    **dict.fromkeys(("<comparator>", *made(CHAINS.values())), "an operator"),
+    **dict.fromkeys(("<edge>", "<sources>"), "a state"),
     "<_effect>": "an effect", "<_step>": "a step", "<offer>": "an event", "<state>": "a state",
     "<event_path>": "an event", "<_lock_member>": "an order of locks", "<lock_order>": "an order of locks",
     "<hold>": "a lock", "<lock_use>": "a lock", "<parameter>": "a parameter", "<binder>": "`name in set`",
     "<_source>": "a state", "<_ranked>": "an event or a label", "<enum_member>": "a member", "<name>": "a name",
     "<path>": "a name", "<reference>": "a name", "<bound>": "a number", "NAME": "a name", "INT": "a number",
     "DURATION": "a duration", "STRING": "a text in quotes", "END": "the end of the file", "ENTRY": "`on entry`",
-    "EXIT": "`on exit`",
+    "EXIT": "`on exit`", "ANY": "`*`",
 }  # fmt: skip
 """What to call a part that rules make, or a class of tokens. Other parts are named by what they begin with."""
 
@@ -46,7 +51,7 @@ CONDITIONAL = frozenset({"when", "invariant", "reachable", "property", "expect",
 
 OPERATORS = frozenset({
     "`and`", "`or`", "`=>`", "`~>`", "`until`", "`==`", "`!=`", "`<`", "`<=`", "`>`", "`>=`", "`in`", "`not`",
-    "`has`", "`+`", "`-`", "`&`", "`.`", "`[`", "`(`", "`?`",
+    "`has`", "`.`", "`[`", "`(`", "`?`", *(f"`{sign}`" for sign in get_args(Written)),
 })  # fmt: skip
 
 LAST = ("an operator", DECLARATION, "an effect", "a step", "`}`", "the end of the file")

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from fsmdsl.build.expressions import EXPRESSIONS
+from fsmdsl.build.expressions import CHAINS, EXPRESSIONS
 from fsmdsl.build.types import TYPES
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.parse import words
@@ -125,7 +125,7 @@ def prune(source: Source, tree: Node) -> list[Span]:
     stack = [(tree, 0)]
     while stack:
         node, depth = stack.pop()
-        depth += len(node.children) // 2 if node.rule == "sum" else 1
+        depth += len(node.children) // 2 if node.rule in CHAINS else 1
         if depth > DEPTH and _cut(node):
             cut.append(Span(source, node.start, node.end))
         else:

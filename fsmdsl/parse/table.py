@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pkgutil import get_data
@@ -48,6 +49,11 @@ class Table:
 def is_made(symbol: str) -> bool:
     """Whether a symbol is what rules make, and no token."""
     return symbol.startswith("<") and symbol.endswith(">")
+
+
+def made(rules: Iterable[str]) -> Iterator[str]:
+    """The symbols for what rules make."""
+    return (f"<{rule}>" for rule in rules)
 
 
 @cache

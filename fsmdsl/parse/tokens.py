@@ -129,7 +129,7 @@ def _other(lexed: Lexed, kind: str, start: int, end: int) -> Token | None:
             )
         case "FOREIGN_NUMBER":
             return _foreign_number(lexed, text, start, end)
-        case "ENTRY" | "EXIT" | "END":
+        case "ENTRY" | "EXIT" | "ANY" | "END":
             pass
         case _:
             _skipped(lexed, kind, text, start, end)

@@ -33,7 +33,7 @@ def applied(scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None, 
         scope.report(found)
         return m.Constant(None, m.ERROR, e.span)
     inner = replace(scope, channel=name == "size" and isinstance(e.arguments[0], s.Name))
-    arguments = [_opened(typed(inner, a, expected)) for a in e.arguments]
+    arguments = [opened(typed(inner, a, expected)) for a in e.arguments]
     result = _result(name, arguments)
     if result is None:
         scope.report(rules.MISMATCH.at(e.span, f"`{name}` does not take these").help(_WANTS[name]))
@@ -51,7 +51,8 @@ _WANTS = {
 }
 
 
-def _opened(e: m.Expr) -> m.Expr:
+def opened(e: m.Expr) -> m.Expr:
+    """What an option holds; see `model.Apply`."""
     return m.Apply("present", (e,), e.type.of, e.span) if isinstance(e.type, m.OptionalType) else e
 
 
@@ -131,4 +132,4 @@ def _locate(scope: Scope, target: s.Expr, typed: Typed) -> tuple[str, str, m.Exp
     if machine is None or target.name.text not in machine.lets:
         return None
     scope.note(target.name, "let", machine.qualified)
-    return machine.qualified, target.name.text, _opened(instance)
+    return machine.qualified, target.name.text, opened(instance)

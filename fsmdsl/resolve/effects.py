@@ -10,7 +10,8 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.expressions import condition, element, of_type, opened, typed
+from fsmdsl.resolve.calls import opened
+from fsmdsl.resolve.expressions import condition, element, of_type, typed
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, machine_at, unknown
 from fsmdsl.resolve.states import machine_of
 

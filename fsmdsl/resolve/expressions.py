@@ -12,9 +12,11 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.model.typing import bare, compatible, join, join_all, negative_type, sum_type
+from fsmdsl.model.typing import arithmetic_type, bare, compatible, join, join_all, negative_type
+from fsmdsl.operators import LARGEST, Written, of_numbers, of_sets
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.calls import applied, call_let
+from fsmdsl.resolve.calls import applied, call_let, opened
+from fsmdsl.resolve.limits import too_many_digits
 from fsmdsl.resolve.names import member, name
 from fsmdsl.resolve.scope import Scope
 from fsmdsl.resolve.states import states_meant
@@ -71,11 +73,6 @@ def of_type(scope: Scope, e: s.Expr, place: m.Type) -> m.Expr:
     if isinstance(found, m.Collection) and isinstance(place, m.SetType | m.ListType):
         return replace(found, type=place)
     return found
-
-
-def opened(e: m.Expr) -> m.Expr:
-    """What an option holds; see `model.Apply`."""
-    return m.Apply("present", (e,), e.type.of, e.span) if isinstance(e.type, m.OptionalType) else e
 
 
 def wrong(scope: Scope, span: Span, message: str) -> m.Expr:
@@ -167,10 +164,8 @@ def _binary(scope: Scope, e: s.Binary) -> m.Expr:
             return _membership(scope, e.right, e.left, e.span)
         case "==" | "!=" | "<" | "<=" | ">" | ">=":
             return _comparison(scope, e)
-        case "+" | "-" | "&":
-            return _sum(scope, e)
         case _:
-            assert_never(e.operator)
+            return _operation(scope, e, e.operator)
 
 
 def _pair(scope: Scope, left: s.Expr, right: s.Expr) -> tuple[m.Expr, m.Expr]:
@@ -206,17 +201,24 @@ def _has_order(t: m.Type) -> bool:
     return isinstance(t, m.RangeType | m.ErrorType | m.DurationType) or (isinstance(t, m.EnumType) and t.ordered)
 
 
-def _sum(scope: Scope, e: s.Binary) -> m.Expr:
+def _operation(scope: Scope, e: s.Binary, written: Written) -> m.Expr:
+    """What a sign means depends on whether it is between numbers or sets."""
     left, right = (opened(x) for x in _pair(scope, e.left, e.right))
-    assert e.operator in ("+", "-", "&")
-    match sum_type(e.operator, left.type, right.type):
-        case m.ErrorType():
+    arithmetic, of_two_sets = of_numbers(written), of_sets(written)
+    match left.type, right.type, join(left.type, right.type):
+        case m.RangeType() as a, m.RangeType() as b, _ if arithmetic is not None:
+            result = arithmetic_type(arithmetic, a, b)
+            if max(-result.low, result.high) > LARGEST:
+                scope.report(rules.TOO_LARGE.at(e.span, too_many_digits(result)))
+                return m.Constant(None, m.ERROR, e.span)
+            return m.Binary(arithmetic, left, right, result, e.span)
+        case _, _, m.SetType() as both if of_two_sets is not None:
+            return m.Binary(of_two_sets, left, right, both, e.span)
+        case _, _, m.ErrorType():
             return m.Constant(None, m.ERROR, e.span)
-        case m.RangeType() | m.SetType() as result:
-            return m.Binary(e.operator, left, right, result, e.span)
         case _:
-            wanted = "two sets" if e.operator == "&" else "two numbers or two sets"
-            return wrong(scope, e.span, f"`{e.operator}` needs {wanted}, not {_a(left.type)} and {_a(right.type)}")
+            wanted = " or ".join(["two numbers"] * (arithmetic is not None) + ["two sets"] * (of_two_sets is not None))
+            return wrong(scope, e.span, f"`{written}` needs {wanted}, not {_a(left.type)} and {_a(right.type)}")
 
 
 def _membership(scope: Scope, item: s.Expr, of: s.Expr, span: Span) -> m.Expr:

@@ -3,6 +3,8 @@ checked and begun in seconds. The table in `docs/language.md` tells the same."""
 
 from __future__ import annotations
 
+from fsmdsl.model import RangeType
+from fsmdsl.operators import LARGEST
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.scope import Program
 from fsmdsl.source import Span
@@ -21,6 +23,11 @@ MEMBERS = 10_000
 
 PARTS = 32
 """Of the name of a module, each of which becomes a folder."""
+
+
+def too_many_digits(t: RangeType) -> str:
+    """What is wrong with a number of this range."""
+    return f"this may have {len(str(max(-t.low, t.high)))} digits; {len(str(LARGEST))} are the most"
 
 
 def within(program: Program, span: Span, what: str, count: int, most: int, kind: str) -> int:

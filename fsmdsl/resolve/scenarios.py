@@ -8,7 +8,8 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.expressions import condition, opened, typed
+from fsmdsl.resolve.calls import opened
+from fsmdsl.resolve.expressions import condition, typed
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, unknown
 from fsmdsl.resolve.states import machine_of
 from fsmdsl.resolve.systems import channels_of, event_call, labels_of, made, name_elements, named

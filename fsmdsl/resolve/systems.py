@@ -11,8 +11,9 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import limits, rules
+from fsmdsl.resolve.calls import opened
 from fsmdsl.resolve.effects import Place, effects, event_of
-from fsmdsl.resolve.expressions import condition, element, of_type, opened, typed
+from fsmdsl.resolve.expressions import condition, element, of_type, typed
 from fsmdsl.resolve.lets import all_of
 from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, machine_at, unknown

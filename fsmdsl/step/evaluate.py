@@ -201,12 +201,18 @@ def _binary(frame: Frame, e: m.Binary) -> Value:
         case "<" | "<=" | ">" | ">=":
             order = e.left.type
             return _COMPARISONS[e.operator](rank(order, left), rank(order, right))
+        case "union":
+            return left | right  # type: ignore[operator]
+        case "difference":
+            return left - right  # type: ignore[operator]
+        case "intersection":
+            return left & right  # type: ignore[operator]
         case "+":
-            return left | right if isinstance(left, frozenset) else left + right  # type: ignore[operator]
+            return left + right  # type: ignore[operator]
         case "-":
             return left - right  # type: ignore[operator]
-        case "&":
-            return left & right  # type: ignore[operator]
+        case "*":
+            return left * right  # type: ignore[operator]
         case _:
             assert_never(e.operator)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from fsmdsl.operators import Written
 from fsmdsl.source import NOWHERE, Span
 
 
@@ -91,9 +92,7 @@ class Unary:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-BinaryOperator = Literal[
-    "=>", "~>", "until", "==", "!=", "<", "<=", ">", ">=", "in", "not in", "has", "+", "-", "&"
-]  # fmt: skip
+BinaryOperator = Literal["=>", "~>", "until", "==", "!=", "<", "<=", ">", ">=", "in", "not in", "has"] | Written
 
 
 @dataclass(frozen=True, slots=True)

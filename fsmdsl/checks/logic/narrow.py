@@ -5,30 +5,22 @@ Most guards are such comparisons joined by `and`; two that exclude each other le
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 from fsmdsl import model as m
 from fsmdsl.checks.logic.problem import Box, Problem
-from fsmdsl.checks.logic.values import COMPARISONS, Values
-
-_TURNED: Mapping[str, str] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+from fsmdsl.checks.logic.values import Values
+from fsmdsl.core.guards import conjuncts
+from fsmdsl.operators import COMPARISONS, TURNED
 
 
 def narrowed(problem: Problem, domains: Sequence[Sequence[object]]) -> Box:
     """The domains, without the values for which one of the required conditions is surely false."""
     box: list[Values] = [d if isinstance(d, range) else frozenset(d) for d in domains]
     for condition in problem.required:
-        for part in _parts(condition):
+        for part in conjuncts(condition):
             _narrow(problem, box, part)
     return tuple(box)
-
-
-def _parts(e: m.Expr) -> Iterator[m.Expr]:
-    if isinstance(e, m.Logic) and e.operator == "and":
-        for x in e.operands:
-            yield from _parts(x)
-    else:
-        yield e
 
 
 def _narrow(problem: Problem, box: list[Values], part: m.Expr) -> None:
@@ -36,7 +28,7 @@ def _narrow(problem: Problem, box: list[Values], part: m.Expr) -> None:
         case m.Binary(operator=operator, left=term, right=m.Constant(value=value)) if operator in COMPARISONS:
             _compare(problem, box, operator, term, value)
         case m.Binary(operator=operator, left=m.Constant(value=value), right=term) if operator in COMPARISONS:
-            _compare(problem, box, _TURNED[operator], term, value)
+            _compare(problem, box, TURNED[operator], term, value)
         case m.InState() | m.Not(operand=m.InState()):
             test = part.operand if isinstance(part, m.Not) else part
             assert isinstance(test, m.InState)

@@ -10,10 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from fsmdsl import model as m
-
-COMPLEMENT: Mapping[str, m.BinaryOperator] = {
-    "==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
-}  # fmt: skip
+from fsmdsl.operators import COMPLEMENT
 
 _MOST_NODES = 2000
 _MOST_LEVELS = 150

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from math import prod
 
 from fsmdsl import model as m
 from fsmdsl.checks.logic.values import (
-    COMPARISONS,
     EITHER,
     FALSE,
     FAULT,
@@ -24,12 +23,14 @@ from fsmdsl.checks.logic.values import (
     TRUE,
     Values,
     compared,
+    computed,
     extreme,
     joined,
     negated,
     one,
-    summed,
 )
+from fsmdsl.model.typing import machine_of
+from fsmdsl.operators import COMPARISONS, ORDERS, TURNED, Arithmetic, Comparison, SetOperator, combined
 
 Box = tuple[Values, ...]
 """The possible values of each variable."""
@@ -37,12 +38,6 @@ Box = tuple[Values, ...]
 Formula = Callable[[Box], Values]
 
 SELF = "this instance"
-_SIGNS: Mapping[str, frozenset[str]] = {
-    "<": frozenset("<"), "<=": frozenset("<="), ">": frozenset(">"), ">=": frozenset("=>"), "==": frozenset("="),
-    "!=": frozenset("<>"),
-}  # fmt: skip
-_TURNED = {"<": _SIGNS[">"], "<=": _SIGNS[">="], ">": _SIGNS["<"], ">=": _SIGNS["<="], "==": _SIGNS["=="],
-           "!=": _SIGNS["!="]}  # fmt: skip
 _MOST_LISTED = 4096
 _MOST_ELEMENTS = 5
 _LONGEST = 1 << 40
@@ -61,8 +56,7 @@ class Variable:
     @property
     def machine(self) -> str | None:
         """The machine whose instances are the values, see `Problem.box`."""
-        t = self.term.type.of if isinstance(self.term.type, m.OptionalType) else self.term.type
-        return t.machine if isinstance(t, m.RefType) and not isinstance(self.term, m.InState) else None
+        return None if isinstance(self.term, m.InState) else machine_of(self.term.type)
 
 
 class Problem:
@@ -125,15 +119,14 @@ class Problem:
 
     def _state_of(self, target: m.Expr) -> Formula | None:
         """The state of an instance, none if there is no instance."""
-        t = target.type
-        machine = t.of if isinstance(t, m.OptionalType) else t
+        machine = machine_of(target.type)
         own = isinstance(target, m.Self)
         if own and self._leaves is not None:
             return self._variable(m.InState(target, frozenset(), ""), True, self._leaves)
-        if not isinstance(machine, m.RefType):
+        if machine is None:
             return None
-        leaves = tuple(s.name for s in self._model.machines[machine.machine].leaves)
-        states = (None, *leaves) if isinstance(t, m.OptionalType) else leaves
+        leaves = tuple(s.name for s in self._model.machines[machine].leaves)
+        states = (None, *leaves) if isinstance(target.type, m.OptionalType) else leaves
         return self._variable(m.InState(target, frozenset(), ""), own, states)
 
     def domains(self) -> tuple[Sequence[object], ...]:
@@ -177,6 +170,8 @@ class Problem:
                 return None if state is None else _inside(state, states)
             case m.Binary():
                 return self._binary(e)
+            case m.Conditional(type=m.OptionalType() as t) if _domain(t) is None:
+                return None
             case m.Conditional(condition=condition, then=then, otherwise=otherwise):
                 return _conditional(self.formula(condition), self._compiled(then), self._compiled(otherwise))
             case m.Apply(function="present", arguments=(of,)):
@@ -188,7 +183,7 @@ class Problem:
                 return None if listed is None else _sizes(listed)
             case m.Negative(operand=operand):
                 number = self._compiled(operand)
-                return None if number is None else lambda box: summed("-", range(1), number(box))
+                return None if number is None else lambda box: computed("-", range(1), number(box))
             case _:
                 return None
 
@@ -203,22 +198,28 @@ class Problem:
         left, right = self._compiled(e.left), self._compiled(e.right)
         if left is None or right is None:
             return None
-        if e.operator == "in":
-            return _contained(left, right)
-        if e.operator in ("+", "-", "&"):
-            return _sum(e.operator, left, right)
-        if e.operator not in ("==", "!="):
-            left, right = _places(left, e.left.type), _places(right, e.right.type)
-        return _comparison(e.operator, left, right)
+        match e.operator:
+            case "==" | "!=":
+                return _comparison(e.operator, left, right)
+            case "<" | "<=" | ">" | ">=":
+                return _comparison(e.operator, _places(left, e.left.type), _places(right, e.right.type))
+            case "in":
+                return _contained(left, right)
+            case "=>":
+                raise TypeError("normal form has no `=>`")
+            case "union" | "difference" | "intersection":
+                return _of_sets(e.operator, left, right) if _few(e.left.type, e.right.type) else None
+            case _:
+                return _of_numbers(e.operator, left, right)
 
     def _order(self, e: m.Binary) -> Formula | None:
         """A comparison as a test of one variable: how its sides stand to each other."""
         pair, turned = (m.Collection("list", sides, m.ERROR) for sides in ((e.left, e.right), (e.right, e.left)))
         if turned in self._place:
-            order, signs = self._variable(turned, False), _TURNED[e.operator]
+            order, ways = self._variable(turned, False), ORDERS[TURNED[e.operator]]
         else:
-            order, signs = self._variable(pair, False, "<=>"), _SIGNS[e.operator]
-        return None if order is None else _inside(order, signs)
+            order, ways = self._variable(pair, False, "<=>"), ORDERS[e.operator]
+        return None if order is None else _inside(order, ways)
 
     def _extreme(self, e: m.Apply, arguments: tuple[m.Expr, ...]) -> Formula | None:
         parts = [self._compiled(x) for x in arguments]
@@ -324,12 +325,21 @@ def _sizes(sets: Formula) -> Formula:
     return lambda box: frozenset(len(s) for s in sets(box) if isinstance(s, frozenset))
 
 
-def _sum(operator: str, left: Formula, right: Formula) -> Formula:
-    return lambda box: summed(operator, left(box), right(box))
+def _of_numbers(operator: Arithmetic, left: Formula, right: Formula) -> Formula:
+    return lambda box: computed(operator, left(box), right(box))
 
 
-def _comparison(operator: str, left: Formula, right: Formula) -> Formula:
-    assert operator in COMPARISONS
+def _few(*types: m.Type) -> bool:
+    """Are there few combinations of sets of these types?"""
+    elements = [_domain(t.of) for t in types if isinstance(t, m.SetType)]
+    return all(x is not None for x in elements) and 1 << sum(len(x) for x in elements if x is not None) <= MOST
+
+
+def _of_sets(operator: SetOperator, left: Formula, right: Formula) -> Formula:
+    return lambda box: frozenset(combined(operator, x, y) for x, y in product(left(box), right(box)))
+
+
+def _comparison(operator: Comparison, left: Formula, right: Formula) -> Formula:
     return lambda box: compared(operator, left(box), right(box))
 
 

@@ -6,13 +6,13 @@ there is no value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import product
-from operator import and_, eq, ge, gt, le, lt, ne, sub
 from typing import Any
 
+from fsmdsl.operators import COMPARISONS, LARGEST, Arithmetic, bounds, number
+
 Values = range | frozenset[Any]
-Operation = Callable[[Any, Any], Any]
 
 TRUE: frozenset[Any] = frozenset({True})
 FALSE: frozenset[Any] = frozenset({False})
@@ -21,15 +21,6 @@ FAULT: frozenset[Any] = frozenset()
 
 MOST = 1024
 """So many pairs of values are tried one by one; of more, only the ends are looked at."""
-
-COMPARISONS: Mapping[str, Operation] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
-
-
-def _plus(x: Any, y: Any) -> Any:
-    return x | y if isinstance(x, frozenset) else x + y
-
-
-_SUMS: Mapping[str, Operation] = {"+": _plus, "-": sub, "&": and_}
 
 
 def one(value: Any) -> Values:
@@ -79,16 +70,14 @@ def _truth(surely: bool, never: bool) -> frozenset[Any]:
     return TRUE if surely else FALSE if never else EITHER
 
 
-def summed(operator: str, a: Values, b: Values) -> Values:
-    """Numbers added or subtracted, sets united, subtracted or intersected."""
+def computed(operator: Arithmetic, a: Values, b: Values) -> Values:
+    """The results of an operator of numbers."""
     if not a or not b:
         return FAULT
     if isinstance(a, frozenset) and isinstance(b, frozenset) and len(a) * len(b) <= MOST:
-        return frozenset(_SUMS[operator](x, y) for x, y in product(a, b))
-    (a_low, a_high), (b_low, b_high) = ends(a), ends(b)
-    if operator == "+":
-        return range(a_low + b_low, a_high + b_high + 1)
-    return range(a_low - b_high, a_high - b_low + 1)
+        return frozenset(number(operator, x, y) for x, y in product(a, b))
+    low, high = bounds(operator, ends(a), ends(b))
+    return range(max(low, -LARGEST), min(high, LARGEST) + 1)
 
 
 def ends(numbers: Values) -> tuple[int, int]:
@@ -106,9 +95,11 @@ def extreme(pick: Callable[[Any, Any], Any], a: Values, b: Values) -> Values:
 
 
 def joined(a: Values, b: Values) -> Values:
-    """The values of either."""
-    if isinstance(a, range) and isinstance(b, range):
-        if not a or not b:
-            return a or b
-        return range(min(a[0], b[0]), max(a[-1], b[-1]) + 1)
+    """The values of either. Many numbers are never listed, so with them it may be some between."""
+    if not a or not b:
+        return a or b
+    ranges = [x for x in (a, b) if isinstance(x, range)]
+    if len(ranges) == 2 or any(len(x) > MOST for x in ranges):
+        (a_low, a_high), (b_low, b_high) = ends(a), ends(b)
+        return range(min(a_low, b_low), max(a_high, b_high) + 1)
     return frozenset(a) | frozenset(b)

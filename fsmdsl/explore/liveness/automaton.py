@@ -7,11 +7,13 @@ puts off an `until` promises it; a run is accepted when for each `until` it take
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple, assert_never
 
+from fsmdsl.core.graphs import reachable
 from fsmdsl.explore.liveness.formula import (
     And,
     Formula,
@@ -201,20 +203,9 @@ def _finished(names: tuple[int, ...], moves: list[tuple[Move, ...]], sets: int) 
 
 def _blocks(moves: list[tuple[Move, ...]]) -> list[int]:
     """Strongly connected components, by what reaches what; automata are small."""
-    reach = [_reached(moves, q) for q in range(len(moves))]
+    goals = [[move.goal for move in row] for row in moves]
+    reach = [reachable(after, goals.__getitem__) for after in goals]
     return [min(p for p in {q, *reach[q]} if p == q or q in reach[p]) for q in range(len(moves))]
-
-
-def _reached(moves: list[tuple[Move, ...]], start: int) -> set[int]:
-    """In one step or more."""
-    found: set[int] = set()
-    todo = [start]
-    while todo:
-        for move in moves[todo.pop()]:
-            if move.goal not in found:
-                found.add(move.goal)
-                todo.append(move.goal)
-    return found
 
 
 def _useful(moves: list[tuple[Move, ...]], block: list[int], sets: int) -> dict[int, bool]:
@@ -228,12 +219,11 @@ def _useful(moves: list[tuple[Move, ...]], block: list[int], sets: int) -> dict[
 
 
 def _leading_to(moves: list[tuple[Move, ...]], aims: set[int]) -> set[int]:
-    found = set(aims)
-    while True:
-        more = {q for q, row in enumerate(moves) if q not in found and any(move.goal in found for move in row)}
-        if not more:
-            return found
-        found |= more
+    before: dict[int, list[int]] = defaultdict(list)
+    for q, row in enumerate(moves):
+        for move in row:
+            before[move.goal].append(q)
+    return reachable(aims, before.__getitem__)
 
 
 def _needed(

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.core.lets import may_lack_value, throughout
 from fsmdsl.describe import fault_message, shown, words
 from fsmdsl.explore.liveness import formula as f
 from fsmdsl.explore.liveness.fairness import Duties
@@ -78,7 +79,7 @@ class Ground:
                     yield from self.claims(x, bound, told)
             case m.Quantified(kind="all") if constant(self.universe, e.over):
                 for v in self.values(e, bound):
-                    named = f"{e.variable} = {shown(self.universe, element(e.over), v)}"
+                    named = f"{e.variable} = {shown(self.universe, m.element_of(e.over.type), v)}"
                     yield from self.claims(e.body, {**bound, e.variable: v}, (*told, named))
             case m.Temporal(operator="always"):
                 for c in self.claims(e.operands[0], bound, told):
@@ -102,9 +103,9 @@ class Ground:
                 return tuple(elements(e.over.type, value(self.universe, self.universe.start, e.over, locals=bound)))
             except FaultError as error:
                 raise UncheckedError(fault_message(self.universe, error.fault)) from error
-        if cardinality(element(e.over), self.universe) > MOST_VALUES:
+        if cardinality(m.element_of(e.over.type), self.universe) > MOST_VALUES:
             raise UncheckedError(f"`{words(e.over)}` changes, and more than {MOST_VALUES} values could be in it")
-        return domain(element(e.over), self.universe)
+        return domain(m.element_of(e.over.type), self.universe)
 
     def body(self, e: m.Quantified, x: Value, bound: Bound, positive: bool) -> Formula:
         """A quantifier's body for one value, where that is in the collection."""
@@ -113,7 +114,7 @@ class Ground:
         if constant(self.universe, e.over):
             return body
         name = f"{e.variable}'"  # no variable of the author's, so none that the collection could mean
-        member = m.Binary("in", m.Local(name, element(e.over)), e.over, m.BOOL, e.over.span)
+        member = m.Binary("in", m.Local(name, m.element_of(e.over.type)), e.over, m.BOOL, e.over.span)
         return _joined([self._literal(member, {**bound, name: x}, not every), body], not every)
 
     # Formulas
@@ -174,7 +175,7 @@ class Ground:
 
     def _literal(self, e: m.Expr, bound: Bound, positive: bool) -> Formula:
         """A condition on one state. `not p` is an atom of its own where `p` may have no value: both are false then."""
-        if isinstance(e, m.Not) and not may_fail(self.universe, e.operand):
+        if isinstance(e, m.Not) and not may_lack_value(self.universe.model, e.operand, self.universe.system):
             return self._literal(e.operand, bound, not positive)
         used = {x.name for x in expressions(e) if isinstance(x, m.Local)}
         atom = Atom(e, tuple((name, x) for name, x in sorted(bound.items()) if name in used))
@@ -190,11 +191,6 @@ def _joined(parts: Iterable[Formula], every: bool) -> Formula:
 # What can be said of an expression without a state -------------------------------------------------------------------
 
 
-def element(over: m.Expr) -> m.Type:
-    """The type of what a set or list holds."""
-    return m.element_of(over.type)
-
-
 def temporal(e: m.Expr) -> bool:
     """Does an expression speak of runs?"""
     return any(isinstance(x, m.Temporal) for x in expressions(e))
@@ -204,26 +200,5 @@ def constant(universe: Universe, e: m.Expr) -> bool:
     """Is an expression worth the same in every state?"""
     return not any(
         isinstance(x, m.InState | m.Wait | m.ChannelRef | m.Temporal) or (isinstance(x, m.Read) and x.kind == "field")
-        for x in _inside(universe, e)
+        for x in throughout(universe.model, e, universe.system)
     )
-
-
-def may_fail(universe: Universe, e: m.Expr) -> bool:
-    """Could an expression have no value in some state?"""
-    return any(
-        (isinstance(x, m.Apply) and x.function in ("present", "first"))
-        or (isinstance(x, m.Read | m.Derived) and x.target is not None and isinstance(x.target.type, m.OptionalType))
-        for x in _inside(universe, e)
-    )
-
-
-def _inside(universe: Universe, e: m.Expr) -> Iterator[m.Expr]:
-    """An expression, all inside it, and what its derived values are made of."""
-    known: set[tuple[str, str]] = set()
-    todo = [e]
-    while todo:
-        for x in expressions(todo.pop()):
-            yield x
-            if isinstance(x, m.Derived) and (x.owner, x.name) not in known:
-                known.add((x.owner, x.name))
-                todo.append(universe.let(x).value)

@@ -11,7 +11,7 @@ from fsmdsl import model as m
 from fsmdsl.describe import words
 from fsmdsl.explore.explain import Binding, Reason, line, reasons
 from fsmdsl.explore.liveness.formula import And, Formula, Literal, Next, Or, Release, Until
-from fsmdsl.explore.liveness.ground import Bound, Ground, element, temporal
+from fsmdsl.explore.liveness.ground import Bound, Ground, temporal
 from fsmdsl.explore.liveness.plan import Claim, Plan, Question
 from fsmdsl.explore.trace import Trace
 from fsmdsl.step import Universe, Value
@@ -95,7 +95,7 @@ class _Reader:
                 yield from (Reason(told, f"{_when(at)}, {line(self.universe, x)}", x.bindings) for x in found)
             case m.Quantified(kind="all"):
                 v = self._failing(e, at, bound)
-                named = Binding(e.variable, v, element(e.over))
+                named = Binding(e.variable, v, m.element_of(e.over.type))
                 yield from self.why(e.body, at, {**bound, e.variable: v}, (*told, named))
             case m.Logic(operator="and"):
                 yield from self.why(next(x for x in e.operands if not self.values(x, bound)[at]), at, bound, told)

@@ -5,121 +5,97 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
+from fsmdsl.explore.program import nodes as ir
 from fsmdsl.explore.program.arithmetic import Operator
-from fsmdsl.explore.program.nodes import (
-    ZERO,
-    Assign,
-    Block,
-    Bool,
-    Break,
-    Comment,
-    Continue,
-    Count,
-    Do,
-    Element,
-    Expr,
-    Function,
-    If,
-    Int,
-    Operand,
-    Parameter,
-    Return,
-    Statement,
-    Through,
-    Update,
-    Var,
-    While,
-    number,
-)
 
 
 class Builder:
     """Collects statements, nests blocks, and makes variables that nobody else uses."""
 
     def __init__(self, prefix: str = "v") -> None:
-        self.statements: list[Statement] = []
+        self.statements: list[ir.Statement] = []
         self._prefix = prefix
         self._named = 0
         self.loops = 0
         """How many loops stand around what is written now."""
 
     @property
-    def block(self) -> Block:
+    def block(self) -> ir.Block:
         """What was written."""
         return tuple(self.statements)
 
     # Statements
 
-    def set(self, target: Var | Element, value: Operand) -> None:
+    def set(self, target: ir.Var | ir.Element, value: ir.Operand) -> None:
         """`target = value`"""
-        self.statements.append(Assign(target, number(value)))
+        self.statements.append(ir.Assign(target, ir.number(value)))
 
-    def update(self, target: Var | Element, operator: Operator, value: Operand) -> None:
+    def update(self, target: ir.Var | ir.Element, operator: Operator, value: ir.Operand) -> None:
         """`target += value`, or with another operator"""
-        self.statements.append(Update(target, operator, number(value)))
+        self.statements.append(ir.Update(target, operator, ir.number(value)))
 
-    def do(self, call: Expr) -> None:
+    def do(self, call: ir.Expr) -> None:
         """A call whose result nobody needs."""
-        self.statements.append(Do(call))
+        self.statements.append(ir.Do(call))
 
-    def leave(self, value: Operand) -> None:
+    def leave(self, value: ir.Operand) -> None:
         """`return value`"""
-        self.statements.append(Return(number(value)))
+        self.statements.append(ir.Return(ir.number(value)))
 
     def stop(self) -> None:
         """`break`"""
-        self.statements.append(Break())
+        self.statements.append(ir.Break())
 
     def resume(self) -> None:
         """`continue`"""
-        self.statements.append(Continue())
+        self.statements.append(ir.Continue())
 
     def comment(self, text: str) -> None:
         """A line for people, who see it in the Python text."""
-        self.statements.append(Comment(text))
+        self.statements.append(ir.Comment(text))
 
     # Blocks
 
-    def when(self, condition: Expr) -> Inside:
+    def when(self, condition: ir.Expr) -> Inside:
         """What is written inside happens if the condition is not 0."""
-        return Inside(self, lambda block: If(condition, block))
+        return Inside(self, lambda block: ir.If(condition, block))
 
     def otherwise(self) -> Inside:
         """What is written inside happens if the condition of the `when` just before is 0."""
         before = self.statements.pop()
-        assert isinstance(before, If)
-        return Inside(self, lambda block: If(before.condition, before.then, block))
+        assert isinstance(before, ir.If)
+        return Inside(self, lambda block: ir.If(before.condition, before.then, block))
 
-    def repeat(self, condition: Expr) -> Inside:
+    def repeat(self, condition: ir.Expr) -> Inside:
         """What is written inside happens for as long as the condition is not 0."""
-        return Inside(self, lambda block: While(condition, block), loop=True)
+        return Inside(self, lambda block: ir.While(condition, block), loop=True)
 
-    def count(self, variable: Var, end: Operand, first: Operand = ZERO) -> Inside:
+    def count(self, variable: ir.Var, end: ir.Operand, first: ir.Operand = ir.ZERO) -> Inside:
         """What is written inside happens for each number from `first` on, below `end`."""
-        return Inside(self, lambda block: Count(variable, number(first), number(end), block), loop=True)
+        return Inside(self, lambda block: ir.Count(variable, ir.number(first), ir.number(end), block), loop=True)
 
-    def through(self, variable: Var, values: Sequence[Operand]) -> Inside:
+    def through(self, variable: ir.Var, values: Sequence[ir.Operand]) -> Inside:
         """What is written inside happens for each of the values."""
-        return Inside(self, lambda block: Through(variable, tuple(map(number, values)), block), loop=True)
+        return Inside(self, lambda block: ir.Through(variable, tuple(map(ir.number, values)), block), loop=True)
 
     def aside(self) -> Inside:
         """What is written inside goes into a list of its own, to be put where it belongs with `put`."""
         return Inside(self)
 
-    def put(self, statements: Sequence[Statement]) -> None:
+    def put(self, statements: Sequence[ir.Statement]) -> None:
         """Statements that were written aside."""
         self.statements.extend(statements)
 
     # Variables
 
-    def name(self) -> Var:
+    def name(self) -> ir.Var:
         """A new variable."""
         self._named += 1
-        return Var(f"{self._prefix}{self._named}")
+        return ir.Var(f"{self._prefix}{self._named}")
 
-    def named(self, value: Expr) -> Var | Int | Bool:
+    def named(self, value: ir.Expr) -> ir.Var | ir.Int | ir.Bool:
         """A variable with a value; the value itself where it is a variable or a number already."""
-        if isinstance(value, Var | Int | Bool):
+        if isinstance(value, ir.Var | ir.Int | ir.Bool):
             return value
         new = self.name()
         self.set(new, value)
@@ -133,22 +109,22 @@ class Builder:
 
     def knows(self, name: str) -> bool:
         """Is this a variable that was made here?"""
-        number = name.removeprefix(self._prefix)
-        return name != number and number.isdigit() and 0 < int(number) <= self._named
+        digits = name.removeprefix(self._prefix)
+        return name != digits and digits.isdigit() and 0 < int(digits) <= self._named
 
 
-class Inside(AbstractContextManager[list[Statement]]):
+class Inside(AbstractContextManager[list[ir.Statement]]):
     """A block: what is written in it is the list that it gives, of which a statement is made at the end."""
 
     __slots__ = ("_before", "_builder", "_loop", "_made", "_statements")
 
     def __init__(
-        self, builder: Builder, made: Callable[[Block], Statement] | None = None, *, loop: bool = False
+        self, builder: Builder, made: Callable[[ir.Block], ir.Statement] | None = None, *, loop: bool = False
     ) -> None:
         self._builder, self._made, self._loop = builder, made, loop
-        self._statements: list[Statement] = []
+        self._statements: list[ir.Statement] = []
 
-    def __enter__(self) -> list[Statement]:
+    def __enter__(self) -> list[ir.Statement]:
         builder = self._builder
         self._before, builder.statements = builder.statements, self._statements
         builder.loops += self._loop
@@ -162,16 +138,16 @@ class Inside(AbstractContextManager[list[Statement]]):
             builder.statements.append(self._made(tuple(self._statements)))
 
 
-def function(name: str, parameters: Sequence[Parameter], body: Sequence[Statement], doc: str = "") -> Function:
+def function(name: str, parameters: Sequence[ir.Parameter], body: Sequence[ir.Statement], doc: str = "") -> ir.Function:
     """A function."""
-    return Function(name, tuple(parameters), tuple(body), doc)
+    return ir.Function(name, tuple(parameters), tuple(body), doc)
 
 
-def rows(*names: str) -> tuple[Parameter, ...]:
+def rows(*names: str) -> tuple[ir.Parameter, ...]:
     """Parameters that are rows of words."""
-    return tuple(Parameter(name, "words") for name in names)
+    return tuple(ir.Parameter(name, "words") for name in names)
 
 
-def numbers(*names: str) -> tuple[Parameter, ...]:
+def numbers(*names: str) -> tuple[ir.Parameter, ...]:
     """Parameters that are numbers."""
-    return tuple(Parameter(name, "number") for name in names)
+    return tuple(ir.Parameter(name, "number") for name in names)

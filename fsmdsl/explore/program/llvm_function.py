@@ -9,49 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, assert_never
 
+from fsmdsl.explore.program import nodes as ir
 from fsmdsl.explore.program.arithmetic import Operator
-from fsmdsl.explore.program.nodes import (
-    All,
-    Any,
-    Assign,
-    Binary,
-    Block,
-    Bool,
-    Break,
-    Call,
-    Choice,
-    Comment,
-    Compare,
-    Comparison,
-    Continue,
-    Count,
-    Do,
-    Element,
-    Expr,
-    Function,
-    If,
-    Int,
-    Inverted,
-    Negative,
-    Not,
-    Return,
-    Statement,
-    Through,
-    Together,
-    Type,
-    Update,
-    Var,
-    While,
-)
 from fsmdsl.explore.program.queries import assigned
 
-ELEMENTS: Mapping[Type, str] = {"words": "i64", "halves": "i32", "ints": "i32"}
+ELEMENTS: Mapping[ir.Type, str] = {"words": "i64", "halves": "i32", "ints": "i32"}
 
 BINARY: Mapping[Operator, str] = {
     "+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "ashr",
 }  # fmt: skip
 
-COMPARED: Mapping[Comparison, str] = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
+COMPARED: Mapping[ir.Comparison, str] = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
 
 EXTREMES = {"min": "llvm.smin.i64", "max": "llvm.smax.i64"}
 
@@ -75,7 +43,7 @@ def symbol(name: str) -> str:
     return f"fsm.{name}"
 
 
-def type_of(of: Type) -> str:
+def type_of(of: ir.Type) -> str:
     """The type of a parameter."""
     return "i64" if of == "number" else "ptr"
 
@@ -90,7 +58,7 @@ class Number(NamedTuple):
 class Printer:
     """One function, statement by statement."""
 
-    def __init__(self, function: Function, constants: Mapping[str, int]) -> None:
+    def __init__(self, function: ir.Function, constants: Mapping[str, int]) -> None:
         self.function = function
         self.constants = constants
         self.calls: dict[str, None] = {}
@@ -147,43 +115,43 @@ class Printer:
 
     # Statements
 
-    def block(self, statements: Block) -> None:
+    def block(self, statements: ir.Block) -> None:
         for x in statements:
             self.statement(x)
 
-    def statement(self, x: Statement) -> None:
+    def statement(self, x: ir.Statement) -> None:
         match x:
-            case Assign(target, value):
+            case ir.Assign(target, value):
                 self.store(target, self.number(value))
-            case Update(target, operator, value):
-                self.store(target, self.number(Binary(operator, target, value)))
-            case Together(targets, values):
+            case ir.Update(target, operator, value):
+                self.store(target, self.number(ir.Binary(operator, target, value)))
+            case ir.Together(targets, values):
                 for target, given in zip(targets, [self.argument(y) for y in values], strict=True):
                     self.emit(f"store {given}, ptr %{target.name}.kept")
-            case Do(value):
+            case ir.Do(value):
                 self.value(value)
-            case If(condition, then, otherwise):
+            case ir.If(condition, then, otherwise):
                 self.either(condition, then, otherwise)
-            case While(condition, body):
+            case ir.While(condition, body):
                 self.repeat(lambda: self.bit(condition), lambda: self.block(body), lambda: None)
-            case Count():
+            case ir.Count():
                 if not self.copied(x):
                     self.count(x)
-            case Through():
+            case ir.Through():
                 self.through(x)
-            case Return(value):
+            case ir.Return(value):
                 self.emit(f"ret i64 {self.number(value)}")
                 self.label(self.fresh("behind"))
-            case Break() | Continue():
-                self.go(self.loops[-1][isinstance(x, Break)])
+            case ir.Break() | ir.Continue():
+                self.go(self.loops[-1][isinstance(x, ir.Break)])
                 self.label(self.fresh("behind"))
-            case Comment():
+            case ir.Comment():
                 pass
             case _:
                 assert_never(x)
 
-    def store(self, target: Var | Element, number: str) -> None:
-        if isinstance(target, Var):
+    def store(self, target: ir.Var | ir.Element, number: str) -> None:
+        if isinstance(target, ir.Var):
             self.emit(f"store i64 {number}, ptr %{target.name}.kept")
             return
         element, at = self.element(target)
@@ -191,7 +159,7 @@ class Printer:
             number = self.result(f"trunc i64 {number} to i32")
         self.emit(f"store {element} {number}, ptr {at}")
 
-    def either(self, condition: Expr, then: Block, otherwise: Block) -> None:
+    def either(self, condition: ir.Expr, then: ir.Block, otherwise: ir.Block) -> None:
         yes, no, end = self.fresh("yes"), self.fresh("no"), self.fresh("end")
         self.emit(f"br i1 {self.bit(condition)}, label %{yes}, label %{no}")
         for label, statements in ((yes, then), (no, otherwise)):
@@ -215,7 +183,7 @@ class Printer:
         self.go(again)
         self.label(end)
 
-    def count(self, x: Count) -> None:
+    def count(self, x: ir.Count) -> None:
         at, last = self.place(), self.number(x.end)
         self.emit(f"store i64 {self.number(x.first)}, ptr {at}")
 
@@ -231,10 +199,10 @@ class Printer:
 
         self.repeat(lambda: self.result(f"icmp slt i64 {now()}, {last}"), inside, step)
 
-    def copied(self, x: Count) -> bool:
+    def copied(self, x: ir.Count) -> bool:
         """`for i in range(20): a[i] = b[i]`, if it is that, all at once."""
         match x:
-            case Count(i, Int(0), end, (Assign(Element(to, j), Element(source, k)),)) if i == j == k:
+            case ir.Count(i, ir.Int(0), end, (ir.Assign(ir.Element(to, j), ir.Element(source, k)),)) if i == j == k:
                 count = self.known(end)
                 if count > 0 and self.types[to.name] == self.types[source.name] == "words":
                     places = f"{self.argument(to)}, {self.argument(source)}"
@@ -243,17 +211,17 @@ class Printer:
                     return True
         return False
 
-    def known(self, x: Expr) -> int:
+    def known(self, x: ir.Expr) -> int:
         """A number that is known, or 0."""
         match x:
-            case Int(value):
+            case ir.Int(value):
                 return value
-            case Var(name):
+            case ir.Var(name):
                 return self.constants.get(name, 0)
             case _:
                 return 0
 
-    def through(self, x: Through) -> None:
+    def through(self, x: ir.Through) -> None:
         end = self.fresh("end")
         for value in x.values:
             next_one = self.fresh("next")
@@ -268,60 +236,60 @@ class Printer:
 
     # Expressions
 
-    def number(self, x: Expr) -> str:
+    def number(self, x: ir.Expr) -> str:
         """With 64 bits."""
         value = self.value(x)
         return self.result(f"zext i1 {value.text} to i64") if value.bit else value.text
 
-    def bit(self, x: Expr) -> str:
+    def bit(self, x: ir.Expr) -> str:
         """Is it other than 0?"""
         value = self.value(x)
         return value.text if value.bit else self.result(f"icmp ne i64 {value.text}, 0")
 
-    def value(self, x: Expr) -> Number:
+    def value(self, x: ir.Expr) -> Number:
         match x:
-            case Bool(value):
+            case ir.Bool(value):
                 return Number("true" if value else "false", True)
-            case Int(value):
+            case ir.Int(value):
                 return Number(str(value))
-            case Var(name):
+            case ir.Var(name):
                 if name in self.constants:
                     return Number(str(self.constants[name]))
                 return Number(self.result(f"load i64, ptr %{name}.kept"))
-            case Element():
+            case ir.Element():
                 element, at = self.element(x)
                 found = self.result(f"load {element}, ptr {at}")
                 if element == "i64":
                     return Number(found)
                 extended = "sext" if self.types[x.array.name] == "ints" else "zext"
                 return Number(self.result(f"{extended} i32 {found} to i64"))
-            case Binary(operator, left, right):
+            case ir.Binary(operator, left, right):
                 return Number(self.computed(operator, self.number(left), self.number(right)))
-            case Not(operand):
+            case ir.Not(operand):
                 return Number(self.result(f"xor i1 {self.bit(operand)}, true"), True)
-            case Negative(operand):
+            case ir.Negative(operand):
                 return Number(self.result(f"sub i64 0, {self.number(operand)}"))
-            case Inverted(operand):
+            case ir.Inverted(operand):
                 return Number(self.result(f"xor i64 {self.number(operand)}, -1"))
-            case Compare():
+            case ir.Compare():
                 return Number(self.compared(x), True)
-            case All(operands) | Any(operands):
-                return self.in_turn(operands, isinstance(x, All))
-            case Choice(condition, yes, no):
+            case ir.All(operands) | ir.Any(operands):
+                return self.in_turn(operands, isinstance(x, ir.All))
+            case ir.Choice(condition, yes, no):
                 return self.chosen(condition, yes, no)
-            case Call(name, arguments):
+            case ir.Call(name, arguments):
                 return Number(self.called(name, arguments))
             case _:
                 assert_never(x)
 
-    def element(self, x: Element) -> tuple[str, str]:
+    def element(self, x: ir.Element) -> tuple[str, str]:
         """The type of an element, and its address."""
         of = ELEMENTS[self.types[x.array.name]]
         return of, self.result(f"getelementptr inbounds {of}, {self.argument(x.array)}, i64 {self.number(x.index)}")
 
-    def argument(self, x: Expr) -> str:
+    def argument(self, x: ir.Expr) -> str:
         """A value with its type; arrays too."""
-        if isinstance(x, Var) and self.types.get(x.name, "number") != "number":
+        if isinstance(x, ir.Var) and self.types.get(x.name, "number") != "number":
             kept = x.name in self.variables
             return f"ptr {self.result(f'load ptr, ptr %{x.name}.kept') if kept else f'%{x.name}.given'}"
         return f"i64 {self.number(x)}"
@@ -337,7 +305,7 @@ class Printer:
         rest = self.result(f"srem i64 {self.result(f'add i64 {rest}, {right}')}, {right}")
         return self.result(f"sdiv i64 {self.result(f'sub i64 {left}, {rest}')}, {right}"), rest
 
-    def compared(self, x: Compare) -> str:
+    def compared(self, x: ir.Compare) -> str:
         numbers = [self.number(y) for y in (x.first, *(y for _, y in x.others))]
         pairs = zip((c for c, _ in x.others), numbers, numbers[1:], strict=False)
         bits = [self.result(f"icmp {COMPARED[c]} i64 {a}, {b}") for c, a, b in pairs]
@@ -346,7 +314,7 @@ class Printer:
             every = self.result(f"and i1 {every}, {bit}")
         return every
 
-    def in_turn(self, operands: Sequence[Expr], conjunction: bool) -> Number:
+    def in_turn(self, operands: Sequence[ir.Expr], conjunction: bool) -> Number:
         """The first that decides, or the last."""
         bits = all(map(is_bit, operands))
         end, arriving = self.fresh("end"), []
@@ -363,7 +331,7 @@ class Printer:
         self.label(end)
         return Number(self.result(f"phi {'i1' if bits else 'i64'} {', '.join(arriving)}"), bits)
 
-    def chosen(self, condition: Expr, yes: Expr, no: Expr) -> Number:
+    def chosen(self, condition: ir.Expr, yes: ir.Expr, no: ir.Expr) -> Number:
         labels, end, arriving = (self.fresh("yes"), self.fresh("no")), self.fresh("end"), []
         self.emit(f"br i1 {self.bit(condition)}, label %{labels[0]}, label %{labels[1]}")
         for label, x in zip(labels, (yes, no), strict=True):
@@ -373,7 +341,7 @@ class Printer:
         self.label(end)
         return Number(self.result(f"phi i64 {', '.join(arriving)}"))
 
-    def called(self, name: str, arguments: Sequence[Expr]) -> str:
+    def called(self, name: str, arguments: Sequence[ir.Expr]) -> str:
         if name in EXTREMES:
             best, *others = [self.number(x) for x in arguments]
             for x in others:
@@ -387,12 +355,12 @@ class Printer:
         return self.result(f"call i64 @{symbol(name)}({given})")
 
 
-def is_bit(x: Expr) -> bool:
+def is_bit(x: ir.Expr) -> bool:
     """Is an expression worth 1 or 0, kept as one bit?"""
     match x:
-        case Compare() | Not() | Bool():
+        case ir.Compare() | ir.Not() | ir.Bool():
             return True
-        case All(operands) | Any(operands):
+        case ir.All(operands) | ir.Any(operands):
             return all(map(is_bit, operands))
         case _:
             return False

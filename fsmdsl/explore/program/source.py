@@ -13,39 +13,8 @@ from pathlib import Path
 from typing import Any as Anything
 from typing import TypeAlias
 
+from fsmdsl.explore.program import nodes as ir
 from fsmdsl.explore.program.arithmetic import Operator
-from fsmdsl.explore.program.nodes import (
-    All,
-    Any,
-    Assign,
-    Block,
-    Bool,
-    Break,
-    Call,
-    Choice,
-    Compare,
-    Comparison,
-    Continue,
-    Count,
-    Do,
-    Element,
-    Expr,
-    Function,
-    If,
-    Int,
-    Inverted,
-    Not,
-    Parameter,
-    Return,
-    Statement,
-    Through,
-    Together,
-    Type,
-    Update,
-    Var,
-    While,
-    binary,
-)
 
 Words: TypeAlias = Anything
 """An array of numbers with 64 bits."""
@@ -54,35 +23,35 @@ Halves: TypeAlias = Anything
 Ints: TypeAlias = Anything
 """An array of numbers with 32 bits, with a sign."""
 
-TYPES: Mapping[str, Type] = {"int": "number", "Words": "words", "Halves": "halves", "Ints": "ints"}
+TYPES: Mapping[str, ir.Type] = {"int": "number", "Words": "words", "Halves": "halves", "Ints": "ints"}
 
 OPERATORS: Mapping[type[ast.operator], Operator] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
     ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
 }  # fmt: skip
 
-COMPARISONS: Mapping[type[ast.cmpop], Comparison] = {
+COMPARISONS: Mapping[type[ast.cmpop], ir.Comparison] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
 
 
 @lru_cache(64)
-def functions_in(path: Path) -> tuple[Function, ...]:
+def functions_in(path: Path) -> tuple[ir.Function, ...]:
     """The functions of a file. Raises TypeError where one says more than a program can."""
     return functions_of(path.read_text(encoding="utf-8"))
 
 
-def functions_of(text: str) -> tuple[Function, ...]:
+def functions_of(text: str) -> tuple[ir.Function, ...]:
     """The functions of a text; imports, constants and what is written for type checkers alone are left out."""
     return tuple(_function(x) for x in ast.parse(text).body if isinstance(x, ast.FunctionDef))
 
 
-def _function(x: ast.FunctionDef) -> Function:
-    parameters = tuple(Parameter(p.arg, _type(p.annotation)) for p in x.args.args)
-    return Function(x.name, parameters, _block(x.body), ast.get_docstring(x) or "")
+def _function(x: ast.FunctionDef) -> ir.Function:
+    parameters = tuple(ir.Parameter(p.arg, _type(p.annotation)) for p in x.args.args)
+    return ir.Function(x.name, parameters, _block(x.body), ast.get_docstring(x) or "")
 
 
-def _type(annotation: ast.expr | None) -> Type:
+def _type(annotation: ast.expr | None) -> ir.Type:
     if annotation is None:
         return "number"
     return TYPES[ast.unparse(annotation)]
@@ -91,88 +60,88 @@ def _type(annotation: ast.expr | None) -> Type:
 # Statements ----------------------------------------------------------------------------------------------------------
 
 
-def _block(statements: Sequence[ast.stmt]) -> Block:
+def _block(statements: Sequence[ast.stmt]) -> ir.Block:
     return tuple(y for x in statements for y in _statement(x))
 
 
-def _statement(x: ast.stmt) -> list[Statement]:
+def _statement(x: ast.stmt) -> list[ir.Statement]:
     match x:
         case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)):
-            return [Together(tuple(map(_variable, targets)), tuple(map(expression, values)))]
+            return [ir.Together(tuple(map(_variable, targets)), tuple(map(expression, values)))]
         case ast.Assign(targets, value):
-            return [Assign(_place(target), expression(value)) for target in targets]
+            return [ir.Assign(_place(target), expression(value)) for target in targets]
         case ast.AnnAssign(target, _, ast.expr() as value):
-            return [Assign(_place(target), expression(value))]
+            return [ir.Assign(_place(target), expression(value))]
         case ast.AugAssign(target, op, value):
-            return [Update(_place(target), OPERATORS[type(op)], expression(value))]
+            return [ir.Update(_place(target), OPERATORS[type(op)], expression(value))]
         case ast.If(test, body, orelse):
-            return [If(expression(test), _block(body), _block(orelse))]
+            return [ir.If(expression(test), _block(body), _block(orelse))]
         case ast.While(test, body, []):
-            return [While(expression(test), _block(body))]
+            return [ir.While(expression(test), _block(body))]
         case ast.For(target, ast.Call(ast.Name("range"), bounds), body, []):
             first, end = [ast.Constant(0), *bounds][-2:]
-            return [Count(_variable(target), expression(first), expression(end), _block(body))]
+            return [ir.Count(_variable(target), expression(first), expression(end), _block(body))]
         case ast.For(target, ast.Tuple(listed), body, []):
-            return [Through(_variable(target), tuple(map(expression, listed)), _block(body))]
+            return [ir.Through(_variable(target), tuple(map(expression, listed)), _block(body))]
         case ast.Return(ast.expr() as value):
-            return [Return(expression(value))]
+            return [ir.Return(expression(value))]
         case ast.Break():
-            return [Break()]
+            return [ir.Break()]
         case ast.Continue():
-            return [Continue()]
+            return [ir.Continue()]
         case ast.Pass() | ast.Expr(ast.Constant(str())):
             return []
         case ast.Expr(value):
-            return [Do(expression(value))]
+            return [ir.Do(expression(value))]
         case _:
             raise TypeError(f"not a statement of whole numbers: {ast.unparse(x)}")
 
 
-def _variable(x: ast.expr) -> Var:
+def _variable(x: ast.expr) -> ir.Var:
     if not isinstance(x, ast.Name):
         raise TypeError(f"not a variable: {ast.unparse(x)}")
-    return Var(x.id)
+    return ir.Var(x.id)
 
 
-def _place(x: ast.expr) -> Var | Element:
+def _place(x: ast.expr) -> ir.Var | ir.Element:
     return _element(x) if isinstance(x, ast.Subscript) else _variable(x)
 
 
-def _element(x: ast.Subscript) -> Element:
-    return Element(_variable(x.value), expression(x.slice))
+def _element(x: ast.Subscript) -> ir.Element:
+    return ir.Element(_variable(x.value), expression(x.slice))
 
 
 # Expressions ---------------------------------------------------------------------------------------------------------
 
 
-def expression(x: ast.expr) -> Expr:
+def expression(x: ast.expr) -> ir.Expr:
     """An expression. Raises TypeError where it says more than a program can."""
     match x:
         case ast.Constant(bool() as value):
-            return Bool(value)
+            return ir.Bool(value)
         case ast.Constant(int() as value):
-            return Int(value)
+            return ir.Int(value)
         case ast.Name(name):
-            return Var(name)
+            return ir.Var(name)
         case ast.Subscript():
             return _element(x)
         case ast.BinOp(left, op, right) if type(op) in OPERATORS:
-            return binary(OPERATORS[type(op)], expression(left), expression(right))
+            return ir.binary(OPERATORS[type(op)], expression(left), expression(right))
         case ast.UnaryOp(ast.Not(), of):
-            return Not(expression(of))
+            return ir.Not(expression(of))
         case ast.UnaryOp(ast.USub(), of):
             return -expression(of)
         case ast.UnaryOp(ast.Invert(), of):
-            return Inverted(expression(of))
+            return ir.Inverted(expression(of))
         case ast.Compare(left, ops, others) if all(type(op) in COMPARISONS for op in ops):
             compared = zip(ops, others, strict=True)
-            return Compare(expression(left), tuple((COMPARISONS[type(op)], expression(y)) for op, y in compared))
+            return ir.Compare(expression(left), tuple((COMPARISONS[type(op)], expression(y)) for op, y in compared))
         case ast.BoolOp(op, values):
-            return (All if isinstance(op, ast.And) else Any)(tuple(map(expression, values)))
+            return (ir.All if isinstance(op, ast.And) else ir.Any)(tuple(map(expression, values)))
         case ast.IfExp(test, yes, no):
-            return Choice(expression(test), expression(yes), expression(no))
+            return ir.Choice(expression(test), expression(yes), expression(no))
         case ast.Call(ast.Name(name), arguments, []):
-            return Call(name, tuple(map(expression, arguments)))
+            return ir.Call(name, tuple(map(expression, arguments)))
         case _:
             raise TypeError(f"not an expression of whole numbers: {ast.unparse(x)}")
 

@@ -12,7 +12,7 @@ from fsmdsl.explore.liveness.formula import atoms
 from fsmdsl.explore.symmetry.sets import SymmetricSet, mentions
 from fsmdsl.step.universe import Universe
 from fsmdsl.step.world import Value
-from fsmdsl.walk import effects, expressions, operands
+from fsmdsl.walk import effects, effects_of, expressions, operands
 
 
 def objection(universe: Universe, x: SymmetricSet, plan: Plan | None) -> str | None:
@@ -153,10 +153,7 @@ def _looks_at_others(universe: Universe, machine: str, e: m.Expr) -> bool:
 
 def _choosing(universe: Universe, x: SymmetricSet) -> Iterator[str]:
     """Loops over subsets visit them in the order of their elements."""
-    bodies = [universe.system.recover or ()]
-    for machine in universe.machines:
-        bodies += [*(t.effects for t in machine.transitions), *(h.effects for h in machine.hooks)]
-    for effect in (e for body in bodies for e in effects(body)):
+    for effect in chain(effects(universe.system.recover or ()), *map(effects_of, universe.machines)):
         match effect:
             case m.ForEach(over=m.Apply(function="subsets") as over) if mentions(_within(over.type), x.machine):
                 yield f"a loop visits subsets of them one after the other ({effect.span})"

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fsmdsl import model as m
+from fsmdsl.model.typing import machine_of
 from fsmdsl.step.universe import Universe
 from fsmdsl.walk import children
 
@@ -134,12 +135,12 @@ def reads(
     """The fields and states that an expression of a machine reads. `bound` are variables of its own."""
     match e:
         case m.Read(kind="field", name=name, target=target):
-            yield ((machine if target is None else _referred(target.type)) or "", name), _whose(target, bound)
+            yield ((machine if target is None else machine_of(target.type)) or "", name), _whose(target, bound)
         case m.InState(target=target):
-            yield (_referred(target.type) or "", ""), _whose(target, bound)
+            yield (machine_of(target.type) or "", ""), _whose(target, bound)
         case m.Derived(target=target, arguments=arguments):
             let = universe.let(e)
-            owner = machine if target is None else _referred(target.type)
+            owner = machine if target is None else machine_of(target.type)
             given = {p.name: _whose(a, bound) for p, a in zip(let.parameters, arguments, strict=True)}
             for key, whose in reads(universe, let.value, owner):
                 yield key, _whose(target, bound) if whose is None else given.get(whose, "")
@@ -161,9 +162,3 @@ def _whose(target: m.Expr | None, bound: frozenset[str]) -> Whose:
             return name
         case _:
             return ""
-
-
-def _referred(t: m.Type) -> str | None:
-    """The machine that a reference leads to."""
-    inner = t.of if isinstance(t, m.OptionalType) else t
-    return inner.machine if isinstance(inner, m.RefType) else None

@@ -13,6 +13,7 @@ from fsmdsl.explore.packed.shapes import UnpackableError, element
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
 from fsmdsl.explore.program.nodes import FALSE, ZERO, Choice, Expr, Function, Not, Var, all_of, any_of, call
 from fsmdsl.explore.program.source import functions_in
+from fsmdsl.model.typing import bare
 
 K, MESSAGE = Var("k"), Var("message")
 
@@ -80,11 +81,7 @@ LIBRARY = Path(__file__).parent / "library_messages.py"
 
 
 def _structured(box: Box) -> bool:
-    return any(isinstance(_bare(p.type), m.SetType | m.ListType) for e in box.events for p in e.parameters)
-
-
-def _bare(t: m.Type) -> m.Type:
-    return t.of if isinstance(t, m.OptionalType) else t
+    return any(isinstance(bare(p.type), m.SetType | m.ListType) for e in box.events for p in e.parameters)
 
 
 def _before(context: Context, box: Box, n: int) -> Function:

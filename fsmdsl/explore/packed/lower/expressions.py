@@ -38,19 +38,15 @@ from fsmdsl.explore.program.nodes import (
     call,
 )
 from fsmdsl.model.typing import common
+from fsmdsl.operators import SetOperator
 from fsmdsl.walk import expressions
 
 Connective = Literal["and", "or"]
-
-LARGEST_NUMBER = 1 << 60
-"""Beyond this, sums could be more than a word holds."""
 
 
 def value(scope: Scope, e: m.Expr, want: m.Type | None = None) -> Expr:
     """The number of an expression, as one of the type wanted."""
     want = want or e.type
-    if isinstance(e.type, m.RangeType) and max(-e.type.low, e.type.high) > LARGEST_NUMBER:
-        raise UnpackableError(f"numbers from {e.type.low} to {e.type.high}")
     match e:
         case m.Constant():
             return Int(to_number(want, e.value, scope.context.universe))
@@ -234,24 +230,22 @@ def _binary(scope: Scope, e: m.Binary) -> Expr:
             t = common(e.left.type, e.right.type)
             left, right = _both(scope, e.left, e.right, t)
             return Compare(left, ((e.operator, right),))
-        case "+" | "-" | "&" if isinstance(e.type, m.SetType):
+        case "union" | "difference" | "intersection":
             t = common(e.left.type, e.right.type)
             left, right = _both(scope, e.left, e.right, t)
             return converted(scope, _of_sets(e.operator, left, right), t, e.type)
-        case "+" | "-" | "&":
+        case _:  # of numbers: each has its like in programs
             left, right = _both(scope, e.left, e.right, e.left.type, e.right.type)
             return binary(e.operator, left, right)
-        case _:
-            assert_never(e.operator)
 
 
-def _of_sets(operator: Literal["+", "-", "&"], left: Expr, right: Expr) -> Expr:
+def _of_sets(operator: SetOperator, left: Expr, right: Expr) -> Expr:
     match operator:
-        case "+":
+        case "union":
             return left | right
-        case "-":
+        case "difference":
             return left & ~right
-        case "&":
+        case "intersection":
             return left & right
         case _:
             assert_never(operator)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fsmdsl import model as m
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.program.nodes import Bool, Int, Var
+from fsmdsl.model.typing import bare
 
 
 def reference(scope: Scope, e: m.Expr) -> Var | Int:
@@ -19,6 +20,6 @@ def reference(scope: Scope, e: m.Expr) -> Var | Int:
 
 def machine_of(scope: Scope, t: m.Type) -> m.Machine:
     """The machine that a reference leads to."""
-    inner = t.of if isinstance(t, m.OptionalType) else t
+    inner = bare(t)
     assert isinstance(inner, m.RefType)
     return scope.context.universe.model.machines[inner.machine]

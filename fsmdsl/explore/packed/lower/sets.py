@@ -23,7 +23,7 @@ from fsmdsl.explore.packed.lower.orders import failing
 from fsmdsl.explore.packed.lower.parts import too_deep, value_apart
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Bool, Choice, Expr, Int, Not, all_of, any_of, call
-from fsmdsl.model.typing import common
+from fsmdsl.model.typing import bare, common, machine_of
 from fsmdsl.step.values import MOST
 
 # Made ----------------------------------------------------------------------------------------------------------------
@@ -31,7 +31,7 @@ from fsmdsl.step.values import MOST
 
 def collection(scope: Scope, e: m.Collection, want: m.Type) -> Expr:
     """`{a, b}` or `[a, b]`, as one of the type wanted."""
-    inner = want.of if isinstance(want, m.OptionalType) else want
+    inner = bare(want)
     if isinstance(inner, m.SetType):
         return _set(scope, e, inner)
     if not isinstance(inner, m.ListType):
@@ -131,11 +131,10 @@ def _check_subsets(scope: Scope, over: m.Apply) -> None:
 def _sizes(scope: Scope, e: m.Expr) -> list[int]:
     """What a size can be: that of a parameter has a value for each instance."""
     if isinstance(e, m.Read) and e.kind == "param":
-        t = e.target.type if e.target is not None else None
-        machine = t.of if isinstance(t, m.OptionalType) else t
-        name = machine.machine if isinstance(machine, m.RefType) else scope.machine.qualified if scope.machine else ""
+        own = scope.machine.qualified if scope.machine is not None else None
+        machine = own if e.target is None else machine_of(e.target.type)
         universe = scope.context.universe
-        values = [universe.params[n][e.name] for n in universe.instances_of(name)]
+        values = [universe.params[n][e.name] for n in universe.instances_of(machine or "")]
         return [x for x in values if isinstance(x, int)]
     if isinstance(e.type, m.RangeType):
         return list(range(max(e.type.low, 0), min(e.type.high, 64) + 1))
