@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hived import HiveD, PanicError, needs_hived
 from hived_scheduler import HivedScheduler
+from simulating import Log
 
 from runtime import Member
 from runtime.config import read_configuration
 from runtime.simulate.convert.alibaba import PODS
 from runtime.simulate.engine import Clock, Rules, Simulation
-from runtime.simulate.figures import summary
 from runtime.simulate.observe import Event, Kind
+from runtime.simulate.outages import Outage
 from runtime.simulate.scheduler import Placed
 from runtime.simulate.workload import Request
 
@@ -87,32 +89,42 @@ def gang(name: str, submitted: float, priority: int, *members: Member) -> Reques
     return Request(name, "A", submitted, 100.0, members, priority)
 
 
-@needs_hived
-def test_hived_in_the_simulator_preempts_and_survives_failing_nodes() -> None:
-    """Gangs of several pods; one that is in the way leaves, and runs again."""
-    hived, clock = HiveD(), Clock()
-    requests = [
-        gang("weak", 0, -1, Member(2, 4)),
-        gang("strong", 10, 0, Member(1, 4), Member(2, 2)),
-        gang("later", 20, 0, Member(1, 1)),
-    ]
-    simulation = Simulation(
-        read_configuration(CLUSTER), HivedScheduler(hived, CLUSTER), clock, requests, rules=Rules(checkpoint=0)
-    )
-    log: list[Event] = []
-
-    class Watcher:
-        def begin(self, cluster: object, capacity: int) -> None: ...
-        def advance(self, to: float) -> None: ...
-        def end(self, time: float) -> None: ...
-        def event(self, event: Event) -> None:
-            log.append(event)
-
-    simulation.run([Watcher()])
+def log_of(requests: list[Request], outages: Sequence[Outage] = ()) -> list[Event]:
+    """What happens when HiveD places gangs on two nodes."""
+    hived, log = HiveD(), Log()
+    scheduler = HivedScheduler(hived, CLUSTER)
+    rules = Rules(checkpoint=0)
+    Simulation(read_configuration(CLUSTER), scheduler, Clock(), requests, outages, rules).run([log])
     hived.close()
+    return log.events
+
+
+@needs_hived
+def test_hived_preempts_in_the_simulator() -> None:
+    """Gangs of several pods; one that is in the way leaves, and runs again."""
+    log = log_of(
+        [
+            gang("weak", 0, -1, Member(2, 4)),
+            gang("strong", 10, 0, Member(1, 4), Member(2, 2)),
+            gang("later", 20, 0, Member(1, 1)),
+        ]
+    )
     assert [(e.time, e.gang) for e in log if e.kind is Kind.PREEMPTED] == [(40, "weak")]
     assert {e.gang: e.time for e in log if e.kind is Kind.STARTED} == {"strong": 40, "later": 140, "weak": 240}
-    assert summary(simulation)["gangs"]["finished"] == 3
+    assert {e.gang: e.time for e in log if e.kind is Kind.FINISHED} == {"strong": 140, "later": 240, "weak": 300}
+
+
+@needs_hived
+def test_hived_knows_of_nodes_that_fail_in_the_simulator() -> None:
+    """A gang on both nodes is lost with one, and waits until it is repaired."""
+    log = log_of([gang("both", 0, 0, Member(2, 4))], [Outage("n1", 30, 70)])
+    assert [(e.time, e.kind) for e in log if e.gang] == [
+        (0, Kind.SUBMITTED),
+        (0, Kind.STARTED),
+        (30, Kind.LOST),
+        (70, Kind.STARTED),
+        (140, Kind.FINISHED),
+    ]
 
 
 @needs_hived
