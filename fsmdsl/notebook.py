@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fsmdsl import checks
 from fsmdsl import compare as versions
@@ -106,6 +106,18 @@ class Specs(Shown):
     def machine(self, name: str) -> Drawing:
         """The diagram of a machine, by its name or `module.Name`."""
         return Drawing(_found("machine", name, self.model.machines))
+
+    def graph(self, name: str) -> Any:
+        """A machine as a `MultiDiGraph` of networkx: see `fsmdsl.graphs.machine`."""
+        from fsmdsl import graphs
+
+        return graphs.machine(_found("machine", name, self.model.machines))
+
+    def states(self, name: str, most: int = 10_000) -> Any:
+        """The states of a system as a `MultiDiGraph` of networkx: see `fsmdsl.graphs.states`."""
+        from fsmdsl import graphs
+
+        return graphs.states(self.model, _found("system", name, self.model.systems), most)
 
     def check(self) -> Findings:
         """What is wrong, or may be."""

@@ -16,6 +16,7 @@ HOMES = (
     "fsmdsl.workspace",
     "fsmdsl.imports",
     "fsmdsl.drift",
+    "fsmdsl.logs",
 )
 """The modules that declare rules, each in a tuple `RULES`. They are imported when rules are asked for, not before."""
 

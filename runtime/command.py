@@ -76,8 +76,9 @@ def main() -> None:
     help="A place that was given, or reserved, and is not asked for again for so long, is given back.",
 )
 @click.option(
-    "--lives",
-    is_flag=True,
+    "--lives/--no-lives",
+    default=True,
+    show_default=True,
     help="Follow the life of each gang through the machines of all layers, at /v1/inspect/lives/.",
 )
 @click.option(
@@ -86,11 +87,9 @@ def main() -> None:
     default=14_400.0,
     show_default=True,
     metavar="SECONDS",
-    help="With --lives: for how long a gang may have fewer running pods than it must, before all have to be deleted.",
+    help="For how long a gang may have fewer running pods than it must, before all have to be deleted.",
 )
-@click.option(
-    "--terminate", is_flag=True, help="With --lives: delete them then; otherwise, it is only said that somebody has to."
-)
+@click.option("--terminate", is_flag=True, help="Delete them then; otherwise, it is only said that somebody has to.")
 @click.option(
     "--leader-election",
     default="",

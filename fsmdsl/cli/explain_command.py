@@ -1,20 +1,61 @@
-"""`fsm explain`: what a rule means."""
+"""`fsm explain`: what a rule means, or which run of a system explains a log."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from fsmdsl.cli.common import format_option, paint, say_json
-from fsmdsl.cli.completing import rule_names
+from fsmdsl.cli.common import documented_option, format_option, links_option, paint, say_json
+from fsmdsl.cli.completing import rule_names, system_names
+from fsmdsl.cli.explain_log import Request, explain_log
 from fsmdsl.cli.messages import misuse, say
 from fsmdsl.diagnostics import Rule, did_you_mean
 
 
 @click.command("explain")
-@click.argument("code", required=False, shell_complete=rule_names)
+@click.argument("what", metavar="[CODE|LOG]", required=False, shell_complete=rule_names)
+@click.option("--mapping", type=click.Path(path_type=Path), metavar="FILE", help="What the lines of LOG mean (TOML).")
+@click.option(
+    "--spec", "specs", type=click.Path(), multiple=True, help="Specs to explain LOG by (default: the mapping's)."
+)
+@click.option("--system", metavar="NAME", shell_complete=system_names, help="The system (default: the mapping's).")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
+@click.option("--hidden", type=click.IntRange(0), metavar="N", help="Steps that nobody logged between two lines.")
+@click.option("--show", is_flag=True, help="Show the whole run.")
+@click.option("--coverage", is_flag=True, help="Show how often each row was followed.")
+@documented_option
+@links_option
 @format_option
-def command(code: str | None, form: str) -> None:
-    """Explain a rule by its code (FSM201) or name; without one, list all rules."""
+def command(
+    what: str | None,
+    mapping: Path | None,
+    specs: tuple[str, ...],
+    system: str | None,
+    settings: tuple[str, ...],
+    hidden: int | None,
+    show: bool,
+    coverage: bool,
+    as_documented: bool,
+    form: str,
+) -> None:
+    """Explain a rule by its code (FSM201) or name; without one, list all rules.
+
+    With --mapping, find the run of a system that explains LOG, a file or `-`, or the first line that no run explains
+    and the nearest miss.
+
+    Exit codes: 0 explained, 1 not explained, 2 misuse, 3 (logs) it cannot be decided.
+    """
+    if mapping is not None:
+        request = Request(what or "-", mapping, specs, system, settings, hidden, show, coverage, as_documented)
+        explain_log(request, form)
+        return
+    if specs or system or settings or hidden is not None or show or coverage or as_documented:
+        misuse("a log is explained by a mapping: name it with `--mapping FILE`")
+    _explain_rules(what, form)
+
+
+def _explain_rules(code: str | None, form: str) -> None:
     from fsmdsl.rules import all_rules
 
     rules = all_rules()
@@ -33,6 +74,8 @@ def command(code: str | None, form: str) -> None:
 def _find(rules: dict[str, Rule], wanted: str) -> Rule:
     found = next((r for r in rules.values() if wanted.upper() == r.code or wanted.lower() == r.name), None)
     if found is None:
+        if Path(wanted).exists():
+            misuse(f"`{wanted}` is a file; to explain a log, name its mapping with `--mapping FILE`")
         advice = did_you_mean(wanted, [*rules, *(r.name for r in rules.values())])
         misuse(f"there is no rule `{wanted}`; {advice or '`fsm explain` lists them'}")
     return found

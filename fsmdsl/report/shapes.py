@@ -276,3 +276,97 @@ class Diff(TypedDict):
     parts: list[Part]
     behaviours: list[Behaviour]
     answers: list[Answer]
+
+
+# Logs ----------------------------------------------------------------------------------------------------------------
+
+
+class SystemName(TypedDict):
+    """A system, and the module that declares it."""
+
+    name: str
+    module: str
+
+
+class LogLines(TypedDict):
+    """How many lines of a log were read, say something, say nothing, and cannot be read; why the first of those."""
+
+    read: int
+    matched: int
+    skipped: int
+    unreadable: int
+    first_unreadable: str | None
+
+
+class LoggedStep(TypedDict):
+    """A step of the run that explains a log. `lines`: those that told of it; none: it was hidden."""
+
+    number: int
+    step: str
+    lines: list[int]
+    happenings: list[str]
+
+
+class RowCount(TypedDict):
+    """How often a row was followed."""
+
+    machine: str
+    row: str
+    arrow: str
+    count: int
+
+
+class LogChange(TypedDict):
+    """A change of a log after which it is explained: a line that repeats `other`, is swapped with `other`, is one too
+    many, or has one of `steps` missing before it."""
+
+    kind: Literal["duplicate", "swapped", "missing", "superfluous"]
+    line: int
+    other: int | None
+    steps: list[str]
+    message: str
+
+
+class LogAmendment(TypedDict):
+    """A row that an amendment has added or changed."""
+
+    machine: str
+    row: str
+    reason: str
+
+
+class OtherReading(TypedDict):
+    """The spec as documented, or with its amendments: whichever was not asked for explains the line."""
+
+    as_documented: bool
+    rows: list[LogAmendment]
+
+
+class Unexplained(TypedDict):
+    """The first line that nothing explains. `worlds`: how many were possible before it; `world`: the likeliest."""
+
+    line: int
+    text: str
+    says: str
+    worlds: int
+    world: World
+    reasons: list[str]
+    enabled: list[str]
+    changes: list[LogChange]
+    other_reading: OtherReading | None
+
+
+class Explain(TypedDict):
+    """What `fsm explain LOG` finds. `run` is the whole run with `--show`, else its last steps."""
+
+    system: SystemName
+    log: str
+    outcome: Literal["explained", "not explained", "nothing to explain", "undecided"]
+    undecided: str | None
+    lines: LogLines
+    steps: int
+    hidden: int
+    names: dict[str, str]
+    run: list[LoggedStep]
+    coverage: list[RowCount]
+    failure: Unexplained | None

@@ -6,7 +6,7 @@ What there is to tell is how things are, in any order: `told` of a pod, `gone` o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -84,16 +84,21 @@ class Following:
 
     # Pods
 
-    def told(self, news: Told, now: float) -> None:
-        """How a pod is that the allocator knows."""
+    def told(self, news: Iterable[Told], now: float) -> None:
+        """How pods are that the allocator knows, in one step."""
         with self._steps.at(now):
-            slot = self._slot(news.pod)
-            if slot is not None:
-                self._place(slot, news)
-                self._advance(slot, news.stage)
-                if news.leaving or slot.leaving:
-                    tell_to_go(slot, self.refusals)
+            for pod in news:
+                self._tell(pod)
             self._follow_gangs()
+
+    def _tell(self, news: Told) -> None:
+        slot = self._slot(news.pod)
+        if slot is None:
+            return
+        self._place(slot, news)
+        self._advance(slot, news.stage)
+        if news.leaving or slot.leaving:
+            tell_to_go(slot, self.refusals)
 
     def _slot(self, pod: Pod) -> Slot | None:
         """Where a pod is; a new one takes an empty place of its size. None where its gang has another form."""
@@ -195,6 +200,10 @@ class Following:
         if slot.place.state is PodState.TERMINATING:
             slot.place.gone()
         self.registry.dirty[slot.life] = None
+
+    def knows(self, uid: str) -> bool:
+        """Whether a pod has a place in a life."""
+        return uid in self.registry.pods
 
     # Gangs
 
@@ -322,10 +331,14 @@ class Following:
 
     # Time, and what there is
 
+    def due(self, now: float) -> bool:
+        """Whether a timer rings by now."""
+        next_one = self.registry.timers.next
+        return next_one is not None and next_one <= now
+
     def tick(self, now: float) -> None:
         """Time has passed: all timers ring that are due by now, each at its own time."""
-        next_one = self.registry.timers.next
-        if next_one is not None and next_one <= now:
+        if self.due(now):
             with self._steps.at(now):
                 self.registry.timers.advance(now, self._steps.settle, through=True)
 

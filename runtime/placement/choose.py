@@ -45,7 +45,8 @@ def _views(books: Books, spec: PodSpec) -> Iterator[View]:
 
 
 def _opportunistic(books: Books, spec: PodSpec, sizes: Sequence[int], offer: Offer) -> Placement | str:
-    for name, forest in books.cluster.forests.items():
+    """From the last chain on: guaranteed gangs come to the first ones, and would displace it there."""
+    for name, forest in reversed(books.cluster.forests.items()):
         if spec.leaf_type in ("", forest.chain.leaf_type):
             seats = opportunistic.place(forest, sizes, offer)
             if seats is not None:

@@ -23,12 +23,12 @@ def reserver(device: Device) -> Gang | None:
 
 def displaced(devices: Iterable[Device]) -> list[Gang]:
     """The gangs that use any of these leaf cells, each once."""
-    found: dict[int, Gang] = {}
+    found: dict[Gang, None] = {}
     for device in devices:
-        gang = owner(device)
-        if gang is not None:
-            found.setdefault(id(gang), gang)
-    return list(found.values())
+        user = device.machine.user
+        if isinstance(user, GangMachine):
+            found[user.gang] = None
+    return list(found)
 
 
 def victims(gangs: Iterable[Gang]) -> dict[str, tuple[Pod, ...]]:

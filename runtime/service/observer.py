@@ -152,6 +152,9 @@ class Observer:
         tracked.pod = self._note_problem(tracked)
 
     def _remove(self, tracked: Tracked, phase: str = "") -> None:
+        home = self.allocator.homes.get(tracked.seen.uid)
+        if home is not None:
+            self.lives.catch_up(home.name)
         self._places.drop(tracked.seen.uid)
         with self._locks.applications.write():
             self.tracker.remove(tracked)

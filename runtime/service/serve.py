@@ -86,7 +86,7 @@ def serve(options: Options) -> int:
     for library in ("httpx", "httpx2", "httpcore"):
         logging.getLogger(library).setLevel(logging.WARNING)
     if options.terminate and not options.lives:
-        raise UserError("who follows no lives knows of no gang to tear down: --terminate needs --lives")
+        raise UserError("--terminate deletes pods of gangs whose lives are followed, and --no-lives follows none")
     configuration = read_configuration(options.config)
     for note in configuration.notes:
         log.warning("configuration %s: %s", options.config, note)

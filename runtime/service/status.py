@@ -99,7 +99,7 @@ def following(follower: Follower) -> Following:
         raise UserError(
             f"the lives of gangs are not followed any more, after {follower.faults} faults; see the log"
             if follower.faults
-            else "the lives of gangs are not followed: the service was started without --lives"
+            else "the lives of gangs are not followed: the service was started with --no-lives"
         )
     return follower.following
 

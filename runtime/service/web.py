@@ -178,7 +178,7 @@ class Web:
         async def handler(request: Request) -> Response:
             if request.method != "GET":
                 raise HTTPException(400, "this can only be looked at, with GET")
-            await self.service.ask(lambda _: None)
+            await self.service.ask(lambda scheduler: scheduler.lives.catch_up())
             try:
                 body = await run_in_threadpool(locked, request)
             except UserError as error:

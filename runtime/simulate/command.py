@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from runtime.errors import UserError
-from runtime.simulate.duration import seconds
+from runtime.simulate.duration import seconds, spoken
 
 if TYPE_CHECKING:
     from runtime.simulate.result import Run
@@ -198,9 +198,29 @@ def generate(settings: str, config: Path, seed: int, out: Path) -> None:
     print(f"wrote {len(requests):,} gangs to {out}")
 
 
+@simulate.command()
+@click.argument("source", type=FILE, metavar="TRACE")
+@click.option("--config", type=FILE, required=True, help="HiveD's configuration.")
+@click.option("--load", type=click.FloatRange(min=0, min_open=True), default=0.9, show_default=True)
+@click.option("--since", "begin", type=Time(), default="0", help="What came before is there from then on.")
+@click.option("--out", type=FILE, required=True, metavar="TRACE", help="The CSV file to write.")
+def press(source: Path, config: Path, load: float, begin: float, out: Path) -> None:
+    """Lets the gangs of a trace come so fast that they need a share --load of the cluster; durations stay."""
+    from runtime.config import read_configuration
+    from runtime.simulate.press import pressed, since
+    from runtime.simulate.quotas import capacity
+    from runtime.simulate.trace import read_trace, write_trace
+
+    requests = pressed(since(read_trace(source), begin), capacity(read_configuration(config)), load)
+    _written(out, lambda: write_trace(out, requests))
+    there = sum(not request.submitted for request in requests)
+    last = spoken(requests[-1].submitted)
+    print(f"wrote {len(requests):,} gangs to {out}: {there:,} at the beginning, the others in {last}")
+
+
 @simulate.group()
 def convert() -> None:
-    """Turns public traces of GPU clusters into traces for --workload."""
+    """Turns public traces of GPU clusters into traces for --workload, and lists of nodes into configurations."""
 
 
 def _conversion(command: Any) -> Any:
@@ -241,6 +261,22 @@ def alibaba(source: Path, types: str, **options: Any) -> None:
     from runtime.simulate.convert.alibaba import read
 
     _converted(read(source, types), **options)
+
+
+@convert.command()
+@click.argument("source", type=FILE, metavar="IN")
+@click.option("--shares", required=True, metavar="NAME=SHARE …", help="Virtual clusters, and what each is promised.")
+@click.option("--out", type=FILE, required=True, metavar="CONFIG", help="The YAML file to write.")
+def nodes(source: Path, shares: str, out: Path) -> None:
+    """Alibaba's list of nodes (2023): IN is openb_node_list_gpu_node.csv; HiveD's configuration is written."""
+    import yaml
+
+    from runtime.simulate.convert.nodes import read, read_shares
+
+    configuration = read(source, read_shares(shares))
+    text = yaml.safe_dump(configuration, sort_keys=False)
+    _written(out, lambda: out.write_text(text, encoding="utf-8"))
+    print(f"wrote {len(configuration['physicalCluster']['physicalCells']):,} nodes to {out}")
 
 
 def _converted(found: Any, *, out: Path, tenants: str, node: int, limit: int | None) -> None:

@@ -64,9 +64,10 @@ class HiveD:
         for name in nodes:
             self.ask("node", name=name, healthy=True)
 
-    def schedule(self, pod: Pod, phase: str, nodes: list[str]) -> dict[str, Any]:
-        """With `bind`, `victims` or `wait`."""
-        return self.ask("schedule", pod=_pod(pod), phase=phase, suggested=nodes)
+    def schedule(self, pod: Pod, phase: str, nodes: list[str] | None = None) -> dict[str, Any]:
+        """With `bind`, `victims` or `wait`. Without nodes, all are offered."""
+        offered = {} if nodes is None else {"suggested": nodes}
+        return self.ask("schedule", pod=_pod(pod), phase=phase, **offered)
 
     def add(self, pod: Pod, info: dict[str, Any]) -> None:
         self.ask("add", pod=_pod(pod), info=info)
@@ -74,10 +75,13 @@ class HiveD:
     def delete(self, pod: Pod) -> None:
         self.ask("delete", pod=_pod(pod))
 
+    def groups(self) -> list[dict[str, Any]]:
+        """Its affinity groups, as it answers who inspects."""
+        return self.ask("dump", what=["hived_groups"])["hived_groups"]["items"] or []
+
     def status(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        """Its affinity groups, and its cells, as it answers who inspects."""
-        found = self.ask("dump", what=["hived_groups", "hived_status"])
-        return found["hived_groups"]["items"] or [], found["hived_status"]
+        """Its affinity groups, and its cells, as it answers who inspects. Costs a look at each cell."""
+        return self.groups(), self.ask("dump", what=["hived_status"])["hived_status"]
 
 
 def _pod(pod: Pod) -> dict[str, Any]:
@@ -95,6 +99,11 @@ def bind_info(info: dict[str, Any]) -> BindInfo:
     ]
     members.sort(key=lambda same: len(same[0].leaf_cells))
     return BindInfo(info["Node"], tuple(info["LeafCellIsolation"]), info["CellChain"], tuple(members))
+
+
+def victims(answer: dict[str, Any]) -> set[str]:
+    """The uids of the pods that an answer names, on all nodes."""
+    return {uid for uids in answer.get("victims", {}).values() for uid in uids}
 
 
 def to_hived(info: BindInfo) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from statistics import quantiles
+from statistics import median, quantiles
 from typing import Any
 
 from clusters import config, gang, rack, row
@@ -49,6 +49,8 @@ class Load:
     deleted: set[str] = field(default_factory=set)
     seconds: list[float] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
+    processor: float = 0.0
+    """Seconds that the server has worked."""
 
     def delete(self, pods: list[Pod]) -> None:
         gone = [pod for pod in pods if pod.uid not in self.deleted]
@@ -185,7 +187,9 @@ def consistent(cluster: Cluster) -> None:
 def loaded(folder: Path, clients: int, seconds: float, *options: str) -> Load:
     """A server under load; what must hold of it is checked afterwards."""
     with serving(folder, CONFIGURATION, NODES, *options) as cluster:
+        begun = cluster.processor()
         load = asyncio.run(run(cluster, clients, seconds))
+        load.processor = cluster.processor() - begun
         consistent(cluster)
         before = cluster.get("clusterstatus")
         cluster.restart()
@@ -193,13 +197,31 @@ def loaded(folder: Path, clients: int, seconds: float, *options: str) -> Load:
     return load
 
 
+def cost_of_lives(clients: int, seconds: float, runs: int) -> None:
+    """Requests a second, and processor time of the server for each: without lives and with them, by turns."""
+    figures: dict[str, list[tuple[float, float]]] = {"--no-lives": [], "--lives": []}
+    for option in runs * list(figures):
+        with tempfile.TemporaryDirectory() as folder:
+            load = loaded(Path(folder), clients, seconds, option)
+        requests = len(load.seconds)
+        figures[option].append((requests / seconds, 1000 * load.processor / requests))
+        print(f"{option}: %.0f requests/s, %.2f ms of processor each" % figures[option][-1], flush=True)
+    without, followed = ([median(values) for values in zip(*runs, strict=True)] for runs in figures.values())
+    print(f"median: {without[0]:.0f} requests/s, with lives {followed[0]:.0f} ({followed[0] / without[0] - 1:+.1%})")
+    print(f"processor: {without[1]:.2f} ms, with lives {followed[1]:.2f} ms ({followed[1] / without[1] - 1:+.1%})")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--lives", action="store_true", help="the lives of gangs are followed")
+    parser.add_argument("--no-lives", action="store_true", help="the lives of gangs are not followed")
+    parser.add_argument("--cost-of-lives", type=int, metavar="RUNS", help="compare so many runs without lives and with")
     arguments = parser.parse_args()
-    options = ["--lives"] if arguments.lives else []
+    if arguments.cost_of_lives:
+        cost_of_lives(arguments.clients, arguments.seconds, arguments.cost_of_lives)
+        return
+    options = ["--no-lives"] if arguments.no_lives else []
     with tempfile.TemporaryDirectory() as folder:
         load = loaded(Path(folder), arguments.clients, arguments.seconds, *options)
     cuts = quantiles(load.seconds, n=100)

@@ -120,6 +120,12 @@ class Cluster:
         while self.client.get("/readyz").status_code != 200:
             assert self.process.poll() is None, self.log()
 
+    def processor(self) -> float:
+        """Seconds for which the processors have worked for it."""
+        assert self.process is not None
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def log(self) -> str:
         return (self.events.parent / "log").read_text()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusters import config, gang, healthy, rack, run
+from clusters import config, gang, healthy, nodes, rack, run
 
 from runtime import Allocator, Bind, Preempt
 
@@ -50,3 +50,14 @@ def test_a_node_that_is_used_already_is_packed_even_where_it_is_lent() -> None:
     answer = allocator.schedule(gang("new", "A", 2, priority=5)[0])
     assert isinstance(answer, Preempt)
     assert list(answer.victims) == [there]
+
+
+def test_an_opportunistic_gang_keeps_away_from_the_chain_that_guaranteed_ones_come_to_first() -> None:
+    """Those of any type take the first chain that has room: nobody goes while there is room in both chains."""
+    allocator = healthy(config([*nodes("a"), *nodes("o", kind="OLD-NODE")], A={"NODE": 1, "OLD-NODE": 1}))
+    assert [x.node for x in run(allocator, gang("guest", "A", 2, priority=-1))] == ["a"]
+    own = run(allocator, gang("first", "A", 2, priority=5)) + run(allocator, gang("second", "A", 2, priority=5))
+    assert [x.node for x in own] == ["o", "a"]
+    answer = allocator.schedule(gang("third", "A", 2, priority=5)[0])
+    assert isinstance(answer, Preempt)
+    assert list(answer.victims) == ["a"]

@@ -5,31 +5,17 @@ from __future__ import annotations
 import json
 import re
 import signal
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import kube
 import pytest
-import serving as servers
 from clusters import config, gang, nodes
-from serving import Cluster, started, until, written
+from serving import Cluster, serving, until, written
 
 from runtime import Pod
 
 TWO = config(nodes("a", "b"), A={"NODE": 2})
-
-
-def serving(folder: Path, configuration: dict[str, Any], names: str, *options: str) -> AbstractContextManager[Cluster]:
-    """A server that follows lives, whenever it is started."""
-    return started(Following(folder, configuration), names, *options)
-
-
-class Following(Cluster):
-    """A server that follows lives, whenever it is started."""
-
-    def start(self, *options: str, in_memory: bool = False) -> None:
-        super().start("--lives", *options, in_memory=in_memory)
 
 
 def life(cluster: Cluster, name: str) -> dict[str, Any]:
@@ -200,7 +186,7 @@ def test_where_it_may_the_service_deletes_the_pods_itself(tmp_path: Path) -> Non
 
 
 def test_in_kubernetes_too_until_they_are_gone(tmp_path: Path) -> None:
-    with kube.serving(tmp_path, TWO, "ab", "--lives", "--termination-delay", "0.3", "--terminate") as cluster:
+    with kube.serving(tmp_path, TWO, "ab", "--termination-delay", "0.3", "--terminate") as cluster:
         pods = gang("g", "A", 4, 4)
         cluster.run(pods)
         for pod in pods:
@@ -406,12 +392,12 @@ def test_a_pod_that_came_bound_is_taken_in_with_its_gang(tmp_path: Path) -> None
 # Whoever does not want it --------------------------------------------------------------------------------------------
 
 
-def test_lives_are_left_out_where_nobody_asks_for_them(tmp_path: Path) -> None:
-    with servers.serving(tmp_path, TWO, "ab") as cluster:
+def test_lives_are_left_out_where_nobody_wants_them(tmp_path: Path) -> None:
+    with serving(tmp_path, TWO, "ab", "--no-lives") as cluster:
         cluster.run(gang("g", "A", 4))
         answer = cluster.client.get("/v1/inspect/lives/")
         assert answer.status_code == 400
-        assert "started without --lives" in answer.text
+        assert "started with --no-lives" in answer.text
         assert "scheduler_lives_running" not in cluster.client.get("/metrics").text
 
 

@@ -6,8 +6,10 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 from click.testing import CliRunner
 from simulating import TWO, request, run
 
@@ -52,16 +54,31 @@ def test_all_columns_and_settings_are_described() -> None:
     assert described == SETTINGS
 
 
+def options(command: click.Command) -> set[str]:
+    """Of a command alone."""
+    return {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+
+
+def commands(command: click.Command) -> Iterator[click.Command]:
+    """A command, and all below it."""
+    yield command
+    for below in command.commands.values() if isinstance(command, click.Group) else ():
+        yield from commands(below)
+
+
 def test_the_commands_are_there() -> None:
-    options = {option for parameter in simulate.params for option in (*parameter.opts, *parameter.secondary_opts)}
-    for command in blocks("sh"):
-        for line in command.replace("\\\n", " ").splitlines():
+    for block in blocks("sh"):
+        for line in block.replace("\\\n", " ").splitlines():
             words = line.split()
-            if words[:4] == ["python", "-m", "runtime", "simulate"] and words[4] != "convert":
-                assert {word for word in words if word.startswith("--")} <= options
-    for command in ("compare", "generate", "convert"):
-        assert CliRunner().invoke(simulate, [command, "--help"]).exit_code == 0
-    assert set(re.findall(r"`(--[a-z-]+)", MANUAL)) <= options | {"--node", "--tenants"}
+            if words[:4] == ["python", "-m", "runtime", "simulate"]:
+                command: click.Command = simulate
+                for word in words[4:]:
+                    if isinstance(command, click.Group) and not word.startswith("--"):
+                        command = command.commands.get(word, command)
+                assert {word for word in words if word.startswith("--")} <= options(command), line
+    for command in commands(simulate):
+        assert CliRunner().invoke(command, ["--help"]).exit_code == 0
+    assert set(re.findall(r"`(--[a-z-]+)", MANUAL)) <= {x for command in commands(simulate) for x in options(command)}
 
 
 def test_what_is_written_is_described(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ DOCUMENTS: dict[str, tuple[type, tuple[str, ...]]] = {
     "verify": (shapes.Verify, ("verify",)),
     "test": (shapes.Test, ("test",)),
     "diff": (shapes.Diff, ("diff",)),
+    "explain": (shapes.Explain, ("explain",)),
 }
 """The shape of each document, and the kinds that it comes under."""
 

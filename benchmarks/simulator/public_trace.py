@@ -1,0 +1,286 @@
+"""A complete public trace on the cluster that it comes from: the allocator beside first fit and beside HiveD itself.
+
+Usage: python benchmarks/simulator/public_trace.py [--loads 0.9 1.0 …] [--schedulers allocator hived …] [--plot].
+
+The trace is Alibaba's of 2023 (`openb_node_list_gpu_node.csv`, `openb_pod_list_default.csv`,
+`openb_pod_list_multigpu50.csv`), looked for in `$OPENB` and in `../shared/traces`; HiveD is the program that
+`tests/runtime/hived.py` finds. One engine drives all three, with the same queues, clock and rules. What was measured
+goes to benchmarks/results/public_trace.json, one line a run, where it replaces what was there of the same load and
+scheduler, and as tables to public_trace.md beside it; `--plot` draws docs/pictures/public-trace-*.svg.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import resource
+import sys
+from collections.abc import Iterable
+from math import inf
+from pathlib import Path
+from random import Random
+from time import process_time
+from typing import Any
+
+ROOT = Path(__file__).parent.parent.parent
+sys.path[:0] = [str(ROOT), str(Path(__file__).parent), str(ROOT / "tests/runtime")]
+
+from baseline import Counting  # noqa: E402
+from hived import PROGRAM, HiveD  # noqa: E402
+from hived_scheduler import HivedScheduler  # noqa: E402
+
+from runtime import Allocator, Member  # noqa: E402
+from runtime.config import read_configuration  # noqa: E402
+from runtime.simulate.convert import prepared  # noqa: E402
+from runtime.simulate.convert.alibaba import read as read_pods  # noqa: E402
+from runtime.simulate.convert.nodes import read as read_nodes  # noqa: E402
+from runtime.simulate.engine import Clock, Rules, Simulation  # noqa: E402
+from runtime.simulate.figures import delays, quantile, rounded, summary, window  # noqa: E402
+from runtime.simulate.life import Life  # noqa: E402
+from runtime.simulate.press import pressed, since  # noqa: E402
+from runtime.simulate.quotas import capacity  # noqa: E402
+from runtime.simulate.scheduler import PodByPod  # noqa: E402
+from runtime.simulate.workload import Request  # noqa: E402
+
+RESULTS = ROOT / "benchmarks/results/public_trace.json"
+TRACES = Path(os.environ.get("OPENB", ROOT.parent / "shared/traces"))
+SHARES = {"LS": 76, "Burstable": 20, "Guaranteed": 4, "BE": 0}
+"""What each quality of service is promised: its part of the guaranteed work of the trace."""
+BEGIN = 116 * 86400.0
+"""99 % of the pods came in the month that begins here."""
+LOADS = (0.9, 1.0, 1.2, 1.5)
+SCHEDULERS = ("allocator", "first-fit", "hived")
+FILLED = 1.2
+"""Until when pods pile up: devices asked for, of those that there are."""
+FREE = 8
+"""Fragmentation is that for gangs of a whole node of the largest kind."""
+NAMES = {"allocator": "allocator", "hived": "HiveD", "first-fit": "first fit"}
+HEAD = (
+    "# A public trace: the allocator, HiveD, first fit",
+    "",
+    "Written by `benchmarks/simulator/public_trace.py`; [how](../../docs/simulator.md#a-complete-public-trace).",
+    "Delays in seconds, of gangs that came. Free devices on average, and those of no use to a gang of 8. Opportunistic",
+    "gangs that were displaced, and device-hours of work that they did twice. Milliseconds of a processor a question.",
+    "",
+    "| load | scheduler | utilisation | mean | median | p95 | p99 | p99, guaranteed | p95, of 8 devices | free "
+    "| of no use | displaced | twice | ms |",
+    "| --- | --- " + "| --: " * 12 + "|",
+)
+FILL_HEAD = (
+    "Pods that pile up: how much had been asked for when the first one got nothing; what was lent when all devices had",
+    f"been asked for; pods without a place when {FILLED:.0%} had.",
+    "",
+    "| pods | scheduler | first without | lent at 100 % | without a place |",
+    "| --- | --- | --: | --: | --- |",
+)
+
+
+class Measured:
+    """One of the three, and the processor time that its decisions take."""
+
+    def __init__(self, name: str, configuration: dict[str, Any]) -> None:
+        self.clock = Clock()
+        self.configuration = read_configuration(configuration)
+        self.hived = HiveD() if name == "hived" else None
+        self.inner: Any = (
+            HivedScheduler(self.hived, configuration)
+            if self.hived is not None
+            else PodByPod(Allocator(self.configuration, self.clock))
+            if name == "allocator"
+            else Counting(self.configuration)
+        )
+        self.seconds = 0.0
+        self.isolated = self.inner.isolated
+        self.face = self.inner.face
+        for method in ("set_health", "claims", "hopeless", "instant"):
+            setattr(self, method, getattr(self.inner, method))
+
+    def ask(self, request: Request) -> Any:
+        """Timed."""
+        begun = process_time()
+        try:
+            return self.inner.ask(request)
+        finally:
+            self.seconds += process_time() - begun
+
+    def end(self, request: Request, ending: Any) -> None:
+        """Timed."""
+        begun = process_time()
+        self.inner.end(request, ending)
+        self.seconds += process_time() - begun
+
+    def simulated(self, requests: list[Request], rules: Rules, width: float | None = None) -> Simulation:
+        """The run; afterwards `seconds` is HiveD's own time, where it is HiveD, without ours of talking to it."""
+        simulation = Simulation(self.configuration, self, self.clock, requests, rules=rules, width=width)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        simulation.run()
+        if self.hived is not None:
+            self.hived.close()
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            self.seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return simulation
+
+
+def replay(name: str, load: float, traces: Path = TRACES) -> dict[str, Any]:
+    """The trace at one load."""
+    configuration = read_nodes(traces / "openb_node_list_gpu_node.csv", SHARES)
+    found = read_pods(traces / "openb_pod_list_default.csv")
+    requests = since(prepared(found.requests, [], FREE, None), BEGIN)
+    devices = capacity(read_configuration(configuration))
+    scheduler = Measured(name, configuration)
+    simulation = scheduler.simulated(pressed(requests, devices, load), Rules(), 300.0)
+    return {"load": load, "scheduler": name, **figures(simulation), **_effort(scheduler, simulation)}
+
+
+def figures(simulation: Simulation) -> dict[str, Any]:
+    """What is compared. Delays are of gangs that came, not of those that were there at the beginning."""
+    whole, ledger = summary(simulation), simulation.accounts.ledger
+    came = [life for life in simulation.lives if life.request.submitted]
+    during = sum(end <= window(simulation) for end in ledger.ends)
+    return {
+        "gangs": {"there": len(simulation.lives) - len(came), "came": len(came)},
+        "hours": round(window(simulation) / 3600, 2),
+        "utilisation": whole["submitting"]["utilisation"],
+        "delay": {kind: _delay(lives) for kind, lives in _kinds(came).items()},
+        "preempted": whole["preemptions"],
+        "redone_device_hours": round(whole["wasted_device_seconds"] / 3600, 1),
+        "never_started": whole["gangs"]["never_started"],
+        "fragmentation": {key: whole["fragmentation"][key] for key in ("free", "stranded", "stranded_share")},
+        "series": {
+            "end": ledger.ends[:during],
+            "free": ledger.sampled["free"][:during],
+            "stranded": ledger.sampled[f"stranded {FREE}"][:during],
+        },
+    }
+
+
+def _kinds(lives: list[Life]) -> dict[str, list[Life]]:
+    return {
+        "all": lives,
+        "guaranteed": [life for life in lives if life.request.guaranteed],
+        "opportunistic": [life for life in lives if not life.request.guaranteed],
+        "of 8 devices": [life for life in lives if life.request.devices == FREE],
+    }
+
+
+def _delay(lives: list[Life]) -> dict[str, Any]:
+    found = delays(lives)
+    found["p95"] = rounded(quantile(found["quantiles"], 0.95))
+    found["quantiles"] = [rounded(round(value)) for value in found["quantiles"][::2]]
+    return found
+
+
+def _effort(scheduler: Measured, simulation: Simulation) -> dict[str, Any]:
+    return {
+        "asked": simulation.asked,
+        "processor_seconds": round(scheduler.seconds, 1),
+        "ms_an_ask": round(scheduler.seconds / simulation.asked * 1000, 2),
+        "panics": getattr(scheduler.inner, "panics", 0),
+    }
+
+
+def fill(name: str, pods: str, traces: Path = TRACES) -> dict[str, Any]:
+    """Pods of a list come one after the other, in an order drawn once, and none ends: what is lent, of all devices, by
+    what was asked for. One virtual cluster has everything."""
+    configuration = read_nodes(traces / "openb_node_list_gpu_node.csv", {"all": 1})
+    devices = capacity(read_configuration(configuration))
+    with (traces / pods).open(newline="", encoding="utf-8") as file:
+        sizes = [int(row["num_gpu"]) for row in csv.DictReader(file) if int(row["num_gpu"])]
+    Random(1).shuffle(sizes)
+    requests, asked = [], 0
+    for number, size in enumerate(sizes):
+        if asked < FILLED * devices:
+            requests.append(Request(f"pod-{number}", "all", float(number), inf, (Member(1, size),)))
+            asked += size
+    rules = Rules(backfill=len(requests), until=float(len(requests)))
+    scheduler = Measured(name, configuration)
+    simulation = scheduler.simulated(requests, rules)
+    curve, asked, lent = [], 0, 0
+    for number, life in enumerate(simulation.lives, 1):
+        asked += life.request.devices
+        lent += life.request.devices * (life.first_started is not None)
+        if number % 25 == 0 or number == len(requests):
+            curve.append([round(asked / devices, 4), round(lent / devices, 4)])
+    refused = [life.request.devices for life in simulation.lives if life.first_started is None]
+    return {
+        "pods": pods,
+        "scheduler": name,
+        "curve": curve,
+        "first_refused_at": next((at for at, lent in curve if lent < at), None),
+        "refused": {str(size): refused.count(size) for size in sorted(set(refused))},
+        **_effort(scheduler, simulation),
+    }
+
+
+def key(run: dict[str, Any]) -> tuple[str, str]:
+    """What a run is known by."""
+    return str(run.get("load") or run["pods"]), run["scheduler"]
+
+
+def recorded() -> dict[tuple[str, str], dict[str, Any]]:
+    """All runs that have been written down."""
+    lines = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    return {key(run): run for run in lines}
+
+
+def record(run: dict[str, Any]) -> None:
+    """In place of the one that is there already."""
+    runs = {**recorded(), key(run): run}
+    RESULTS.write_text("[\n" + ",\n".join(json.dumps(runs[one]) for one in sorted(runs)) + "\n]\n")
+    short = {name: value for name, value in run.items() if name not in ("curve", "series", "delay")}
+    delay = {name: value for name, value in run.get("delay", {}).get("all", {}).items() if name != "quantiles"}
+    RESULTS.with_suffix(".md").write_text(page(runs.values()))
+    print(json.dumps({**short, "delay": delay}), flush=True)
+
+
+def page(runs: Iterable[dict[str, Any]]) -> str:
+    """All runs as two tables."""
+    order = {name: number for number, name in enumerate(SCHEDULERS)}
+    ordered = sorted(runs, key=lambda run: (str(run.get("load") or run["pods"]), order[run["scheduler"]]))
+    rows = []
+    for run in (run for run in ordered if "load" in run):
+        delay, guaranteed = run["delay"]["all"], run["delay"]["guaranteed"]
+        waits = [*(delay[which] for which in ("mean", "median", "p95", "p99")), guaranteed["p99"]]
+        waits.append(run["delay"][f"of {FREE} devices"]["p95"])
+        left = f"{run['fragmentation']['free']:.0f} | {run['fragmentation']['stranded'][str(FREE)]:.0f}"
+        gone = f"{run['preempted']['opportunistic']} | {run['redone_device_hours']:.0f}"
+        name = f"{run['load']:.0%} | {NAMES[run['scheduler']]}"
+        seconds = " | ".join(f"{wait:,.0f}" if wait >= 1 or not wait else f"{wait:.1f}" for wait in waits)
+        rows.append(f"| {name} | {run['utilisation']:.1%} | {seconds} | {left} | {gone} | {run['ms_an_ask']:.2f} |")
+    filled = []
+    for run in (run for run in ordered if "pods" in run):
+        refused = ", ".join(f"{number} of {size}" for size, number in run["refused"].items())
+        at = dict(reversed(run["curve"]))
+        lent = next(at[point] for point in sorted(at) if point >= 1)
+        filled.append(
+            f"| {run['pods']} | {NAMES[run['scheduler']]} | {run['first_refused_at']:.1%} | {lent:.1%} | {refused} |"
+        )
+    return "\n".join([*HEAD, *rows, "", *FILL_HEAD, *filled, ""])
+
+
+def main() -> None:
+    """Measure, write, draw."""
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    options.add_argument("--loads", type=float, nargs="*", default=LOADS)
+    options.add_argument("--pods", nargs="*", default=("openb_pod_list_default.csv", "openb_pod_list_multigpu50.csv"))
+    options.add_argument("--schedulers", nargs="*", choices=SCHEDULERS, default=SCHEDULERS)
+    options.add_argument("--plot", action="store_true", help="draw what is in the results, after the runs")
+    chosen = options.parse_args()
+    missing = [path for path in (TRACES, PROGRAM) if not path.exists()]
+    if missing:
+        sys.exit(f"THE TRACE OR HIVED IS NOT HERE: {', '.join(map(str, missing))}")
+    for name in chosen.schedulers:
+        for load in chosen.loads:
+            record(replay(name, load))
+        for pods in chosen.pods:
+            record(fill(name, pods))
+    if chosen.plot:
+        from public_trace_plots import draw
+
+        draw(list(recorded().values()), ROOT / "docs/pictures")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,231 @@
+"""`fsm explain LOG`: reads spec, mapping and log, and prints the answer."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
+
+from fsmdsl.cli.common import FINDINGS, follows_links, model_or_exit, paint, say_json
+from fsmdsl.cli.messages import misuse, say
+from fsmdsl.files import reason
+
+if TYPE_CHECKING:
+    from fsmdsl import model as m
+    from fsmdsl.logs.amendments import OtherReading
+    from fsmdsl.logs.explanation import Explanation
+    from fsmdsl.logs.lines import Match
+    from fsmdsl.logs.mapping import LogMapping
+    from fsmdsl.logs.meaning import Reading
+    from fsmdsl.logs.rules import LogError
+
+UNDECIDED = 3
+"""The exit code where it cannot be said whether a log is explained."""
+
+PATTERN_TIME = 1.0
+"""Seconds for a pattern on one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the command line asks for."""
+
+    log: str
+    mapping: Path
+    specs: tuple[str, ...]
+    system: str | None
+    settings: tuple[str, ...]
+    hidden: int | None
+    show: bool
+    coverage: bool
+    as_documented: bool
+
+
+def explain_log(request: Request, form: str) -> None:
+    """Explain a log, print the answer, and end with its exit code."""
+    from fsmdsl.logs.render_text import coverage, details, summary
+    from fsmdsl.logs.to_json import data
+
+    mapping = _mapping(request, form)
+    reading = _reading(request, mapping, form)
+    found = _explained(request, reading, form)
+    other = None if found.failure is None else _other(request, mapping, found)
+    name = "<stdin>" if request.log == "-" else request.log
+    if form == "json":
+        say_json("explain", data(found, name, other=other))
+    else:
+        say(summary(found, paint))
+        for line in details(found, name, paint, whole=request.show, other=other):
+            say(line)
+        for line in ("  rows:", *coverage(found)) if request.coverage else ():
+            say(line)
+    if found.outcome != "explained":
+        sys.exit(UNDECIDED if found.outcome == "undecided" else FINDINGS)
+
+
+# Reading -------------------------------------------------------------------------------------------------------------
+
+
+def _mapping(request: Request, form: str) -> LogMapping:
+    from fsmdsl.files.read import UnreadableError, read_text, root_of
+    from fsmdsl.logs.mapping import read
+    from fsmdsl.logs.rules import LogError
+    from fsmdsl.source import Source
+
+    path = request.mapping
+    if not path.exists():
+        misuse(f"there is no mapping `{path}`")
+    try:
+        return read(Source(str(path), read_text(path, None if follows_links() else root_of(path))))
+    except UnreadableError as error:
+        misuse(f"`{path}`: {error}")
+    except LogError as error:
+        _refuse(error, form)
+
+
+def _reading(request: Request, mapping: LogMapping, form: str) -> Reading:
+    from fsmdsl.cli.verify_command import settings_of
+    from fsmdsl.logs.rules import LogError
+
+    options = {"as_documented": request.as_documented, "settings": settings_of(request.settings)}
+    model = model_or_exit(_specs(request, mapping), form, **options)
+    try:
+        return _bound(request, mapping, model)
+    except LogError as error:
+        _refuse(error, form)
+
+
+def _specs(request: Request, mapping: LogMapping) -> list[str]:
+    """Those of the command line, else those of the mapping, whose paths begin at its folder."""
+    found = list(request.specs) or [str(request.mapping.parent / x) for x in mapping.specs]
+    if not found:
+        misuse(f'which spec? Name it with `--spec`, or write `spec = "…"` in `{request.mapping}`')
+    return found
+
+
+def _bound(request: Request, mapping: LogMapping, model: m.Model) -> Reading:
+    """Raises `LogError`."""
+    from fsmdsl.describe import fault_message
+    from fsmdsl.logs.meaning import bind
+    from fsmdsl.simulation import NoSuchError, subject
+    from fsmdsl.step import Universe
+
+    try:
+        system = subject(model, request.system or mapping.system)
+    except NoSuchError as error:
+        misuse(str(error))
+    universe = Universe(model, system)
+    if universe.fault is not None:
+        misuse(f"{system.qualified} cannot begin: {fault_message(universe, universe.fault)}")
+    return bind(mapping, universe)
+
+
+def _refuse(error: LogError, form: str) -> NoReturn:
+    """Print why a mapping cannot be used, or does not describe the log, and end with 1."""
+    from fsmdsl.report.data import diagnostics
+    from fsmdsl.report.frames import frames
+
+    if form == "json":
+        say_json("diagnostics", diagnostics(error.diagnostics))
+    else:
+        say(frames(error.diagnostics, paint), err=True)
+    sys.exit(FINDINGS)
+
+
+# Explaining ----------------------------------------------------------------------------------------------------------
+
+
+def _explained(request: Request, reading: Reading, form: str) -> Explanation:
+    from fsmdsl.logs.explanation import explain
+    from fsmdsl.logs.lines import lines
+    from fsmdsl.logs.rules import LogError
+
+    depth = reading.mapping.hidden if request.hidden is None else request.hidden
+    try:
+        with _opened(request.log) as file, _guarded() as match:
+            return explain(reading, request.log, lines(file), depth=depth, whole=request.show, match=match)
+    except LogError as error:
+        _refuse(error, form)
+    except OSError as error:
+        misuse(f"`{request.log}` cannot be read: {reason(error)}")
+
+
+def _other(request: Request, mapping: LogMapping, found: Explanation) -> OtherReading | None:
+    """Whether the spec explains the failing line with its amendments, or without them: whichever was not asked for."""
+    from fsmdsl.cli.verify_command import settings_of
+    from fsmdsl.logs.amendments import OtherReading, amended_rows
+    from fsmdsl.logs.explanation import explain
+    from fsmdsl.logs.lines import lines
+    from fsmdsl.logs.rules import LogError
+    from fsmdsl.workspace import load
+
+    assert found.failure is not None
+    if not Path(request.log).is_file():  # a pipe is read once
+        return None
+    documented, last = not request.as_documented, found.failure.record.line
+    settings = settings_of(request.settings)
+    specs = _specs(request, mapping)
+    loaded = load(specs, as_documented=documented, settings=settings, follow_links=follows_links())
+    depth = mapping.hidden if request.hidden is None else request.hidden
+    if loaded.model is None:
+        return None
+    name = found.reading.universe.system.qualified
+    if name not in loaded.model.systems:
+        return None
+    with suppress(LogError, OSError), _opened(request.log) as file, _guarded() as match:
+        reading = _bound(request, mapping, loaded.model)
+        log = takewhile(lambda x: x.number <= last, lines(file))
+        other = explain(reading, request.log, log, depth=depth, match=match)
+        if other.outcome == "explained":
+            amended = found.reading.universe.model if documented else loaded.model
+            return OtherReading(documented, amended_rows(other.ledger, amended))
+    return None
+
+
+@contextmanager
+def _opened(log: str) -> Iterator[BinaryIO]:
+    """The bytes of a log; a pipe may be one. Raises OSError."""
+    if log == "-":
+        if sys.stdin is None:
+            misuse("standard input is closed")
+        yield sys.stdin.buffer
+        return
+    try:
+        file = open(log, "rb")  # noqa: SIM115  (closed below; what cannot be opened is misuse)
+    except (OSError, ValueError) as error:
+        misuse(f"`{log}` cannot be read: {reason(error)}")
+    with file:
+        yield file
+
+
+@contextmanager
+def _guarded() -> Iterator[Match]:
+    """Matching with a time limit for each line, where the system has timers that interrupt."""
+    from fsmdsl.logs.lines import search
+
+    if not hasattr(signal, "setitimer"):
+        yield search
+        return
+
+    def interrupt(_: int, __: FrameType | None) -> NoReturn:
+        raise TimeoutError(f"more than {PATTERN_TIME:g} s")
+
+    def guarded(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+        signal.setitimer(signal.ITIMER_REAL, PATTERN_TIME)
+        try:
+            return search(pattern, text)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        yield guarded
+    finally:
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,106 @@
+"""Machines, and the states of systems, as graphs of networkx: for dominators, cuts, Markov chains and the rest of it.
+
+    from fsmdsl.graphs import machine, states
+
+Needs the extra `graphs`. The graph of a machine has its leaves as nodes, and a row, from each state that it leaves, as
+an edge. The graph of a system has a node for each reachable state, by number (0 is the first), and an edge for each
+step.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fsmdsl import model as m
+from fsmdsl.core.hierarchy import Hierarchy
+from fsmdsl.describe import describe, words
+from fsmdsl.report.stepping import values_of
+from fsmdsl.step import FaultError, Followed, TooManyValuesError, Universe, enabled, fire, initial
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+MOST = 10_000
+"""States of a system, unless more are asked for: networkx takes about a kilobyte for each, and time in proportion."""
+
+
+class TooManyStatesError(Exception):
+    """A system has more states than were asked for. A part of its graph would answer most questions wrongly."""
+
+
+def machine(machine: m.Machine) -> nx.MultiDiGraph[str]:
+    """A machine as its text has it: what guards and values allow is not looked at.
+
+    Nodes are the states an instance can be in, with `display`, `initial`, `final` and `parent` (the composite around,
+    or None). Edges have as key the row's index in the text, and `label`, `trigger`, `guard` (text, or None), `internal`
+    (does it stay where it is?) and `amended` (the reason, or None). A row of a composite is an edge from each state in
+    it. Takes time in proportion to the edges.
+    """
+    graph: nx.MultiDiGraph[str] = _networkx().MultiDiGraph(name=machine.qualified)
+    hierarchy = Hierarchy(machine)
+    first = next((hierarchy.entered[s.name] for s in machine.states if s.initial and s.parent is None), None)
+    for s in machine.leaves:
+        graph.add_node(s.name, display=s.display, initial=s.name == first, final=s.final, parent=s.parent)
+    for t in machine.transitions:
+        about = {
+            "label": t.name,
+            "trigger": t.shown_trigger,
+            "guard": None if t.guard is None else words(t.guard),
+            "internal": t.target is None,
+            "amended": t.amended,
+        }
+        for leaf in hierarchy.inside[t.source]:
+            graph.add_edge(leaf, hierarchy.arrival(t) or leaf, key=t.index, **about)
+    return graph
+
+
+def states(model: m.Model, system: m.System, most: int = MOST) -> nx.MultiDiGraph[int]:
+    """Every reachable state of a system, found by the definition of the language, breadth first.
+
+    Nodes have `depth` (the fewest steps from the start), `values` (each state and field as the author would write it,
+    by `instance` or `instance.field`) and `failing` (steps that fail there, with the kind of the fault). Edges have
+    `step`, as the author would write it, and `rows`: (machine, index) of the transitions that the step follows. Raises
+    `TooManyStatesError` where there are more states than `most`, and `FaultError` where there is no first state.
+    """
+    universe = Universe(model, system)
+    if universe.fault is not None:
+        raise FaultError(universe.fault.cause, universe.fault.instance, universe.fault.span)
+    graph: nx.MultiDiGraph[int] = _networkx().MultiDiGraph(name=system.qualified)
+    start = initial(universe)
+    number, waiting = {start: 0}, [start]
+    graph.add_node(0, depth=0, values=_values(universe, start), failing={})
+    for at, world in enumerate(waiting):
+        node: dict[str, Any] = graph.nodes[at]
+        try:
+            steps = enabled(universe, world)
+        except (FaultError, TooManyValuesError) as error:
+            node["failing"]["what can happen"] = str(error)
+            continue
+        for step in steps:
+            result, shown = fire(universe, world, step), describe(universe, step, world)
+            if result.fault is not None:
+                node["failing"][shown] = result.fault.kind
+                continue
+            if result.world not in number:
+                if len(number) == most:
+                    raise TooManyStatesError(f"{system.qualified} has more than {most:,} states")
+                number[result.world] = len(number)
+                waiting.append(result.world)
+                values = _values(universe, result.world)
+                graph.add_node(number[result.world], depth=node["depth"] + 1, values=values, failing={})
+            followed = (h for h in result.cascade if isinstance(h, Followed))
+            rows = tuple((universe.machines[h.instance].qualified, h.transition) for h in followed)
+            graph.add_edge(at, number[result.world], step=shown, rows=rows)
+    return graph
+
+
+def _values(universe: Universe, world: Any) -> dict[str, str]:
+    return {".".join(x for x in place if x): value for place, value in values_of(universe, world)}
+
+
+def _networkx() -> Any:
+    try:
+        import networkx
+    except ImportError as error:
+        raise ImportError("graphs need networkx: pip install 'fsmdsl[graphs]'") from error
+    return networkx

@@ -1,0 +1,582 @@
+"""`fsm explain LOG`: runs found, lines that nothing explains, the nearest miss, and input of every kind."""
+
+from __future__ import annotations
+
+import gc
+import io
+import json
+import random
+from collections.abc import Iterable
+from pathlib import Path
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+from test_tutorial import followed
+
+from fsmdsl.cli import cli
+from fsmdsl.logs.explanation import Explanation, explain
+from fsmdsl.logs.lines import MAX_LINE, MAX_TEXT, UnreadableLineError, _logfmt, lines
+from fsmdsl.logs.mapping import read
+from fsmdsl.logs.meaning import bind
+from fsmdsl.logs.render_text import covered
+from fsmdsl.logs.worlds import Moment
+from fsmdsl.parse import parse
+from fsmdsl.report.formats.schema import schemas
+from fsmdsl.resolve import resolve
+from fsmdsl.simulation import subject
+from fsmdsl.source import Source
+from fsmdsl.step import EventStep, Universe, World, enabled, fire
+
+ROOT = Path(__file__).absolute().parent.parent
+GANG = """\
+module gang
+machine Gang {
+    param big: bool
+    gpus: 0..2
+    initial state Queued
+            state Half
+            state Running
+    event grow, finish, poke from environment
+    Queued  -> Half     on grow    do gpus = 1
+    Half    -> Running  on grow    do gpus = 2
+    Running -> Queued   on finish  do gpus = 0
+    ignore poke in Queued
+}
+system Two {
+    gangs: Gang[2] { big = index == 1 }
+    let used = (count g in gangs: g not in Queued) + (count g in gangs: g in Running)
+    environment {
+        some g in gangs: g.grow when used < 2
+        some g in gangs: g.finish
+        some g in gangs: g.poke
+    }
+}
+"""
+
+EVENT = '[[line]]\nwhen = {{ msg = "{0}" }}\nof = "gangs"\ninstance = "{{id}}"\nevent = "{0}"\n'
+STATE = '[[line]]\nwhen = { msg = "now" }\nof = "gangs"\ninstance = "{id}"\nstate = "Running"\n'
+EVENTS = "".join(EVENT.format(x) for x in ("grow", "finish", "poke"))
+
+
+def universe(text: str = GANG, system: str | None = None) -> Universe:
+    found = resolve([parse(Source("spec.fsm", text)).module])
+    assert found.model is not None, found.diagnostics
+    return Universe(found.model, subject(found.model, system))
+
+
+def log(*told: str) -> bytes:
+    """`a grow` is a line that says so."""
+    pairs = (x.split(maxsplit=2) for x in told)
+    return b"".join(json.dumps({"id": a, "msg": b}).encode() + b"\n" for a, b in pairs)
+
+
+def explained(
+    text: bytes, mapping: str = EVENTS, spec: str = GANG, *, depth: int = 3, whole: bool = True
+) -> Explanation:
+    reading = bind(read(Source("mapping.toml", mapping)), universe(spec))
+    return explain(reading, "run.log", lines(io.BytesIO(text)), depth=depth, whole=whole)
+
+
+def steps(x: Explanation) -> list[str]:
+    """Each step with the lines that told of it."""
+    from fsmdsl.describe import describe
+
+    roster = x.ledger.roster
+    return [f"{describe(roster, t.entry.step)} {','.join(map(str, t.lines)) or 'hidden'}" for t in x.ledger.steps]
+
+
+def changes(x: Explanation) -> list[str]:
+    assert x.failure is not None
+    return [f"{c.kind} {c.line}" for c in x.failure.changes]
+
+
+# Explained -----------------------------------------------------------------------------------------------------------
+
+
+def test_each_line_is_a_step() -> None:
+    x = explained(log("a grow", "a grow", "a finish", "b grow"))
+    assert x.outcome == "explained"
+    assert steps(x) == ["g0.grow 1", "g0.grow 2", "g0.finish 3", "g1.grow 4"]
+    assert x.ledger.names == {"a": 0, "b": 1}
+    assert [n for n, *_ in covered(x)] == [2, 1, 1]
+
+
+def test_lines_that_say_nothing_are_counted() -> None:
+    x = explained(log("a grow", "a heartbeat", "b grow"))
+    assert (x.outcome, x.tally.lines, x.tally.matched, x.tally.skipped) == ("explained", 3, 2, 1)
+
+
+def test_an_event_that_is_ignored_on_purpose_is_a_step() -> None:
+    assert steps(explained(log("a poke", "a grow"))) == ["g0.poke 1", "g0.grow 2"]
+    assert explained(log("a grow", "a poke")).outcome == "not explained"
+
+
+def test_a_name_of_the_log_may_be_any_instance_that_fits_what_comes_later() -> None:
+    """`big` tells g0 from g1 at the second line only."""
+    spec = GANG.replace("on grow    do gpus = 1", "on grow    do gpus = if big then 2 else 1")
+    mapping = EVENTS + STATE.replace('"now"', '"has"').replace('state = "Running"', "fields = { gpus = 2 }")
+    x = explained(log("a grow", "a has"), mapping, spec)
+    assert (x.outcome, x.ledger.names) == ("explained", {"a": 1})
+
+
+def test_names_in_order_of_appearance() -> None:
+    spec = GANG.replace("on grow    do gpus = 1", "on grow    do gpus = if big then 2 else 1")
+    mapping = EVENTS + STATE.replace('"now"', '"has"').replace('state = "Running"', "fields = { gpus = 2 }")
+    assert explained(log("a grow", "a has"), "in_order = true\n" + mapping, spec).outcome == "not explained"
+    assert explained(log("b grow", "a grow"), "in_order = true\n" + mapping, spec).ledger.names == {"b": 0, "a": 1}
+
+
+def test_names_of_the_system_are_its_own() -> None:
+    assert explained(log("g1 grow")).ledger.names == {}
+    assert steps(explained(log("g1 grow"))) == ["g1.grow 1"]
+
+
+def test_a_name_that_ends_frees_its_instance() -> None:
+    told = ("a grow", "a grow", "a finish", "b grow", "b grow", "b finish", "c grow")
+    x = explained(log(*told))
+    assert x.failure is not None
+    assert (x.failure.record.line, x.failure.worlds) == (7, 1)
+    assert "one name too many for the 2 of `gangs` (`a` is g0, `b` is g1)" in x.failure.reasons[0]
+    ends = EVENTS.replace('event = "finish"', 'event = "finish"\nends = true')
+    assert explained(log(*told), ends).outcome == "explained"
+
+
+def test_fixed_names() -> None:
+    mapping = '[names]\na = "g1"\n' + EVENTS
+    assert steps(explained(log("a grow", "b grow"), mapping)) == ["g1.grow 1", "g0.grow 2"]
+
+
+def test_fixed_names_are_taken() -> None:
+    x = explained(log("b grow", "c grow"), '[names]\na = "g1"\n' + EVENTS)
+    assert x.outcome == "not explained"
+
+
+def test_a_state_is_compared_after_the_step() -> None:
+    x = explained(log("a grow", "a grow", "a now"), EVENTS + STATE)
+    assert steps(x) == ["g0.grow 1", "g0.grow 2,3"]
+    x = explained(log("a grow", "a now"), EVENTS + STATE)
+    assert x.failure is not None
+    assert x.failure.reasons == ("g0 is in Half, and the line says Running",)
+
+
+def test_a_state_and_fields_of_a_line_with_an_event() -> None:
+    both = EVENTS.replace('event = "grow"', 'event = "grow"\nstate = "Half"\nfields = { gpus = 1 }', 1)
+    assert explained(log("a grow"), both).outcome == "explained"
+    wrong = explained(log("a grow", "a grow"), both)
+    assert wrong.failure is not None
+    assert wrong.failure.reasons == ("after g0.grow, g0 is in Running, and the line says Half",)
+    other = explained(log("a grow"), both.replace("gpus = 1", "gpus = 2"))
+    assert other.failure is not None
+    assert other.failure.reasons[0] == "after g0.grow, g0.gpus is 1, and the line says 2"
+
+
+# Hidden steps --------------------------------------------------------------------------------------------------------
+
+
+def test_hidden_steps_are_found_and_as_few_as_possible() -> None:
+    only = EVENT.format("finish")
+    assert steps(explained(log("a finish"), only)) == ["g0.grow hidden", "g0.grow hidden", "g0.finish 1"]
+    assert explained(log("a finish"), only, depth=1).outcome == "not explained"
+    x = explained(log("a finish", "b finish", "a finish"), only)
+    assert (x.outcome, x.ledger.hidden, x.ledger.count) == ("explained", 6, 9)
+
+
+def test_an_event_that_is_logged_does_not_happen_without_a_line_unless_lines_may_be_lost() -> None:
+    assert explained(log("a finish")).outcome == "not explained"
+    lost = EVENTS.replace('event = "grow"', 'event = "grow"\nlost = true')
+    assert steps(explained(log("a grow", "a finish"), lost)) == ["g0.grow 1", "g0.grow hidden", "g0.finish 2"]
+
+
+CALLS = """\
+module calls
+machine Desk {
+    param next: Clerk
+    initial state Open
+    state Shut
+    event shut from environment
+    s1: Open -> Shut on shut do next.stop
+}
+machine Clerk {
+    initial state Busy
+    state Leaving
+    state Gone
+    event stop from Desk
+    c1: Busy -> Leaving on stop
+    c2: Leaving -> Gone
+}
+system Office {
+    desk:  Desk { next = clerk }
+    clerk: Clerk
+}
+"""
+OFFICE = """\
+[[line]]
+when = { msg = "shut" }
+instance = "desk"
+event = "shut"
+[[line]]
+when = { msg = "stop" }
+instance = "clerk"
+event = "stop"
+[[line]]
+when = { msg = "row" }
+instance = "clerk"
+row = "c2"
+[[line]]
+when = { msg = "leaving" }
+instance = "clerk"
+state = "Leaving"
+"""
+
+
+def test_lines_about_what_a_step_causes() -> None:
+    told = log("- shut", "- stop", "- leaving", "- row")
+    assert steps(explained(told, OFFICE, CALLS)) == ["desk.shut 1,2,3,4"]
+    assert explained(log("- shut", "- row", "- row"), OFFICE, CALLS).outcome == "not explained"
+
+
+def test_a_step_without_a_line_of_its_own_is_known_by_what_it_causes() -> None:
+    quiet = OFFICE.replace("[[line]]", "", 1).replace(
+        'when = { msg = "shut" }\ninstance = "desk"\nevent = "shut"\n', ""
+    )
+    assert steps(explained(log("- row"), quiet, CALLS, depth=0)) == ["desk.shut 1"]
+    assert explained(log("- row"), OFFICE, CALLS).outcome == "not explained"  # `shut` would have a line
+
+
+# The nearest miss ----------------------------------------------------------------------------------------------------
+
+
+def test_a_line_that_nothing_explains() -> None:
+    x = explained(log("a grow", "b grow", "a grow", "a finish"))
+    assert x.failure is not None
+    assert (x.failure.record.line, str(x.failure.record.claim)) == (3, "a.grow")
+    assert x.failure.reasons[0].startswith("g0.grow: the environment sends it only when `used < 2`")
+    assert x.failure.enabled == ()
+    assert x.tally.lines == 3
+
+
+def test_the_states_that_handle_an_event_are_named() -> None:
+    x = explained(log("a grow", "a finish"))
+    assert x.failure is not None
+    assert x.failure.reasons == ("g0 is in `Half`, where no transition is for `finish`; it is handled in Running",)
+    assert set(x.failure.enabled) == {"g0.grow", "g1.grow"}
+
+
+def test_a_line_is_missing() -> None:
+    x = explained(log("a grow", "a finish", "b grow"))
+    assert changes(x) == ["missing 2", "superfluous 2"]
+    assert x.failure is not None
+    assert str(x.failure.changes[0]) == "with a line for `a.grow` before line 2, the log is explained"
+
+
+def test_a_line_is_repeated() -> None:
+    x = explained(log("a grow", "a grow", "a finish", "a finish", "a grow", "a grow"))
+    assert changes(x)[0] == "duplicate 4"
+    assert x.failure is not None
+    assert x.failure.changes[0].other == 3
+
+
+def test_two_lines_are_swapped() -> None:
+    x = explained(log("a grow", "a finish", "a grow", "b grow", "b grow", "b finish"))
+    assert x.failure is not None
+    assert x.failure.record.line == 2
+    assert changes(x)[0] == "swapped 2"
+
+
+def test_a_line_is_too_many() -> None:
+    x = explained(log("a grow", "a finish", "a grow", "a finish", "a grow"))
+    assert "superfluous 2" in changes(x)
+
+
+def test_other_arguments() -> None:
+    spec = GANG.replace("event grow,", "event grow(n: 1..2) from environment event").replace("on grow ", "on grow(n) ")
+    spec = spec.replace("some g in gangs: g.grow when", "some g in gangs: g.grow(1) when")
+    mapping = EVENTS.replace('event = "grow"', 'event = "grow"\narguments = { n = "{n}" }')
+    line = b'{"id": "a", "msg": "grow", "n": 2}\n'
+    x = explained(line, mapping, spec)
+    assert x.failure is not None
+    assert x.failure.reasons[0] == "g0.grow(1) is possible, and the line has other arguments"
+    assert explained(line.replace(b"2", b'"1"'), mapping, spec).outcome == "explained"
+
+
+# Against a search over all runs --------------------------------------------------------------------------------------
+
+
+def oracle(u: Universe, told: Iterable[tuple[str, str]], depth: int, logged: set[str]) -> bool:
+    """The same question for names of the system's own, by sets of worlds."""
+    at: set[World] = {u.start}
+    for name, event in told:
+        reach, level = set(at), set(at)
+        for _ in range(depth):
+            level = {
+                fire(u, w, s).world
+                for w in level
+                for s in enabled(u, w)
+                if isinstance(s, EventStep) and s.event not in logged
+            }
+            reach |= level
+        at = {
+            fire(u, w, s).world
+            for w in reach
+            for s in enabled(u, w)
+            if isinstance(s, EventStep) and (u.name(s.instance), s.event) == (name, event)
+        }
+    return bool(at)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_answer_is_that_of_a_search_over_all_runs(seed: int) -> None:
+    dice = random.Random(seed)
+    u, depth = universe(), dice.randrange(4)
+    logged = set(dice.sample(["grow", "finish"], dice.randint(1, 2)))
+    told = [(dice.choice(["g0", "g1"]), dice.choice(sorted(logged))) for _ in range(dice.randint(1, 6))]
+    x = explained(log(*(f"{a} {b}" for a, b in told)), "".join(map(EVENT.format, sorted(logged))), depth=depth)
+    assert (x.outcome == "explained") is oracle(u, told, depth, logged)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_walk_that_is_fully_logged_is_explained_and_one_with_lines_removed_too(seed: int) -> None:
+    dice, u = random.Random(seed), universe()
+    world, told = u.start, []
+    for _ in range(40):
+        options = [s for s in enabled(u, world) if isinstance(s, EventStep)]
+        if not options:
+            break
+        step = dice.choice(options)
+        told.append(f"{u.name(step.instance)} {step.event}")
+        world = fire(u, world, step).world
+    full = explained(log(*told), depth=0)
+    assert [x.partition(" ")[0] for x in steps(full)] == [x.replace(" ", ".") for x in told]
+    rest = [x for x in told if dice.random() < 0.7] or told
+    lost = EVENTS.replace("event =", "lost = true\nevent =")
+    found = explained(log(*rest), lost, depth=40)
+    assert found.outcome == "explained"
+    assert found.ledger.hidden <= len(told) - len(rest)
+
+
+# Memory --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("depth", [0, 2], ids=["one world", "many worlds"])
+def test_memory_does_not_grow_with_the_log(depth: int) -> None:
+    told = [f"a {y}" for _ in range(1000) for y in ("grow", "grow", "finish")]
+    most = 0
+
+    def watched() -> Iterable[object]:
+        nonlocal most
+        for n, line in enumerate(lines(io.BytesIO(log(*told)))):
+            if n % 500 == 0:
+                gc.collect()
+                most = max(most, sum(isinstance(x, Moment) for x in gc.get_objects()))
+            yield line
+
+    only = EVENTS.replace('of = "gangs"\ninstance = "{id}"', 'instance = "g0"')  # whatever g1 does is hidden
+    reading = bind(read(Source("mapping.toml", only)), universe())
+    x = explain(reading, "run.log", watched(), depth=depth)  # type: ignore[arg-type]
+    assert (x.outcome, x.ledger.count, len(x.ledger.steps)) == ("explained", 3000, 12)
+    assert most < 1500
+
+
+# Formats -------------------------------------------------------------------------------------------------------------
+
+
+def test_logfmt() -> None:
+    assert _logfmt(r'a=1 b="two \"words\"" c= d') == {"a": "1", "b": 'two "words"', "c": "", "d": True}
+    with pytest.raises(UnreadableLineError, match="column 5"):
+        _logfmt('a=1 ="x"')
+    mapping = 'format = "logfmt"\n' + EVENTS
+    assert explained(b"level=info msg=grow id=a\nmsg=grow id=a\n", mapping).outcome == "explained"
+
+
+def test_text_by_a_pattern() -> None:
+    mapping = "format = \"text\"\npattern = '(?P<id>\\S+) did (?P<msg>\\w+)'\n" + EVENTS
+    x = explained(b"12:00 a did grow\n12:01 something else\n12:02 a did grow\n", mapping)
+    assert (x.outcome, x.tally.skipped, x.ledger.count) == ("explained", 1, 2)
+
+
+def test_fields_inside_fields_and_several_values() -> None:
+    mapping = (
+        '[[line]]\nwhen = { "o.kind" = ["G", "H"], n = 1 }\nof = "Gang"\ninstance = "{o.meta.uid}/x"\nevent = "grow"\n'
+    )
+    line = {"o": {"kind": "H", "meta": {"uid": 7}}, "n": 1}
+    x = explained(json.dumps(line).encode() + b'\n{"o": {"kind": "K"}}\n{"o": 3}\n', mapping)
+    assert (x.outcome, x.ledger.names, x.tally.skipped) == ("explained", {"7/x": 0}, 2)
+
+
+def test_clocks_that_are_not_quite_in_order() -> None:
+    pairs = [(10.0, "grow"), (12.0, "finish"), (11.5, "grow"), (14.0, "grow")]
+    text = b"".join(json.dumps({"t": t, "id": "a", "msg": x}).encode() + b"\n" for t, x in pairs)
+    assert explained(text).outcome == "not explained"
+    x = explained(text, 'time = "t"\nwindow = "1s"\n' + EVENTS)
+    assert (x.outcome, steps(x)) == ("explained", ["g0.grow 1", "g0.grow 3", "g0.finish 2", "g0.grow 4"])
+    assert explained(text, 'time = "t"\nwindow = "100ms"\n' + EVENTS).outcome == "not explained"
+    iso = text.replace(b"11.5", b'"1970-01-01T00:00:11.5Z"')
+    assert explained(iso, 'time = "t"\nwindow = "1s"\n' + EVENTS).outcome == "explained"
+
+
+# The tutorial --------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_prints_what_the_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert len(list(followed(ROOT / "docs" / "explain.md"))) == 4
+
+
+# Bad input -----------------------------------------------------------------------------------------------------------
+
+TOML = 'spec = "gang.fsm"\n' + EVENTS
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "gang.fsm").write_text(GANG)
+    (tmp_path / "gang.toml").write_text(TOML)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str, text: bytes | None = None) -> Result:
+    done = CliRunner().invoke(cli, ["explain", *arguments], input=text)
+    assert isinstance(done.exception, SystemExit | None), done.exception
+    return done
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "told"),
+    [
+        (b"", 1, "nothing to explain"),
+        (b"\n\n  \n", 1, "nothing to explain"),
+        (b"\x00\x01\xff\xfe\n\x7fELF\x02" * 50, 1, "it is not JSON"),
+        (log("a grow") + b"{oops\n" + log("a grow"), 0, "run.log:2: it is not JSON"),
+        (log("a grow") + b"[1, 2]\n" + log("a grow"), 0, "run.log:2: it is not a JSON object"),
+        (log("a grow") + b"[" * 100_000 + b"\n", 0, "run.log:2: it is not JSON"),
+        (log("a grow") + b'{"msg": "grow"}\n', 0, "run.log:2: it has no field `id`"),
+        (b'{"id": {"deep": [1]}, "msg": "grow"}\n', 0, "1 of 1 lines"),
+        (b'{"id": null, "msg": "grow"}\n', 1, "run.log:1: the name of its instance, `{id}`, is empty"),
+        (b'{"id": "a", "msg": ["grow"]}\n', 1, "nothing to explain"),
+        (log("a grow") + b'{"id": "' + b"x" * (MAX_LINE + 5) + b'"}\n' + log("a grow"), 0, "2: it is longer than"),
+        (b'{"id": "a", "msg": "grow", "msg2": "\xff"}', 0, "explained"),
+        (b'{"id": "\\ud800", "msg": "grow"}', 0, "explained"),
+    ],
+)  # fmt: skip
+def test_a_bad_log_is_no_traceback(text: bytes, code: int, told: str, folder: Path) -> None:
+    (folder / "run.log").write_bytes(text)
+    done = run("run.log", "--mapping", "gang.toml")
+    assert (done.exit_code, told in done.output) == (code, True), done.output
+    assert run("-", "--mapping", "gang.toml", text=text).exit_code == code
+    printed = json.loads(run("run.log", "--mapping", "gang.toml", "--format", "json", "--show").stdout)
+    jsonschema.Draft202012Validator(schemas()["explain"]).validate(printed)
+
+
+def test_a_pattern_that_takes_too_long_is_interrupted(folder: Path) -> None:
+    pattern = "format = \"text\"\npattern = '(?P<id>(a+)+)$'\n"
+    (folder / "slow.toml").write_text(pattern + TOML)
+    (folder / "run.log").write_bytes(b"a" * 40 + b"b\n" + b"a" * (MAX_TEXT + 1) + b"\n")
+    done = run("run.log", "--mapping", "slow.toml")
+    assert "run.log:1: the pattern takes too long on it" in done.output
+    assert "2 lines unreadable" in done.output
+
+
+@pytest.mark.parametrize(
+    ("mapping", "line", "told"),
+    [
+        ("spec = ", 1, "the mapping is not TOML"),
+        (TOML + "[[line]]\n", 17, "says nothing of the spec"),
+        ('sytem = "x"\n' + TOML, 1, "there is no key `sytem` here; did you mean `system`?"),
+        ("hidden = -1\n" + TOML, 1, "`hidden` must be a number from 0 on"),
+        ("strict = 1\n" + TOML, 1, "`strict` must be `true` or `false`"),
+        ('format = "xml"\n' + TOML, 1, "`xml` is not a format of logs"),
+        ('format = "text"\n' + TOML, 1, "needs a `pattern`"),
+        ('pattern = "x"\n' + TOML, 1, '`pattern` needs `format = "text"`'),
+        ("format = \"text\"\npattern = '(?P<id'\n" + TOML, 2, "not a regular expression"),
+        ('window = "soon"\n' + TOML, 1, "`soon` is not a length of time"),
+        ('window = "2s"\n' + TOML, 1, "`window` needs `time`"),
+        ('spec = "gang.fsm"\n', 1, "no `[[line]]` table"),
+        (TOML.replace('"grow"\n', '"grwo"\n'), 6, "there is no event `grwo` of these instances; did you mean `grow`?"),
+        (TOML.replace('"gangs"', '"gang"', 1), 4, "there is no set or machine `gang` in the system"),
+        (TOML + 'state = "Runing"\n', 17, "there is no state `Runing` of these instances; did you mean `Running`?"),
+        (TOML + "arguments = { n = 1 }\n", 17, "there is no parameter `n` of these instances"),
+        (TOML + 'fields = { gpu = "{n}" }\n', 17, "there is no field `gpu` of these instances; did you mean `gpus`?"),
+        (TOML.replace('of = "gangs"\ninstance = "{id}"\n', "", 1), 4, "an event of an instance needs `instance`"),
+        ('spec = "gang.fsm"\n[names]\na = "h0"\n' + EVENTS, 3, "there is no instance `h0` in the system"),
+        (TOML.replace('instance = "{id}"', "instance = 3", 1), 5, "`instance` must be a text"),
+        ("line = 3\n", 1, "`line` must be a `[[line]]` table"),
+        ("line = [3]\n", 1, "`line` must be a table"),
+    ],
+)
+def test_a_mistake_in_a_mapping_is_a_diagnostic(mapping: str, line: int, told: str, folder: Path) -> None:
+    (folder / "bad.toml").write_text(mapping)
+    (folder / "run.log").write_bytes(log("a grow"))
+    done = run("run.log", "--mapping", "bad.toml", "--spec", "gang.fsm")
+    assert done.exit_code == 1
+    assert told in done.output
+    assert f"bad.toml:{line}:" in done.output, done.output
+    assert "FSM541" in done.output
+
+
+def test_a_strict_mapping_describes_every_line(folder: Path) -> None:
+    (folder / "strict.toml").write_text("strict = true\n" + TOML)
+    (folder / "run.log").write_bytes(log("a grow", "a sneeze"))
+    done = run("run.log", "--mapping", "strict.toml")
+    assert (done.exit_code, "run.log:2:1" in done.output, "FSM542" in done.output) == (1, True, True)
+    printed = json.loads(run("run.log", "--mapping", "strict.toml", "--format", "json").stdout)
+    assert [d["code"] for d in printed["diagnostics"]] == ["FSM542"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run.log",),
+        ("--show",),
+        ("gone.log", "--mapping", "gang.toml"),
+        (".", "--mapping", "gang.toml"),
+        ("run.log", "--mapping", "gone.toml"),
+        ("run.log", "--mapping", "."),
+        ("run.log", "--mapping", "gang.toml", "--system", "Three"),
+        ("run.log", "--mapping", "gang.toml", "--spec", "gone.fsm"),
+        ("run.log", "--mapping", "gang.toml", "--hidden", "-1"),
+    ],
+)
+def test_misuse(arguments: tuple[str, ...], folder: Path) -> None:
+    (folder / "run.log").write_bytes(log("a grow"))
+    assert run(*arguments).exit_code == 2
+
+
+def test_the_other_reading_of_the_spec_is_the_nearest_miss(folder: Path) -> None:
+    amended = GANG.replace(
+        "ignore poke", 'amends "a gang gives one back" { back: Half -> Queued on finish }\nignore poke'
+    )
+    (folder / "gang.fsm").write_text(amended)
+    (folder / "run.log").write_bytes(log("a grow", "a finish"))
+    assert run("run.log", "--mapping", "gang.toml").exit_code == 0
+    done = run("run.log", "--mapping", "gang.toml", "--as-documented")
+    assert done.exit_code == 1
+    assert "nearest: with its amendments, the spec explains this line" in done.output
+    assert 'row `back` of Gang: amended "a gang gives one back"' in done.output
+
+
+def test_an_amendment_that_rules_a_line_out_is_the_nearest_miss(folder: Path) -> None:
+    """A known hole of HiveD's document: a weaker gang takes a reservation from a stronger one."""
+    hole = ROOT / "specs" / "hived" / "holes" / "h08_whose_priority.fsm"
+    (folder / "hived.toml").write_text(
+        f'spec = "{hole}"\n[[line]]\nwhen = {{ msg = "scheduled" }}\nof = "groups"\ninstance = "{{gang}}"\n'
+        'event = "schedule"\narguments = { choice = "{cell}" }\n'
+        '[names]\nlow = "g0"\nmiddle = "g1"\nhigh = "g2"\n'
+    )
+    told = [{"msg": "scheduled", "gang": x, "cell": "gpu-0"} for x in ("low", "high", "middle")]
+    (folder / "run.log").write_text("".join(json.dumps(x) + "\n" for x in told))
+    assert run("run.log", "--mapping", "hived.toml", "--as-documented").exit_code == 0
+    done = run("run.log", "--mapping", "hived.toml")
+    assert (done.exit_code, "run.log:3: " in done.output) == (1, True)
+    assert "priority is 1, choice.reserver.priority is 2" in done.output
+    assert "nearest: as documented, without its amendments, the spec explains this line\n    row `e1`" in done.output
+    assert "Traceback" not in run("-", "--mapping", "hived.toml", text=(folder / "run.log").read_bytes()).output
+
+
+def test_too_many_worlds_are_no_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fsmdsl.logs.worlds.MAX_WORLDS", 2)
+    (folder / "one.toml").write_text('spec = "gang.fsm"\n' + EVENT.format("poke"))
+    (folder / "run.log").write_bytes(log("a poke"))
+    done = run("run.log", "--mapping", "one.toml")
+    assert (done.exit_code, done.output.splitlines()[0].split()[0]) == (3, "undecided")
