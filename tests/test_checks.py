@@ -327,8 +327,8 @@ def test_what_is_too_hard_is_given_up(kind: Hard) -> None:
             for i in range(100)
         ),
         "lets": "    let a0 = v0\n"
-        + "\n".join(f"    let a{i + 1} = a{i} + a{i}" for i in range(60))
-        + "\n    event e from environment\n    A -> B on e when a60 > 5\n    A -> A on e when a60 <= 5",
+        + "\n".join(f"    let a{i + 1} = a{i} + a{i}" for i in range(40))
+        + "\n    event e from environment\n    A -> B on e when a40 > 5\n    A -> A on e when a40 <= 5",
         "pairs": "    event e from environment\n" + "\n".join(f"    A -> B on e when v0 == {i}" for i in range(900)),
     }
     model = model_of(f"machine Hard {{\n{numbers}\n    initial state A\n    state B\n{many[kind]}\n}}")
