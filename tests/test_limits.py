@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from stepping import compiled, only_system
+from test_cli import fsm
 
 from fsmdsl import budget as budget_module
 from fsmdsl import explore as explore_module
@@ -458,3 +459,35 @@ def test_a_comment_as_in_c_is_read_once() -> None:
     assert [(d.span.start, d.span.text) for d in parsed.diagnostics] == [
         (9, "/* a */"), (17, "/* b\n c */"), (text.index("/* /*"), "/* /* */"), (text.index("/* open"), "/* open"),
     ]  # fmt: skip
+
+
+TOO_LARGE = """\
+module large
+let square(n: 0..9) = n * n
+let fourth(n: 0..9) = square(square(n))
+let more(n: 0..9) = fourth(fourth(n))
+let most(n: 0..9) = more(more(n))
+machine A { n: 0..9  initial state S  event go from environment  S on go when most(most(n)) > 3 do n = 3 }
+system X { a: A  invariant i: most(most(a.n)) >= 0 }
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["check", "verify", "verify --as-documented", "test", "report --out out", "report --as-documented --out out",
+     "generate --out out", "draw --format mermaid --out out"],
+)  # fmt: skip
+def test_numbers_that_nobody_can_compute_are_an_error_in_every_command(command: str, tmp_path: Path) -> None:
+    (tmp_path / "large.fsm").write_text(TOO_LARGE)
+    done = fsm(*command.split(), "large.fsm", cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "FSM115" in done.stdout + done.stderr
+    assert "mistake of fsm itself" not in done.stderr
+
+
+def test_a_model_that_nobody_has_checked_is_not_explored_with_such_numbers() -> None:
+    model = compiled(TOO_LARGE.partition("\n")[2])
+    found = explore(model, only_system(model))
+    assert {v.outcome for v in found.verdicts} == {"unknown"}
+    assert found.stopped is not None
+    assert "a number may be larger than" in found.stopped

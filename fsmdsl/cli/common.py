@@ -17,6 +17,7 @@ from fsmdsl.cli.printing import Printing
 from fsmdsl.diagnostics import Diagnostic, Severity, ordered
 from fsmdsl.report.data import document
 from fsmdsl.report.frames import frames, tally
+from fsmdsl.resolve.rules import TOO_LARGE
 from fsmdsl.workspace import Loaded, load
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -129,8 +130,10 @@ def model_or_exit(paths: Sequence[str], form: str | Printing = "text", **options
 def loaded_or_exit(paths: Sequence[str], form: str | Printing = "text", **options: Any) -> Loaded:
     """The same, with what was named on the command line."""
     loaded, found = checked(paths, **options)
-    # As documented, what the checks find is the document's doing, and the reason to look further.
-    fatal = loaded.diagnostics if options.get("as_documented") else found
+    # As documented, what the checks find is the document's doing, and the reason to look further; but not at numbers
+    # that nobody can compute.
+    documented = options.get("as_documented")
+    fatal = [d for d in found if not documented or d in loaded.diagnostics or d.rule == TOO_LARGE]
     errors = [d for d in fatal if d.severity is Severity.ERROR]
     if loaded.model is None or errors:
         errors = _caused_by_settings(errors, paths, **options)

@@ -28,6 +28,7 @@ from fsmdsl.report.census import Census, census
 from fsmdsl.report.formats.gather import from_report
 from fsmdsl.report.frames import frame
 from fsmdsl.report.page import is_page, page
+from fsmdsl.resolve.rules import TOO_LARGE
 
 NAME = "index.html"
 
@@ -63,7 +64,7 @@ def command(
     told = printing(form, outputs)
     with within(budget, paths, told):
         loaded, found = checked(paths, as_documented=as_documented)
-    if loaded.model is None:
+    if loaded.model is None or any(d.rule == TOO_LARGE for d in found):
         refuse(told, found, "there is nothing to report on")
         sys.exit(FINDINGS)
     model = loaded.model

@@ -7,6 +7,7 @@ from time import perf_counter
 
 from fsmdsl import model as m
 from fsmdsl.budget import SLACK, Budget, LimitError, available, resident
+from fsmdsl.core.elaborate import TooLargeNumberError
 from fsmdsl.explore.compose import run as run_search
 from fsmdsl.explore.compose import several
 from fsmdsl.explore.judge import coverage, judge, unanswered
@@ -110,6 +111,8 @@ def _within(
         reason = str(error)
     except MemoryError:
         reason = "stopped: no memory is left"
+    except TooLargeNumberError as error:  # nobody has checked the model
+        reason = f"not explored: {error}"
     nothing = Coverage((), (), ())
     spent = perf_counter() - begun
     return Exploration(system, 0, 0, 0, reason, spent, unanswered(model, system, reason), nothing)
