@@ -95,8 +95,10 @@ class History:
         return EndedError()
 
     def compare(self) -> None:
-        """Gangs, their states, and who was demoted. Where each side has demoted another one, HiveD's counts: it may have
-        taken the guarantee of a gang that is not lazy."""
+        """Gangs, their states, and who was demoted.
+
+        Where each side has demoted another gang, HiveD's counts: it may not even be lazy.
+        """
         groups = {x["metadata"]["name"]: x["status"] for x in self.hived.groups()}
         mine = {x.name: x for x in self.allocator.groups() if x.state.value != "Pending"}
         for name in sorted(
