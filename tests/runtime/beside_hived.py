@@ -95,10 +95,15 @@ class History:
         return EndedError()
 
     def compare(self) -> None:
-        """Gangs, their states, and who was demoted."""
+        """Gangs, their states, and who was demoted.
+
+        Where each side has demoted another gang, HiveD's counts: it may not even be lazy.
+        """
         groups = {x["metadata"]["name"]: x["status"] for x in self.hived.groups()}
         mine = {x.name: x for x in self.allocator.groups() if x.state.value != "Pending"}
-        for name in groups.keys() | mine.keys():
+        for name in sorted(
+            groups.keys() | mine.keys(), key=lambda x: ("lazyPreemptionStatus" not in groups.get(x, {}), x)
+        ):
             theirs, gang = groups.get(name), mine.get(name)
             if gang is None:
                 runs = any(pod in self.bound for pod in self.gangs.get(name, ()))
@@ -301,8 +306,8 @@ class History:
         for uid in sorted(mine if self.ours_lead else named):
             self.forget(self._bound_pod(uid))
 
-    def _more(self, pod: Pod, offered: list[str], ours: int, named: set[str]) -> Difference:
-        """Why HiveD's victims have fewer devices than ours: they may not be all. HiveD goes on without them."""
+    def _more(self, pod: Pod, offered: list[str], ours: tuple[int, int], named: set[str]) -> Difference:
+        """Why HiveD's victims weigh less than ours: they may not be all. HiveD goes on without them."""
         gone: set[str] = set()
         theirs: dict[str, Any] = {}
         while named:
@@ -317,8 +322,10 @@ class History:
     def _bound_pod(self, uid: str) -> Pod:
         return next(pod for pod in self.bound if pod.uid == uid)
 
-    def _devices(self, uids: set[str]) -> int:
-        return sum(len(info.leaf_cells) for pod, info in self.bound.items() if pod.uid in uids)
+    def _devices(self, uids: set[str]) -> tuple[int, int]:
+        """Of guaranteed pods, which weigh more, and of opportunistic ones."""
+        found = [(pod.spec.priority, len(info.leaf_cells)) for pod, info in self.bound.items() if pod.uid in uids]
+        return sum(n for priority, n in found if priority >= 0), sum(n for priority, n in found if priority < 0)
 
     def go(self) -> None:
         if self.gangs:

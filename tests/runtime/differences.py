@@ -27,7 +27,7 @@ class Difference(Enum):
     PACKS = "intended: opportunistic gangs go rather than that a gang is less close, or less densely packed"
     OURS_FORGETS = "ours: it forgets a gang that HiveD knows"
     OURS_DEMOTES = "ours: it demotes a gang that HiveD does not demote"
-    MORE_VICTIMS = "ours: victims with more devices than all that HiveD needs in the end"
+    MORE_VICTIMS = "ours: victims with more devices, guaranteed ones first, than all that HiveD needs in the end"
     OURS_WAITS = "ours: it waits where HiveD places or preempts"
     OURS_DISPLACES = "ours: it displaces opportunistic gangs where HiveD displaces nobody"
     OURS_KILLS = "ours: it kills guaranteed gangs where HiveD displaces nobody"
