@@ -290,7 +290,7 @@ def wandering(universe: Universe, seed: int) -> Trace:
 
 UNSAID = {
     46: "an `expect` of the scenario names an enum that an instance hides",
-    113: "`crash` in a scenario does not tell a crash before recovery from one between two steps",
+    90: "`crash` in a scenario does not tell a crash before recovery from one between two steps",
 }
 
 
