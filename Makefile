@@ -24,7 +24,7 @@ test: $(STAMP)  ## every test, the lint and the types
 	$(BIN)/lint-imports
 	$(FSM) fmt --check specs $(HOLES)
 	$(FSM) generate specs --out generated --check
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 3
 
 editors:  ## what the editor extension and the live page's editor are built with (needs npm)
 	npm --prefix editors/vscode ci --no-audit --no-fund --loglevel=error
