@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 
-from runtime.allocator import Tenant
-from runtime.answers import GangStatus, LeafCell
 from runtime.config import Configuration
+from runtime.simulate.observe import Faceless
 from runtime.simulate.rooms import Rooms
 from runtime.simulate.scheduler import Ending, Outcome, Placed, Refused
 from runtime.simulate.workload import Request
@@ -21,6 +19,7 @@ class Counting:
     """
 
     isolated = False
+    face = Faceless()
 
     def __init__(self, configuration: Configuration) -> None:
         rooms = Rooms(configuration)
@@ -32,27 +31,6 @@ class Counting:
         self.size = rooms.sizes
         self.bad: set[str] = set()
         self.placed: dict[str, Placed] = {}
-
-    @property
-    def face(self) -> Counting:
-        """There is not much to see."""
-        return self
-
-    def group(self, name: str) -> GangStatus | None:
-        """None."""
-        return None
-
-    def groups(self) -> Iterator[GangStatus]:
-        """None."""
-        return iter(())
-
-    def leaf_cells(self) -> Iterator[LeafCell]:
-        """None."""
-        return iter(())
-
-    def virtual_clusters(self) -> Iterator[Tenant]:
-        """None."""
-        return iter(())
 
     def set_health(self, node: str, *, healthy: bool) -> None:
         """A node fails, or is repaired."""

@@ -14,6 +14,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from runtime.cells import Cluster
 from runtime.durable import DurableAllocator
@@ -85,9 +86,9 @@ class Follower:
 
     def catch_up(self, gang: str | None = None) -> None:
         """Tells what has changed: of one gang, by its name, or of all."""
-        while self._changed and (gang is None or gang in self._changed):
-            uids = self._changed.pop(gang if gang is not None else next(iter(self._changed)))
-            self._do(lambda following, uids=uids: self._tell(following, uids))  # type: ignore[misc]
+        for name in list(self._changed) if gang is None else [gang]:
+            if uids := self._changed.pop(name, None):
+                self._do(partial(self._tell, uids=uids))
 
     def gone(self, uid: str, phase: str) -> None:
         """A pod is no more; the phase is the last that its node has told, if any."""

@@ -87,6 +87,26 @@ class ClusterFace(Protocol):
         """All virtual clusters with their preassigned cells."""
 
 
+class Faceless:
+    """Nothing to look at: what a scheduler shows that has no gangs and no cells."""
+
+    def group(self, name: str) -> GangStatus | None:
+        """None."""
+        return None
+
+    def groups(self) -> Iterator[GangStatus]:
+        """None."""
+        return iter(())
+
+    def leaf_cells(self) -> Iterator[LeafCell]:
+        """None."""
+        return iter(())
+
+    def virtual_clusters(self) -> Iterator[Tenant]:
+        """None."""
+        return iter(())
+
+
 class Observer(Protocol):
     """Follows a simulation. An exception that it raises ends the simulation."""
 

@@ -14,13 +14,13 @@ from random import Random
 from typing import Any
 
 from clusters import gang, healthy
-from differences import Difference
+from differences import Difference, rooms, width
 from hived import HiveD, PanicError, RefusedError, bind_info, to_hived, victims
 from invariants import check
 from shapes import changed, complete, shape
 
 from runtime import Allocator, Answer, Bind, BindInfo, Phase, Pod, Preempt, UserError, Wait
-from runtime.cells import PhysicalCell
+from runtime.cells import Device, PhysicalCell
 from runtime.gangs import Gang
 from runtime.placement.choose import choose
 from runtime.placement.offer import Offer
@@ -142,11 +142,7 @@ class History:
         free = found["books"]["free_list"]
         for group in found["groups"]:
             for chain, node, index, *_ in group["cells"] if group["virtual"] else ():
-                cell: PhysicalCell | None = next(
-                    device
-                    for device in self.allocator.cluster.forests[chain].devices()
-                    if (device.host.name, device.index) == (node, index)
-                )
+                cell: PhysicalCell | None = self._device(chain, node, index)
                 while cell is not None:
                     if cell.address in free[chain][str(cell.level)]:
                         return True
@@ -154,7 +150,7 @@ class History:
         return False
 
     def _packs(self, pod: Pod, offered: list[str], theirs: dict[str, Any]) -> bool:
-        """Whether the gang would be packed otherwise in HiveD's places than in ours."""
+        """Whether the gang would be less close in HiveD's places than in ours, or packed otherwise."""
         gang = self.allocator.gangs[pod.spec.gang.name]
         offer = Offer(None if gang.spec.ignore_suggested else offered)
         ours = choose(self.allocator.core.books, gang.spec, offer)
@@ -162,22 +158,18 @@ class History:
         info = bind_info(theirs["bind"])
         if info.chain != ours.chain:
             return False
-        mine: dict[str, list[int]] = {}
-        for seat in ours.seats:
-            mine.setdefault(seat.devices[0].host.name, []).append(len(seat.devices))
-        others: dict[str, list[int]] = {}
-        for same in info.gang:
-            for place in same:
-                others.setdefault(place.node, []).append(len(place.leaf_cells))
-        return self._rooms(info.chain, mine) != self._rooms(info.chain, others)
+        mine = [list(seat.devices) for seat in ours.seats]
+        others = [
+            [self._device(info.chain, place.node, index) for index in place.leaf_cells]
+            for same in info.gang
+            for place in same
+        ]
+        return width(mine) < width(others) or rooms(mine) != rooms(others)
 
-    def _rooms(self, chain: str, pods: dict[str, list[int]]) -> list[tuple[int, list[int]]]:
-        """How much guaranteed gangs use of each node, before the pods of another one come, and these."""
-        found = []
-        for name, sizes in pods.items():
-            node = next(x for x in self.allocator.cluster.nodes[name] if x.chain.name == chain)
-            found.append((sum(device.priority >= 0 for device in node.devices()), sorted(sizes)))
-        return sorted(found)
+    def _device(self, chain: str, node: str, index: int) -> Device:
+        """One of a node, by its number there."""
+        devices = self.allocator.cluster.forests[chain].devices()
+        return next(device for device in devices if (device.host.name, device.index) == (node, index))
 
     # What happens
 

@@ -1,8 +1,11 @@
-"""How the allocator and HiveD can differ: what `beside_hived.py` puts a name to."""
+"""How the allocator and HiveD can differ: what `beside_hived.py` puts a name to, and what makes two places alike."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
+
+from runtime.cells import Device, PhysicalCell
 
 
 class Difference(Enum):
@@ -35,3 +38,21 @@ class Difference(Enum):
 
 OURS = {x for x in Difference if x.value.startswith("ours")}
 INTENDED = {x for x in Difference if x.value.startswith("intended")}
+
+
+def width(pods: Sequence[Sequence[Device]]) -> int:
+    """The level of the smallest cell that has all devices of a gang; one more than the highest where there is none."""
+    devices = [device for own in pods for device in own]
+    cell: PhysicalCell | None = devices[0]
+    level = 0
+    while cell is not None and not set(devices) <= set(cell.devices()):
+        level, cell = cell.level, cell.parent
+    return cell.level if cell is not None else level + 1
+
+
+def rooms(pods: Sequence[Sequence[Device]]) -> list[tuple[int, list[int]]]:
+    """How much guaranteed gangs use of each node, before the pods of another one come, and these."""
+    sizes: dict[PhysicalCell, list[int]] = {}
+    for devices in pods:
+        sizes.setdefault(devices[0].host, []).append(len(devices))
+    return sorted((sum(device.priority >= 0 for device in node.devices()), sorted(n)) for node, n in sizes.items())

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from hived import HiveD, PanicError, RefusedError, victims
 
 from runtime import Pod
-from runtime.allocator import Tenant
-from runtime.answers import GangStatus, LeafCell
 from runtime.config import read_configuration
+from runtime.simulate.observe import Faceless
 from runtime.simulate.rooms import Rooms
 from runtime.simulate.scheduler import Alone, Claimed, Ending, Outcome, Placed, Refused
 from runtime.simulate.workload import Request
@@ -27,6 +25,7 @@ class HivedScheduler:
     """
 
     isolated = True
+    face = Faceless()
 
     def __init__(self, hived: HiveD, configuration: dict[str, Any]) -> None:
         self.hived = hived
@@ -45,27 +44,6 @@ class HivedScheduler:
         """By gang: its bound pods, with what is written on them."""
         self._claiming: set[str] = set()
         hived.begin(configuration, self._nodes)
-
-    @property
-    def face(self) -> HivedScheduler:
-        """Nothing to look at."""
-        return self
-
-    def group(self, name: str) -> GangStatus | None:
-        """None."""
-        return None
-
-    def groups(self) -> Iterator[GangStatus]:
-        """None."""
-        return iter(())
-
-    def leaf_cells(self) -> Iterator[LeafCell]:
-        """None."""
-        return iter(())
-
-    def virtual_clusters(self) -> Iterator[Tenant]:
-        """None."""
-        return iter(())
 
     def set_health(self, node: str, *, healthy: bool) -> None:
         """A node fails, or is repaired."""

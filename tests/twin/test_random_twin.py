@@ -60,15 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("random")
 
 
-KNOWN: dict[int, str] = {}
-"""Seeds that find a difference which is still to be settled."""
-
-
-def marked(seed: int) -> object:
-    return pytest.param(seed, marks=pytest.mark.xfail(strict=True, reason=KNOWN[seed])) if seed in KNOWN else seed
-
-
-@pytest.mark.parametrize("seed", [marked(x) for x in SEEDS])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_walks_through_random_specs_agree(seed: int, folder: Path) -> None:
     model = model_of(seed)
     (system,) = model.systems.values()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal, assert_never
 
+from fsmdsl.operators import number
+
 Operator = Literal["+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>"]
 """`//` and `%` round down, as in Python. `<<` and `>>` by 64 bits or more mean nothing."""
 
@@ -27,12 +29,8 @@ def means_something(operator: Operator, right: int) -> bool:
 def combined(operator: Operator, a: int, b: int) -> int:
     """The result for two numbers."""
     match operator:
-        case "+":
-            return a + b
-        case "-":
-            return a - b
-        case "*":
-            return a * b
+        case "+" | "-" | "*":
+            return number(operator, a, b)
         case "//":
             return a // b
         case "%":
