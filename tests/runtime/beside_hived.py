@@ -25,6 +25,7 @@ from runtime.gangs import Gang
 from runtime.placement.choose import choose
 from runtime.placement.offer import Offer
 from runtime.placement.proposal import Placement
+from runtime.placement.toll import Toll, toll
 from runtime.pods import OPPORTUNISTIC
 
 
@@ -298,7 +299,7 @@ class History:
         for uid in sorted(mine if self.ours_lead else named):
             self.forget(self._bound_pod(uid))
 
-    def _more(self, pod: Pod, offered: list[str], ours: tuple[int, int], named: set[str]) -> Difference:
+    def _more(self, pod: Pod, offered: list[str], ours: Toll, named: set[str]) -> Difference:
         """Why HiveD's victims weigh less than ours: they may not be all. HiveD goes on without them."""
         gone: set[str] = set()
         theirs: dict[str, Any] = {}
@@ -314,10 +315,9 @@ class History:
     def _bound_pod(self, uid: str) -> Pod:
         return next(pod for pod in self.bound if pod.uid == uid)
 
-    def _devices(self, uids: set[str]) -> tuple[int, int]:
-        """Of guaranteed pods, which weigh more, and of opportunistic ones."""
-        found = [(pod.spec.priority, len(info.leaf_cells)) for pod, info in self.bound.items() if pod.uid in uids]
-        return sum(n for priority, n in found if priority >= 0), sum(n for priority, n in found if priority < 0)
+    def _devices(self, uids: set[str]) -> Toll:
+        """Of all gangs of some pods: what they hold, as they count now, with a guarantee or without."""
+        return toll({self.allocator.homes[uid] for uid in uids}, ())
 
     def go(self) -> None:
         if self.gangs:
