@@ -159,13 +159,25 @@ class _Search:
             if found is not None and (cost := placement_toll(found)) < least:
                 best, least = found, cost
                 spared.append(gang)
+        return self._avoiding(best, spared)
+
+    def _avoiding(self, best: Placement, spared: Collection[Gang]) -> Placement:
+        """Without the nodes that are lent, or else without one of them after the other."""
+        least = placement_toll(best)
         avoided, lent = 0, self._lent(best)
         while lent & ~avoided and self.budget.spend():
             avoided |= lent
             found = self.first(self.priority, spared, avoided)
-            if found is None or placement_toll(found) < least:
-                return found or best
+            if found is None:
+                break
+            if placement_toll(found) < least:
+                return found
             lent = self._lent(found)
+        for spot in each(self._lent(best)):
+            if self.budget.spend():
+                found = self.first(self.priority, spared, 1 << spot)
+                if found is not None and (cost := placement_toll(found)) < least:
+                    best, least = found, cost
         return best
 
     def _shape(self, chosen: Leaves) -> list[tuple[int, list[int]]]:

@@ -270,9 +270,20 @@ class History:
                 found = Difference.OURS_DISPLACES if weak else Difference.OURS_KILLS
                 if weak and self._packs(pod, offered, theirs):
                     found = Difference.PACKS
+            case _, "bind" if self._breaks(pod, theirs):
+                raise self.end(Difference.BREAKS)
             case _:
                 found = Difference.OURS_WAITS
         self.all.note(found, self.seed)
+
+    def _breaks(self, pod: Pod, theirs: dict[str, Any]) -> bool:
+        """Whether HiveD fails when its own decision is carried out."""
+        try:
+            self.hived.add(pod, to_hived(bind_info(theirs["bind"])))
+        except PanicError:
+            return True
+        self.hived.delete(pod)
+        return False
 
     def _bind(self, pod: Pod, ours: Answer | None, theirs: dict[str, Any]) -> None:
         """Both take the place that the leader has decided."""

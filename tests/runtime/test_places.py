@@ -47,6 +47,16 @@ def lend(allocator: Allocator, name: str, sizes: tuple[int, ...], offered: list[
         allocator.allocate(pod, answer.info)
 
 
+def only(allocator: Allocator, names: str, pods: list[Pod]) -> None:
+    """Places a gang while only these nodes are good."""
+    others = sorted(allocator.cluster.nodes.keys() - set(names))
+    for name in others:
+        allocator.node_bad(name)
+    run(allocator, pods)
+    for name in others:
+        allocator.node_healthy(name)
+
+
 # Against everything ---------------------------------------------------------------------------------------------------
 
 
@@ -208,6 +218,19 @@ def test_a_node_that_is_lent_in_part_is_left_alone_where_others_have_to_go_anywa
     lend(allocator, "guest", (1,), [strong.node])
     run(allocator, gang("weak", "A", 4, 4, priority=1))
     assert uids(ask(allocator, "new", 3, 1, 1, priority=5)) == {"weak-0", "weak-1"}
+
+
+def test_one_lent_node_is_left_alone_where_all_of_them_cannot_be() -> None:
+    """The lazy gang loses its guarantee either way: then its rack stands for a free one, and the guests can stay."""
+    cells = [row("a", "b", "c", "d"), row("e", "f", "g", "h")]
+    allocator = healthy(config(cells, A={"ROW.RACK": 2}))
+    only(allocator, "b", gang("strong", "A", 4, priority=9))
+    only(allocator, "gh", gang("lazy", "A", 3, 3, priority=1, lazy_preemption=True))
+    lend(allocator, "guest", (4,), ["a"])
+    lend(allocator, "guests", (3, 3), ["c", "d"])
+    answer = ask(allocator, "new", 3, 2, priority=5)
+    assert isinstance(answer, Bind)
+    assert {place.node for same in answer.info.gang for place in same} == {"e", "f"}
 
 
 def test_preassigned_cells_of_one_gang_lie_close_together() -> None:
