@@ -320,8 +320,9 @@ class History:
             gone |= named
             theirs = self._theirs(pod, offered)
             named = victims(theirs) - gone
-        enough = theirs["kind"] == "bind" and self._devices(gone) < ours
-        return Difference.MORE_VICTIMS if enough else Difference.IN_TURNS
+        if theirs["kind"] != "bind" or self._devices(gone) >= ours:
+            return Difference.IN_TURNS
+        return Difference.PACKS if self._packs(pod, offered, theirs) else Difference.MORE_VICTIMS
 
     def _bound_pod(self, uid: str) -> Pod:
         return next(pod for pod in self.bound if pod.uid == uid)
