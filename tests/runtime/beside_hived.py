@@ -306,11 +306,11 @@ class History:
         if mine and named:
             self.all.seen["other victims"] += mine != named
             if self._devices(mine) > self._devices(named):
-                raise self.end(self._more(pod, offered, self._devices(mine), named))
+                raise self.end(self._more(pod, offered, mine, named))
         for uid in sorted(mine if self.ours_lead else named):
             self.forget(self._bound_pod(uid))
 
-    def _more(self, pod: Pod, offered: list[str], ours: Toll, named: set[str]) -> Difference:
+    def _more(self, pod: Pod, offered: list[str], mine: set[str], named: set[str]) -> Difference:
         """Why HiveD's victims weigh less than ours: they may not be all. HiveD goes on without them."""
         gone: set[str] = set()
         theirs: dict[str, Any] = {}
@@ -320,8 +320,10 @@ class History:
             gone |= named
             theirs = self._theirs(pod, offered)
             named = victims(theirs) - gone
-        if theirs["kind"] != "bind" or self._devices(gone) >= ours:
+        if theirs["kind"] != "bind" or self._devices(gone) >= self._devices(mine):
             return Difference.IN_TURNS
+        if self._strongest(mine) < self._strongest(gone):
+            return Difference.WEAKER
         return Difference.PACKS if self._packs(pod, offered, theirs) else Difference.MORE_VICTIMS
 
     def _bound_pod(self, uid: str) -> Pod:
@@ -330,6 +332,10 @@ class History:
     def _devices(self, uids: set[str]) -> Toll:
         """Of all gangs of some pods: what they hold, as they count now, with a guarantee or without."""
         return toll({self.allocator.homes[uid] for uid in uids}, ())
+
+    def _strongest(self, uids: set[str]) -> int:
+        """The highest priority of the gangs of some pods."""
+        return max(self.allocator.homes[uid].priority for uid in uids)
 
     def go(self) -> None:
         if self.gangs:
