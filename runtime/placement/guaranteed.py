@@ -6,6 +6,7 @@ which of equally good ones are taken, and which physical ones stand for them.
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -16,7 +17,7 @@ from runtime.cells import ALL, FREE, Books, View, VirtualCell
 from runtime.cells.bits import each
 from runtime.gangs import Gang
 from runtime.placement import inside
-from runtime.placement.fewest import Budget, Fewest
+from runtime.placement.fewest import ATTEMPTS, Budget, Fewest
 from runtime.placement.misfit import Misfit
 from runtime.placement.offer import Offer
 from runtime.placement.packing import fits
@@ -146,19 +147,36 @@ class _Search:
 
         Where nobody goes who keeps a device, it cannot be better. Whoever goes leaves all its leaf cells: perhaps
         nobody else has to.
+
+        One gang after the other is spared as long as that is better; then sets of gangs, those first with which it
+        was cheapest so far, for half of the attempts.
         """
         gone = displaced(first.devices())
         if not first.demote and weight(gone) == sum(device.priority >= 0 for device in first.devices()):
             return first
-        best, least = first, placement_toll(first)
-        spared: list[Gang] = []
-        for gang in sorted(_killed(first), key=lambda x: len(x.virtual), reverse=True):
-            if gang not in _killed(best) or not self.budget.spend():
-                continue
-            found = self.first(self.priority, (*spared, gang))
-            if found is not None and (cost := placement_toll(found)) < least:
-                best, least = found, cost
-                spared.append(gang)
+        found = [(placement_toll(first), 0, tuple[Gang, ...](), first)]
+        waiting = list(found)
+        tried = {frozenset[Gang]()}
+
+        def attempt(spared: tuple[Gang, ...]) -> None:
+            if frozenset(spared) in tried or not self.budget.spend():
+                return
+            tried.add(frozenset(spared))
+            other = self.first(self.priority, spared)
+            if other is not None:
+                found.append((placement_toll(other), len(tried), spared, other))
+                heapq.heappush(waiting, found[-1])
+
+        for gang in _killed(first):
+            _, _, spared, best = min(found)
+            if gang in _killed(best):
+                attempt((*spared, gang))
+        while waiting:
+            _, _, spared, least = heapq.heappop(waiting)
+            for gang in _killed(least):
+                if self.budget.left > ATTEMPTS // 2:
+                    attempt((*spared, gang))
+        _, _, spared, best = min(found)
         return self._avoiding(best, spared)
 
     def _avoiding(self, best: Placement, spared: Collection[Gang]) -> Placement:
@@ -243,7 +261,9 @@ def placement_toll(placement: Placement) -> Toll:
 
 
 def _killed(placement: Placement) -> list[Gang]:
-    return [gang for gang in displaced(placement.devices()) if gang.priority >= 0]
+    """The guaranteed gangs that have to go, large ones first."""
+    gone = (gang for gang in displaced(placement.devices()) if gang.priority >= 0)
+    return sorted(gone, key=lambda gang: len(gang.virtual), reverse=True)
 
 
 def _never(view: View, sizes: Sequence[int]) -> str:

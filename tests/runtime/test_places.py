@@ -11,7 +11,7 @@ from clusters import config, end, gang, healthy, nodes, rack, row, run
 from exhaustive import Worth, all_others, worth
 from invariants import picture
 
-from runtime import Allocator, Answer, Bind, Phase, Pod, Preempt
+from runtime import Allocator, Answer, Bind, BindInfo, Phase, Pod, PodPlacement, Preempt
 from runtime.placement.choose import choose
 from runtime.placement.offer import Offer
 from runtime.placement.proposal import Placement
@@ -218,6 +218,25 @@ def test_a_node_that_is_lent_in_part_is_left_alone_where_others_have_to_go_anywa
     lend(allocator, "guest", (1,), [strong.node])
     run(allocator, gang("weak", "A", 4, 4, priority=1))
     assert uids(ask(allocator, "new", 3, 1, 1, priority=5)) == {"weak-0", "weak-1"}
+
+
+def bound(allocator: Allocator, name: str, *places: tuple[str, int, int], **more: Any) -> None:
+    """A gang of A in racks of its own, whose pods are on nodes, from a device on, so many."""
+    pods = gang(name, "A", *(count for _, _, count in places), priority=1, **more)
+    own = [PodPlacement(node, tuple(range(at, at + n)), ("RACK",) * n) for node, at, n in places]
+    sizes = sorted({n for _, _, n in places})
+    whole = tuple(tuple(place for place in own if len(place.leaf_cells) == n) for n in sizes)
+    for pod, place in zip(pods, own, strict=True):
+        allocator.allocate(pod, BindInfo(place.node, place.leaf_cells, "ROW", whole))
+
+
+def test_another_gang_goes_than_those_that_are_first_to_go() -> None:
+    """To displace least on one node displaces two gangs, and without the larger one of them the largest of all."""
+    allocator = healthy(config([row("a", "b", "c", "d")], A={"ROW.RACK": 2}))
+    bound(allocator, "lazy", ("a", 0, 2), lazy_preemption=True)
+    bound(allocator, "six", ("a", 3, 1), ("b", 0, 1), ("c", 0, 4))
+    bound(allocator, "seven", ("b", 1, 1), ("b", 2, 2), ("d", 0, 4))
+    assert uids(ask(allocator, "new", 4, priority=5)) == {"six-0", "six-1", "six-2"}
 
 
 def test_one_lent_node_is_left_alone_where_all_of_them_cannot_be() -> None:
