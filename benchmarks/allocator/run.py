@@ -52,7 +52,7 @@ BESIDE = dict(
 """What HiveD is told to do: the part of the devices in use, by which gangs, how many decisions, of which pods."""
 LIMIT = 120
 """Seconds for each part of what HiveD does."""
-ROUNDS = 3
+ROUNDS = 6
 """How often each kind of decision is measured, at all sizes in turn; at the largest one, HiveD is measured once."""
 GROWTH = 1.2
 """How much longer a decision may take at most in the largest cluster than in the smallest."""
