@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from test_tutorial import blocks, commands, compare
+from markdown_blocks import blocks, commands
+from test_tutorial import compare
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"

@@ -16,41 +16,15 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from markdown_blocks import Block, blocks, commands
 
 from fsmdsl.cli import cli
 
 ROOT = Path(__file__).absolute().parent.parent
-FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Block:
-    """A fenced block: its language, the rest of the line, its text, and where it is."""
-
-    language: str
-    words: tuple[str, ...]
-    text: str
-    line: int
-
-
-def blocks(document: Path) -> Iterator[Block]:
-    text = document.read_text("utf-8")
-    for found in FENCE.finditer(text):
-        language, *words = found["info"].split() or [""]
-        yield Block(language, tuple(words), found["text"], text.count("\n", 0, found.start()) + 1)
-
-
-def commands(block: Block) -> Iterator[tuple[str, str]]:
-    """Each command of a console block, with what it prints."""
-    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
-        command, _, printed = part.partition("\n")
-        yield command, printed
-
 
 # Running -------------------------------------------------------------------------------------------------------------
 

@@ -28,6 +28,14 @@ MANUAL = (Path(__file__).parents[2] / "docs" / "allocator.md").read_text()
 BLOCKS = dict(re.findall(r"```yaml\n# ([a-z-]+)\n(.*?)```", MANUAL, re.DOTALL))
 
 
+def test_the_code_of_the_overview_runs() -> None:
+    (code,) = re.findall(
+        r"```python\n(.*?)```", (Path(__file__).parents[2] / "runtime/README.md").read_text(), re.DOTALL
+    )
+    assert code.count("assert") == 2
+    exec(compile(code, "runtime/README.md", "exec"), {})
+
+
 def test_the_pod_goes_to_the_cluster() -> None:
     allocator = healthy(yaml.safe_load(BLOCKS["configuration"]))
     document = yaml.safe_load(BLOCKS["pod"])
