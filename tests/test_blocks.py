@@ -39,7 +39,7 @@ DOCUMENTS = [
 """The changelog quotes what former versions printed."""
 
 RUN = {
-    "README.md": "tests/test_readme.py::test_the_first_model_finds_what_the_readme_shows",
+    "README.md": "tests/test_readme.py::test_every_command_prints_what_is_shown",
     "docs/tutorial.md": "tests/test_tutorial.py::test_the_tutorial",
     "docs/how-a-document-becomes-a-spec.md": "tests/test_tutorial.py::test_how_a_document_becomes_a_spec",
     "docs/testing.md": "tests/test_tutorial.py::test_specs_among_tests",

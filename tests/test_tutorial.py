@@ -11,7 +11,6 @@ what it must print; `…` stands for any lines, and times differ.
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from markdown_blocks import Block, blocks, commands
+from markdown_blocks import Block, blocks, commands, compare, tidy, write
 
 from fsmdsl.cli import cli
 
@@ -66,32 +65,6 @@ def followed(document: Path) -> Iterator[str]:
             write(Path(block.words[0]), block.words[1:], block.text, place)
 
 
-def write(path: Path, how: tuple[str, ...], text: str, place: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    match how:
-        case ():
-            path.write_text(text, "utf-8")
-        case ("append",):
-            path.write_text(f"{path.read_text('utf-8')}\n{text}", "utf-8")
-        case ("below", word):
-            lines = path.read_text("utf-8").splitlines()
-            (above,) = (n for n, x in enumerate(lines) if x.split()[:1] == [word])
-            path.write_text("\n".join((*lines[: above + 1], *text.splitlines(), *lines[above + 1 :], "")), "utf-8")
-        case ("change",):
-            for line in text.splitlines():
-                path.write_text(exchanged(path.read_text("utf-8"), line, place), "utf-8")
-        case _:
-            raise AssertionError(f"{place}: {' '.join(how)}?")
-
-
-def exchanged(text: str, line: str, place: str) -> str:
-    lines = text.splitlines()
-    found = [n for n, x in enumerate(lines) if x.split()[:1] == line.split()[:1]]
-    assert len(found) == 1, f"{place}: {len(found)} lines begin like `{line.strip()}`"
-    lines[found[0]] = line
-    return "\n".join(lines) + "\n"
-
-
 def assert_quoted(path: Path, text: str, place: str) -> None:
     """Every line is one of the file's, in its order; layout aside."""
     told = (" ".join(x.split()) for x in path.read_text("utf-8").splitlines())
@@ -124,21 +97,6 @@ def run(command: str) -> str:
     )
     assert ended.returncode == 0 or program == "pytest", ended.stderr
     return ended.stdout
-
-
-# Comparing -----------------------------------------------------------------------------------------------------------
-
-TIME = re.compile(r"\d+\.\d+ ?s\b")
-
-
-def compare(printed: str, real: str, place: str) -> None:
-    expected, found = tidy(printed), tidy(real)
-    pattern = "\n".join(re.escape(x) if x.strip() != "…" else r"[^\0]*?" for x in expected)
-    assert re.fullmatch(pattern, "\n".join(found)), f"{place} prints\n{real}"
-
-
-def tidy(text: str) -> list[str]:
-    return [TIME.sub("0.00 s", x.rstrip()) for x in text.strip("\n").splitlines()]
 
 
 # Renewing ------------------------------------------------------------------------------------------------------------
