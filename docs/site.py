@@ -2,10 +2,15 @@
 
 The pages are the Markdown that is in the repository, at the same relative places, so that every link that works on a
 code host works here. They are collected in a temporary folder; Zensical renders them.
+
+`--release` writes them to a folder of OUT that is named after the version (`0.1`), beside those of other versions, and
+renews `versions.json`, from which each page offers the others, and `index.html`, which leads to the latest.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import re
 import shutil
 import subprocess
@@ -38,7 +43,9 @@ TITLES = {
         "docs/allocator.md", "docs/lives.md", "docs/simulator.md", "docs/conformance.md",
         "docs/migrating-from-hived.md", "runtime/README.md",
     ),
-    "Project": ("docs/architecture.md", "docs/roadmap.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
+    "Project": (
+        "docs/architecture.md", "docs/roadmap.md", "CONTRIBUTING.md", "RELEASING.md", "CHANGELOG.md", "SECURITY.md",
+    ),
 }  # fmt: skip
 """The navigation. Pages of rules and specs are added; a page in no chapter is an error."""
 
@@ -50,7 +57,7 @@ LINK = re.compile(r"(?<!!)\]\(([^)\s#]+)(#[^)\s]*)?\)|(?:src|srcset|href)=\"([^\
 
 def pages() -> list[Path]:
     """Every Markdown file that is a page."""
-    outside = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "runtime/README.md")
+    outside = ("README.md", "CONTRIBUTING.md", "RELEASING.md", "CHANGELOG.md", "SECURITY.md", "runtime/README.md")
     return [*(ROOT / name for name in outside), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -97,8 +104,20 @@ def _listed(path: Path) -> bool:
 def _rendered(text: str) -> str:
     """What the site's Markdown needs otherwise: the names of our languages, and links to folders."""
     text = re.sub(r"^```(?:fsm-fragment|fsm)\b[^\n]*$", "```fsm", text, flags=re.MULTILINE)
-    text = re.sub(r"^```(?:tla|p|promela|ebnf)$", "```text", text, flags=re.MULTILINE)
-    return FOLDER.sub(r"](\1/index.md)", text)
+    text = re.sub(r"^```(?:tla|quint|fizz|p|promela|ebnf)$", "```text", text, flags=re.MULTILINE)
+    return f"---\ndescription: {json.dumps(_described(text))}\n---\n" + FOLDER.sub(r"](\1/index.md)", text)
+
+
+def _described(text: str) -> str:
+    """The first sentences of a page, as search engines show them: plain text of at most 160 characters."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    paragraphs = (x for x in text.split("\n\n") if re.match(r"[A-Z`*\[]", x) and len(x) > 40)
+    plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(next(paragraphs, "").split()))
+    plain = re.sub(r"[`*]", "", plain)
+    if len(plain) <= 160:
+        return plain
+    sentences = plain[:160].rpartition(". ")[0]
+    return f"{sentences}." if len(sentences) > 60 else f"{plain[:159].rpartition(' ')[0]}…"
 
 
 def navigation() -> list[dict[str, object]]:
@@ -119,9 +138,14 @@ def _entry(name: str) -> dict[str, str]:
     return {heading.removeprefix("# ").replace("`", ""): "index.md" if name == "README.md" else name}
 
 
-def configuration() -> str:
-    """The text of `zensical.toml`."""
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+def version() -> str:
+    """`0.1` of the version 0.1.0: what is corrected in it changes no page."""
+    full = str(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"])
+    return ".".join(full.split(".")[:2])
+
+
+def configuration(*, switch: bool) -> str:
+    """The text of `zensical.toml`. With a `switch`, pages look for other versions in `../versions.json`."""
     chapters = []
     for chapter in navigation():
         for title, entries in chapter.items():
@@ -130,12 +154,13 @@ def configuration() -> str:
             chapters.append(f'  {{ "{title}" = [{listed}] }},')
     return "\n".join([
         "[project]",
-        f'site_name = "fsmdsl {version}"',
+        f'site_name = "fsmdsl {version()}"',
         'site_description = "State machines as text: checked, explored, generated as Python, drawn"',
         'docs_dir = "pages"',
         'site_dir = "site"',
         "use_directory_urls = false",
         "nav = [", *chapters, "]",
+        *(["[project.extra.version]", 'provider = "mike"', 'default = "latest"'] if switch else []),
         "[project.theme]",
         "font = false",
         'features = ["navigation.indexes", "navigation.top", "content.code.copy", "search.highlight"]',
@@ -149,16 +174,43 @@ def configuration() -> str:
     ])  # fmt: skip
 
 
-def build(out: Path) -> None:
+def build(out: Path, *, switch: bool = False) -> None:
     """Write the site. Raises `CalledProcessError` if Zensical fails."""
     with TemporaryDirectory() as folder:
         work = Path(folder)
         collect(work / "pages")
-        (work / "zensical.toml").write_text(configuration(), "utf-8")
+        (work / "zensical.toml").write_text(configuration(switch=switch), "utf-8")
         subprocess.run([sys.executable, "-m", "zensical", "build", "--strict"], cwd=work, check=True)
         shutil.rmtree(out, ignore_errors=True)
         shutil.copytree(work / "site", out)
 
 
+FRONT = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>fsmdsl</title><meta http-equiv="refresh" content="0; url={0}/index.html"></head>
+<body><a href="{0}/index.html">fsmdsl {0}</a></body>
+</html>
+"""
+
+
+def publish(out: Path) -> None:
+    """Write this version beside others, and what says which there are."""
+    build(out / version(), switch=True)
+    there = [x.name for x in out.iterdir() if re.fullmatch(r"\d+\.\d+", x.name)]
+    there.sort(key=lambda x: [int(number) for number in x.split(".")], reverse=True)
+    listed = [{"version": x, "title": x, "aliases": ["latest"] if x == there[0] else []} for x in there]
+    (out / "versions.json").write_text(json.dumps(listed, indent=2) + "\n", "utf-8")
+    (out / "index.html").write_text(FRONT.format(there[0]), "utf-8")
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out", nargs="?", type=Path, default=Path("build/site"))
+    parser.add_argument("--release", action="store_true", help="to a folder named after the version, beside others")
+    chosen = parser.parse_args()
+    (publish if chosen.release else build)(chosen.out)
+
+
 if __name__ == "__main__":
-    build(Path(sys.argv[1] if len(sys.argv) > 1 else "build/site"))
+    main()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^\n]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?:(?<=\n\n)|(?<=:\n))((?: {4}\S[^\n]*\n| {4} +[^\n]*\n|\n(?= {4}))+)")
 
 
@@ -29,7 +29,8 @@ def blocks(document: Path) -> Iterator[Block]:
     text = document.read_text("utf-8")
     for found in FENCE.finditer(text):
         language, *words = found["info"].split() or [""]
-        yield Block(language, tuple(words), found["text"], text.count("\n", 0, found.start()) + 1)
+        lines = re.sub(rf"^{found['indent']}", "", found["text"], flags=re.MULTILINE)
+        yield Block(language, tuple(words), lines, text.count("\n", 0, found.start()) + 1)
 
 
 def indented(document: Path) -> Iterator[Block]:
