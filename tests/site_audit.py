@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -77,7 +78,7 @@ def first_paint(browser: Browser, address: str) -> float:
 def problems(structure: dict[str, Any]) -> list[str]:
     """What a reader, a screen reader or a search engine would miss."""
     headings = structure["headings"]
-    skipped = [f"h{a} → h{b}" for a, b in zip(headings, headings[1:], strict=False) if b > a + 1]
+    skipped = [f"h{a} → h{b}" for a, b in pairwise(headings) if b > a + 1]
     return [
         *(["no lang"] if structure["lang"] != "en" else []),
         *(["no title"] if not structure["title"] else []),
