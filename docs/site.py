@@ -41,7 +41,7 @@ TITLES = {
     ),
     "Allocator": (
         "docs/allocator.md", "docs/lives.md", "docs/simulator.md", "docs/conformance.md",
-        "docs/migrating-from-hived.md", "runtime/README.md",
+        "docs/migrating-from-hived.md", "deploy/README.md", "runtime/README.md",
     ),
     "Project": (
         "docs/architecture.md", "docs/roadmap.md", "CONTRIBUTING.md", "RELEASING.md", "CHANGELOG.md", "SECURITY.md",
@@ -57,7 +57,15 @@ LINK = re.compile(r"(?<!!)\]\(([^)\s#]+)(#[^)\s]*)?\)|(?:src|srcset|href)=\"([^\
 
 def pages() -> list[Path]:
     """Every Markdown file that is a page."""
-    outside = ("README.md", "CONTRIBUTING.md", "RELEASING.md", "CHANGELOG.md", "SECURITY.md", "runtime/README.md")
+    outside = (
+        "README.md",
+        "CONTRIBUTING.md",
+        "RELEASING.md",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "runtime/README.md",
+        "deploy/README.md",
+    )
     return [*(ROOT / name for name in outside), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -194,8 +202,13 @@ FRONT = """<!doctype html>
 
 
 def publish(out: Path) -> None:
-    """Write this version beside others, and what says which there are."""
+    """Write this version beside others."""
     build(out / version(), switch=True)
+    renew(out)
+
+
+def renew(out: Path) -> None:
+    """List the versions that are there; the front page leads to the latest."""
     there = [x.name for x in out.iterdir() if re.fullmatch(r"\d+\.\d+", x.name)]
     there.sort(key=lambda x: [int(number) for number in x.split(".")], reverse=True)
     listed = [{"version": x, "title": x, "aliases": ["latest"] if x == there[0] else []} for x in there]
