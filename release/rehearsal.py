@@ -64,14 +64,18 @@ def download(folder: Path) -> None:
         subprocess.run(command, cwd=ROOT, check=True)
 
 
+def isolated() -> dict[str, str]:
+    """The variables of a shell in which pip has no configuration, no cache, and no index that is not named."""
+    variables = {k: v for k, v in os.environ.items() if not k.startswith(("PIP_", "PYTHON"))}
+    return variables | {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_CACHE_DIR": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+
 def installed(folder: Path, address: str, *what: str) -> Path:
     """A fresh environment in `folder`, with what the index at `address` has of `what`, and nothing from elsewhere."""
     folder.mkdir()
     subprocess.run([sys.executable, "-m", "venv", ".venv"], cwd=folder, check=True)
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PIP_", "PYTHON"))}
-    environment |= {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_CACHE_DIR": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     command = [".venv/bin/pip", "install", "--quiet", "--index-url", f"{address}simple/", *what]
-    subprocess.run(command, cwd=folder, env=environment, check=True)
+    subprocess.run(command, cwd=folder, env=isolated(), check=True)
     return folder
 
 
