@@ -128,7 +128,8 @@ def check_fragment(block: Block) -> None:
 
 def check_json(block: Block) -> None:
     """One value; in a log, one on each line."""
-    for text in block.text.splitlines() if block.words and block.words[0].endswith((".log", ".jsonl")) else [block.text]:
+    many = bool(block.words) and block.words[0].endswith((".log", ".jsonl"))
+    for text in block.text.splitlines() if many else [block.text]:
         json.loads(text)
 
 
