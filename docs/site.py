@@ -32,7 +32,8 @@ TITLES = {
     ),
     "Tools": (
         "docs/command-line.md", "docs/editor.md", "docs/live.md", "docs/report.md", "docs/diff.md", "docs/ci.md",
-        "docs/testing.md", "docs/json.md", "docs/notebook.md", "docs/generated-code.md",
+        "docs/testing.md", "docs/import.md", "docs/explain.md", "docs/json.md", "docs/notebook.md",
+        "docs/generated-code.md",
     ),
     "Checker": ("docs/how-the-checker-works.md", "docs/scale.md"),
     "Findings": (
@@ -77,7 +78,7 @@ def collect(source: Path) -> None:
             _copy(target, source)
         place = source / page.relative_to(ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(_rendered(text), "utf-8")
+        place.write_text(_rendered(text, page), "utf-8")
     (source / "README.md").rename(source / "index.md")
 
 
@@ -109,11 +110,23 @@ def _listed(path: Path) -> bool:
     return path.is_file() and path.suffix != ".md" and not path.name.startswith(".")
 
 
-def _rendered(text: str) -> str:
-    """What the site's Markdown needs otherwise: the names of our languages, and links to folders."""
-    text = re.sub(r"^```(?:fsm-fragment|fsm)\b[^\n]*$", "```fsm", text, flags=re.MULTILINE)
-    text = re.sub(r"^```(?:tla|quint|fizz|p|promela|ebnf)$", "```text", text, flags=re.MULTILINE)
-    return f"---\ndescription: {json.dumps(_described(text))}\n---\n" + FOLDER.sub(r"](\1/index.md)", text)
+LANGUAGES = {"fsm-fragment": "fsm", **dict.fromkeys(("tla", "quint", "fizz", "p", "promela", "ebnf"), "text")}
+"""How the site highlights languages that it does not know by their names."""
+
+
+def _rendered(text: str, page: Path) -> str:
+    """What the site's Markdown needs otherwise: descriptions, fences, links to folders and to the front page."""
+    text = re.sub(r"^( *)```(\S+)([^\n]*)$", _fence, text, flags=re.MULTILINE)
+    up = "../" * (len(page.relative_to(ROOT).parts) - 1)
+    text = FOLDER.sub(r"](\1/index.md)", text.replace(f"]({up}README.md", f"]({up}index.md"))
+    return f"---\ndescription: {json.dumps(_described(text))}\n---\n{text}"
+
+
+def _fence(found: re.Match[str]) -> str:
+    """The beginning of a block. What the tests read behind the language is a file's name, which becomes a title."""
+    file = re.search(r"[\w./-]+\.\w+", found[3])
+    title = f' title="{file[0]}"' if file else ""
+    return f"{found[1]}```{LANGUAGES.get(found[2], found[2])}{title}"
 
 
 def _described(text: str) -> str:

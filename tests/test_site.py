@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 
-pytestmark = pytest.mark.skipif(
+needs_zensical = pytest.mark.skipif(
     find_spec("zensical") is None, reason="SKIPPED, THE SITE IS NOT TESTED: pip install -r requirements/docs.txt"
 )
 
@@ -89,6 +90,28 @@ class Page(HTMLParser):
                 self.links.append(target)
 
 
+def script() -> ModuleType:
+    """`docs/site.py`."""
+    spec = spec_from_file_location("docs_site", ROOT / "docs" / "site.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_page_is_in_a_chapter_once() -> None:
+    listed = [
+        path
+        for chapter in script().navigation()
+        for entries in chapter.values()
+        for x in entries
+        for path in x.values()
+    ]
+    assert len(listed) == len({*listed})
+
+
+@needs_zensical
 def test_every_link_leads_somewhere(site: Path) -> None:
     """Within the site: a file, and an anchor in it. Nothing begins with a slash, so that it works below any path."""
     pages = {path: Page(path.read_text("utf-8")) for path in site.rglob("*.html") if path.name != "404.html"}
@@ -107,6 +130,7 @@ def test_every_link_leads_somewhere(site: Path) -> None:
     assert broken == []
 
 
+@needs_zensical
 def test_links_to_other_sites_are_well_formed(site: Path) -> None:
     """They are not followed: a test must not depend on other people's servers."""
     for path in site.rglob("*.html"):
@@ -117,12 +141,19 @@ def test_links_to_other_sites_are_well_formed(site: Path) -> None:
                 assert re.fullmatch(r"[\w.-]+\.[a-z]{2,}|localhost", parts.hostname or ""), f"{path.name}: {link}"
 
 
+@needs_zensical
+def test_every_fence_became_a_block(site: Path) -> None:
+    assert [x.name for x in site.rglob("*.html") if "```" in x.read_text("utf-8")] == []
+
+
+@needs_zensical
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
     for path in site.rglob("*.html"):
         text = path.read_text("utf-8")
         assert re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="?https?://[^" >]+', text) == [], path
 
 
+@needs_zensical
 @chromium.needed
 def test_the_search_finds_what_people_look_for(browser: Browser, address: str) -> None:
     page = browser.new_page()
@@ -143,6 +174,7 @@ def test_the_search_finds_what_people_look_for(browser: Browser, address: str) -
     assert missed == {}
 
 
+@needs_zensical
 @chromium.needed
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_light_and_has_what_readers_need(browser: Browser, address: str, name: str) -> None:
@@ -157,6 +189,7 @@ def test_a_page_is_light_and_has_what_readers_need(browser: Browser, address: st
         assert text <= MOST_BYTES
 
 
+@needs_zensical
 @chromium.needed
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_finding_by_axe(browser: Browser, address: str, scheme: Any) -> None:
@@ -172,6 +205,7 @@ def test_no_finding_by_axe(browser: Browser, address: str, scheme: Any) -> None:
     assert found == []
 
 
+@needs_zensical
 @chromium.needed
 def test_versions_are_offered_and_the_front_page_leads_to_the_latest(
     browser: Browser, published: Path, site: Path, tmp_path: Path
@@ -180,12 +214,7 @@ def test_versions_are_offered_and_the_front_page_leads_to_the_latest(
     (tmp_path / site.name).symlink_to(site)
     (tmp_path / "0.0").mkdir()
     shutil.copy(site / "index.html", tmp_path / "0.0" / "index.html")
-    spec = spec_from_file_location("docs_site", ROOT / "docs" / "site.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.renew(tmp_path)
+    script().renew(tmp_path)
     with served(tmp_path) as root:
         page = browser.new_page()
         page.goto(root)
@@ -196,6 +225,7 @@ def test_versions_are_offered_and_the_front_page_leads_to_the_latest(
         page.close()
 
 
+@needs_zensical
 @chromium.needed
 def test_pages_work_without_a_server(browser: Browser, site: Path) -> None:
     """From a disk: the text and the pictures, if not the search."""
