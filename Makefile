@@ -47,6 +47,7 @@ generate: $(STAMP)  ## what is committed in generated/ and docs/
 bench: $(STAMP)  ## side by side with peers; writes benchmarks/results
 	$(BIN)/python benchmarks/runtime/run.py
 	$(BIN)/python benchmarks/checker/run.py
+	$(BIN)/python benchmarks/compiled.py
 	$(BIN)/python benchmarks/allocator/run.py
 	$(BIN)/python benchmarks/simulator/run.py
 	$(BIN)/python benchmarks/editing/latency.py

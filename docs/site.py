@@ -71,7 +71,10 @@ def pages() -> list[Path]:
 
 
 def collect(source: Path) -> None:
-    """Copy the pages and whatever they link to. A folder that is linked gets a page that lists its files."""
+    """Copy the pages and whatever they link to. A folder that is linked gets a page that lists its files.
+
+    What is no page of the navigation, such as tables of results, is not searched.
+    """
     for page in pages():
         text = page.read_text("utf-8")
         for target in sorted({*_targets(page, text)}):
@@ -80,6 +83,8 @@ def collect(source: Path) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(_rendered(text, page), "utf-8")
     (source / "README.md").rename(source / "index.md")
+    for name in ("site.css", "site.js"):
+        shutil.copy(ROOT / "docs" / name, source / name)
 
 
 def _targets(page: Path, text: str) -> Iterator[Path]:
@@ -102,6 +107,7 @@ def _copy(target: Path, source: Path) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(target, place)
         if target.suffix == ".md":
+            place.write_text(f"---\nsearch:\n  exclude: true\n---\n{target.read_text('utf-8')}", "utf-8")
             for other in sorted({*_targets(target, target.read_text("utf-8"))}):
                 _copy(other, source)
 
@@ -175,11 +181,13 @@ def configuration(*, switch: bool) -> str:
             chapters.append(f'  {{ "{title}" = [{listed}] }},')
     return "\n".join([
         "[project]",
-        f'site_name = "fsmdsl {version()}"',
+        f'site_name = "fsmdsl{"" if switch else f" {version()}"}"',
         'site_description = "State machines as text: checked, explored, generated as Python, drawn"',
         'docs_dir = "pages"',
         'site_dir = "site"',
         "use_directory_urls = false",
+        'extra_css = ["site.css"]',
+        'extra_javascript = ["site.js"]',
         "nav = [", *chapters, "]",
         *(["[project.extra.version]", 'provider = "mike"', 'default = "latest"'] if switch else []),
         "[project.theme]",
@@ -202,8 +210,16 @@ def build(out: Path, *, switch: bool = False) -> None:
         collect(work / "pages")
         (work / "zensical.toml").write_text(configuration(switch=switch), "utf-8")
         subprocess.run([sys.executable, "-m", "zensical", "build", "--strict"], cwd=work, check=True)
+        for page in (work / "site").rglob("*.html"):
+            page.write_text(accessible(page.read_text("utf-8")), "utf-8")
         shutil.rmtree(out, ignore_errors=True)
         shutil.copytree(work / "site", out)
+
+
+def accessible(html: str) -> str:
+    """A page without what a screen reader stumbles over: a link without a name for each line of code, empty headers."""
+    html = re.sub(r'<a id="__codelineno-[\d-]+" name="[^"]*" href="[^"]*"></a>', "", html)
+    return re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)
 
 
 FRONT = """<!doctype html>
