@@ -35,9 +35,9 @@ def index(folder: Path) -> None:
     """Pages for the distributions in `folder/files`: one that lists projects, and one for each with its digests."""
     projects: dict[str, list[Path]] = {}
     for path in sorted((folder / "files").iterdir()):
-        name = re.match(r"(.+?)-\d", path.name)
-        assert name is not None, path
-        projects.setdefault(re.sub(r"[-_.]+", "-", name[1]).lower(), []).append(path)
+        found = re.match(r"(.+?)-\d", path.name)
+        assert found is not None, path
+        projects.setdefault(re.sub(r"[-_.]+", "-", found[1]).lower(), []).append(path)
     for name, paths in projects.items():
         page = folder / "simple" / name / "index.html"
         page.parent.mkdir(parents=True)
