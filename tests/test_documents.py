@@ -16,7 +16,11 @@ from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "RELEASING", "CHANGELOG", "SECURITY")),
+    *(ROOT / name / "README.md" for name in ("deploy", "runtime")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 
 
 def blocks(path: Path, kind: str) -> list[str]:
