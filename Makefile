@@ -7,7 +7,7 @@ FSM    := $(BIN)/fsm
 STAMP  := $(VENV)/.installed
 HOLES  := $(wildcard specs/*/holes)
 
-.PHONY: report test docs editors check generate bench nightly mutants fuzz lock clean
+.PHONY: report test docs editors check generate bench nightly mutants fuzz lock clean dist sbom rehearsal
 
 report: $(STAMP)  ## check, test, explore, generate, draw; one page to read
 	$(FSM) check specs $(HOLES)
@@ -47,9 +47,22 @@ generate: $(STAMP)  ## what is committed in generated/ and docs/
 bench: $(STAMP)  ## side by side with peers; writes benchmarks/results
 	$(BIN)/python benchmarks/runtime/run.py
 	$(BIN)/python benchmarks/checker/run.py
+	$(BIN)/python benchmarks/compiled.py
 	$(BIN)/python benchmarks/allocator/run.py
 	$(BIN)/python benchmarks/simulator/run.py
 	$(BIN)/python benchmarks/editing/latency.py
+
+dist: $(STAMP)  ## what is published, in dist: a wheel and an sdist, the same bytes whenever they are built
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/release.txt
+	$(BIN)/python release/distributions.py dist
+	$(BIN)/twine check --strict dist/*
+
+sbom: $(STAMP)  ## what the toolkit and the allocator's image contain, as CycloneDX, in dist
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/release.txt
+	$(BIN)/python release/bill_of_materials.py dist
+
+rehearsal: dist sbom  ## the release tried out: an index on this machine, a fresh environment, README and tutorial
+	$(BIN)/python release/rehearsal.py dist
 
 fuzz: $(STAMP)  ## every night: each fuzz target for an hour, all at once; what fails is in build/fuzz
 	$(BIN)/python -m tests.fuzz all --minutes 60 --out build/fuzz
@@ -68,17 +81,16 @@ $(STAMP): pyproject.toml requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	touch $(STAMP)
 
+LOCK = uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --quiet
+
 lock:  ## after a change of dependencies in pyproject.toml; needs uv
-	uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --generate-hashes \
-		--no-header --no-emit-index-url --quiet --output-file requirements/dev.txt
-	uv pip compile pyproject.toml --extra runtime --extra kubernetes --constraints requirements/dev.txt --universal \
-		--python-version 3.11 --generate-hashes --no-header --no-emit-index-url --quiet --output-file requirements/allocator.txt
-	uv pip compile pyproject.toml --group mutants --constraints requirements/dev.txt --universal --python-version 3.11 \
-		--generate-hashes --no-header --no-emit-index-url --quiet --output-file requirements/mutants.txt
-	uv pip compile pyproject.toml --group docs --constraints requirements/dev.txt --universal --python-version 3.11 \
-		--generate-hashes --no-header --no-emit-index-url --quiet --output-file requirements/docs.txt
-	uv pip compile pyproject.toml --extra fast --group action --constraints requirements/dev.txt --universal --python-version 3.11 \
-		--generate-hashes --no-header --no-emit-index-url --quiet --output-file requirements/action.txt
+	$(LOCK) pyproject.toml --group dev --all-extras --output-file requirements/dev.txt
+	$(LOCK) pyproject.toml --extra fast --extra svg --extra lsp --extra serve --extra testing --extra graphs \
+		--constraints requirements/dev.txt --output-file requirements/toolkit.txt
+	$(LOCK) --group allocator --constraints requirements/dev.txt --output-file requirements/allocator.txt
+	$(LOCK) pyproject.toml --extra fast --group action --constraints requirements/dev.txt --output-file requirements/action.txt
+	for name in mutants docs release; do \
+		$(LOCK) --group $$name --constraints requirements/dev.txt --output-file requirements/$$name.txt || exit 1; done
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,10 +2,15 @@
 
 The pages are the Markdown that is in the repository, at the same relative places, so that every link that works on a
 code host works here. They are collected in a temporary folder; Zensical renders them.
+
+`--release` writes them to a folder of OUT that is named after the version (`0.1`), beside those of other versions, and
+renews `versions.json`, from which each page offers the others, and `index.html`, which leads to the latest.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import re
 import shutil
 import subprocess
@@ -27,7 +32,8 @@ TITLES = {
     ),
     "Tools": (
         "docs/command-line.md", "docs/editor.md", "docs/live.md", "docs/report.md", "docs/diff.md", "docs/ci.md",
-        "docs/testing.md", "docs/json.md", "docs/notebook.md", "docs/generated-code.md",
+        "docs/testing.md", "docs/import.md", "docs/explain.md", "docs/json.md", "docs/notebook.md",
+        "docs/generated-code.md",
     ),
     "Checker": ("docs/how-the-checker-works.md", "docs/scale.md"),
     "Findings": (
@@ -36,9 +42,11 @@ TITLES = {
     ),
     "Allocator": (
         "docs/allocator.md", "docs/lives.md", "docs/simulator.md", "docs/conformance.md",
-        "docs/migrating-from-hived.md", "runtime/README.md",
+        "docs/migrating-from-hived.md", "deploy/README.md", "runtime/README.md",
     ),
-    "Project": ("docs/architecture.md", "docs/roadmap.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
+    "Project": (
+        "docs/architecture.md", "docs/roadmap.md", "CONTRIBUTING.md", "RELEASING.md", "CHANGELOG.md", "SECURITY.md",
+    ),
 }  # fmt: skip
 """The navigation. Pages of rules and specs are added; a page in no chapter is an error."""
 
@@ -50,20 +58,33 @@ LINK = re.compile(r"(?<!!)\]\(([^)\s#]+)(#[^)\s]*)?\)|(?:src|srcset|href)=\"([^\
 
 def pages() -> list[Path]:
     """Every Markdown file that is a page."""
-    outside = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "runtime/README.md")
+    outside = (
+        "README.md",
+        "CONTRIBUTING.md",
+        "RELEASING.md",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "runtime/README.md",
+        "deploy/README.md",
+    )
     return [*(ROOT / name for name in outside), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def collect(source: Path) -> None:
-    """Copy the pages and whatever they link to. A folder that is linked gets a page that lists its files."""
+    """Copy the pages and whatever they link to. A folder that is linked gets a page that lists its files.
+
+    What is no page of the navigation, such as tables of results, is not searched.
+    """
     for page in pages():
         text = page.read_text("utf-8")
         for target in sorted({*_targets(page, text)}):
             _copy(target, source)
         place = source / page.relative_to(ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(_rendered(text), "utf-8")
+        place.write_text(_rendered(text, page), "utf-8")
     (source / "README.md").rename(source / "index.md")
+    for name in ("site.css", "site.js"):
+        shutil.copy(ROOT / "docs" / name, source / name)
 
 
 def _targets(page: Path, text: str) -> Iterator[Path]:
@@ -86,6 +107,7 @@ def _copy(target: Path, source: Path) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(target, place)
         if target.suffix == ".md":
+            place.write_text(f"---\nsearch:\n  exclude: true\n---\n{target.read_text('utf-8')}", "utf-8")
             for other in sorted({*_targets(target, target.read_text("utf-8"))}):
                 _copy(other, source)
 
@@ -94,11 +116,35 @@ def _listed(path: Path) -> bool:
     return path.is_file() and path.suffix != ".md" and not path.name.startswith(".")
 
 
-def _rendered(text: str) -> str:
-    """What the site's Markdown needs otherwise: the names of our languages, and links to folders."""
-    text = re.sub(r"^```(?:fsm-fragment|fsm)\b[^\n]*$", "```fsm", text, flags=re.MULTILINE)
-    text = re.sub(r"^```(?:tla|p|promela|ebnf)$", "```text", text, flags=re.MULTILINE)
-    return FOLDER.sub(r"](\1/index.md)", text)
+LANGUAGES = {"fsm-fragment": "fsm", **dict.fromkeys(("tla", "quint", "fizz", "p", "promela", "ebnf"), "text")}
+"""How the site highlights languages that it does not know by their names."""
+
+
+def _rendered(text: str, page: Path) -> str:
+    """What the site's Markdown needs otherwise: descriptions, fences, links to folders and to the front page."""
+    text = re.sub(r"^( *)```(\S+)([^\n]*)$", _fence, text, flags=re.MULTILINE)
+    up = "../" * (len(page.relative_to(ROOT).parts) - 1)
+    text = FOLDER.sub(r"](\1/index.md)", text.replace(f"]({up}README.md", f"]({up}index.md"))
+    return f"---\ndescription: {json.dumps(_described(text))}\n---\n{text}"
+
+
+def _fence(found: re.Match[str]) -> str:
+    """The beginning of a block. What the tests read behind the language is a file's name, which becomes a title."""
+    file = re.search(r"[\w./-]+\.\w+", found[3])
+    title = f' title="{file[0]}"' if file else ""
+    return f"{found[1]}```{LANGUAGES.get(found[2], found[2])}{title}"
+
+
+def _described(text: str) -> str:
+    """The first sentences of a page, as search engines show them: plain text of at most 160 characters."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    paragraphs = (x for x in text.split("\n\n") if re.match(r"[A-Z`*\[]", x) and len(x) > 40)
+    plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(next(paragraphs, "").split()))
+    plain = re.sub(r"[`*]", "", plain)
+    if len(plain) <= 160:
+        return plain
+    sentences = plain[:160].rpartition(". ")[0]
+    return f"{sentences}." if len(sentences) > 60 else f"{plain[:159].rpartition(' ')[0]}…"
 
 
 def navigation() -> list[dict[str, object]]:
@@ -119,9 +165,14 @@ def _entry(name: str) -> dict[str, str]:
     return {heading.removeprefix("# ").replace("`", ""): "index.md" if name == "README.md" else name}
 
 
-def configuration() -> str:
-    """The text of `zensical.toml`."""
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+def version() -> str:
+    """`0.1` of the version 0.1.0: what is corrected in it changes no page."""
+    full = str(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"])
+    return ".".join(full.split(".")[:2])
+
+
+def configuration(*, switch: bool) -> str:
+    """The text of `zensical.toml`. With a `switch`, pages look for other versions in `../versions.json`."""
     chapters = []
     for chapter in navigation():
         for title, entries in chapter.items():
@@ -130,12 +181,15 @@ def configuration() -> str:
             chapters.append(f'  {{ "{title}" = [{listed}] }},')
     return "\n".join([
         "[project]",
-        f'site_name = "fsmdsl {version}"',
+        f'site_name = "fsmdsl{"" if switch else f" {version()}"}"',
         'site_description = "State machines as text: checked, explored, generated as Python, drawn"',
         'docs_dir = "pages"',
         'site_dir = "site"',
         "use_directory_urls = false",
+        'extra_css = ["site.css"]',
+        'extra_javascript = ["site.js"]',
         "nav = [", *chapters, "]",
+        *(["[project.extra.version]", 'provider = "mike"', 'default = "latest"'] if switch else []),
         "[project.theme]",
         "font = false",
         'features = ["navigation.indexes", "navigation.top", "content.code.copy", "search.highlight"]',
@@ -149,16 +203,56 @@ def configuration() -> str:
     ])  # fmt: skip
 
 
-def build(out: Path) -> None:
+def build(out: Path, *, switch: bool = False) -> None:
     """Write the site. Raises `CalledProcessError` if Zensical fails."""
     with TemporaryDirectory() as folder:
         work = Path(folder)
         collect(work / "pages")
-        (work / "zensical.toml").write_text(configuration(), "utf-8")
+        (work / "zensical.toml").write_text(configuration(switch=switch), "utf-8")
         subprocess.run([sys.executable, "-m", "zensical", "build", "--strict"], cwd=work, check=True)
+        for page in (work / "site").rglob("*.html"):
+            page.write_text(accessible(page.read_text("utf-8")), "utf-8")
         shutil.rmtree(out, ignore_errors=True)
         shutil.copytree(work / "site", out)
 
 
+def accessible(html: str) -> str:
+    """A page without what a screen reader stumbles over: a link without a name for each line of code, empty headers."""
+    html = re.sub(r'<a id="__codelineno-[\d-]+" name="[^"]*" href="[^"]*"></a>', "", html)
+    return re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)
+
+
+FRONT = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>fsmdsl</title><meta http-equiv="refresh" content="0; url={0}/index.html"></head>
+<body><a href="{0}/index.html">fsmdsl {0}</a></body>
+</html>
+"""
+
+
+def publish(out: Path) -> None:
+    """Write this version beside others."""
+    build(out / version(), switch=True)
+    renew(out)
+
+
+def renew(out: Path) -> None:
+    """List the versions that are there; the front page leads to the latest."""
+    there = [x.name for x in out.iterdir() if re.fullmatch(r"\d+\.\d+", x.name)]
+    there.sort(key=lambda x: [int(number) for number in x.split(".")], reverse=True)
+    listed = [{"version": x, "title": x, "aliases": ["latest"] if x == there[0] else []} for x in there]
+    (out / "versions.json").write_text(json.dumps(listed, indent=2) + "\n", "utf-8")
+    (out / "index.html").write_text(FRONT.format(there[0]), "utf-8")
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out", nargs="?", type=Path, default=Path("build/site"))
+    parser.add_argument("--release", action="store_true", help="to a folder named after the version, beside others")
+    chosen = parser.parse_args()
+    (publish if chosen.release else build)(chosen.out)
+
+
 if __name__ == "__main__":
-    build(Path(sys.argv[1] if len(sys.argv) > 1 else "build/site"))
+    main()

@@ -112,7 +112,7 @@ def serve(**options: Any) -> None:
         from runtime.service.serve import Options
         from runtime.service.serve import serve as run
     except ImportError as error:
-        raise UserError(f"{error.name} is not installed: serving needs the extra `runtime`") from error
+        raise UserError(f"{error.name} is not installed: serving needs requirements/allocator.txt") from error
     sys.exit(run(Options(**options)))
 
 

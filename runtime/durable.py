@@ -63,7 +63,7 @@ class Opened:
 class DurableAllocator:
     """An `Allocator` with a journal: every call returns when what it has changed is on the disk.
 
-    Several calls in a `with allocator.cycle():` are committed together at its end; until then, nobody may be told of
+    Several calls in a `with allocator.cycle():` are committed together at its end; until then, nobody may learn of
     their answers. With `cycle(sync=False)` they survive a crash of the process, but perhaps no loss of power before
     `journal.sync()` has returned.
 

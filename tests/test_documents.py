@@ -10,15 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from fsmdsl.checks import check
-from fsmdsl.diagnostics import Severity
 from fsmdsl.explore import explore
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "RELEASING", "CHANGELOG", "SECURITY")),
+    *(ROOT / name / "README.md" for name in ("deploy", "runtime")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 
 
 def blocks(path: Path, kind: str) -> list[str]:
@@ -30,16 +32,6 @@ def test_the_code_of_generated_code_runs() -> None:
     assert code.count("assert") > 10
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("name", ["language", "semantics", "cheat-sheet", "coming-from"])
-def test_the_specs_of_the_reference_are_clean(name: str) -> None:
-    for text in blocks(ROOT / "docs" / f"{name}.md", "fsm"):
-        parsed = parse(Source(f"{name}.md", text))
-        resolved = resolve([parsed.module])
-        assert (*parsed.diagnostics, *resolved.diagnostics) == ()
-        assert resolved.model is not None
-        assert [d for d in check(resolved.model) if d.severity > Severity.NOTE] == []
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.relative_to(ROOT).as_posix())
@@ -66,25 +58,12 @@ def test_the_cheat_sheet_passes() -> None:
     assert {v.outcome for v in explore(model, *model.systems.values()).verdicts} == {"holds"}
 
 
-def test_python_of_other_tools_runs() -> None:
-    (code,) = blocks(ROOT / "docs" / "coming-from.md", "python")
+@pytest.mark.parametrize("library", ["transitions", "statemachine"])
+def test_python_of_other_tools_runs(library: str) -> None:
+    pytest.importorskip(library, reason=f"SKIPPED, AN EXAMPLE IS NOT RUN: {library} is not installed")
+    (code,) = [x for x in blocks(ROOT / "docs" / "coming-from.md", "python") if f"from {library} " in x]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-LANGUAGES = frozenset({
-    "bash", "console", "csv", "ebnf", "fsm", "fsm-fragment", "ini", "js", "json", "lisp", "lua", "mermaid", "p",
-    "promela",
-    "python", "sh", "text", "tla",
-    "toml", "vim", "yaml", "",
-})  # fmt: skip
-
-
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.relative_to(ROOT).as_posix())
-def test_blocks_are_closed_and_in_a_known_language(path: Path) -> None:
-    fences = re.findall(r"^```(\S*)", path.read_text("utf-8"), re.MULTILINE)
-    assert len(fences) % 2 == 0
-    assert {*fences[::2]} <= LANGUAGES
 
 
 @pytest.mark.skipif(shutil.which("spin") is None or shutil.which("gcc") is None, reason="no SPIN")

@@ -21,7 +21,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from test_tutorial import blocks, commands, followed, renewed
+from markdown_blocks import blocks, commands
+from test_tutorial import followed, renewed
 
 from fsmdsl import model as m
 from fsmdsl.checks import check

@@ -11,46 +11,19 @@ what it must print; `…` stands for any lines, and times differ.
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from markdown_blocks import Block, blocks, commands, compare, tidy, write
 
 from fsmdsl.cli import cli
 
 ROOT = Path(__file__).absolute().parent.parent
-FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Block:
-    """A fenced block: its language, the rest of the line, its text, and where it is."""
-
-    language: str
-    words: tuple[str, ...]
-    text: str
-    line: int
-
-
-def blocks(document: Path) -> Iterator[Block]:
-    text = document.read_text("utf-8")
-    for found in FENCE.finditer(text):
-        language, *words = found["info"].split() or [""]
-        yield Block(language, tuple(words), found["text"], text.count("\n", 0, found.start()) + 1)
-
-
-def commands(block: Block) -> Iterator[tuple[str, str]]:
-    """Each command of a console block, with what it prints."""
-    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
-        command, _, printed = part.partition("\n")
-        yield command, printed
-
 
 # Running -------------------------------------------------------------------------------------------------------------
 
@@ -92,32 +65,6 @@ def followed(document: Path) -> Iterator[str]:
             write(Path(block.words[0]), block.words[1:], block.text, place)
 
 
-def write(path: Path, how: tuple[str, ...], text: str, place: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    match how:
-        case ():
-            path.write_text(text, "utf-8")
-        case ("append",):
-            path.write_text(f"{path.read_text('utf-8')}\n{text}", "utf-8")
-        case ("below", word):
-            lines = path.read_text("utf-8").splitlines()
-            (above,) = (n for n, x in enumerate(lines) if x.split()[:1] == [word])
-            path.write_text("\n".join((*lines[: above + 1], *text.splitlines(), *lines[above + 1 :], "")), "utf-8")
-        case ("change",):
-            for line in text.splitlines():
-                path.write_text(exchanged(path.read_text("utf-8"), line, place), "utf-8")
-        case _:
-            raise AssertionError(f"{place}: {' '.join(how)}?")
-
-
-def exchanged(text: str, line: str, place: str) -> str:
-    lines = text.splitlines()
-    found = [n for n, x in enumerate(lines) if x.split()[:1] == line.split()[:1]]
-    assert len(found) == 1, f"{place}: {len(found)} lines begin like `{line.strip()}`"
-    lines[found[0]] = line
-    return "\n".join(lines) + "\n"
-
-
 def assert_quoted(path: Path, text: str, place: str) -> None:
     """Every line is one of the file's, in its order; layout aside."""
     told = (" ".join(x.split()) for x in path.read_text("utf-8").splitlines())
@@ -150,21 +97,6 @@ def run(command: str) -> str:
     )
     assert ended.returncode == 0 or program == "pytest", ended.stderr
     return ended.stdout
-
-
-# Comparing -----------------------------------------------------------------------------------------------------------
-
-TIME = re.compile(r"\d+\.\d+ ?s\b")
-
-
-def compare(printed: str, real: str, place: str) -> None:
-    expected, found = tidy(printed), tidy(real)
-    pattern = "\n".join(re.escape(x) if x.strip() != "…" else r"[^\0]*?" for x in expected)
-    assert re.fullmatch(pattern, "\n".join(found)), f"{place} prints\n{real}"
-
-
-def tidy(text: str) -> list[str]:
-    return [TIME.sub("0.00 s", x.rstrip()) for x in text.strip("\n").splitlines()]
 
 
 # Renewing ------------------------------------------------------------------------------------------------------------

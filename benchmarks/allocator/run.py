@@ -49,7 +49,7 @@ BESIDE = dict(
         strict=True,
     )
 )
-"""What HiveD is told to do: the part of the devices in use, by which gangs, how many decisions, of which pods."""
+"""What HiveD does: the part of the devices in use, by which gangs, how many decisions, of which pods."""
 LIMIT = 120
 """Seconds for each part of what HiveD does."""
 ROUNDS = 6

@@ -1,4 +1,4 @@
-"""What each state makes of each event: handles it, ignores it, or stumbles over it."""
+"""The state × event table: each event is handled, ignored, or a fault."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Completeness:
 
 
 def completeness(machine: m.Machine) -> Completeness:
-    """What each leaf of a machine makes of each event."""
+    """The event table of the leaves of a machine."""
     return _table(Shape(machine))
 
 

@@ -38,7 +38,7 @@ def several() -> bool:
 
 
 def together(command: Callable[P, None]) -> Callable[P, None]:
-    """The command, of which only the first process prints. What keeps all from searching is told as misuse."""
+    """The command, of which only the first process prints. What keeps all from searching is reported as misuse."""
 
     def alone(*args: P.args, **options: P.kwargs) -> None:
         try:

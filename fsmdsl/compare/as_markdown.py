@@ -11,7 +11,7 @@ from fsmdsl.explore.narrative import story
 from fsmdsl.report.formats.markdown import cell, fenced, text
 
 MOST = 30
-"""Changes of one machine, or other answers, that are told; of the others, how many there are."""
+"""Changes of one machine, or other answers, that are shown; of the others, how many there are."""
 
 ROOM = 40_000
 """Letters after which runs and diagrams are left out: GitHub takes 65,536."""

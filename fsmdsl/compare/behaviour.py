@@ -137,7 +137,7 @@ class _Product:
         return f"up to {len(self.pairs):,} states, in {bounds.seconds:g} seconds"
 
     def basis(self) -> str:
-        """What the answer rests on."""
+        """The evidence for the answer."""
         told = self.stopped or f"{'' if self.found else 'exhaustively: '}{len(self.pairs):,} states"
         return f"{told}; timers with the same visible effect count as one" if self.blurred else told
 

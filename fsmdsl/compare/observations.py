@@ -23,7 +23,7 @@ class Other:
     new: str
 
     def told(self, version: Version) -> str:
-        """As who follows the run of a version is told it."""
+        """The difference, as a reader of that version's run sees it."""
         here, there = (self.old, self.new) if version == "old" else (self.new, self.old)
         return f"{self.what} `{there}` there, not `{here}`"
 

@@ -137,7 +137,7 @@ def _other(what: str, old: str, new: str) -> str:
 
 
 def changes(matches: Iterable[Match]) -> Iterator[Change]:
-    """What has become of the transitions; those of one line that have changed alike are told together."""
+    """What has become of the transitions; those of one line that have changed alike are reported together."""
     together: dict[Any, list[Match]] = defaultdict(list)
     for x in matches:
         if x.old is None or x.new is None or x.details:

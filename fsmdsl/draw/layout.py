@@ -1,4 +1,4 @@
-"""What Graphviz is told so that machines come out well: which edges are kept straight, and how to reach composites."""
+"""Hints for Graphviz: which edges are kept straight, and how to reach composites."""
 
 from __future__ import annotations
 

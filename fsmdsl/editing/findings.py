@@ -45,7 +45,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """A system: its name (qualified), the verdict in a word and in a line, all that is to be told, and what `fsm verify
+    """A system: its name (qualified), the verdict in a word and in a line, the whole report, and what `fsm verify
     --format json` prints. `followed` says for each transition, by machine (qualified) and index, in how many steps of
     all states it was followed; None: in some, and nobody has counted."""
 

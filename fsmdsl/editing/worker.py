@@ -233,7 +233,7 @@ def _counted(universe: Universe, watch: Callable[[], None]) -> dict[tuple[str, i
 
 
 def _marks(model: m.Model, explored: list[Exploration]) -> Iterator[Mark]:
-    """Every violation with its run, then what was never put to the test, then where a limit came first."""
+    """Every violation with its run, then what was not checked, then where a limit came first."""
     others = [x for x in model.systems.values() if all(x is not e.system for e in explored)]
     violated = [(e.system.qualified, v) for e in explored for v in e.violations]
     for n, found in enumerate(diagnostics(*explored, others=others)):

@@ -53,7 +53,7 @@ def machine_file(context: Context, machine: m.Machine) -> Written:
 
 
 def needs_machinery(module: m.Module) -> bool:
-    """Is there anything in a module that rests on the support file? Locks alone do not."""
+    """Does anything in a module need the support file? Locks alone do not."""
     return bool(module.machines or module.channels or module.systems)
 
 

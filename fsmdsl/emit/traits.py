@@ -117,7 +117,7 @@ def _receivers(model: m.Model) -> set[str]:
 
 
 def references(machine: m.Machine) -> Iterator[str]:
-    """The machines whose instances a machine can hold, be told of, or tell of."""
+    """The machines whose instances a machine can hold, receive, or send."""
     parameters = [v.type for x in machine.events for v in x.parameters]
     parameters += [v.type for x in machine.actions for v in x.parameters]
     for t in (*(p.type for p in machine.params), *(f.type for f in machine.fields), *parameters):

@@ -25,7 +25,7 @@ NO_FAULT, NO_DEADLOCK = "no step fails", "no deadlock"
 def judge(search: Searched) -> tuple[Verdict, ...]:
     """Every verdict: invariants, witnesses, steps that fail, deadlock, properties of runs, recovery.
 
-    Where a limit comes first, what was found is told without a run, and properties are unknown."""
+    Where a limit comes first, what was found is reported without a run, and properties are unknown."""
     found: list[Verdict] = []
     try:
         for v in _verdicts(search, _Shown(search, search.budget.reached if search.budget.raised else None)):
@@ -76,7 +76,7 @@ def _verdicts(search: Searched, shown: _Shown) -> Iterator[Verdict]:
 
 
 def basis(search: Searched) -> str:
-    """What an answer rests on that only a complete search can give."""
+    """The evidence for an answer that only a complete search can give."""
     if search.stopped is not None:
         return f"bounded: {search.stopped}"
     likes = f" up to symmetry of {' and '.join(search.reduced)}" if search.reduced else ""

@@ -67,7 +67,7 @@ def _step(roster: Roster, entry: Entry, before: World) -> Iterator[Row]:
 
 
 def _changes(roster: Roster, before: World, after: World) -> Iterator[str]:
-    """Of a channel only what it holds now: what came and went is told."""
+    """Of a channel only what it holds now: what came and went is in the steps."""
     channels = {name: now for name, _, now in changed_channels(roster, before, after)}
     for name, old, new in changed_fields(roster, before, after):
         yield f"{name} = {new}" if name in channels else f"{name}: {old} → {new}"

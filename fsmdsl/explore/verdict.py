@@ -1,4 +1,4 @@
-"""What an exploration has found, and what each verdict rests on."""
+"""What an exploration has found, and the evidence for each verdict."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class QuestionKey:
 
 @dataclass(frozen=True, slots=True)
 class Untested:
-    """A part of what holds that was never put to the test, for its premise is never true."""
+    """A part of what holds that was not checked, for its premise is never true."""
 
     told: str
     span: Span

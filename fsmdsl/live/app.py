@@ -1,4 +1,4 @@
-"""The routes of the page: what it asks, and what it is told."""
+"""The routes of the page: requests and answers."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _answering(live: Live, answer: Answer) -> Handler:
 
 
 def _told(respond: Handler) -> Handler:
-    """What goes wrong is told in a sentence: a page must never be left without an answer."""
+    """An error is answered in a sentence: a page must never be left without an answer."""
 
     async def told(request: Request) -> Response:
         try:

@@ -18,7 +18,7 @@ Typed = Mapping[str, str]
 """What a page has typed and not saved, by file."""
 
 MOST = 200
-"""So many completions are told."""
+"""So many completions are offered."""
 
 
 class Language:

@@ -15,7 +15,7 @@ SOON, LATER = 0.4, 10.0
 
 
 class Idle:
-    """Collects in pauses. To be told of whatever is done."""
+    """Collects in pauses. Is called after whatever is done."""
 
     def __init__(self) -> None:
         self._waiting: list[asyncio.TimerHandle] = []

@@ -1,5 +1,4 @@
-"""What the server knows: the texts, what is wrong with them, what explorations have found; and what the client has been
-told of it."""
+"""What the server knows: texts, their problems, what explorations have found; and what was published to the client."""
 
 from __future__ import annotations
 
@@ -184,7 +183,7 @@ class State:
                 self._explored = None if number is None else (number, analysis)
 
     def publish(self, analysis: Analysis) -> None:
-        """Tell the client what is wrong in files, where that has changed since it was told."""
+        """Publish the problems of files to the client, where they have changed since the last time."""
         found, known = analysis.found, self.known(analysis)
         for path, document in analysis.documents.items():
             self._move(document, known)

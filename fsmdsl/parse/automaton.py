@@ -44,7 +44,7 @@ BOTTOM = Frame(None, 0, None, 0, 0, 0)
 
 
 def advance(table: Table, top: Frame, token: Token) -> Frame | None:
-    """The stack with one more token, what is complete before it made into nodes; None if it cannot stand there."""
+    """The stack with one more token, what is complete before it made into nodes; None if it is unexpected there."""
     kind, moves, rules = token.kind, table.moves, table.rules
     state = top.state
     while True:

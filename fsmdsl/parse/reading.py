@@ -91,7 +91,7 @@ def go_on(
 def straight_on(
     table: Table, tokens: list[Token], top: Frame, i: int, stops: Container[int] = ()
 ) -> tuple[Frame, Frame | None, int]:
-    """Read tokens on a stack up to their end, to a stop (see `go_on`), or to the first that cannot stand in its place.
+    """Read tokens on a stack up to their end, to a stop (see `go_on`), or to the first that is unexpected.
     The stack then, the one before it if a token was read, and the number of the token there."""
     soft = table.words - words.RESERVED
     before: Frame | None = None

@@ -54,7 +54,7 @@ class Mistake(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The token `at` cannot stand on the stack `top`. `before`, if known, is the stack without the token before it."""
+    """The token `at` is unexpected on the stack `top`. `before`, if known, is the stack without the token before it."""
 
     table: Table
     source: Source

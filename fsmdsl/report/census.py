@@ -40,7 +40,7 @@ class Census:
 
 
 def census(model: m.Model, system: m.System, most: int = STEPS) -> Census:
-    """Goes through the states breadth first, without regard to symmetry, until so many steps were looked at."""
+    """Visits the states breadth first, without regard to symmetry, until so many steps were looked at."""
     universe = Universe(model, system)
     counted = Census()
     if universe.fault is not None:

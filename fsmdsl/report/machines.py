@@ -1,4 +1,4 @@
-"""A machine as the page shows it: diagram, table, what each state makes of each event, coverage."""
+"""A machine as the page shows it: diagram, table, state × event table, coverage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as the data of a stepper: what `static/stepper.js` shows, in the shape that is told at its top."""
+"""A run as the data of a stepper: what `static/stepper.js` shows, in the shape that is described at its top."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A system as the page shows it: what was explored, the verdicts and what they rest on, runs."""
+"""A system as the page shows it: what was explored, the verdicts and their evidence, runs."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class RowView:
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """What a state makes of an event, `handled`, `guarded`, `ignored` or `unhandled`, and the rows that do it."""
+    """A cell of the state × event table, `handled`, `guarded`, `ignored` or `unhandled`, and the rows that do it."""
 
     kind: str
     rows: Sequence[tuple[str, str]] = ()
@@ -109,7 +109,7 @@ class MachineView:
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """`outcome`: `holds`, `violated`, `not checked` or `unknown`; `basis` is what that rests on."""
+    """`outcome`: `holds`, `violated`, `not checked` or `unknown`; `basis` is the evidence."""
 
     name: str
     kind: str

@@ -27,7 +27,7 @@ Body = s.MachineDecl | s.SystemDecl | s.ScenarioDecl
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """`decl` is kept so that no other can have its id; `modules` and `machines` are the interfaces that it rests on."""
+    """`decl` is kept so that no other can have its id; `modules` and `machines` are the interfaces that it needs."""
 
     decl: object
     around: object

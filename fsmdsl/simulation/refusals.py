@@ -19,7 +19,7 @@ from fsmdsl.step.evaluate import Frame
 from fsmdsl.step.offers import awaited, standing_still
 
 MOST = 6
-"""So many ways to send an event are told; of the rest, how many there are."""
+"""So many ways to send an event are listed; of the rest, how many there are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class Twin(Implementation):
     ```
 
     `test_agrees_with_the_model` goes random ways through the model, with your code beside it, and compares states (and
-    fields and actions, where you tell of them) after each step. What differs is told with a short way there.
+    fields and actions, where you tell of them) after each step. What differs is reported with a short way there.
     """
 
     specs: ClassVar[str | Path | Sequence[str | Path]]

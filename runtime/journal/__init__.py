@@ -44,7 +44,7 @@ class Journal:
     it survive the computer. After a loss of power all is there that was committed before a `sync` that has returned;
     of what was committed later, the first commits may be there, each as a whole, and none without those before it.
 
-    `watch` is told of each stage of writing before it begins; tests end the process there.
+    `watch` is called with the name of each stage of writing before it begins; tests end the process there.
     """
 
     def __init__(

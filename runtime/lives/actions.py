@@ -170,13 +170,13 @@ class PartActions:
         return _order(sliver, Act.START)
 
     def stop(self, sliver: Sliver) -> None:
-        """The agent is told, if there still is something to stop."""
+        """Orders the agent to stop it, if there still is something to stop."""
         assert isinstance(sliver, Part)
         if not sliver.slot.dead:
             sliver.slot.life.registry.order(sliver.slot, Act.STOP)
 
     def undeploy(self, sliver: Sliver) -> None:
-        """The agent is told, if there still is something on the node."""
+        """Orders the agent to remove it, if there still is something on the node."""
         assert isinstance(sliver, Part)
         if not sliver.slot.dead:
             sliver.slot.life.registry.order(sliver.slot, Act.UNDEPLOY)
@@ -255,12 +255,12 @@ class HostActions:
         shim_node.drain_node()
 
     def drain(self, shim_node: ShimNode) -> None:
-        """The core is told."""
+        """Informs the core."""
         assert isinstance(shim_node, HostShim)
         shim_node.host.node.drain_node()
 
     def restore(self, shim_node: ShimNode) -> None:
-        """The core is told."""
+        """Informs the core."""
         assert isinstance(shim_node, HostShim)
         shim_node.host.node.drain_to_schedulable()
 

@@ -51,7 +51,7 @@ class Following:
         delay: float = 4 * HOUR,
         images: Mapping[str, str] | None = None,
     ) -> None:
-        """`images`: what `changes` has told of an earlier run. After it, or without, all that there is has to be told
+        """`images`: what `changes` gave in an earlier run. After it, or without, all that there is has to be reported
         first, and then `caught_up`."""
         timers, bound = Timers(now), followed_actions()
         queues = Queues(list(allocator.configuration.tenants), bound.queue, timers)
@@ -68,7 +68,7 @@ class Following:
         self._moved: dict[str, None] = {}
         """Gangs that the allocator has moved, and of which nothing has been made here yet."""
         self._remembered = remembered.read(images or {})
-        """Until all is told."""
+        """Until all is reported."""
         self._written = {name: remembered.write(one) for name, one in self._remembered.items()}
         self._changed: set[str] = set()
         self._seen: dict[str, tuple[bool, tuple[float | None, ...], int]] = {}
@@ -282,7 +282,7 @@ class Following:
             hosts.tell(host)
 
     def node_gone(self, name: str, now: float) -> None:
-        """It is no more. Pods that are still there to the cluster are told of by themselves."""
+        """It is no more. Pods that are still there to the cluster are reported by themselves."""
         with self._steps.at(now):
             host = self.registry.hosts.pop(name, None)
             if host is None:
@@ -296,7 +296,7 @@ class Following:
     # After a restart
 
     def caught_up(self, now: float) -> None:
-        """All that there was has been told: what was remembered of it counts from now on."""
+        """All that there was has been reported: what was remembered of it counts from now on."""
         known, self._remembered = self._remembered, {}
         with self._steps.at(now):
             for name, one in known.items():

@@ -177,7 +177,7 @@ class Lives:
             go_on(slot)
 
     def _all_done(self, slot: Slot) -> None:
-        """Whatever its agent was told."""
+        """All orders of its agent are answered with success."""
         while (act := awaited(slot)) is not None:
             answer(slot, act, ok=True)
 

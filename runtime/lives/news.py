@@ -1,4 +1,4 @@
-"""What lives that follow are told of pods."""
+"""Events of pods for lives that follow."""
 
 from __future__ import annotations
 

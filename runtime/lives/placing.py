@@ -113,7 +113,7 @@ def hold(slot: Slot, info: BindInfo) -> None:
 
 
 def start(life: Life, seats: list[tuple[Slot, BindInfo]]) -> dict[str, str]:
-    """The nodes are told of what was decided; answers the node of each pod, by uid."""
+    """Informs the nodes of what was decided; answers the node of each pod, by uid."""
     if life.work.state is SliceState.REGISTER:
         life.work.set_state(SetState.START)
     for slot, _ in seats:

@@ -112,7 +112,7 @@ def _host(host: Host | None) -> list[Any] | None:
 
 
 def restore(registry: Registry, images: Mapping[str, str]) -> None:
-    """All as it was. What agents were told and have not answered is ordered again."""
+    """All as it was. Orders that agents have not answered are given again."""
     found: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
     for key, text in images.items():
         kind, _, name = key.partition("/")

@@ -257,7 +257,7 @@ class Host:
     ready: bool = False
     """As reported last; the machines do not know of it."""
     usable: bool = False
-    """What the allocator was told."""
+    """What the allocator knows of it."""
     slots: dict[str, Slot] = field(default_factory=dict)
     """By uid: pods that have their place there."""
 

@@ -87,7 +87,7 @@ class Timers:
 
 class OwnTimers:
     """The same clock, for the machines of one owner, who hears of every alarm: a machine may set its timer again
-    without a step that its listeners are told of."""
+    without a step that its listeners see."""
 
     __slots__ = ("_hear", "_timers")
 

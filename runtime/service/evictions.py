@@ -1,8 +1,8 @@
 """Whom an outer scheduler is told to delete when a gang preempts.
 
 A kube-scheduler deletes the victims on one node for each pod that it preempts for, and does so again for that pod only
-when they are gone. So each pod of a gang is told of one node, another one than its siblings are, and of no pod that
-leaves already: a node that nobody but leaving pods is on needs no second preemption.
+when they are gone. So each pod of a gang is answered with one node, another one than its siblings, and with no victim
+that leaves already: a node that nobody but leaving pods is on needs no second preemption.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MOST = 1000
 
 
 class Evictions:
-    """By gang that preempts: the node that each of its pods was told of last."""
+    """By gang that preempts: the node in the last answer for each of its pods."""
 
     __slots__ = ("_nodes",)
 
@@ -33,7 +33,7 @@ class Evictions:
     ) -> dict[str, tuple[Pod, ...]]:
         """The victims on one node, for one pod of a gang; none where all victims leave already.
 
-        Nodes on which the gang itself has its places (`own`) come first, and nodes of which no sibling was told.
+        Nodes on which the gang itself has its places (`own`) come first, then nodes that are in no sibling's answer.
         """
         told = self._nodes.setdefault(gang, {})
         if len(self._nodes) > MOST:

@@ -1,4 +1,4 @@
-"""What happens to pods and nodes, and what was decided for them, as the lives of their gangs are told of it.
+"""What happens to pods and nodes, and what was decided for them, as it is reported to the lives of their gangs.
 
 Pods that change are collected for `LAG` seconds at most, so that what happens to one in quick succession (it comes,
 gets a place, is bound) is followed as one change. Before a pod leaves its gang, before a timer rings, and before
@@ -62,12 +62,12 @@ class Follower:
         self._options = options
         self._cluster: Cluster | None = None
         self._changed: dict[str, dict[str, None]] = {}
-        """By gang: uids of pods that have changed, and that the lives have not been told of."""
+        """By gang: uids of pods that have changed, and that are not reported to the lives yet."""
         self._since = 0.0
         """When the first of them changed."""
 
     def begin(self) -> None:
-        """All that is known is told, whatever the order in which it came to be known."""
+        """Reports all that is known, whatever the order in which it came to be known."""
         if self._options.on:
             self._do(lambda _: None)
 

@@ -91,7 +91,7 @@ class KubernetesSource:
                 )
 
     def fail(self, error: Exception) -> None:
-        """Nobody watches any more; whoever polls is told."""
+        """Nobody watches any more; polling raises an error."""
         with self._changed:
             self._failure = error
             self._changed.notify_all()

@@ -32,7 +32,7 @@ class Leases:
         self._asked.pop(name, None)
 
     def over(self, now: float) -> list[str]:
-        """What has not been asked for in time; it is told once. Costs what it finds."""
+        """What has not been asked for in time; it is reported once. Costs what it finds."""
         found = []
         for name, asked in self._asked.items():
             if now - asked < self.seconds:

@@ -1,4 +1,4 @@
-"""What Prometheus is told."""
+"""The metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Metrics:
         self._phases.labels("journal").observe(journal)
 
     def observe(self, scheduler: Scheduler, source: Source, locks: Locks) -> None:
-        """From now on, what there is is told as well."""
+        """From now on, gauges are reported as well."""
         self.registry.register(Inventory(scheduler, source, locks))
 
     def text(self) -> bytes:

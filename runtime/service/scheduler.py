@@ -41,7 +41,7 @@ AGAIN = 30.0
 
 
 class Scheduler(Observer):
-    """Decides nothing by itself: it asks the allocator, and keeps what it was told of pods and nodes."""
+    """Decides nothing by itself: it asks the allocator, and keeps what was reported of pods and nodes."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class Scheduler(Observer):
             self._delete(victim)
 
     def _share(self, pod: Pod, answer: Preempt) -> dict[str, tuple[Pod, ...]]:
-        """The part of the victims that this pod is told of, and that its outer scheduler deletes."""
+        """The part of the victims in the answer for this pod, and that its outer scheduler deletes."""
         leaving = {x.seen.uid for p in answer.pods() if (x := self.tracker.pod(p.uid)) is not None and x.leaving}
         if leaving and self._evict:
             self._have_deleted(answer.pods())

@@ -211,7 +211,7 @@ def _api(options: Options, settings: Settings) -> Api | None:
     try:
         from runtime.service.api import connect
     except ImportError as error:
-        raise UserError(f"{error.name} is not installed: --kubernetes needs the extra `kubernetes`") from error
+        raise UserError(f"{error.name} is not installed: --kubernetes needs requirements/allocator.txt") from error
     kubeconfig = options.kubeconfig or (Path(settings.kube_config) if settings.kube_config else None)
     return connect(kubeconfig, _server(settings))
 

@@ -162,7 +162,7 @@ class MemorySource:
             self._changes += filter(self._pods.passes, changes)
 
     def poll(self) -> list[Change]:
-        """What was told."""
+        """What was reported."""
         with self._lock:
             changes, self._changes = self._changes, []
         return changes

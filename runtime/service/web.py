@@ -124,7 +124,7 @@ class Web:
     # The extender
 
     async def filter(self, request: Request) -> Response:
-        """Which node a pod goes to. Errors are told inside of the answer.
+        """Which node a pod goes to. The answer has the errors.
 
         It does not wait for the disk: the place is only reserved, and nobody has the pod there before `bind`, which
         waits. If the reservation is lost together with the power, `bind` refuses, and the pod is filtered again.
@@ -151,7 +151,7 @@ class Web:
             return Json(text, status_code=code)
 
     async def bind(self, request: Request) -> Response:
-        """Binds a pod to the node where it has its place. Errors are told inside of the answer."""
+        """Binds a pod to the node where it has its place. The answer has the errors."""
         body = await self._body(request)
         try:
             asked = read_bind(body)

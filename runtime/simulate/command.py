@@ -63,7 +63,7 @@ class Time(click.ParamType[float]):
 @click.option("--full-life", is_flag=True, help="Queues, applications, pods and nodes as well (docs/lives.md).")
 @click.option("--check", is_flag=True, help="Compare the books with the allocator now and then.")
 @click.option("--out", type=PLACE, metavar="DIR", help="Where to write run.json, gangs.csv and plots.")
-@click.option("--plots/--no-plots", default=True, help="Whether --out gets plots (extra `plots`).  [default: plots]")
+@click.option("--plots/--no-plots", default=True, help="Whether --out gets plots (needs matplotlib).  [default: plots]")
 @click.option("--compare", "others", type=PLACE, multiple=True, metavar="RUN", help="Another run; may be repeated.")
 @click.option("--view", type=click.IntRange(0, 65535), metavar="PORT", help="Show it on a page meanwhile; 0: any port.")
 @click.option("--pace", type=Time(), default="1h", show_default=True, help="With --view: virtual time in a second.")
@@ -111,7 +111,7 @@ def _live(port: int, pace: float) -> Any:
     try:
         from runtime.view.live import Live
     except ImportError as error:
-        raise UserError(f"{error.name} is not installed: the view needs the extra `runtime`") from error
+        raise UserError(f"{error.name} is not installed: the view needs requirements/allocator.txt") from error
     if not pace:
         raise UserError("--pace must be more than nothing")
     live = Live(pace, port)
@@ -160,7 +160,7 @@ def _plot(out: Path | None, runs: list[Run], *, wanted: bool) -> None:
     try:
         from runtime.simulate.plots import plot
     except ImportError as error:
-        print(f"no plots: {error.name} is not installed; plotting needs the extra `plots`", file=sys.stderr)
+        print(f"no plots: {error.name} is not installed; plotting needs `pip install matplotlib`", file=sys.stderr)
         return
     for path in plot(out, runs):
         print(f"wrote {path}", file=sys.stderr)

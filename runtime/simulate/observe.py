@@ -1,6 +1,6 @@
 """What a simulation tells while it runs, for whoever wants to follow it: a live view, a log, a test.
 
-An observer is told of every event in the order of virtual time, right after it has happened, so that what it reads
+An observer gets every event in the order of virtual time, right after it has happened, so that what it reads
 of the cluster (`groups`, `leaf_cells`, `virtual_clusters`) is what there is at that moment. The simulation waits for
 it: an observer that sleeps in `advance` sets the pace.
 
@@ -114,7 +114,7 @@ class Observer(Protocol):
         """Before anything happens; all nodes are healthy. `capacity` is the number of leaf cells."""
 
     def advance(self, to: float) -> None:
-        """All that has happened at the present moment has been told, and the virtual clock moves on to `to`."""
+        """All that has happened at the present moment has been reported, and the virtual clock moves on to `to`."""
 
     def event(self, event: Event) -> None:
         """This has happened."""

@@ -1,4 +1,4 @@
-"""Plots of a run, and of several runs laid over each other. Needs the extra `plots`."""
+"""Plots of a run, and of several runs laid over each other. Needs matplotlib."""
 
 from __future__ import annotations
 

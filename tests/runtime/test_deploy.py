@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -65,19 +70,69 @@ def test_the_allocator_is_started_with_options_that_there_are(tmp_path: Path) ->
     assert template["securityContext"]["runAsNonRoot"]
 
 
+def instructions() -> list[tuple[str, str]]:
+    """The Dockerfile, line by line: names and what is behind them."""
+    lines = (DEPLOY / "Dockerfile").read_text().replace("\\\n", " ").splitlines()
+    named = (x.partition(" ") for x in lines if x.strip() and not x.startswith("#"))
+    return [(name, rest.strip()) for name, _, rest in named]
+
+
+def values(name: str) -> list[str]:
+    return [rest for found, rest in instructions() if found == name]
+
+
 def test_the_image_has_what_it_needs() -> None:
-    text = (DEPLOY / "Dockerfile").read_text()
-    for source in re.findall(r"^COPY ([a-z][\w./]*) ", text, re.MULTILINE):
-        assert (ROOT / source).exists(), source
-    assert re.search(r"^ARG BASE$", text, re.MULTILINE), "no default: a build names its base, by digest"
-    assert "\nUSER 65532:65532\n" in text
-    (command,) = re.findall(r"^CMD (.*)$", text, re.MULTILINE)
-    known = {option for parameter in serve.params for option in parameter.opts}
-    subcommand, *options = json.loads(command)
+    known = {"ARG", "FROM", "LABEL", "COPY", "RUN", "WORKDIR", "ENV", "USER", "EXPOSE", "VOLUME", "ENTRYPOINT", "CMD"}
+    assert {name for name, _ in instructions()} <= known
+    assert values("ARG") == ["BASE"], "no default: a build names its base, by digest"
+    assert values("FROM") == ["${BASE} AS build", "${BASE}"]
+    assert values("USER") == ["65532:65532"]
+    assert all("--require-hashes" in x for x in values("RUN") if "pip install" in x)
+    options = {option for parameter in serve.params for option in parameter.opts}
+    subcommand, *given = json.loads(*values("CMD"))
     assert subcommand in main.commands
-    assert {x.partition("=")[0] for x in options} <= known
-    locked = (ROOT / "requirements" / "allocator.txt").read_text()
-    assert all(f"\n{x}==" in f"\n{locked}" for x in ("click", "pyyaml", "starlette", "uvicorn", "lightkube"))
+    assert {x.partition("=")[0] for x in given} <= options
+    for source, _, _ in (x.partition(" ") for x in values("COPY") if not x.startswith("--from=")):
+        assert (ROOT / source).exists(), source
+
+
+def test_a_build_gets_what_is_copied_and_nothing_else() -> None:
+    ignored = (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines()
+    assert ignored[1] == "*"
+    copied = {x.partition(" ")[0] for x in values("COPY") if not x.startswith("--from=")}
+    assert {x[1:] for x in ignored if x.startswith("!")} == copied
+
+
+def test_what_is_in_the_image_starts(tmp_path: Path) -> None:
+    """Its folders, put together as the Dockerfile says, with the packages of its lock and no others."""
+    for source, _, target in (
+        x.partition(" ") for x in values("COPY") if not x.startswith(("--from=", "requirements"))
+    ):
+        shutil.copytree(ROOT / source, tmp_path / target.lstrip("/"), ignore=shutil.ignore_patterns("__pycache__"))
+    lock = (ROOT / "requirements" / "allocator.txt").read_text()
+    for name in re.findall(r"^([\w.-]+)==(?!.* == 'emscripten')", lock, re.MULTILINE):
+        found = distribution(name)
+        for file in found.files or ():
+            if ".." not in file.parts:
+                place = tmp_path / "site" / file
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.symlink_to(str(found.locate_file(file)))
+    (entry,) = values("ENTRYPOINT")
+    program, *arguments = json.loads(entry)
+    assert program == "python"
+    variables = dict(x.split("=", 1) for x in values("ENV")[0].split())
+    paths = [str(tmp_path / variables["PYTHONPATH"].lstrip("/")), str(tmp_path / "site")]
+    environment = {"PYTHONPATH": os.pathsep.join(paths), "PATH": "/usr/bin:/bin"}
+
+    def run(*command: str) -> None:
+        started = [sys.executable, "-S", *command]
+        done = subprocess.run(started, cwd=tmp_path / "app", env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    (tmp_path / "cluster.yaml").write_text(OBJECTS["ConfigMap", "allocator"]["data"]["cluster.yaml"])
+    run(*arguments, "check-config", str(tmp_path / "cluster.yaml"))
+    run(*arguments, json.loads(*values("CMD"))[0], "--help")
+    run("-c", "import runtime.service.serve, runtime.service.api, runtime.view.live")
 
 
 def test_the_role_of_the_manual_is_the_one_that_is_applied() -> None:

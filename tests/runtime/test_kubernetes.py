@@ -453,7 +453,7 @@ def test_without_the_extra_it_is_named(tmp_path: Path) -> None:
     absent.mkdir(parents=True)
     (absent / "__init__.py").write_text("raise ModuleNotFoundError('no', name='lightkube')")
     message = refused(tmp_path, "--kubernetes", PYTHONPATH=str(absent.parent))
-    assert "lightkube is not installed: --kubernetes needs the extra `kubernetes`" in message
+    assert "lightkube is not installed: --kubernetes needs requirements/allocator.txt" in message
 
 
 PLUGIN = """\

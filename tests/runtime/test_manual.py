@@ -18,14 +18,22 @@ from runtime.journal import Journal
 from runtime.service.follower import Options
 from runtime.service.locks import Locks
 from runtime.service.metrics import Metrics
-from runtime.service.objects import read_pod
+from runtime.service.objects import NodeObject, read_pod
 from runtime.service.scheduler import Scheduler
 from runtime.service.service import Service
-from runtime.service.source import MemorySource
+from runtime.service.source import MemorySource, read_change
 from runtime.service.web import Web
 
 MANUAL = (Path(__file__).parents[2] / "docs" / "allocator.md").read_text()
 BLOCKS = dict(re.findall(r"```yaml\n# ([a-z-]+)\n(.*?)```", MANUAL, re.DOTALL))
+
+
+def test_the_code_of_the_overview_runs() -> None:
+    (code,) = re.findall(
+        r"```python\n(.*?)```", (Path(__file__).parents[2] / "runtime/README.md").read_text(), re.DOTALL
+    )
+    assert code.count("assert") == 2
+    exec(compile(code, "runtime/README.md", "exec"), {})
 
 
 def test_the_pod_goes_to_the_cluster() -> None:
@@ -39,6 +47,14 @@ def test_the_pod_goes_to_the_cluster() -> None:
         pods.append(seen.read())
     assert {place.node for place in run(allocator, pods)} <= {"node-1", "node-3", "node-4"}, "not on the pinned one"
     check(allocator)
+
+
+def test_the_events_of_the_first_run_change_two_nodes() -> None:
+    (text,) = re.findall(r"```json events.jsonl\n(.*?)```", MANUAL, re.DOTALL)
+    nodes = [x.thing for x in map(read_change, text.splitlines()) if x is not None]
+    assert [(x.name, x.healthy, x.cordoned) for x in nodes if isinstance(x, NodeObject)] == [
+        ("node-1", False, False), ("node-2", False, True),
+    ]  # fmt: skip
 
 
 def test_paths_of_the_manual_are_there(tmp_path: Path) -> None:

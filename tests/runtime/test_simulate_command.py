@@ -162,7 +162,7 @@ def test_without_matplotlib_there_are_no_plots_but_a_word_about_it(tmp_path: Pat
     options = ("--config", SMALL, "--generate", "gangs=5 days=1", "--out", tmp_path / "run")
     done = simulate(*options, PYTHONPATH=str(tmp_path))
     assert done.returncode == 0
-    assert "no plots: matplotlib is not installed; plotting needs the extra `plots`" in done.stderr
+    assert "no plots: matplotlib is not installed; plotting needs `pip install matplotlib`" in done.stderr
     assert (tmp_path / "run/run.json").exists()
 
 

@@ -1,4 +1,4 @@
-"""What is true of the runs of a system: an answer to each of its properties, and runs that break them."""
+"""What is true of the runs of a system: an answer to each of its properties, and counterexamples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fsmdsl.step import World, enabled, fire
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """A claim, and a fair run that breaks it."""
+    """A claim, and a fair counterexample to it."""
 
     claim: Claim
     lasso: Lasso

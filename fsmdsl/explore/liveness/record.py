@@ -65,7 +65,7 @@ class Recorder:
         self._marks.append(self.marks_of.of(cascade))
 
     def expanded(self) -> None:
-        """All steps from the state at hand are told; the next state is at hand."""
+        """All steps from the state at hand are recorded; the next state is at hand."""
         self._offsets.append(len(self._targets))
 
     def cut(self, most: int) -> int:

@@ -275,7 +275,7 @@ def _add_pending(layout: Layout) -> None:
 
 def _most_awaited(machine: m.Machine) -> int:
     """How many answers an instance awaits at most. Where answers can lead to ever more questions, room for some more:
-    whoever needs it is told when there is none."""
+    whoever needs it gets an error when there is none."""
     most = max((_asked(machine, t) for t in machine.transitions), default=0)
     again = max((_asked(machine, t) for t in machine.transitions if isinstance(t.trigger, m.OnOutcome)), default=0)
     return most if again < 2 else most + MORE_AWAITED

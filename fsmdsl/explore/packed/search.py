@@ -88,7 +88,7 @@ class PackedSearch:
         self.begun = self._told = perf_counter()
         self._spare: list[int] = []
         self._entries: dict[int, Entry] = {}
-        """Steps of runs that were told, by the states that they lead to."""
+        """Steps of runs that were reported, by the states that they lead to."""
         b, layout = self.lowered.board, self.lowered.layout
         self._invariants = {key: b.first + n for n, key in enumerate(self._asked) if key.forbids}
         self._violations = [*self._invariants.values(), b.dead, *range(b.faults, b.faults + b.codes)]

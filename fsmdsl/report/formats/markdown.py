@@ -16,7 +16,7 @@ from fsmdsl.report.formats.results import Finding, Outcome, Results, Suite
 from fsmdsl.source import NOWHERE, Span
 
 MOST = 20
-"""Findings that are told; of the others, how many there are."""
+"""Findings that are shown; of the others, how many there are."""
 ROOM = 40_000
 """Letters after which runs are left out."""
 FEW = 3
@@ -24,7 +24,7 @@ FEW = 3
 NAMED = 3
 """Cases that a row of the table names."""
 DRAWN = 40
-"""Items of a sequence diagram: what has more is told as text alone."""
+"""Items of a sequence diagram: what has more is shown as text alone."""
 
 WORDS: dict[Outcome, str] = {
     "passed": "✓ passed",

@@ -51,7 +51,7 @@ class Suite:
 
     name: str
     told: str
-    """What came of it, and what that rests on, in a line."""
+    """The outcome and the evidence for it, in a line."""
     cases: tuple[Case, ...]
     seconds: float | None = None
 

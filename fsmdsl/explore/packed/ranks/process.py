@@ -1,7 +1,8 @@
 """One search by all ranks that `mpiexec` has started: each runs this program; they meet where numbers are exchanged.
 
-What is small every rank goes through for itself, without a word to the others. Verdicts rest on findings that all ranks
-know in the end. Properties of runs are decided by the first rank: all states are brought there, if it has the memory.
+What is small every rank goes through for itself, without a word to the others. Verdicts depend on findings that all
+ranks know in the end. Properties of runs are decided by the first rank: all states are brought there, if it has the
+memory.
 """
 
 from __future__ import annotations
