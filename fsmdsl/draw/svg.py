@@ -18,9 +18,9 @@ from importlib.util import find_spec
 from typing import Literal
 
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
-from fsmdsl.draw.dot import Direction, dot
-from fsmdsl.draw.graph import Graph
-from fsmdsl.draw.restyle import restyled
+from fsmdsl.draw.dot import dot
+from fsmdsl.draw.graph import Direction, Graph
+from fsmdsl.draw.restyle import Theme, restyled
 from fsmdsl.source import NOWHERE
 
 NO_GRAPHVIZ = Rule(
@@ -87,12 +87,14 @@ sys.stdout.buffer.write(json.dumps(drawn).encode("utf-8"))
 """
 
 
-def picture(graph: Graph, form: Picture, direction: Direction = "TB") -> bytes | Diagnostic:
-    """The graph as a picture, with a legend; SVG is ready to stand in a page."""
+def picture(
+    graph: Graph, form: Picture, direction: Direction | None = None, theme: Theme = "auto"
+) -> bytes | Diagnostic:
+    """The graph as a picture, with a legend; SVG is ready to stand in a page, and has a theme."""
     drawn = rendered(dot(graph, direction, fixed_text=form == "svg"), form)
     if isinstance(drawn, Diagnostic) or form != "svg":
         return drawn
-    return restyled(drawn.decode("utf-8"), f"State machine {graph.name}").encode("utf-8")
+    return restyled(drawn.decode("utf-8"), f"State machine {graph.name}", theme).encode("utf-8")
 
 
 def pictures(graphs: Sequence[Graph]) -> list[str | Diagnostic]:
