@@ -294,7 +294,7 @@ def test_svg_shows_hostile_text_as_it_is() -> None:
     assert isinstance(drawn, bytes)
     root = ElementTree.fromstring(drawn)
     assert {x.tag.removeprefix(XML) for x in root.iter()} <= {
-        "svg", "style", "g", "title", "text", "tspan", "path", "polygon", "polyline", "ellipse",
+        "svg", "style", "desc", "g", "title", "text", "tspan", "path", "polygon", "polyline", "ellipse",
     }  # fmt: skip
     titles = [x.text or "" for x in root.iter(f"{XML}title")]
     assert f"{ONE_LINE}\namended: {ONE_LINE}" in titles

@@ -39,12 +39,19 @@ def drawings() -> dict[str, str]:
 # Layout --------------------------------------------------------------------------------------------------------------
 
 
+PLACES = [Path("/usr/share/fonts"), Path("/usr/local/share/fonts"), Path.home() / ".local/share/fonts"]
+if "FSM_FONTS" in os.environ:
+    PLACES.append(Path(os.environ["FSM_FONTS"]))
+
+LIBERATION = any(True for place in PLACES for _ in place.rglob("LiberationSans-Regular.*"))
+
+
 def fonts(folder: Path, family: str) -> Path:
     """A configuration of fontconfig in which every family is one: a machine with other fonts."""
     path = folder / f"{family.replace(' ', '')}.conf"
     path.write_text(
-        '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>/usr/share/fonts</dir>'
-        f"<cachedir>{folder / 'cache'}</cachedir>"
+        '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig>'
+        f"{''.join(f'<dir>{place}</dir>' for place in PLACES)}<cachedir>{folder / 'cache'}</cachedir>"
         '<match target="pattern"><edit name="family" mode="assign" binding="strong">'
         f"<string>{family}</string></edit></match></fontconfig>",
         "utf-8",

@@ -56,8 +56,9 @@ STYLE = f"\n{_style('auto')}\n"
 _TOOLTIP = "{http://www.w3.org/1999/xlink}title"
 
 
-def restyled(svg: str, title: str, theme: Theme = "auto") -> str:
-    """The picture without declarations, so that it can stand in a page. `title` is what a screen reader says."""
+def restyled(svg: str, title: str, theme: Theme = "auto", *, described: tuple[str, str] = ("", "")) -> str:
+    """The picture without declarations, so that it can stand in a page. `title` is what a screen reader says, and then,
+    if the reader wants more, the text that is `described` under an id."""
     root = fromstring(svg)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
@@ -71,6 +72,12 @@ def restyled(svg: str, title: str, theme: Theme = "auto") -> str:
     root.attrib = {
         "xmlns": "http://www.w3.org/2000/svg", "class": "fsm-diagram", "role": "img", "aria-label": title, **sizes,
     }  # fmt: skip
+    name, text = described
+    if text:
+        root.set("aria-describedby", name)
+        description = Element("desc", {"id": name})
+        description.text = text
+        root.insert(0, description)
     style = Element("style")
     style.text = f"\n{_style(theme)}\n"
     root.insert(0, style)

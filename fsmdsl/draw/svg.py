@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from typing import Literal
 
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
+from fsmdsl.draw.alternative import alternative
 from fsmdsl.draw.dot import dot
 from fsmdsl.draw.graph import Direction, Graph
 from fsmdsl.draw.restyle import Theme, restyled
@@ -94,14 +95,20 @@ def picture(
     drawn = rendered(dot(graph, direction, fixed_text=form == "svg"), form)
     if isinstance(drawn, Diagnostic) or form != "svg":
         return drawn
-    return restyled(drawn.decode("utf-8"), f"State machine {graph.name}", theme).encode("utf-8")
+    return finished(drawn.decode("utf-8"), graph, theme).encode("utf-8")
+
+
+def finished(drawn: str, graph: Graph, theme: Theme = "auto", title: str = "State machine") -> str:
+    """What Graphviz has drawn of a graph, ready to stand in a page, with its text alternative."""
+    described = f"{graph.id}-description", alternative(graph)
+    return restyled(drawn, f"{title} {graph.name}", theme, described=described)
 
 
 def pictures(graphs: Sequence[Graph]) -> list[str | Diagnostic]:
     """Several graphs as SVG, side by side."""
     drawn = rendered_together([(dot(g, fixed_text=True), "svg") for g in graphs])
     named = zip(graphs, drawn, strict=True)
-    return [d if isinstance(d, Diagnostic) else restyled(d, f"State machine {g.name}") for g, d in named]
+    return [d if isinstance(d, Diagnostic) else finished(d, g) for g, d in named]
 
 
 def rendered_together(listed: Sequence[tuple[str, str]]) -> list[str | Diagnostic]:

@@ -307,7 +307,7 @@ function token(node, names) {
   const x = Math.max(...xs) - wide + 6;
   return s(
     "g",
-    { class: "token", transform: `translate(${x} ${top - 8})` },
+    { class: "token", transform: `translate(${x} ${top - 12})` },
     s("title", {}, names.join(", ")),
     s("rect", { width: wide, height: 15, rx: 7.5 }),
     s("text", { x: wide / 2, y: 11, "text-anchor": "middle" }, text),
