@@ -5,7 +5,7 @@
  */
 export function downloads(svg, name) {
   return [
-    button("SVG", () => save(url(standing(svg)), `${name}.svg`)),
+    button("SVG", () => save(encoded(standing(svg)), `${name}.svg`)),
     button("PNG", async () => save(await raster(standing(svg)), `${name}.png`)),
   ];
 }
@@ -49,13 +49,13 @@ function standing(svg) {
 }
 
 /** The drawing as an address that may be loaded where nothing is fetched. */
-const url = (copy) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
+const encoded = (copy) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
 
 async function raster(copy) {
   const [width, height] = ["width", "height"].map((x) => Number(copy.getAttribute(x)));
   const scale = Math.min(DENSITY, MOST / Math.max(width, height));
   const image = new Image(width * scale, height * scale);
-  image.src = url(copy);
+  image.src = encoded(copy);
   await image.decode();
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [Math.ceil(width * scale), Math.ceil(height * scale)];
