@@ -46,8 +46,8 @@ def _themed(theme: Theme) -> Iterator[str]:
 
 
 def _painted(colour: Callable[[str], str]) -> Iterator[str]:
-    for paint in ("fill", "stroke"):
-        yield from (f':where(.fsm-diagram [{paint}="{x}"]) {{ {paint}: {colour(x)}; }}' for x in DARK)
+    for x in DARK:
+        yield from (f':where(.fsm-diagram [{paint}="{x}"]) {{ {paint}: {colour(x)}; }}' for paint in ("fill", "stroke"))
 
 
 STYLE = f"\n{_style('auto')}\n"
