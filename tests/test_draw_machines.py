@@ -31,9 +31,9 @@ def shown(page: Any, drawn: str) -> tuple[list[list[Any]], bytes, list[str]]:
 
 
 def same(one: list[list[Any]], other: list[list[Any]]) -> bool:
-    """The same texts, each at the same place and as wide, to a pixel."""
+    """The same texts, each at the same place and as wide; a slanted letter may lean out of its line by two pixels."""
     pairs = zip(one, other, strict=True)
-    return all(a[0] == b[0] and abs(a[1] - b[1]) <= 1 and abs(a[2] - b[2]) <= 1 for a, b in pairs)
+    return all(a[0] == b[0] and abs(a[1] - b[1]) < 2 and abs(a[2] - b[2]) < 2 for a, b in pairs)
 
 
 @needs_graphviz
