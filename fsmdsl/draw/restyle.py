@@ -72,11 +72,11 @@ def restyled(svg: str, title: str, theme: Theme = "auto", *, described: tuple[st
     root.attrib = {
         "xmlns": "http://www.w3.org/2000/svg", "class": "fsm-diagram", "role": "img", "aria-label": title, **sizes,
     }  # fmt: skip
-    name, text = described
-    if text:
+    name, told = described
+    if told:
         root.set("aria-describedby", name)
         description = Element("desc", {"id": name})
-        description.text = text
+        description.text = told
         root.insert(0, description)
     style = Element("style")
     style.text = f"\n{_style(theme)}\n"
