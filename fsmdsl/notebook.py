@@ -24,6 +24,7 @@ from fsmdsl import model as m
 from fsmdsl.compare.as_markdown import as_markdown
 from fsmdsl.compare.render_text import lines as told
 from fsmdsl.diagnostics import Diagnostic, Severity, did_you_mean, ordered
+from fsmdsl.draw.detail import detailed
 from fsmdsl.draw.graph import graph_of
 from fsmdsl.draw.mermaid import mermaid
 from fsmdsl.draw.sequence import Sequence as Chart
@@ -177,11 +178,11 @@ class Drawing(Shown):
 
     def markdown(self) -> str:
         """Mermaid."""
-        return fenced(mermaid(graph_of(self.machine, junctions=False)).rstrip(), "mermaid")
+        return fenced(mermaid(detailed(graph_of(self.machine, junctions=False))).rstrip(), "mermaid")
 
     def svg(self) -> str | None:
         """By Graphviz, where that is installed."""
-        drawn = picture(graph_of(self.machine), "svg")
+        drawn = picture(detailed(graph_of(self.machine)), "svg")
         return None if isinstance(drawn, Diagnostic) else drawn.decode("utf-8")
 
 

@@ -14,15 +14,16 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 NAME = r"[A-Za-z_]\w*"
 
 DECLARING = (
-    "action", "amends", "channel", "enum", "environment", "event", "ignore", "invariant", "let", "locks", "machine",
-    "opaque", "operation", "param", "priority", "property", "reachable", "recover", "scenario", "state", "system",
+    "action", "amends", "channel", "enum", "environment", "event", "ignore", "invariant", "layout", "let", "locks",
+    "machine", "opaque", "operation", "param", "priority", "property", "reachable", "recover", "scenario", "state",
+    "system",
 )  # fmt: skip
 """Words that begin a declaration."""
 
 MODIFYING = (
-    "async", "bag", "between", "child", "duplicating", "durable", "during", "error", "fair", "fifo", "final", "initial",
-    "lossy", "persistent", "read", "recovers", "recovery", "replaces", "strong", "symmetric", "transient", "under",
-    "volatile", "weak", "write", "writes",
+    "async", "bag", "between", "child", "columns", "duplicating", "durable", "during", "error", "fair", "fifo",
+    "final", "initial", "lossy", "persistent", "read", "recovers", "recovery", "replaces", "rows", "strong",
+    "symmetric", "transient", "under", "volatile", "weak", "write", "writes",
 )  # fmt: skip
 """Words that say how, at a declaration."""
 

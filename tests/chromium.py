@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, LocatorAssertions
+    from playwright.sync_api import Browser, Locator, LocatorAssertions, Page
 
 PROGRAM = next((x for x in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if x), None)
 
@@ -36,6 +38,13 @@ def expect(there: Locator) -> LocatorAssertions:
     return expect(there)
 
 
+def axe(page: Page) -> list[Any]:
+    """What axe-core finds on the page that keeps people out."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    return [x for x in Axe().run(page).response["violations"] if x["impact"] in ("serious", "critical")]
+
+
 QUIET = (
     "--no-sandbox",
     "--disable-gpu",
@@ -46,12 +55,13 @@ QUIET = (
 
 
 @contextmanager
-def browser() -> Iterator[Browser]:
-    """A browser that fetches nothing by itself."""
+def browser(fonts: Path | None = None) -> Iterator[Browser]:
+    """A browser that fetches nothing by itself. `fonts` is a configuration of fontconfig: those of another machine."""
     from playwright.sync_api import sync_playwright
 
+    environment = {**os.environ, **({} if fonts is None else {"FONTCONFIG_FILE": str(fonts)})}
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=PROGRAM, args=list(QUIET))
+        opened = playwright.chromium.launch(executable_path=PROGRAM, args=list(QUIET), env=environment)
         try:
             yield opened
         finally:

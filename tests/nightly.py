@@ -32,6 +32,7 @@ def campaigns(first: int, last: int, minutes: float) -> dict[str, list[str]]:
         "twin": [*test, "tests/twin/test_random_twin.py"],
         "liveness": [*test, "tests/test_liveness.py", "-k", "textbook"],
         "properties": [*test, "--hypothesis-profile", "campaign", "tests/test_checks.py", "tests/test_oracles.py"],
+        "diagrams": [*test, "tests/test_draw_machines.py"],
         "kills": ["tests/campaign_kills.py", "--kills", "200", "--seed", str(first)],
         "mutants": ["tests/mutants.py", "--count", "500", "--minutes", str(minutes)],
     }
@@ -52,7 +53,7 @@ def main() -> int:
             continue
         print(f"{name}: FSM_SEEDS={first}:{last} python {' '.join(command)}", flush=True)
         begun = time.monotonic()
-        environment = {**os.environ, "FSM_SEEDS": f"{first}:{last}"}
+        environment = {**os.environ, "FSM_SEEDS": f"{first}:{last}", "FSM_EVERY_DIAGRAM": "1"}
         ended = subprocess.run([sys.executable, *command], cwd=ROOT, env=environment, check=False)
         print(f"{name}: {'failed' if ended.returncode else 'good'} after {time.monotonic() - begun:.0f} s", flush=True)
         if ended.returncode:

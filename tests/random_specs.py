@@ -378,6 +378,10 @@ class _Specs(EffectWriter):
             if self.chance(0.8):
                 ranked.append("*")
             yield f"priority {' > '.join(ranked)}" if ranked else ""
+        if len(machine.states) % 2:  # without a draw: seeds that are known stay what they are
+            half = len(machine.states) // 2 + 1
+            ranks = (", ".join(x) for x in (machine.states[:half], machine.states[half:]) if x)
+            yield f"layout {'rows' if half % 2 else 'columns'} {' | '.join(ranks)}"
         if self.chance(0.3):
             yield f"invariant {self.random.choice(['', 'same: ', 'class: '])}{self.condition(env, 2).text}"
 

@@ -505,7 +505,10 @@ def test_the_page_in_a_browser(tmp_path: Path, scheme: Literal["light", "dark"])
         assert arrow.evaluate("x => getComputedStyle(x).stroke") == "rgb(168, 111, 0)"
         tab.get_by_text("The run").first.click()
         assert tab.locator("details[open] pre").first.is_visible()
-        assert Axe().run(tab).response["violations"] == []
+        for width in (390, 720, 1440, 2560):
+            tab.set_viewport_size({"width": width, "height": 850})
+            assert Axe().run(tab).response["violations"] == [], width
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
 HOSTILE = """

@@ -12,6 +12,7 @@ import pytest
 
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.draw import svg
+from fsmdsl.draw.detail import detailed
 from fsmdsl.draw.graph import graph_of
 from fsmdsl.draw.metrics import text_width
 from fsmdsl.draw.palette import BACKGROUND, DARK, DARK_BACKGROUND, DARK_INK, GREY, INK, LINES, RED, TONES, WHITE
@@ -27,24 +28,31 @@ STATIC = ROOT / "fsmdsl" / "report" / "static"
 needs_graphviz = pytest.mark.skipif(svg._command("svg") is None, reason="no Graphviz")
 
 
-def drawings() -> dict[str, str]:
-    """Every machine of the specs as SVG, by name."""
+def drawings(*names: str) -> dict[str, str]:
+    """Every machine of the specs as SVG, or those of some names, by name."""
     loaded = load([ROOT / "specs"])
     assert loaded.model is not None
-    machines = list(loaded.model.machines.values())
-    drawn = svg.pictures([graph_of(x) for x in machines])
+    machines = [x for x in loaded.model.machines.values() if not names or x.qualified in names]
+    drawn = svg.pictures([detailed(graph_of(x)) for x in machines])
     return {x.qualified: y for x, y in zip(machines, drawn, strict=True) if not isinstance(y, Diagnostic)}
 
 
 # Layout --------------------------------------------------------------------------------------------------------------
 
 
+PLACES = [Path("/usr/share/fonts"), Path("/usr/local/share/fonts"), Path.home() / ".local/share/fonts"]
+if "FSM_FONTS" in os.environ:
+    PLACES.append(Path(os.environ["FSM_FONTS"]))
+
+LIBERATION = any(True for place in PLACES for _ in place.rglob("LiberationSans-Regular.*"))
+
+
 def fonts(folder: Path, family: str) -> Path:
     """A configuration of fontconfig in which every family is one: a machine with other fonts."""
     path = folder / f"{family.replace(' ', '')}.conf"
     path.write_text(
-        '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>/usr/share/fonts</dir>'
-        f"<cachedir>{folder / 'cache'}</cachedir>"
+        '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig>'
+        f"{''.join(f'<dir>{place}</dir>' for place in PLACES)}<cachedir>{folder / 'cache'}</cachedir>"
         '<match target="pattern"><edit name="family" mode="assign" binding="strong">'
         f"<string>{family}</string></edit></match></fontconfig>",
         "utf-8",
@@ -79,6 +87,7 @@ MEASURE = """() => {
     const box = text.getBoundingClientRect();
     if (box.left < view.left - 1 || box.right > view.right + 1) wrong.push(`outside the picture: ${text.textContent}`);
     const group = text.closest(".node, .cluster");
+    if (group?.id.startsWith("label-")) continue; // beside an edge, with the line that it is beside
     const outline = group && group.querySelector(":scope > path, :scope > polygon");
     if (!outline) continue;
     const around = outline.getBoundingClientRect();

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from random_tables import tables
 
@@ -159,6 +159,9 @@ def test_what_is_drawn_is_read_again(form: str) -> None:
     @settings(max_examples=25, suppress_health_check=list(HealthCheck), deadline=None)
     @given(tables(plain=True, eventless=False))
     def attempt(table: Table) -> None:
+        parents = {x.name: x.parent for x in table.states}
+        # Mermaid has composites at one level alone: rows of an inner one are drawn for each state in it.
+        assume(form == "plantuml" or all(x.parent is None or parents[x.parent] is None for x in table.states))
         model = clean(spec_text(Imported((table,)), "random.py")[0])
         machine = next(iter(model.machines.values()))
         again = read(Source(reader, writer(graph_of(machine, junctions=False))), form)

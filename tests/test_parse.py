@@ -155,6 +155,8 @@ PLACES = {
         A -> B on x do {{ if {w} {{ {w} = 1 }} else {{ {w}.{w} }} }}
         A -> B on x do {{ for {w} in {w} {{ {w}.{w} }} }}
         priority {w} > {w} > *
+        layout rows {w} | {w}, {w}
+        layout columns {w}
         invariant {w}: {w} in {w} => not {w}
         invariant {w}
         invariant {w} < {w} or {w} has {w}

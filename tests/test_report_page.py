@@ -310,35 +310,167 @@ def test_all_states_are_coloured_and_told(page: Page) -> None:
 # For everybody -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_serious_is_found_by_axe(browser: Browser, documented: Path, scheme: Any) -> None:
-    from axe_playwright_python.sync_playwright import Axe
+WIDTHS = {"narrow": (390, 1), "usual": (1440, 1), "wide": (2560, 1), "200 %": (720, 2)}
 
-    context = browser.new_context(color_scheme=scheme, viewport={"width": 1300, "height": 850}, bypass_csp=True)
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_serious_is_found_by_axe(browser: Browser, documented: Path, scheme: Any, width: str) -> None:
+    wide, scale = WIDTHS[width]
+    size: Any = {"width": wide, "height": 850}
+    context = browser.new_context(color_scheme=scheme, viewport=size, device_scale_factor=scale, bypass_csp=True)
     opened = context.new_page()
     found = {}
-    for place in ("overview", HOLES, f"{HOLES}.Cell", f"{HOLES}-scenarios", "waiting.Lamp", "waiting.Room"):
+    every = ("overview", HOLES, f"{HOLES}.Cell", f"{HOLES}-scenarios", "waiting.Lamp", "waiting.Room")
+    for place in every if width == "usual" else ("overview", "waiting.Lamp", "waiting.Room"):
         opened.goto("about:blank")
         opened.goto(f"{documented.as_uri()}#{place}")
         if place == "waiting.Lamp":
             opened.locator("#waiting\\.Lamp").get_by_text("what was explored").click()
-        for violation in Axe().run(opened).response["violations"]:
-            if violation["impact"] in ("serious", "critical"):
-                found[place, violation["id"]] = [x["html"][:160] for x in violation["nodes"]][:4]
+        for violation in chromium.axe(opened):
+            found[place, violation["id"]] = [x["html"][:160] for x in violation["nodes"]][:4]
     context.close()
     assert found == {}
 
 
-def test_everything_is_printed(page: Page) -> None:
+def test_everything_is_printed_behind_a_table_of_contents(page: Page) -> None:
     page.evaluate("location.hash = 'waiting.Lamp'")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     assert page.locator("section.view:visible").count() == page.locator("section.view").count()
-    assert page.locator("nav").is_hidden()
+    assert page.locator("nav li:visible").count() == page.locator("nav li[data-words]").count()
+    assert page.locator("#search").is_hidden()
+    assert page.locator("#theme").is_hidden()
     assert page.locator(f"[id='{HOLES}.Cell'] svg.fsm-diagram").first.bounding_box() is not None
+    bars = page.locator(".bar i").evaluate_all("x => x.map((y) => getComputedStyle(y).printColorAdjust)")
+    assert {*bars} == {"exact"}
     printed = page.pdf(format="A4")
     assert printed.startswith(b"%PDF")
     assert len(re.findall(rb"/Type ?/Page\b", printed)) > 8
+
+
+# The reader's choices ------------------------------------------------------------------------------------------------
+
+
+def test_colours_are_chosen_and_remembered(page: Page) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.get_by_label("Colours").select_option("dark")
+    dark = page.evaluate(ground)
+    assert dark != light
+    page.reload()
+    assert page.evaluate(ground) == dark
+    page.emulate_media(media="print")
+    assert page.evaluate(ground) == light
+    page.emulate_media(media="screen")
+    page.get_by_label("Colours").select_option("automatic")
+    assert page.evaluate(ground) == light
+
+
+def test_tables_are_sorted_by_their_heads(page: Page) -> None:
+    page.evaluate("location.hash = 'overview'")
+    table = page.get_by_label("Systems", exact=True)
+    states = lambda: table.locator("tbody td:nth-child(5)").all_inner_texts()  # noqa: E731
+    first = states()
+    head = table.get_by_role("button", name="States")
+    head.focus()
+    page.keyboard.press("Enter")
+    down = states()
+    assert [int(x.replace(",", "")) for x in down] == sorted((int(x.replace(",", "")) for x in first), reverse=True)
+    assert table.locator("[aria-sort='descending']").inner_text() == "States"
+    head.click()
+    assert states() == down[::-1]
+    head.click()
+    assert states() == first
+    table.get_by_role("button", name="System", exact=True).click()
+    names = table.locator("tbody th").all_inner_texts()
+    assert names == sorted(names, key=str.casefold)
+
+
+@pytest.mark.parametrize("kind", ["SVG", "PNG"])
+def test_a_diagram_is_saved_as_it_is_shown(page: Page, kind: str) -> None:
+    page.evaluate("location.hash = 'waiting.Lamp'")
+    page.locator("#waiting\\.Lamp").get_by_text("what was explored").click()
+    page.locator("#waiting\\.Lamp").get_by_label("Zoom in").click()
+    with page.expect_download() as saved:
+        page.locator("#waiting\\.Lamp").get_by_label(f"Save as {kind}").click()
+    assert saved.value.suggested_filename == f"waiting.Lamp.{kind.lower()}"
+    content = Path(saved.value.path()).read_bytes()
+    if kind == "PNG":
+        assert content.startswith(b"\x89PNG")
+        width = int.from_bytes(content[16:20], "big")
+        assert width > 300
+    else:
+        text = content.decode()
+        assert "rgb(23, 102, 58)" in text
+        assert text.count("<script") == 0
+        whole = page.locator("#waiting\\.Lamp svg.fsm-diagram").get_attribute("data-drawn")
+        assert f'viewBox="{whole}"' in text
+
+
+def test_a_run_opened_by_its_address_takes_the_arrow_keys(browser: Browser, documented: Path) -> None:
+    opened = browser.new_page()
+    opened.goto(f"{documented.as_uri()}#waiting.Room-run-0/step/1")
+    place = opened.locator("[id='waiting.Room-run-0'] output").first
+    assert place.inner_text() == "Step 1 of 3"
+    opened.keyboard.press("ArrowRight")
+    assert place.inner_text() == "Step 2 of 3"
+    opened.close()
+
+
+def test_a_wide_screen_shows_a_diagram_beside_its_table(page: Page) -> None:
+    page.set_viewport_size({"width": 2560, "height": 1300})
+    page.evaluate("location.hash = 'waiting.Lamp'")
+    drawn = page.locator("#waiting\\.Lamp figure.diagram").bounding_box()
+    rows = page.locator("#waiting\\.Lamp .rows").bounding_box()
+    assert drawn is not None
+    assert rows is not None
+    assert drawn["x"] + drawn["width"] < rows["x"]
+    assert rows["x"] + rows["width"] > 2200
+
+
+def test_a_diagram_has_its_rows_as_text(page: Page) -> None:
+    page.evaluate("location.hash = 'waiting.Lamp'")
+    told = page.locator("#waiting\\.Lamp svg.fsm-diagram").evaluate(
+        "x => document.getElementById(x.getAttribute('aria-describedby')).textContent"
+    )
+    assert told.splitlines() == [
+        "State Off", "Off, inside: look", "State On",
+        "Begins in Off", "Off to On: up toggle [n < 3]", "On to Off: down toggle",
+    ]  # fmt: skip
+
+
+def test_the_page_says_when_of_what_and_how_it_was_made(page: Page) -> None:
+    told = page.locator("footer").inner_text()
+    assert re.search(r"on \d{4}-\d\d-\d\d \d\d:\d\d UTC", told), told
+    assert "fsm report " in told
+    assert "--as-documented" in told
+
+
+def test_what_has_changed_since_a_commit_is_listed(browser: Browser, tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", "-C", str(tmp_path), *who, *arguments], check=True, capture_output=True)
+
+    spec = tmp_path / "waiting.fsm"
+    spec.write_text(WAITING)
+    for arguments in (["init"], ["add", "."], ["commit", "-m", "first"]):
+        git(*arguments)
+    spec.write_text(WAITING.replace("n < 3 do", "n < 2 do"))
+    command = [sys.executable, "-m", "fsmdsl", "report", "waiting.fsm", "--since", "HEAD", "--out", "out"]
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": "86400"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1, done.stderr
+    opened = browser.new_page()
+    opened.goto((tmp_path / "out" / "index.html").as_uri())
+    opened.locator("h3", has_text="Changed since HEAD").wait_for()
+    assert "changed" in opened.locator(".changed li").inner_text()
+    opened.locator("summary a", has_text="waiting.Lamp").click()
+    assert opened.locator("#waiting\\.Lamp").is_visible()
+    told = opened.locator("footer").inner_text()
+    assert "1970-01-02 00:00 UTC" in told
+    assert "+ changes" in told
+    opened.close()
 
 
 EVIL = '<img src=x onerror=\\"window.hit=1\\"><script>window.hit=1</script>'
@@ -406,7 +538,7 @@ def test_data_in_the_page_is_what_was_found(page: Page) -> None:
     assert all(trace["places"][n][0] in ("a", "b") for step in trace["steps"] for n, _ in step["changes"])
 
 
-@pytest.mark.parametrize("width", [390, 720, 1440])
+@pytest.mark.parametrize("width", [390, 720, 1440, 2560])
 def test_nothing_scrolls_sideways_and_rows_are_whole(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 850})
     views = page.evaluate("[...document.querySelectorAll('section.view')].map((x) => x.id)")

@@ -233,13 +233,26 @@ def test_an_overlay_is_drawn_by_itself(tmp_path: Path) -> None:
 def test_all_states_are_drawn_with_what_they_are() -> None:
     of = model(TWO)
     counted = census(of, of.systems["x.S"])
-    (plain,) = rendered_together([(layout(counted), "plain")])
+    (plain,) = rendered_together([(layout(Universe(of, of.systems["x.S"]), counted), "plain")])
     assert isinstance(plain, str)
     view = space_view(Universe(of, of.systems["x.S"]), counted, plain, "name")
-    assert len(re.findall("<circle", view.svg)) == 2
+    assert re.findall(r"<text [^>]*>(\w+)</text>", view.svg) == ["A", "B"]
+    assert len(re.findall("<rect", view.svg)) == 2
     assert view.data["fields"] == [{"owner": "m", "name": "", "values": ["A", "B"]}]
     assert view.data["states"] == [[0], [1]]
     assert view.data["steps"] == [[0, 1, ["m.go"]], [1, 0, ["m.back"]]]
+
+
+def test_more_than_thirty_states_are_dots() -> None:
+    of = model(
+        "machine M { n: 0..30 initial state A event go from environment A on go when n < 30 do n = n + 1 } "
+        "system S { m: M }"
+    )
+    universe, counted = Universe(of, of.systems["x.S"]), census(of, of.systems["x.S"])
+    (plain,) = rendered_together([(layout(universe, counted), "plain")])
+    assert isinstance(plain, str)
+    view = space_view(universe, counted, plain, "name")
+    assert (view.svg.count("<circle"), view.svg.count("<text")) == (31, 0)
 
 
 def test_many_states_are_counted_and_not_drawn() -> None:

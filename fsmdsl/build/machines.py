@@ -109,6 +109,12 @@ def _priority(b: Builder, n: Node) -> s.PriorityDecl:
     return s.PriorityDecl(b.names(n), b.doc(n), b.span(n))
 
 
+def _layout(b: Builder, n: Node) -> s.LayoutDecl:
+    (way,) = n.every("layout_way")
+    ranks = tuple(b.names(x) for x in n.every("layout_rank"))
+    return s.LayoutDecl(cast(Literal["rows", "columns"], way.text()), ranks, b.doc(n), b.span(n))
+
+
 def _amend(b: Builder, n: Node) -> s.AmendDecl:
     reason = b.title(n)
     assert reason is not None
@@ -119,5 +125,5 @@ def _amend(b: Builder, n: Node) -> s.AmendDecl:
 _MEMBERS: dict[str, Callable[[Builder, Node], s.MachineMember]] = {
     "field": _field, "param": _param, "let": let, "state": _state, "event": _event, "action": _action,
     "transition": _transition, "labelled": _transition, "hook": _hook, "ignore": _ignore, "priority": _priority,
-    "invariant": invariant, "amend": _amend,
+    "layout": _layout, "invariant": invariant, "amend": _amend,
 }  # fmt: skip

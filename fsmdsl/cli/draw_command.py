@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -15,18 +15,22 @@ from fsmdsl.cli.completing import machine_names
 from fsmdsl.cli.messages import misuse, say
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Diagnostic, did_you_mean
+from fsmdsl.draw.detail import Detail, detailed
 from fsmdsl.draw.dot import dot
-from fsmdsl.draw.graph import Graph, Overlay, graph_of
+from fsmdsl.draw.graph import Direction, Graph, Overlay, graph_of
 from fsmdsl.draw.mermaid import mermaid
 from fsmdsl.draw.plantuml import plantuml
+from fsmdsl.draw.restyle import Theme
 from fsmdsl.draw.svg import is_drawing, picture
 from fsmdsl.report.drawing import drawing
 from fsmdsl.report.frames import frame
 
-TEXTS: dict[str, tuple[str, Callable[[m.Machine, Overlay | None], str]]] = {
-    "dot": ("dot", lambda x, marks: dot(graph_of(x, marks))),
-    "mermaid": ("mmd", lambda x, marks: mermaid(graph_of(x, marks, junctions=False))),
-    "plantuml": ("puml", lambda x, marks: plantuml(graph_of(x, marks, junctions=False))),
+Write = Callable[[Graph, "Direction | None"], str]
+
+TEXTS: dict[str, tuple[str, Write]] = {
+    "dot": ("dot", dot),
+    "mermaid": ("mmd", mermaid),
+    "plantuml": ("puml", plantuml),
 }
 """Formats that need no Graphviz: the ending of their files, and how they are made."""
 
@@ -58,6 +62,25 @@ PICTURES = ("svg", "png", "pdf")
     type=click.Choice(["explored", "scenarios"]),
     help="Mark what exploring all systems reaches, or what scenarios pass through, and what never.",
 )
+@click.option(
+    "--direction",
+    type=click.Choice(["down", "right"]),
+    help="Down the page or to the right, whatever `layout` says in the spec.",
+)
+@click.option(
+    "--detail",
+    type=click.Choice(["folded", "full", "labels"]),
+    default="folded",
+    show_default=True,
+    help="`full` shows every row inside a state, `labels` only the labels of transitions.",
+)
+@click.option(
+    "--theme",
+    type=click.Choice(["auto", "light", "dark", "mono"]),
+    default="auto",
+    show_default=True,
+    help="Colours of SVG; `auto` follows the reader's light or dark mode.",
+)
 @force_option
 def command(
     paths: tuple[str, ...],
@@ -66,6 +89,9 @@ def command(
     out: str,
     form: str,
     overlay: str | None,
+    direction: str | None,
+    detail: Detail,
+    theme: Theme,
     force: bool,
 ) -> None:
     """Draw the machines of specs: a file for each, called `module.Machine`.
@@ -79,10 +105,13 @@ def command(
         say_json("draw", {"machines": [drawing(x.qualified, graph_of(x)) for x in machines]})
         return
     ending = TEXTS[form][0] if form in TEXTS else form
+    if theme != "auto" and form != "svg":
+        misuse(f"`--theme` colours SVG; `--format {form}` has one theme")
+    look = _Look(form, None if direction is None else _DIRECTIONS[direction], detail, theme)
     marks = _marks(model, machines, overlay)
     drawn: dict[str, str | bytes] = {}
     for machine in machines:
-        content = _drawn(machine, form, marks.get(machine.qualified))
+        content = _drawn(machine, look, marks.get(machine.qualified))
         if isinstance(content, Diagnostic):
             say(frame(content, paint), err=True)
             sys.exit(FINDINGS)
@@ -103,12 +132,23 @@ def _marks(model: m.Model, machines: list[m.Machine], overlay: str | None) -> di
     return reached(model, machines, overlay)
 
 
-def _drawn(machine: m.Machine, form: str, marks: Overlay | None) -> str | bytes | Diagnostic:
-    if form in TEXTS:
-        return TEXTS[form][1](machine, marks)
-    graph: Graph = graph_of(machine, marks)
-    kind: Any = form
-    return picture(graph, kind)
+_DIRECTIONS: dict[str, Direction] = {"down": "TB", "right": "LR"}
+
+
+class _Look(NamedTuple):
+    """How machines are drawn."""
+
+    form: Any
+    direction: Direction | None
+    detail: Detail
+    theme: Theme
+
+
+def _drawn(machine: m.Machine, look: _Look, marks: Overlay | None) -> str | bytes | Diagnostic:
+    graph = detailed(graph_of(machine, marks, junctions=look.form not in ("mermaid", "plantuml")), look.detail)
+    if look.form in TEXTS:
+        return TEXTS[look.form][1](graph, look.direction)
+    return picture(graph, look.form, look.direction, look.theme)
 
 
 def _chosen(model: m.Model, names: tuple[str, ...]) -> list[m.Machine]:

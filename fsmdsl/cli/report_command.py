@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -16,6 +17,7 @@ from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
 from fsmdsl.cli.messages import say
 from fsmdsl.cli.printing import printing, printing_options
 from fsmdsl.cli.progress import clear, progress
+from fsmdsl.cli.report_origin import changes, made
 from fsmdsl.cli.test_command import played as play_all
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.draw.svg import rendered_together
@@ -41,6 +43,7 @@ NAME = "index.html"
 )
 @click.option("--title", default="State machines", show_default=True, help="The heading of the page.")
 @click.option("--max-states", type=click.IntRange(1), help="A limit for each system.")
+@click.option("--since", metavar="REV", help="List what has changed since a revision of git, or since other specs.")
 @limit_options(MINUTES, "each system; reading and checking count for the first")
 @force_option
 @printing_options
@@ -50,6 +53,7 @@ def command(
     out: Path,
     title: str,
     max_states: int | None,
+    since: str | None,
     budget: Budget,
     force: bool,
     form: str | None,
@@ -68,6 +72,7 @@ def command(
         refuse(told, found, "there is nothing to report on")
         sys.exit(FINDINGS)
     model = loaded.model
+    changed = () if since is None else changes(since, paths, model, as_documented=as_documented)
     counted = [
         _explored(model, x, Limits(max_states), budget.renewed() if n else budget, shown=told.speaks)
         for n, x in enumerate(model.systems.values())
@@ -79,6 +84,7 @@ def command(
     for scenario in unplayed:
         say(f"{paint('unknown', 'warning')}  {scenario.qualified}  {budget.reached}", err=True)
     report, undrawn = assemble(title, model, found, counted, played, rendered_together, version())
+    report = replace(report, made=made(paths), since=since or "", changed=changed)
     for problem in undrawn:
         say(frame(problem, paint), err=True)
     path = out / NAME

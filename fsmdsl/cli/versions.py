@@ -97,6 +97,23 @@ def _place(version: Version) -> Iterator[tuple[str, str]]:
         yield str(folder / _unpacked(version.revision, version.path, folder)), str(folder)
 
 
+def commit_of(path: str) -> str:
+    """The commit of a path on the disk, short, with `+ changes` where it differs from it; empty outside of git."""
+    folder = Path(path) if Path(path).is_dir() else Path(path).parent
+    try:
+        head = _said(folder, "rev-parse", "--short", "HEAD")
+        changed = head and _said(folder, "status", "--porcelain", "--", str(Path(path).absolute()))
+    except OSError:
+        return ""
+    return f"{head} + changes" if changed else head
+
+
+def _said(folder: Path, *arguments: str) -> str:
+    """What git says of a folder; nothing where it fails."""
+    done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, check=False)
+    return "" if done.returncode else done.stdout.decode("utf-8", "replace").strip()
+
+
 # Git -----------------------------------------------------------------------------------------------------------------
 
 

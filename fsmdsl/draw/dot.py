@@ -6,10 +6,21 @@ Everything neutral is `INK`, or `INK` made translucent, which `restyle` turns in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from fsmdsl.draw.graph import Edge, Flag, Graph, Mark, Node, Tone
-from fsmdsl.draw.html_label import GAP, LABEL_SIZE, LEGEND_SIZE, label_text, state_label, text_cell, transition_labels
+from fsmdsl.draw.graph import Direction, Edge, Flag, Graph, Mark, Node, Tone
+from fsmdsl.draw.html_label import (
+    GAP,
+    LABEL_SIZE,
+    LEGEND_SIZE,
+    Shaft,
+    beside_line,
+    label_text,
+    state_label,
+    text_cell,
+    transition_labels,
+)
 from fsmdsl.draw.layout import Layout, layout
 from fsmdsl.draw.legend import MEANING, Entry, legend
 from fsmdsl.draw.metrics import text_width
@@ -18,19 +29,18 @@ from fsmdsl.draw.palette import FONT, GREY, INK, LINES, PALE, PALER, RED, TONES
 if TYPE_CHECKING:
     from graphviz import Digraph
 
-Direction = Literal["TB", "LR"]
-
 MANY = 250
 """From so many edges on, Graphviz is told to take less trouble: it would take a quarter of a minute for a thousand."""
 
 
-def dot(graph: Graph, direction: Direction = "TB", *, with_legend: bool = True, fixed_text: bool = False) -> str:
-    """The graph in Graphviz's language, from top to bottom or from left to right. With `fixed_text` the layout does not
-    depend on the fonts of this machine: for SVG that `restyle` completes."""
+def dot(graph: Graph, direction: Direction | None = None, *, with_legend: bool = True, fixed_text: bool = False) -> str:
+    """The graph in Graphviz's language, in the direction of its `layout` or in another; in another, the `layout` does
+    not count. With `fixed_text` nothing depends on the fonts of this machine: for SVG that `restyle` completes."""
     from graphviz import Digraph
 
+    plan = layout(graph, direction, fixed_text=fixed_text)
     drawing = Digraph("machine")
-    drawing.attr("graph", rankdir=direction, compound="true", newrank="true", nodesep="0.3", ranksep="0.35")
+    drawing.attr("graph", rankdir=plan.direction, compound="true", newrank="true", nodesep="0.3", ranksep="0.35")
     drawing.attr("graph", fontname=FONT, fontsize=str(LEGEND_SIZE), fontcolor=INK, labelloc="b", pad="0.1", id=graph.id)
     drawing.attr("graph", bgcolor="transparent", tooltip=" ")
     drawing.attr("node", shape="box", style="rounded,filled", fillcolor=PALE, color=INK, margin="0.15,0.08")
@@ -45,10 +55,10 @@ def dot(graph: Graph, direction: Direction = "TB", *, with_legend: bool = True, 
     entries = legend(graph) if with_legend else []
     if entries:
         drawing.attr("graph", label=_legend(entries, fixed=fixed_text))
-    plan = layout(graph, fixed_text=fixed_text)
     for node in graph.nodes:
         _node(drawing, node, plan)
     _middles(drawing, None, plan)
+    _grid(drawing, plan)
     for edge in graph.edges:
         _edge(drawing, edge, plan)
     return str(drawing.source)
@@ -112,20 +122,47 @@ def _look(node: Node) -> dict[str, str]:
 
 
 def _edge(drawing: Digraph, edge: Edge, plan: Layout) -> None:
-    tip = _tip(_told(edge))
     classes = [edge.line, *(f"transition-{i}" for i in edge.transitions), *_tone(edge.mark)]
-    common = {**_edge_look(edge), "class": " ".join(classes), **tip}
+    common = {**_edge_look(edge), "class": " ".join(classes), **_tip(_told(edge))}
     if edge.id in plan.spine:
         common["weight"] = "2"
+    if edge.id in plan.loose:
+        common["constraint"] = "false"
+    if edge.id in plan.upward:
+        _upward(drawing, edge, common, plan)
+        return
     tail, source = _end(edge.source, plan, "ltail", 0)
     head, target = _end(edge.target, plan, "lhead", 1)
-    if edge.labels and (tail or head):
-        middle = _middle(edge)
-        drawing.edge(source, middle, **tail, **{**common, "arrowhead": "none"}, id=edge.id)
-        drawing.edge(middle, target, **head, **common, id=f"{edge.id}-head")
+    if edge.id in plan.broken:
+        into, out = _shaft_ends(edge, plan)
+        drawing.edge(source, into, **tail, **{**common, "arrowhead": "none"}, id=edge.id)
+        drawing.edge(out, target, **head, **common, id=f"{edge.id}-head")
     else:
         label = {"label": f"<{transition_labels(edge.labels, fixed=plan.fixed_text)}>"} if edge.labels else {}
         drawing.edge(source, target, **tail, **head, **label, **common, id=edge.id)
+
+
+def _upward(drawing: Digraph, edge: Edge, common: Mapping[str, str], plan: Layout) -> None:
+    """A labelled edge at a composite that leads to an earlier state: drawn backwards, so that its label is between."""
+    head, target = _end(edge.target, plan, "ltail", 1)
+    tail, source = _end(edge.source, plan, "lhead", 1)
+    look = {k: v for k, v in common.items() if k != "arrowhead"}
+    tip = {"arrowtail": common["arrowhead"]} if "arrowhead" in common else {}
+    into, out = _shaft_ends(edge, plan)
+    drawing.edge(target, into, **head, **look, **tip, dir="back", id=f"{edge.id}-head")
+    drawing.edge(out, source, **tail, **look, arrowhead="none", id=edge.id)
+
+
+def _across(edge: Edge, plan: Layout) -> bool:
+    """Does the edge lead from left to right?"""
+    return plan.direction == "LR" and edge.id not in plan.down
+
+
+def _shaft_ends(edge: Edge, plan: Layout) -> tuple[str, str]:
+    """Where the line beside a label begins and ends."""
+    sides = ("w", "e") if _across(edge, plan) else ("n", "s")
+    into, out = (f"{_middle(edge)}:line:{side}" for side in sides)
+    return into, out
 
 
 def _end(node: str, plan: Layout, attribute: str, which: int) -> tuple[dict[str, str], str]:
@@ -136,15 +173,34 @@ def _end(node: str, plan: Layout, attribute: str, which: int) -> tuple[dict[str,
 
 
 def _middles(drawing: Digraph, inside: str | None, plan: Layout) -> None:
-    """Labels of edges at composites: Graphviz would put them next to a leaf, so they are nodes on the way."""
-    for edge in plan.broken.get(inside, ()):
-        drawing.node(
-            _middle(edge),
-            f"<{transition_labels(edge.labels, fixed=plan.fixed_text)}>",
-            shape="plain",
-            style="",
-            id=_middle(edge),
-        )
+    """Labels of edges at composites, which Graphviz would put next to a leaf, and of edges within a column, which it
+    would put on the edge: they are nodes on the way, with a line at their left that the parts of the edge continue."""
+    for edge in (edge for edge, home in plan.broken.values() if home == inside):
+        rows = transition_labels(edge.labels, fixed=plan.fixed_text)
+        label = beside_line(rows, *_shaft(edge), across=_across(edge, plan))
+        drawing.node(_middle(edge), f"<{label}>", shape="plain", style="", id=_middle(edge))
+
+
+def _shaft(edge: Edge) -> tuple[Shaft, str, int]:
+    """How a line is drawn that continues an edge: style, colour, width."""
+    look = _edge_look(edge)
+    shaft: Shaft = "dashed" if edge.line == "crash" else "double" if edge.line == "amended" else "solid"
+    return shaft, look.get("color", GREY).partition(":")[0], round(float(look.get("penwidth", "1.1")))
+
+
+def _grid(drawing: Digraph, plan: Layout) -> None:
+    """The rows (or columns) of the spec's `layout`: states of one are side by side, and the first of each, the second
+    of each, … in line. Graphviz knows of ranks alone, so edges that nobody sees keep the order."""
+    for rank in plan.ranks:
+        with drawing.subgraph() as level:
+            level.attr(rank="same")
+            for node in [*rank, *(_middle(e) for e, _ in plan.broken.values() if plan.down.get(e.id) == rank)]:
+                level.node(node)
+        for left, right in pairwise(rank):
+            drawing.edge(left, right, style="invis")
+    for above, below in pairwise(plan.ranks):
+        for one, other in zip(above, below, strict=False):
+            drawing.edge(one, other, style="invis", weight="4")
 
 
 def _middle(edge: Edge) -> str:

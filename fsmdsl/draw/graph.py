@@ -14,6 +14,9 @@ from fsmdsl.draw.text import clean, safe
 Tone = Literal["focus", "seen", "unseen"]
 """What an overlay says of a state or transition: what the picture is about; reached or followed; never so."""
 
+Direction = Literal["TB", "LR"]
+"""From top to bottom, or from left to right."""
+
 Flag = Literal["persistent", "volatile", "transient", "error", "final", "amended"]
 
 
@@ -77,6 +80,14 @@ class Edge:
     into_junction: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """What the spec's `layout` says: the direction in which ranks follow one another, and the states of each, by id."""
+
+    direction: Direction
+    ranks: tuple[tuple[str, ...], ...]
+
+
 @dataclass(frozen=True)
 class Graph:
     """Nodes, a composite around its children, and edges between them by id."""
@@ -86,6 +97,12 @@ class Graph:
     doc: str
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
+    grid: Grid | None = None
+
+    @property
+    def direction(self) -> Direction:
+        """That of the spec's `layout`; without one from top to bottom."""
+        return "TB" if self.grid is None else self.grid.direction
 
     def every(self) -> Iterator[Node]:
         """All nodes, a composite before its children."""
@@ -115,7 +132,17 @@ def graph_of(machine: m.Machine, overlay: Overlay | None = None, *, junctions: b
         tip = "every state that is not final"
         nodes.append(Node(pen.state(ANY), "any", "any state", tooltip=tip, inside=pen.labels(inside[ANY])))
     edges = [*_starts(machine, pen), *_direct(alone, pen), *(e for bundle in joined for e in _flow(bundle, pen))]
-    return Graph(f"{prefix}{safe(machine.name)}", clean(machine.display), machine.doc, tuple(nodes), tuple(edges))
+    name = f"{prefix}{safe(machine.name)}"
+    grid = _grid(machine, pen)
+    return Graph(name, clean(machine.display), machine.doc, tuple(nodes), tuple(edges), grid)
+
+
+def _grid(machine: m.Machine, pen: _Pen) -> Grid | None:
+    """Without states that this machine lacks: a comparison draws parts of machines."""
+    if machine.grid is None:
+        return None
+    ranks = (tuple(pen.state(s) for s in rank if s in machine.state_named) for rank in machine.grid.ranks)
+    return Grid("TB" if machine.grid.way == "rows" else "LR", tuple(rank for rank in ranks if rank))
 
 
 class _Pen:

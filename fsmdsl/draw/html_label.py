@@ -12,7 +12,7 @@ from math import ceil
 from typing import Literal
 
 from fsmdsl.draw.graph import Label, Node
-from fsmdsl.draw.labels import Part, lines
+from fsmdsl.draw.labels import NAME_WIDTH, Part, lines
 from fsmdsl.draw.metrics import LINE_HEIGHT, text_width
 from fsmdsl.draw.palette import GREY, INK, LINES, TONES
 from fsmdsl.draw.text import wrapped
@@ -31,7 +31,7 @@ def state_label(node: Node, tag: Literal["B", "I"], *, fixed: bool) -> str:
     """The name of a state, and below it an overlay's note and the internal transitions."""
     on = "white" if "error" in node.flags and not node.children else None
     name = f"+{node.name}" if "amended" in node.flags else node.name
-    rows = [_name_row(line, tag, fixed=fixed) for line in wrapped(name, 24) or [" "]]
+    rows = [_name_row(line, tag, fixed=fixed) for line in wrapped(name, NAME_WIDTH) or [" "]]
     if node.mark is not None and node.mark.note:
         colour = on or TONES[node.mark.tone]
         rows += [_note_row(line, colour, fixed=fixed) for line in wrapped(node.mark.note, 24, 2)]
@@ -48,6 +48,25 @@ def transition_labels(labels: Iterable[Label], on: str | None = None, *, fixed: 
         for n, label in enumerate(listed)
     )
     return f'<TABLE BORDER="0" CELLSPACING="0" CELLPADDING="2">{rows}</TABLE>'
+
+
+Shaft = Literal["solid", "dashed", "double"]
+
+
+def beside_line(rows: str, shaft: Shaft, colour: str, width: int, *, across: bool) -> str:
+    """A label with a line at its left, or above it where edges go `across`: a cell named `line`, at whose middle the
+    parts of an edge end and begin."""
+    match shaft:
+        case "solid":
+            look, thick = f'BGCOLOR="{colour}"', width
+        case "dashed":
+            look, thick = f'BORDER="{width}" STYLE="dashed" SIDES="{"T" if across else "L"}" COLOR="{colour}"', 1
+        case "double":
+            look, thick = f'BORDER="1" SIDES="{"TB" if across else "LR"}" COLOR="{colour}"', 3
+    size = f'HEIGHT="{thick}"' if across else f'WIDTH="{thick}"'
+    line = f'<TD PORT="line" {size} {look}></TD>'
+    inside = f"<TR>{line}</TR><TR><TD>{rows}</TD></TR>" if across else f"<TR>{line}<TD>{rows}</TD></TR>"
+    return f"{_TABLE}{inside}</TABLE>"
 
 
 def text_cell(shown: str, width: float, size: float, *, fixed: bool, attributes: str = "") -> str:

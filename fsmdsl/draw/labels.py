@@ -11,6 +11,9 @@ from fsmdsl.draw.text import wrapped
 WIDTH = 30
 """Letters in a line, unless a word is longer."""
 
+NAME_WIDTH = 36
+"""Letters in a line of a state's name: a box grows wide rather than high."""
+
 MOST = 8
 """Lines of a guard; the whole of it is in the tooltip."""
 

@@ -2,34 +2,76 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fsmdsl.draw.graph import Edge, Graph, Node
+from fsmdsl.draw.graph import Direction, Edge, Graph, Node
+
+Rank = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Layout:
     """`ends` of a composite are the leaves where DOT has edges from it begin and edges to it end. `spine` are the edges
-    (by id) that are kept straight. `broken` are labelled edges at composites, by the composite around both ends.
-    `fixed_text`: widths of text come from us alone."""
+    (by id) that are kept straight. `broken` are the edges whose label is a node on the way, with the composite around
+    both ends; `upward` are those of them that lead to an earlier state. `ranks` are the leaves that the spec's `layout`
+    puts side by side, `loose` the edges that go against it, which have no say, and `down` those within a column, with
+    it. `fixed_text`: widths of text come from us alone."""
 
+    direction: Direction
     ends: Mapping[str, tuple[str, str]]
     spine: frozenset[str]
-    broken: Mapping[str | None, Sequence[Edge]]
+    broken: Mapping[str, tuple[Edge, str | None]]
+    upward: frozenset[str]
+    ranks: tuple[Rank, ...]
+    loose: frozenset[str]
+    down: Mapping[str, Rank]
     fixed_text: bool
 
 
-def layout(graph: Graph, *, fixed_text: bool) -> Layout:
-    """The layout of a graph."""
+def layout(graph: Graph, direction: Direction | None = None, *, fixed_text: bool) -> Layout:
+    """The layout of a graph; in a direction that is not that of the spec's `layout`, without the latter."""
+    way = direction or graph.direction
     ends = dict(_ends(graph.nodes))
+    grid = graph.grid if graph.grid is not None and way == graph.grid.direction else None
+    ranks = () if grid is None else tuple(tuple(ends[s][1] if s in ends else s for s in x) for x in grid.ranks)
+    places = _places(graph, ranks, ends)
+    down = _within_columns(graph, places, ranks) if way == "LR" else {}
     home = enclosing(graph)
-    broken: dict[str | None, list[Edge]] = defaultdict(list)
+    broken = {
+        e.id: (e, home[e.id]) for e in graph.edges if e.labels and ({e.source, e.target} & {*ends} or e.id in down)
+    }
+    back = (e.id for e in graph.edges if e.id in broken and places[e.target] < places[e.source])
+    loose = frozenset(_loose(graph, places)) - {*broken}
+    return Layout(way, ends, frozenset(_spine(graph)) - loose, broken, frozenset(back), ranks, loose, down, fixed_text)
+
+
+Place = tuple[int, int, int]
+"""What comes first in the picture: the rank (-1: none), the place in it, the place in the text."""
+
+
+def _places(graph: Graph, ranks: Sequence[Rank], ends: Mapping[str, tuple[str, str]]) -> dict[str, Place]:
+    ranked = {node: (r, n) for r, rank in enumerate(ranks) for n, node in enumerate(rank)}
+    named = ((node.id, ends[node.id][1] if node.id in ends else node.id) for node in graph.every())
+    return {node: (*ranked.get(leaf, (-1, 0)), n) for n, (node, leaf) in enumerate(named)}
+
+
+def _loose(graph: Graph, places: Mapping[str, Place]) -> Iterator[str]:
+    """Edges that lead to an earlier rank, or to another state of the same."""
     for edge in graph.edges:
-        if edge.labels and (edge.source in ends or edge.target in ends):
-            broken[home[edge.id]].append(edge)
-    return Layout(ends, frozenset(_spine(graph)), broken, fixed_text)
+        source, target = places[edge.source][0], places[edge.target][0]
+        if source != -1 != target and target <= source and edge.source != edge.target:
+            yield edge.id
+
+
+def _within_columns(graph: Graph, places: Mapping[str, Place], ranks: Sequence[Rank]) -> dict[str, Rank]:
+    """The edges between neighbours of one column, with the column."""
+    found = {}
+    for edge in graph.edges:
+        (rank, a, _), (other, b, _) = places[edge.source], places[edge.target]
+        if rank == other != -1 and abs(a - b) == 1:
+            found[edge.id] = ranks[rank]
+    return found
 
 
 def enclosing(graph: Graph) -> dict[str, str | None]:

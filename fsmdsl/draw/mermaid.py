@@ -1,9 +1,9 @@
 """Graph to Mermaid's `stateDiagram-v2`, as GitHub and notebooks render it.
 
-Mermaid has no line styles for arrows of states, so amended ones are marked by their `+`. Composites inside composites
-are flattened (see `flatten`). It draws no arrow between a
-composite and a state in it, and none is here: `arrows` has put leaves in the composite's place. (Where a composite has
-parallel regions, arrows to it fail as well; the language has no regions.)
+Mermaid has no line styles for arrows of states, so amended ones are marked by their `+` and the colour of their text.
+Composites inside composites are flattened (see `flatten`). It draws no arrow between a composite and a state in it, and
+none is here: `arrows` has put leaves in the composite's place. (Where a composite has parallel regions, arrows to it
+fail as well; the language has no regions.)
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from fsmdsl.draw.dot import Direction
 from fsmdsl.draw.flatten import flattened
-from fsmdsl.draw.graph import Edge, Graph, Node
-from fsmdsl.draw.labels import plain, titled, written
+from fsmdsl.draw.graph import Direction, Edge, Graph, Label, Node
+from fsmdsl.draw.labels import NAME_WIDTH, plain, titled, written
 from fsmdsl.draw.layout import enclosing
 from fsmdsl.draw.palette import LINES, RED, TONES
 from fsmdsl.draw.text import identifiers, wrapped
@@ -38,7 +37,7 @@ _LOOKS: Mapping[str, str] = {
 }
 
 
-def mermaid(graph: Graph, direction: Direction = "TB") -> str:
+def mermaid(graph: Graph, direction: Direction | None = None) -> str:
     """The graph in Mermaid's language. Give it a graph without junctions."""
     graph = flattened(graph)
     own = {f"{n.name}_{end}".casefold() for n in graph.every() if n.children for end in ("start", "end")}
@@ -49,7 +48,8 @@ def mermaid(graph: Graph, direction: Direction = "TB") -> str:
         *(f"{names[n.id]} --> [*]" for n in graph.every() if "final" in n.flags),
         *_classes(graph, names),
     ]
-    return "\n".join(["stateDiagram-v2", f"    direction {direction}", *(f"    {line}" for line in body)]) + "\n"
+    head = ["stateDiagram-v2", f"    direction {direction or graph.direction}"]
+    return "\n".join([*head, *(f"    {line}" for line in body)]) + "\n"
 
 
 def _scope(
@@ -59,22 +59,27 @@ def _scope(
     for node in nodes:
         if node.id not in names:
             continue
-        shown = joined(wrapped(titled(node), 30))
+        shown = joined(wrapped(titled(node), NAME_WIDTH))
+        rows = [_coloured(label, joined([written(label)])) for label in node.inside]
         if node.children:
-            rows = "".join(f"<br/>{joined([written(label)])}" for label in node.inside)
-            yield f'state "{shown}{rows}" as {names[node.id]} {{'
+            yield f'state "{"<br/>".join([shown, *rows])}" as {names[node.id]} {{'
             yield from (f"    {line}" for line in _scope(node.children, node.id, graph, names, home))
             yield "}"
         else:
             yield f'state "{shown}" as {names[node.id]}'
-            yield from (f"{names[node.id]} : {joined([written(label)])}" for label in node.inside)
+            yield from (f"{names[node.id]} : {row}" for row in rows)
     yield from (_arrow(edge, names) for edge in graph.edges if home[edge.id] == inside)
 
 
 def _arrow(edge: Edge, names: Mapping[str, str]) -> str:
     arrow = f"{names.get(edge.source, '[*]')} --> {names.get(edge.target, '[*]')}"
-    told = joined(line for label in edge.labels for line in plain(label))
+    told = "<br/>".join(_coloured(label, joined(plain(label))) for label in edge.labels)
     return f"{arrow} : {told}" if told else arrow
+
+
+def _coloured(label: Label, text: str) -> str:
+    """Text of an amended row in a colour that can be read in light and dark; by name, for `#` is Mermaid's own."""
+    return f"<font color=mediumorchid>{text}</font>" if label.line == "amended" and text else text
 
 
 def _classes(graph: Graph, names: Mapping[str, str]) -> Iterator[str]:

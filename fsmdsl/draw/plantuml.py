@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from fsmdsl.draw.dot import Direction
-from fsmdsl.draw.graph import Edge, Graph, Node
-from fsmdsl.draw.labels import plain, titled, written
+from fsmdsl.draw.graph import Direction, Edge, Graph, Node
+from fsmdsl.draw.labels import NAME_WIDTH, plain, titled, written
 from fsmdsl.draw.layout import enclosing
 from fsmdsl.draw.legend import MEANING, Entry, legend
 from fsmdsl.draw.palette import GREY, INK, LINES, TONES
@@ -35,14 +34,14 @@ _NOTATION: Mapping[Entry, str] = {
 """What a legend in words says of the notation, where it is not a word itself; the rest is as everywhere in UML."""
 
 
-def plantuml(graph: Graph, direction: Direction = "TB") -> str:
+def plantuml(graph: Graph, direction: Direction | None = None) -> str:
     """The graph in PlantUML's language. Give it a graph without junctions."""
     names = identifiers((n.id for n in graph.every() if n.kind in ("state", "any")), RESERVED)
     home = enclosing(graph)
     lines = [
         "@startuml",
         "hide empty description",
-        *(["left to right direction"] if direction == "LR" else []),
+        *(["left to right direction"] if (direction or graph.direction) == "LR" else []),
         "skinparam shadowing false",
         f"skinparam state {{\n  BackgroundColor #f6f8fa\n  BorderColor {INK}\n  ArrowColor {GREY}\n}}",
         *_scope(graph.nodes, None, graph, names, home),
@@ -60,7 +59,7 @@ def _scope(
     for node in nodes:
         if node.id not in names:
             continue
-        shown = _BREAK.join(escaped(line) for line in wrapped(titled(node), 30))
+        shown = _BREAK.join(escaped(line) for line in wrapped(titled(node), NAME_WIDTH))
         state = f'state "{shown}" as {names[node.id]}{_look(node)}'
         if node.children:
             yield f"{state} {{"

@@ -3,38 +3,62 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from typing import Literal
 from xml.etree.ElementTree import Element, SubElement, fromstring, tostring
 
 from fsmdsl.draw.metrics import text_width
-from fsmdsl.draw.palette import BACKGROUND, DARK, DARK_BACKGROUND, DARK_INK, INK
+from fsmdsl.draw.palette import BACKGROUND, DARK, DARK_BACKGROUND, DARK_INK, INK, RED
+
+Theme = Literal["auto", "light", "dark", "mono"]
+"""`auto` follows the reader's scheme, `mono` has one colour: for print, and for readers who set their own."""
 
 
-def _style() -> str:
-    """Inside a page, background and text have the page's colours; alone, the picture has a background of its own and
-    follows the reader's light or dark mode. Renderers that know no `light-dark` show the colours for a light page.
-    `:where` lets a page's own rules win."""
+def _style(theme: Theme) -> str:
+    """Inside a page, background and text have the page's colours; alone, the picture has a background of its own.
+    Renderers that know no `light-dark` show the colours for a light page. `:where` lets a page's own rules win."""
     return "\n".join([
         ".fsm-diagram { max-width: 100%; height: auto; }",
-        f"svg.fsm-diagram:root {{ color: {INK}; background: {BACKGROUND}; color-scheme: light dark; }}",
-        f"@media (prefers-color-scheme: dark) {{ svg.fsm-diagram:root {{ color: {DARK_INK}; "
-        f"background: {DARK_BACKGROUND}; }} }}",
-        *(
-            f':where(.fsm-diagram [{paint}="{light}"]) {{ {paint}: light-dark({light}, {dark}); }}'
-            for light, dark in DARK.items()
-            for paint in ("fill", "stroke")
-        ),
+        *_themed(theme),
         ".fsm-diagram .edge:hover path { stroke-width: 2.6; }",
     ])  # fmt: skip
 
 
-STYLE = f"\n{_style()}\n"
-"""The style sheet of each diagram."""
+def _themed(theme: Theme) -> Iterator[str]:
+    alone = "svg.fsm-diagram:root"
+    light = f"color: {INK}; background: {BACKGROUND}"
+    dark = f"color: {DARK_INK}; background: {DARK_BACKGROUND}"
+    match theme:
+        case "auto":
+            yield f"{alone} {{ {light}; color-scheme: light dark; }}"
+            yield f"@media (prefers-color-scheme: dark) {{ {alone} {{ {dark}; }} }}"
+            yield from _painted(lambda colour: f"light-dark({colour}, {DARK[colour]})")
+        case "light":
+            yield f".fsm-diagram {{ {light}; }}"
+        case "dark":
+            yield f".fsm-diagram {{ {dark}; }}"
+            yield from _painted(lambda colour: DARK[colour])
+        case "mono":
+            yield f".fsm-diagram {{ {light}; }}"
+            yield from _painted(lambda _: "currentColor")
+            yield f':where(.fsm-diagram [fill="{RED}"]) {{ fill: currentColor; }}'
+            yield f':where(.fsm-diagram [stroke="{RED}"]) {{ stroke: currentColor; }}'
+
+
+def _painted(colour: Callable[[str], str]) -> Iterator[str]:
+    for x in DARK:
+        yield from (f':where(.fsm-diagram [{paint}="{x}"]) {{ {paint}: {colour(x)}; }}' for paint in ("fill", "stroke"))
+
+
+STYLE = f"\n{_style('auto')}\n"
+"""The style sheet of a diagram that follows the reader's scheme."""
 
 _TOOLTIP = "{http://www.w3.org/1999/xlink}title"
 
 
-def restyled(svg: str, title: str) -> str:
-    """The picture without declarations, so that it can stand in a page. `title` is what a screen reader says."""
+def restyled(svg: str, title: str, theme: Theme = "auto", *, described: tuple[str, str] = ("", "")) -> str:
+    """The picture without declarations, so that it can stand in a page. `title` is what a screen reader says, and then,
+    if the reader wants more, the text that is `described` under an id."""
     root = fromstring(svg)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
@@ -48,8 +72,14 @@ def restyled(svg: str, title: str) -> str:
     root.attrib = {
         "xmlns": "http://www.w3.org/2000/svg", "class": "fsm-diagram", "role": "img", "aria-label": title, **sizes,
     }  # fmt: skip
+    name, told = described
+    if told:
+        root.set("aria-describedby", name)
+        description = Element("desc", {"id": name})
+        description.text = told
+        root.insert(0, description)
     style = Element("style")
-    style.text = STYLE
+    style.text = f"\n{_style(theme)}\n"
     root.insert(0, style)
     return tostring(root, encoding="unicode") + "\n"
 

@@ -18,9 +18,10 @@ from importlib.util import find_spec
 from typing import Literal
 
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
-from fsmdsl.draw.dot import Direction, dot
-from fsmdsl.draw.graph import Graph
-from fsmdsl.draw.restyle import restyled
+from fsmdsl.draw.alternative import alternative
+from fsmdsl.draw.dot import dot
+from fsmdsl.draw.graph import Direction, Graph
+from fsmdsl.draw.restyle import Theme, restyled
 from fsmdsl.source import NOWHERE
 
 NO_GRAPHVIZ = Rule(
@@ -87,19 +88,27 @@ sys.stdout.buffer.write(json.dumps(drawn).encode("utf-8"))
 """
 
 
-def picture(graph: Graph, form: Picture, direction: Direction = "TB") -> bytes | Diagnostic:
-    """The graph as a picture, with a legend; SVG is ready to stand in a page."""
+def picture(
+    graph: Graph, form: Picture, direction: Direction | None = None, theme: Theme = "auto"
+) -> bytes | Diagnostic:
+    """The graph as a picture, with a legend; SVG is ready to stand in a page, and has a theme."""
     drawn = rendered(dot(graph, direction, fixed_text=form == "svg"), form)
     if isinstance(drawn, Diagnostic) or form != "svg":
         return drawn
-    return restyled(drawn.decode("utf-8"), f"State machine {graph.name}").encode("utf-8")
+    return finished(drawn.decode("utf-8"), graph, theme).encode("utf-8")
+
+
+def finished(drawn: str, graph: Graph, theme: Theme = "auto", title: str = "State machine") -> str:
+    """What Graphviz has drawn of a graph, ready to stand in a page, with its text alternative."""
+    described = f"{graph.id}-description", alternative(graph)
+    return restyled(drawn, f"{title} {graph.name}", theme, described=described)
 
 
 def pictures(graphs: Sequence[Graph]) -> list[str | Diagnostic]:
     """Several graphs as SVG, side by side."""
     drawn = rendered_together([(dot(g, fixed_text=True), "svg") for g in graphs])
     named = zip(graphs, drawn, strict=True)
-    return [d if isinstance(d, Diagnostic) else restyled(d, f"State machine {g.name}") for g, d in named]
+    return [d if isinstance(d, Diagnostic) else finished(d, g) for g, d in named]
 
 
 def rendered_together(listed: Sequence[tuple[str, str]]) -> list[str | Diagnostic]:

@@ -18,6 +18,7 @@ _BY_RULE: dict[tuple[str, str], Find] = {
     ("edge", "<name>"): lambda f: f.states(f.machine),
     ("ignore", "<name>"): lambda f: f.states(f.machine),
     ("hook", "<name>"): lambda f: f.states(f.machine),
+    ("layout_rank", "<name>"): lambda f: f.states(f.machine),
     ("in_state", "<name>"): lambda f: f.states(f.instance()),
     ("channel", "<path>"): lambda f: f.machines(),
     ("instance", "<path>"): lambda f: f.machines(),

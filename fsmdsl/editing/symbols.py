@@ -83,7 +83,7 @@ def _machine_member(x: s.MachineMember) -> Iterator[Symbol]:
         case s.AmendDecl():
             for member in x.members:
                 yield from _machine_member(member)
-        case s.HookDecl() | s.IgnoreDecl() | s.PriorityDecl():
+        case s.HookDecl() | s.IgnoreDecl() | s.PriorityDecl() | s.LayoutDecl():
             return
 
 

@@ -29,7 +29,20 @@ SIGNS = frozenset(CHAINS.values())
 """Rules before which an expression is broken where a line is full."""
 
 FILLED = frozenset(
-    {"event", "action", "ignore", "priority", "via", "opaque", "edges", "sources", "senders", "lock_order"}
+    {
+        "event",
+        "action",
+        "ignore",
+        "priority",
+        "layout",
+        "layout_rank",
+        "via",
+        "opaque",
+        "edges",
+        "sources",
+        "senders",
+        "lock_order",
+    }
 )
 """Rules that are broken behind commas, where a line is full."""
 
@@ -123,7 +136,7 @@ class Printer:
             gap, doc = self.gap(rule, left, right), self.doc(right)
             if _is(right, *words):
                 found.extend([Line(gap), doc])
-            elif (rule in FILLED and _is(left, ",", ">")) or (isinstance(right, Node) and right.rule in SIGNS):
+            elif (rule in FILLED and _is(left, ",", ">", "|")) or (isinstance(right, Node) and right.rule in SIGNS):
                 found.append(Nest(Group([Line(gap), doc])))
             else:
                 found.extend([gap, doc])

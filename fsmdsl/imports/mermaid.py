@@ -112,7 +112,8 @@ def _state(diagram: Diagram, found: re.Match[str], place: Span) -> None:
 
 
 def _plain(text: str) -> list[str]:
-    """The lines of a text, with characters in the place of their numbers."""
+    """The lines of a text without colours, with characters in the place of their numbers."""
+    text = re.sub(r"</?font\b[^>]*>", "", text, flags=re.IGNORECASE)
     lines = re.split(r"<br\s*/?>|\\n", text, flags=re.IGNORECASE)
     return [html.unescape(_entities(x)).strip() for x in lines]
 

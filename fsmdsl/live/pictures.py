@@ -10,6 +10,7 @@ from typing import Any
 
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic
+from fsmdsl.draw.detail import detailed
 from fsmdsl.draw.dot import dot
 from fsmdsl.draw.graph import Graph, graph_of
 from fsmdsl.draw.mermaid import mermaid
@@ -28,7 +29,7 @@ def diagram(machine: m.Machine, known: str | None = None, *, with_legend: bool =
     `known`: the key of the picture that the page has; if it would be the same, only that is said. Mermaid text has no
     key: the next time, there may be a picture.
     """
-    graph = graph_of(machine)
+    graph = detailed(graph_of(machine))
     crowded = len(graph.edges) > MANY
     text = dot(_unlabelled(graph) if crowded else graph, with_legend=with_legend and not crowded, fixed_text=True)
     key = sha256(f"{graph.name}\n{text}".encode()).hexdigest()[:32]
@@ -56,8 +57,7 @@ _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 
 
 def _as_text(machine: m.Machine) -> str:
-    graph: Graph = graph_of(machine, junctions=False)
-    return mermaid(graph)
+    return mermaid(detailed(graph_of(machine, junctions=False)))
 
 
 class _NotDrawnError(Exception):

@@ -215,6 +215,15 @@ class Invariant:
     span: Span = field(compare=False, default=NOWHERE)
 
 
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The places of states in diagrams: rows from top to bottom, or columns from left to right, each with its states
+    in order. A state is in one of them, or in none."""
+
+    way: Literal["rows", "columns"]
+    ranks: tuple[tuple[str, ...], ...]
+
+
 @dataclass(frozen=True)
 class Machine:
     """`states` are in the order of the text, a composite before its children."""
@@ -240,6 +249,8 @@ class Machine:
     span: Span = field(compare=False, default=NOWHERE)
     priority_spans: tuple[tuple[Span, ...], ...] = field(compare=False, default=())
     """Where each name of each chain of `priority` stands."""
+    grid: Grid | None = field(compare=False, default=None)
+    """Where diagrams have the states; part of no meaning."""
 
     @property
     def qualified(self) -> str:

@@ -35,6 +35,7 @@ PHRASES = {
 
 ROLES = {
     ("edge", "<name>"): "a state", ("hook", "<name>"): "a state", ("ignore", "<name>"): "a state",
+    ("layout_rank", "<name>"): "a state",
     ("in_state", "<name>"): "a state", ("senders", "<path>"): "who sends it", ("outcomes", "<name>"): "an outcome",
     ("after", "<atom>"): "a duration", ("channel", "<path>"): "a machine", ("instance", "<path>"): "a machine",
     ("of", "<path>"): "a system", ("import_", "<path>"): "a module", ("via", "<name>"): "a label",

@@ -108,7 +108,8 @@ def _effects_with_comma(x: Around) -> Habit | None:
 
 
 def _ends(x: Around) -> bool:
-    return x.text(2) in ("", "}")
+    """Does the declaration end behind the name that follows?"""
+    return x.text(2) in ("", "}") or x.kinds(2, 1) == ["NAME"]
 
 
 def _event_behind_colon(x: Around) -> Habit | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.draw.dot import dot
-from fsmdsl.draw.restyle import restyled
+from fsmdsl.draw.svg import finished
 from fsmdsl.explore import Exploration, Played
 from fsmdsl.report.anchors import anchor
 from fsmdsl.report.attention import attention
@@ -45,7 +45,11 @@ class _Drawing:
 
     def __init__(self, model: m.Model, explorations: Sequence[tuple[Exploration, Census]], draw: Draw) -> None:
         self.graphs = {x.qualified: diagram(x) for x in model.machines.values()}
-        spaces = {x.system.qualified: layout(counted) for x, counted in explorations if counted.drawable}
+        spaces = {
+            x.system.qualified: layout(Universe(model, x.system), counted)
+            for x, counted in explorations
+            if counted.drawable
+        }
         machines = [(dot(g, fixed_text=True), "svg") for g in self.graphs.values()]
         drawn = draw([*machines, *((text, "plain") for text in spaces.values())])
         problems = [x for x in drawn if isinstance(x, Diagnostic)]
@@ -56,7 +60,7 @@ class _Drawing:
     def machine(self, x: m.Machine) -> str:
         """The diagram, or nothing where it could not be drawn."""
         svg = self._drawn.get(x.qualified)
-        return "" if svg is None else inline(restyled(svg, f"State diagram of {self.graphs[x.qualified].name}"))
+        return "" if svg is None else inline(finished(svg, self.graphs[x.qualified], title="State diagram of"))
 
     def space(self, x: m.System) -> str:
         """Where the states of a system are, as Graphviz tells it; or nothing."""

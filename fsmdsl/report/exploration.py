@@ -117,15 +117,28 @@ def _run(v: Verdict, style: Style) -> Iterator[str]:
 def never_followed(x: Exploration, model: m.Model) -> list[str]:
     """The transitions that no run of the system follows: `Cell e4`, or `Cell e4 from Used` where it is followed from
     other states."""
+    return [f"{machine.name} {told}" for machine, told in _never_followed(x, model)]
+
+
+def _never_followed(x: Exploration, model: m.Model) -> Iterator[tuple[m.Machine, str]]:
     rows: defaultdict[tuple[str, str], list[m.Transition]] = defaultdict(list)
     for machine, index in x.coverage.unfollowed:
         t = model.machines[machine].transitions[index]
         rows[machine, t.name].append(t)
-    return [_row(model.machines[machine], found) for (machine, _), found in rows.items()]
+    for (machine, _), found in rows.items():
+        yield model.machines[machine], _row(model.machines[machine], found)
+
+
+def never_followed_by_machine(x: Exploration, model: m.Model) -> list[tuple[str, list[str]]]:
+    """The same for each machine by itself: `("Cell", ["e4 from Used", …])`."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for machine, told in _never_followed(x, model):
+        found[machine.name].append(told)
+    return list(found.items())
 
 
 def _row(machine: m.Machine, found: list[m.Transition]) -> str:
-    name = f"{machine.name} {found[0].name}"
+    name = found[0].name
     if sum(t.name == found[0].name for t in machine.transitions) == len(found):
         return name
     return f"{name} from {', '.join(dict.fromkeys(t.source for t in found))}"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from fsmdsl import model as m
 from fsmdsl.checks.event_table import completeness
 from fsmdsl.checks.shape import Shape
+from fsmdsl.draw.detail import detailed
 from fsmdsl.draw.graph import Graph, graph_of
 from fsmdsl.report.anchors import anchor
 from fsmdsl.report.coverage import Reach, on_diagram
@@ -18,7 +19,7 @@ _CELLS = {"handled": "handled", "if": "guarded", "ignored": "ignored", "fault": 
 
 def diagram(machine: m.Machine) -> Graph:
     """The graph of a machine with ids that no other element of the page has."""
-    return graph_of(machine, prefix=prefix(machine))
+    return detailed(graph_of(machine, prefix=prefix(machine)))
 
 
 def prefix(machine: m.Machine) -> str:

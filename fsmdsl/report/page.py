@@ -14,7 +14,7 @@ from fsmdsl.report.views import Report
 __all__ = ["anchor", "is_page", "page", "prose", "script_data", "summary"]
 
 STYLES = ("theme.css", "report.css", "stepper.css")
-SCRIPTS = ("panzoom.js", "space.js", "stepper.js", "report.js")
+SCRIPTS = ("panzoom.js", "download.js", "sorting.js", "space.js", "stepper.js", "report.js")
 
 AT_FIRST = 12
 """So many things that need attention are shown before the reader asks for all."""

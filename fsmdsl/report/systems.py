@@ -13,7 +13,7 @@ from fsmdsl.explore.narrative import story
 from fsmdsl.report.anchors import anchor
 from fsmdsl.report.chart import violation
 from fsmdsl.report.columns import columns
-from fsmdsl.report.exploration import never_followed
+from fsmdsl.report.exploration import never_followed_by_machine
 from fsmdsl.report.stepping import of_verdict
 from fsmdsl.report.views import SpaceView, SystemView, VerdictView
 from fsmdsl.step import Universe
@@ -33,7 +33,7 @@ def system_view(model: m.Model, x: Exploration, space: SpaceView | None) -> Syst
         x.seconds,
         _basis(x),
         [_verdict(universe, n, v) for n, v in enumerate(x.verdicts)],
-        never_followed(x, model) if x.complete else [],
+        never_followed_by_machine(x, model) if x.complete else [],
         x.note or "",
         inline(columns(x.levels)) if len(x.levels) > 1 else "",
         space,

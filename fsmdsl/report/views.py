@@ -153,7 +153,8 @@ class SystemView:
     seconds: float
     basis: str
     verdicts: Sequence[VerdictView]
-    never_fired: Sequence[str]
+    never_fired: Sequence[tuple[str, Sequence[str]]]
+    """By machine, the labels of rows that no run follows, and from where."""
     note: str = ""
     """What could have been faster, and why it was not."""
     levels: str = ""
@@ -210,6 +211,27 @@ class ModuleView:
 
 
 @dataclass(frozen=True, slots=True)
+class Made:
+    """When a page was made, of what, and how."""
+
+    date: str
+    commit: str
+    """Short, with `+ changes` where files differ from it; empty outside of git."""
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedView:
+    """What has changed in one machine, system or module since another version, in sentences."""
+
+    head: str
+    href: str
+    """Its place on the page; empty where it is gone."""
+    changes: Sequence[tuple[str, str, Sequence[str]]]
+    """Its sign (`+`, `−`, `~`), a sentence, details."""
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """All that the page says."""
 
@@ -220,6 +242,10 @@ class Report:
     version: str = ""
     limit: str = ""
     """What was asked of all explorations, if something was: `at most 1,000 states each`."""
+    made: Made | None = None
+    since: str = ""
+    """The version that `changed` compares with."""
+    changed: Sequence[ChangedView] = ()
 
     @property
     def totals(self) -> dict[str, int]:

@@ -42,6 +42,7 @@ def machine(names: MachineNames) -> m.Machine:
         tuple(dict.fromkeys(why for _, why in parts if why is not None)),
         names.decl.span,
         tuple(tuple(n.span for n in x.names) for x, _ in parts if isinstance(x, s.PriorityDecl)),
+        _grid(scope, [x for x, _ in parts if isinstance(x, s.LayoutDecl)]),
     )
     _check_initial(scope, names)
     _note_ranked(scope, names)
@@ -204,6 +205,26 @@ def _ignores(scope: Scope, decl: s.IgnoreDecl, why: str | None) -> Iterator[m.Ig
     for path in decl.events:
         if known_event(scope, path):
             yield from (m.Ignore(str(path), state, why, decl.span) for state in states)
+
+
+def _grid(scope: Scope, decls: list[s.LayoutDecl]) -> m.Grid | None:
+    """Where diagrams have the states. As documented, states that only amendments declare are left out."""
+    assert scope.machine is not None
+    for extra in decls[1:]:
+        scope.report(rules.TWICE.at(extra.span, "a machine has one `layout`"))
+    if not decls:
+        return None
+    states, placed = scope.machine.states, set[str]()
+    for n in (n for rank in decls[0].ranks for n in rank):
+        if n.text in states:
+            scope.note(n, "state", scope.machine.qualified)
+        elif not scope.module.program.as_documented:
+            scope.report(unknown("state", n.text, n.span, tuple(states)))
+        if n.text in placed:
+            scope.report(rules.TWICE.at(n.span, f"`{n.text}` has a place in the layout already"))
+        placed.add(n.text)
+    ranks = (tuple(n.text for n in rank if n.text in states) for rank in decls[0].ranks)
+    return m.Grid(decls[0].way, tuple(rank for rank in ranks if rank))
 
 
 def known_event(scope: Scope, path: s.Path) -> bool:

@@ -68,7 +68,7 @@ def _members(members: Iterable[s.MachineMember]) -> Interface:
             case s.TransitionDecl(label=label, edges=edges, trigger=trigger):
                 timer = edges if isinstance(trigger, s.After) else None
                 found.append((label, timer))
-            case s.HookDecl() | s.IgnoreDecl() | s.PriorityDecl() | s.InvariantDecl():
+            case s.HookDecl() | s.IgnoreDecl() | s.PriorityDecl() | s.LayoutDecl() | s.InvariantDecl():
                 pass
             case s.AmendDecl():
                 found.append((x.reason, x.replaces, _members(x.members)))

@@ -157,6 +157,16 @@ class PriorityDecl:
 
 
 @dataclass(frozen=True, slots=True)
+class LayoutDecl:
+    """`layout rows Free | Used, Reserving | Reserved`: where a diagram has the states."""
+
+    way: Literal["rows", "columns"]
+    ranks: tuple[tuple[Name, ...], ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
 class InvariantDecl:
     name: Name | None
     condition: Expr
@@ -177,7 +187,7 @@ class AmendDecl:
 
 MachineMember = (
     FieldDecl | ParamDecl | LetDecl | StateDecl | EventDecl | ActionDecl | TransitionDecl | HookDecl | IgnoreDecl
-    | PriorityDecl | InvariantDecl | AmendDecl
+    | PriorityDecl | LayoutDecl | InvariantDecl | AmendDecl
 )  # fmt: skip
 
 

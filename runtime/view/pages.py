@@ -27,6 +27,7 @@ FILES = {
     "gangs.js": "text/javascript",
     "answers.js": "text/javascript",
     "selection.js": "text/javascript",
+    "tenants.js": "text/javascript",
     "usage.js": "text/javascript",
     "AffinityGroup.svg": "image/svg+xml",
 }

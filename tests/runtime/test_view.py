@@ -346,16 +346,62 @@ def test_a_simulation_is_paused_from_the_page_by_keyboard(looked: Looked) -> Non
 
 
 @chromium.needed
+def test_all_but_the_chosen_gang_is_dim(looked: Looked) -> None:
+    page = looked.page
+    for name in ("one", "other"):
+        start(looked.allocator, name)
+    looked.pass_time()
+    page.get_by_role("button", name="one", exact=True).click()
+    look = "x => x.map((y) => [y.classList.contains('lit'), getComputedStyle(y).opacity])"
+    squares = page.locator(".host i").evaluate_all(look)
+    assert {tuple(x) for x in squares} == {(True, "1"), (False, "0.22")}
+    page.get_by_role("button", name="Close").click()
+    assert {x for _, x in page.locator(".host i").evaluate_all(look)} == {"1"}
+
+
+@chromium.needed
+def test_a_simulation_has_a_panel_for_each_virtual_cluster(looked: Looked) -> None:
+    page = looked.page
+    start(looked.allocator, "training")
+    start(looked.allocator, "cheap", priority=-1)
+    looked.pass_time()
+    page.wait_for_selector("text=16 devices, 8 of them opportunistic, 2 gangs")
+    assert page.locator("#quotas li").count() == 3
+    page.locator("#quotas").get_by_role("link", name="research").click()
+    assert page.locator("#chosen-title").inner_text() == "Virtual cluster research"
+    chromium.expect(page.locator("#answers")).to_contain_text("Running: 2")
+    page.locator("#answers").get_by_role("link", name="training").click()
+    assert page.locator("#chosen-title").inner_text() == "training"
+    assert looked.problems == []
+
+
+@chromium.needed
+def test_a_service_shows_the_machines_of_a_gang(tmp_path: Path, browser: Any) -> None:
+    two = config(nodes("a", "b"), A={"NODE": 2})
+    with serving(tmp_path, two, "ab") as served:
+        served.run(gang("g", "A", 4))
+        page = browser.new_page()
+        page.set_default_timeout(chromium.PATIENCE)
+        page.goto(f"{served.client.base_url}/view/#gang=g")
+        page.wait_for_selector("text=Machines of its layers")
+        pods = page.get_by_label("Pod, Task, Pod's state, Sliver, Node, Node's state")
+        assert pods.locator("tbody tr").count() == 1
+        assert pods.locator("tbody td").nth(4).inner_text() in ("a", "b")
+        assert chromium.axe(page) == []
+        page.close()
+
+
+@chromium.needed
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_stands_in_the_way_of_a_screen_reader(looked: Looked, scheme: str) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
     looked.page.emulate_media(color_scheme=scheme)
     start(looked.allocator, "training")
     looked.pass_time()
     looked.page.locator("#rows button").click()
-    found = Axe().run(looked.page).response["violations"]
-    assert [(x["impact"], x["id"]) for x in found if x["impact"] in ("serious", "critical")] == []
+    for width in (390, 720, 1440, 2560):
+        looked.page.set_viewport_size({"width": width, "height": 850})
+        assert chromium.axe(looked.page) == [], width
+        assert looked.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @chromium.needed

@@ -20,7 +20,8 @@ syntax match fsmModifier /\<\%(symmetric\|async\|replaces\|lossy\|duplicating\|f
 syntax match fsmModifier /\<\%(read\|write\)\>\ze\s*(/
 syntax match fsmModifier /\<child\>\ze\s\+\h/
 syntax match fsmDeclaration /^\s*\zs\%(environment\|recover\|locks\|operation\)\>\ze\%(\s\+\h\w*\)\?\s*{/
-syntax match fsmDeclaration /^\s*\zs\%(property\|reachable\|priority\)\>\ze\s\+[[:alnum:](]/
+syntax match fsmDeclaration /^\s*\zs\%(property\|reachable\|priority\|layout\)\>\ze\s\+[[:alnum:](]/
+syntax match fsmModifier /^\s*layout\s\+\zs\%(rows\|columns\)\>/
 syntax match fsmKeyword /^\s*\zs\%(expect\|fails\|via\|timeout\|deliver\|lose\|duplicate\)\>\ze\s\+[[:alnum:]({]/
 syntax match fsmKeyword /\<\%(add\|remove\|send\)\>\ze\s\+\%(\h\|[{(]\)/
 syntax match fsmKeyword /\<\%(from\|to\|of\)\>\ze\s\+\h/

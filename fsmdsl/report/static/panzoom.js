@@ -7,6 +7,7 @@
  */
 export function mountPanZoom(figure, svg) {
   const drawn = svg.getAttribute("viewBox");
+  svg.dataset.drawn = drawn;
   const whole = boxOf(svg);
   if (!whole) return null;
   let box = { ...whole };

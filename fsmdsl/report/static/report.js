@@ -1,5 +1,7 @@
 /** The page of `fsm report`: one view at a time, search, overlays on diagrams, steppers and pictures when they come in sight. */
+import { downloads } from "./download.js";
 import { mountPanZoom } from "./panzoom.js";
+import { mountSorting } from "./sorting.js";
 import { mountSpace } from "./space.js";
 import { mountStepper } from "./stepper.js";
 
@@ -67,6 +69,7 @@ function prepare(view) {
   for (const element of $$(".space-view", view)) prepareSpace(element);
   for (const run of $$(".run", view)) prepareRun(run);
   for (const box of $$(".rows", view)) prepareRows(box);
+  for (const table of $$("table.sortable", view)) mountSorting(table);
 }
 
 function prepareSpace(element) {
@@ -121,6 +124,7 @@ function prepareDiagram(figure) {
   const svg = $("svg", figure);
   if (!svg) return;
   const zoom = mountPanZoom(figure, svg);
+  $(".zoom-bar", figure)?.append(...downloads(svg, figure.dataset.machine));
   prepareStates(figure, svg, zoom);
   const source = document.getElementById(`${figure.id}-overlays`);
   const overlays = source ? JSON.parse(source.textContent) : {};
@@ -185,7 +189,7 @@ function prepareRows(box) {
       row.hidden = !words.every((x) => text.includes(x));
       count += !row.hidden;
     }
-    left.textContent = words.length ? `${count} of ${rows.length}` : "";
+    left.textContent = words.length ? `${count.toLocaleString("en")} of ${rows.length.toLocaleString("en")}` : "";
   });
 }
 
@@ -227,7 +231,7 @@ function find() {
   }
   const found = words.length ? places().filter((x) => fits(x.text)) : [];
   matches.replaceChildren(...found.slice(0, 30).map(match));
-  $("#found").textContent = words.length ? `${entries.filter(([x]) => !x.hidden).length} machines and systems, ${found.length} places in them` : "";
+  $("#found").textContent = words.length ? `${entries.filter(([x]) => !x.hidden).length} machines and systems, ${found.length.toLocaleString("en")} places in them` : "";
 }
 
 function match({ id, name, view }) {
@@ -255,6 +259,25 @@ addEventListener("keydown", (event) => {
   search.focus();
 });
 
+// Colours ------------------------------------------------------------------------------------------------------------
+
+/** A browser may forbid to keep anything for a page from disk; then the choice lasts as long as the page. */
+const remembered = {
+  get: () => { try { return localStorage.getItem("fsm-theme") ?? ""; } catch { return ""; } },
+  set: (value) => { try { localStorage.setItem("fsm-theme", value); } catch { /* not kept */ } },
+};
+const theme = $("#theme");
+function paint(value) {
+  if (value) document.documentElement.dataset.theme = value;
+  else delete document.documentElement.dataset.theme;
+}
+theme.value = ["light", "dark"].includes(remembered.get()) ? remembered.get() : "";
+paint(theme.value);
+theme.addEventListener("change", () => {
+  paint(theme.value);
+  remembered.set(theme.value);
+});
+
 // Begin --------------------------------------------------------------------------------------------------------------
 
 for (const more of $$("button.more")) {
@@ -269,7 +292,7 @@ addEventListener("beforeprint", () => {
   printing = true;
   for (const x of views) prepare(x);
   for (const x of $$(".run:not(details)")) mountRun(x);
-  for (const x of $$("details.text")) x.open = true;
+  for (const x of $$("details.text, details.fold-list")) x.open = true;
 });
 addEventListener("hashchange", (event) => {
   const [from, to] = [event.oldURL, event.newURL].map((x) => x.split("#")[1]?.split("/step/")[0]);

@@ -46,7 +46,7 @@ export function mountSpace(element, data) {
     const swatch = document.createElement("span");
     swatch.className = "swatch";
     swatch.dataset.tint = tint;
-    item.append(swatch, ` ${text || "none"} `, Object.assign(document.createElement("small"), { textContent: count }));
+    item.append(swatch, ` ${text || "none"} `, Object.assign(document.createElement("small"), { textContent: count.toLocaleString("en") }));
     return item;
   }
 
@@ -61,7 +61,7 @@ export function mountSpace(element, data) {
     told.replaceChildren(...describe(n, out, into));
   }
 
-  const centre = (n) => [nodes[n].getAttribute("cx"), nodes[n].getAttribute("cy")].map(Number);
+  const centre = (n) => [nodes[n].dataset.x, nodes[n].dataset.y].map(Number);
 
   function line(a, b) {
     const [x, y] = centre(a);
@@ -83,7 +83,7 @@ export function mountSpace(element, data) {
     yield list;
     const said = out.flatMap(([, b, steps]) => steps.map((x) => `${x} → ${b}`));
     const fails = data.failing.filter(([a]) => a === n).flatMap(([, steps]) => steps.map((x) => `${x} fails`));
-    yield paragraph("b", `${said.length + fails.length} steps lead on, ${into.length} states lead here`);
+    yield paragraph("b", `${counted(said.length + fails.length, "step leads", "steps lead")} on, ${counted(into.length, "state leads", "states lead")} here`);
     const steps = document.createElement("ul");
     steps.append(...[...said, ...fails].slice(0, 60).map((x) => paragraph("li", x)));
     yield steps;
@@ -121,3 +121,6 @@ export function mountSpace(element, data) {
   paint();
   go(0);
 }
+
+/** `1 step leads`, `1,204 steps lead`. */
+const counted = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;

@@ -290,7 +290,10 @@ function picture(trace, worlds, machine, { svg, prefix = "" }) {
       const followed = n ? trace.steps[n - 1].followed : [];
       for (const [instance, index] of followed) {
         if (trace.instances[instance].machine !== machine) continue;
-        for (const x of image.querySelectorAll(`.edge.transition-${index}, [data-id="${CSS.escape(`${prefix}transition-${index}`)}"]`)) x.classList.add("followed");
+        const drawn = [...image.querySelectorAll(`.edge.transition-${index}, [data-id="${CSS.escape(`${prefix}transition-${index}`)}"]`)];
+        const inside = node(worlds[n][place.get(trace.instances[instance].name)])?.querySelectorAll(".label") ?? [];
+        // A row that is not drawn is one of those for which the last row of its state stands.
+        for (const x of drawn.length ? drawn : [...inside].slice(-1)) x.classList.add("followed");
       }
     },
   };
@@ -307,7 +310,7 @@ function token(node, names) {
   const x = Math.max(...xs) - wide + 6;
   return s(
     "g",
-    { class: "token", transform: `translate(${x} ${top - 8})` },
+    { class: "token", transform: `translate(${x} ${top - 12})` },
     s("title", {}, names.join(", ")),
     s("rect", { width: wide, height: 15, rx: 7.5 }),
     s("text", { x: wide / 2, y: 11, "text-anchor": "middle" }, text),

@@ -38,12 +38,15 @@ export class Answers {
     const found = await ask(path + name.split("/").map(encodeURIComponent).join("/"));
     if (number !== this.asked) return;
     place.replaceChildren(...(found.error ? [make("p", "problem", found.error)] : { gang: why, node, tenant, opportunistic }[kind](found)));
+    if (kind !== "gang") return;
+    const life = await ask(`lives/${name.split("/").map(encodeURIComponent).join("/")}`, "v1");
+    if (number === this.asked && !life.error) place.append(...machines(life));
   }
 }
 
-async function ask(path) {
+async function ask(path, version = "v2") {
   try {
-    const answer = await fetch(`../v2/inspect/${path}`);
+    const answer = await fetch(`../${version}/inspect/${path}`);
     const found = await answer.json();
     return answer.ok ? found : { error: String(found).replace(/^\w+ error \(\d+\): /, "") };
   } catch {
@@ -67,6 +70,26 @@ function why(x) {
     ["Problems", x.problems.length && x.problems.join("; ")],
   ];
   return [facts(rows), ...happened(x.events)];
+}
+
+/** The machines of all layers that a gang is in, where the service follows their lives: the application, its cliques, its pods. */
+function machines(x) {
+  const rows = [
+    ["Application", `${x.core.state}; in the shim ${x.shim}`],
+    ["Queue", x.queue && `${x.queue.name ?? x.queue}${x.queue.state ? `: ${x.queue.state}` : ""}`],
+    ["Gang", `${x.gang.phase}${x.gang.running ? ", runs" : ""}`],
+    ["Termination", x.gang.termination],
+    ["Slice", x.slice],
+    ["Waits for", x["waits for"].length && x["waits for"].join("; ")],
+  ];
+  const cliques = x.cliques.map((c) => [c.name, c.state, `${c.running} of ${c.pods}`, String(c.minimum)]);
+  const pods = x.pods.map((p) => [p.name, p.task ?? "–", p.pod ?? "–", p.sliver ?? "–", p.node ? link("node", p.node) : "–", p["node state"] ?? "–"]);
+  return [
+    make("h3", "", "Machines of its layers"),
+    facts(rows),
+    table(["Clique", "State", "Running", "Minimum"], cliques),
+    table(["Pod", "Task", "Pod's state", "Sliver", "Node", "Node's state"], pods),
+  ];
 }
 
 function room({ gangsEnd, nodesHealthy }) {

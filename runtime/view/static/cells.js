@@ -78,9 +78,12 @@ export class Cells {
     this.key();
   }
 
-  /** Lights up the leaf cells of a gang, or a node. */
+  /** Lights up the leaf cells of a gang, or a node; all others are dim. */
   light(name, node = "") {
     this.lit = name;
+    const place = document.getElementById("chains");
+    place.classList.toggle("one-gang", Boolean(name));
+    place.classList.toggle("one-node", Boolean(node));
     for (const x of this.nodes) x.button.classList.toggle("chosen", x.name === node);
     this.squares.forEach((square, n) => square.classList.toggle("lit", this.has(this.world.leaves[n], name)));
   }

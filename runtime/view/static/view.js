@@ -3,6 +3,7 @@ import { Answers } from "./answers.js";
 import { Cells } from "./cells.js";
 import { Gangs } from "./gangs.js";
 import { Selection } from "./selection.js";
+import { Tenants } from "./tenants.js";
 import { Usage } from "./usage.js";
 
 const $ = (id) => document.getElementById(id);
@@ -22,6 +23,7 @@ const gangs = new Gangs(world, selection);
 const cells = new Cells(world, scene, selection);
 const usage = new Usage($("chart"), clock);
 const answers = world.simulation ? null : new Answers(selection);
+const tenants = world.simulation ? new Tenants(world, selection) : null;
 if (!world.simulation) usage.load();
 $("close").addEventListener("click", () => selection.choose(""));
 $("window").addEventListener("change", hideOld);
@@ -46,6 +48,7 @@ function select() {
   gangs.table();
   gangs.detail();
   answers?.show();
+  tenants?.draw();
   $("chosen").hidden = !kind;
   if (kind && matchMedia("(max-width: 900px)").matches) $("chosen").scrollIntoView({ block: "start" });
 }
@@ -64,6 +67,7 @@ function show(change) {
     world.gangs.set(name, { name, tenant, priority, state, pods, note });
   cells.show(change);
   gangs.show(change);
+  tenants?.show();
   totals();
   remark(change.remarks);
   if (change.how) control(change.how);
