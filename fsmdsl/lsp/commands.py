@@ -1,5 +1,5 @@
 """What the extension asks for beyond the protocol: `fsm/diagram`, and the commands `fsm.verify`, `fsm.draw`,
-`fsm.trace`, `fsm.systems`."""
+`fsm.trace`, `fsm.systems`. `testable` has `fsm.tests` and `fsm.test`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from fsmdsl.editing.findings import Explored, Findings, Mark
 from fsmdsl.lsp.edits import NotDoneError
 from fsmdsl.lsp.positions import path_of
 from fsmdsl.lsp.state import State
+from fsmdsl.lsp.testable import sources
 from fsmdsl.report.data import Data, document
 
 
@@ -102,13 +103,16 @@ def _mark(state: State, x: Mark) -> Data:
         "end_line": end.line + 1,
         "end_column": end.character + 1,
         "notes": list(x.remarks),
+        "verdict": x.verdict,
+        "run": list(x.story),
     }
 
 
 async def on_trace(state: State, uri: Any = None, system: Any = None, prop: Any = None, *_: Any) -> Data:
     """The verdict on a property (by its name, or as a report shows it) as `fsm verify` prints it, with its trace.
 
-    Where a run breaks it, also `title`, `stepping` (what `report/static/stepper.js` shows) and `diagrams` for it.
+    Where a run breaks it, also `title`, `stepping` (what `report/static/stepper.js` shows), `diagrams` for it, and
+    `sources`: where each step's transition is written.
     """
     explored = (await _explored(state, uri, system))[0]
     for v in explored.data["verdicts"]:
@@ -128,7 +132,8 @@ async def _steps(state: State, uri: Any, run: Mapping[str, Any]) -> Data:
     machines = [model.machines[name] for name in names if name in model.machines] if model is not None else []
     drawn = {x.qualified: (await _svg(state, x))["svg"] for x in machines}
     pictures = {name: {"svg": svg, "prefix": ""} for name, svg in drawn.items() if svg is not None}
-    return {"stepping": run, "diagrams": pictures}
+    places = [] if model is None else sources(state, model, run)
+    return {"stepping": run, "diagrams": pictures, "sources": places}
 
 
 def on_systems(state: State, uri: Any = None, *_: Any) -> list[str]:
