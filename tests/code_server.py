@@ -1,8 +1,8 @@
 """VS Code as it is, for tests of the extension: code-server, which `python -m tests.code_server` builds.
 
-It comes to `build/code-server`. The packages are those of `editors/code-server/package-lock.json` and of the lock files that code-server ships. None of
-their install scripts runs: they would download programs. What has to be compiled is compiled here, against the Node.js
-of this machine, and ripgrep is the one of this machine.
+It comes to `build/code-server`. The packages are those of `editors/code-server/package-lock.json` and of the lock files
+that code-server ships. None of their install scripts runs: they would download programs. What has to be compiled is
+compiled here, against the Node.js of this machine, and ripgrep is the one of this machine.
 """
 
 from __future__ import annotations

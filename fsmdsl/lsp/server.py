@@ -142,5 +142,5 @@ def _commands(made: LanguageServer, state: State) -> None:
         return testable.on_tests(state, *arguments)
 
     @made.command("fsm.test")
-    def test(*arguments: Any) -> Any:
-        return testable.on_test(state, *arguments)
+    async def test(*arguments: Any) -> Any:
+        return await testable.on_test(state, *arguments)
