@@ -26,8 +26,9 @@ FOLDER = ROOT / "build" / "code-server"
 SERVER = FOLDER / "node_modules" / "code-server"
 CODE = SERVER / "lib" / "vscode"
 STAMP = FOLDER / "lock-of-what-is-built.json"
+ARGON2 = SERVER.parent / "argon2"
 NATIVE = {
-    SERVER.parent / "argon2": ("--module_name=argon2", "--module_path=lib/binding/napi-v3", "--napi_build_version=3"),
+    ARGON2: ("--module_name=argon2", f"--module_path={ARGON2}/lib/binding/napi-v3", "--napi_build_version=3"),
     CODE / "node_modules" / "@vscode" / "spdlog": (),
     CODE / "node_modules" / "native-watchdog": (),
     CODE / "node_modules" / "node-pty": (),
@@ -57,7 +58,13 @@ def build() -> None:
         shutil.copy(LOCK / name, FOLDER)
     install = ("npm", "ci", "--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--loglevel=error")
     _run(FOLDER, *install)
-    _run(CODE, *install)
+    _run(CODE, *install, "--legacy-peer-deps")  # its lock file lacks one
+    _compile(ripgrep, headers)
+    shutil.copy(LOCK / "package-lock.json", STAMP)
+
+
+def _compile(ripgrep: str, headers: Path) -> None:
+    """What the packages' own scripts would have downloaded."""
     (CODE / "node_modules.asar").symlink_to("node_modules")
     for module, variables in NATIVE.items():
         gyp = FOLDER / "node_modules" / "node-gyp" / "bin" / "node-gyp.js"
@@ -65,7 +72,6 @@ def build() -> None:
     place = CODE / "node_modules" / "@vscode" / "ripgrep" / "bin"
     place.mkdir(exist_ok=True)
     (place / "rg").symlink_to(ripgrep)
-    shutil.copy(LOCK / "package-lock.json", STAMP)
 
 
 def _requirements() -> tuple[str, Path]:
