@@ -134,25 +134,14 @@ io.stdout:write(vim.json and vim.json.encode({ root:type(), root:has_error(), fo
 @needed
 @pytest.mark.skipif(shutil.which("nvim") is None, reason="SKIPPED, THE GRAMMAR IS NOT TESTED IN NEOVIM: no `nvim`")
 def test_neovim_reads_and_colours_a_spec(library: Path, tmp_path: Path) -> None:
-    for place, source in {
-        "parser/fsm.so": library,
-        "queries/fsm/highlights.scm": FOLDER / "queries" / "highlights.scm",
-    }.items():
+    colours = FOLDER / "queries" / "highlights.scm"
+    for place, source in (("parser/fsm.so", library), ("queries/fsm/highlights.scm", colours)):
         (tmp_path / place).parent.mkdir(parents=True)
         shutil.copy(source, tmp_path / place)
     (tmp_path / "look.lua").write_text(NEOVIM, "utf-8")
-    command = [
-        "nvim",
-        "--headless",
-        "-u",
-        "NONE",
-        "--cmd",
-        f"set runtimepath^={tmp_path}",
-        str(ROOT / "fsmdsl" / "cli" / "lease.fsm"),
-    ]
-    done = subprocess.run(
-        [*command, "-c", f"luafile {tmp_path}/look.lua", "-c", "qa!"], capture_output=True, text=True, timeout=60
-    )
+    command = ["nvim", "--headless", "-u", "NONE", "--cmd", f"set runtimepath^={tmp_path}"]
+    command += [str(ROOT / "fsmdsl" / "cli" / "lease.fsm"), "-c", f"luafile {tmp_path}/look.lua", "-c", "qa!"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     kind, wrong, found = json.loads(done.stdout or "null") or pytest.fail(done.stderr)
     assert (kind, wrong) == ("start", False)
     assert {"keyword", "type", "constant", "label", "comment.documentation"} <= found.keys()

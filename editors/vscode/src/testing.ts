@@ -67,7 +67,7 @@ export class Testing implements vscode.Disposable {
     item.children.replace(
       tests.map((test, n) => {
         const child = this.controller.createTestItem(`${uri}#${test.kind}:${test.name}`, test.name, address);
-        child.description = test.title || test.kind;
+        if (test.title) child.description = test.title; // a screen reader says it in place of the name
         child.range = rangeOf(test.range);
         child.sortText = String(n).padStart(5, "0");
         this.meant.set(child, { uri, test });

@@ -34,6 +34,7 @@ export class Verification implements vscode.Disposable {
     const done = await vscode.window.withProgress(place, () => this.explored(...found));
     if (done === undefined) return;
     await this.results.show();
+    await vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup"); // a view that opens takes the keys
     const verdict = done.systems[0]?.verdict ?? "unknown";
     if (verdict === "holds") {
       void vscode.window.showInformationMessage(`${found[1]}: all that was asked holds.`);
