@@ -7,7 +7,7 @@ FSM    := $(BIN)/fsm
 STAMP  := $(VENV)/.installed
 HOLES  := $(wildcard specs/*/holes)
 
-.PHONY: report test docs editors check generate bench nightly mutants fuzz lock clean dist sbom rehearsal
+.PHONY: report test docs editors code-server vscode tree-sitter check generate bench nightly mutants fuzz lock clean dist sbom rehearsal
 
 report: $(STAMP)  ## check, test, explore, generate, draw; one page to read
 	$(FSM) check specs $(HOLES)
@@ -29,6 +29,16 @@ test: $(STAMP)  ## every test, the lint and the types
 editors:  ## what the editor extension and the live page's editor are built with (needs npm)
 	npm --prefix editors/vscode ci --no-audit --no-fund --loglevel=error
 	npm --prefix editors/live ci --no-audit --no-fund --loglevel=error
+
+code-server: $(STAMP)  ## VS Code in build/code-server, for `make vscode` (needs Node.js 20 with headers, g++, ripgrep)
+	$(BIN)/python -m tests.code_server
+
+vscode: $(STAMP)  ## the extension in VS Code, in a browser: what a person does with it (needs `make editors code-server`)
+	$(BIN)/pytest -m vscode -n 0
+
+tree-sitter: $(STAMP)  ## the tree-sitter grammar, from the parser's; needs the program tree-sitter
+	$(BIN)/python -m fsmdsl.parse.tree_sitter > editors/tree-sitter-fsm/grammar.js
+	cd editors/tree-sitter-fsm && tree-sitter generate && sha256sum < grammar.js > src/made-from.txt
 
 docs: $(STAMP)  ## the documentation site: static files in build/site
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt

@@ -482,6 +482,15 @@ def test_verify_draw_and_trace(e: Editor, folder: Path) -> None:
     assert [x["step"] for x in verdict["trace"]["steps"]] == ["g0.start(c0)", "g0.finish"]
     assert [x["text"] for x in verdict["stepping"]["steps"]] == ["g0.start(c0)", "g0.finish"]
     assert verdict["diagrams"].keys() == {x["machine"] for x in verdict["stepping"]["instances"]}
+    lines = [e.texts[u].split("\n")[x["range"]["start"]["line"]] for x in verdict["sources"]]
+    assert ["start" in lines[0], "finish" in lines[1]] == [True, True], lines
+    told = run("fsm.verify", u, "Small")
+    shown = [f"{x['kind']} {x['name']}" for x in told["systems"][0]["verdicts"]]
+    violations = dict(zip(shown, told["violations"], strict=True))
+    found = violations.pop("invariant Cell: kept")
+    assert "invariant kept" in e.texts[u].split("\n")[found["range"]["start"]["line"]]
+    assert (found["sources"], found["story"][0].strip()[0]) == (verdict["sources"], "0")
+    assert set(violations.values()) == {None}
     assert run("fsm.systems", u) == ["Small"]
     drawn = run("fsm.draw", u, "Cell")
     assert "state-Used" in drawn["svg"]
@@ -491,6 +500,38 @@ def test_verify_draw_and_trace(e: Editor, folder: Path) -> None:
         run("fsm.verify")
     with pytest.raises(RefusedError, match="asks nothing called"):
         run("fsm.trace", u, "Small", "nothing")
+
+
+def test_systems_and_scenarios_are_listed_and_scenarios_are_played(e: Editor, folder: Path) -> None:
+    u = uri(folder)
+
+    def run(command: str, *arguments: str) -> Any:
+        return e.ask("workspace/executeCommand", {"command": command, "arguments": list(arguments)})
+
+    (listed,) = [x for x in run("fsm.tests") if x["uri"] == u]
+    assert [(x["kind"], x["name"], x["title"]) for x in listed["tests"]] == [
+        ("system", "Small", ""),
+        ("scenario", "S", "once"),
+    ]
+    assert run("fsm.tests", u) == [listed]
+    assert run("fsm.tests", uri(folder, "queue")) == []
+    played = run("fsm.test", u, "S")
+    assert (played["passed"], played["heading"], "failure" in played) == (True, "S once", False)
+    place = played["sources"][0]
+    line = CELL.split("\n")[place["range"]["start"]["line"]]
+    assert (place["uri"], "on start" in line) == (u, True), line
+    e.edit(u, "expect c0 in Used", "expect c0 in Free")
+    failed = run("fsm.test", u, "S")
+    assert not failed["passed"]
+    line = e.texts[u].split("\n")[failed["failure"]["range"]["start"]["line"]]
+    assert "expect c0 in Free" in line
+    assert [x["step"] for x in failed["trace"]["steps"]] == ["g0.start(c0)"]
+    with pytest.raises(RefusedError, match="there is no scenario `T`; there are `S`"):
+        run("fsm.test", u, "T")
+    e.edit(u, "scenario S", "scenario S S")
+    assert [x["name"] for x in run("fsm.tests", u)[0]["tests"]] == ["Small", "S"]
+    with pytest.raises(RefusedError, match="fix those first"):
+        run("fsm.test", u, "S")
 
 
 def test_a_long_verification_can_be_cancelled(e: Editor, folder: Path) -> None:

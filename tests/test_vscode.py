@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from fsmdsl.parse import parse
+from fsmdsl.source import Source
 
 FOLDER = Path(__file__).parent.parent / "editors" / "vscode"
 MISSING = (
@@ -20,7 +25,7 @@ MISSING = (
     if not (FOLDER / "node_modules" / ".bin" / "esbuild").exists()
     else ""
 )
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
+needed = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 
 
 def npm(*arguments: str) -> str:
@@ -37,11 +42,13 @@ def npm(*arguments: str) -> str:
     return done.stdout
 
 
+@needed
 def test_the_grammar_colours_what_it_should() -> None:
     told = npm("test:grammar")
     assert told.count("run successfuly") == len(list((FOLDER / "test" / "grammar").glob("*.fsm")))
 
 
+@needed
 def test_the_client_talks_to_the_server_and_the_package_has_what_it_needs(tmp_path: Path) -> None:
     """One test, for both build the same folder."""
     told = npm("test:client")
@@ -51,10 +58,32 @@ def test_the_client_talks_to_the_server_and_the_package_has_what_it_needs(tmp_pa
     with zipfile.ZipFile(tmp_path / "fsmdsl.vsix") as package:
         names = {x.removeprefix("extension/") for x in package.namelist() if x.startswith("extension/")}
         manifest = json.loads(package.read("extension/package.json"))
-    views = {"dist/diagram.js", "dist/diagram.css", "dist/trace.js", "dist/trace.css"}
-    texts = {"package.json", "readme.md", "LICENSE.txt", "language-configuration.json", "syntaxes/fsm.tmLanguage.json"}
-    assert names == {"dist/extension.js", *views, *texts}
+    views = {"dist/diagram.js", "dist/diagram.css", "dist/trace.js", "dist/trace.css", "dist/lease.fsm"}
+    texts = {"package.json", "readme.md", "changelog.md", "LICENSE.txt", "language-configuration.json"}
+    texts |= {"syntaxes/fsm.tmLanguage.json", "snippets/fsm.json", "walkthrough/python.md"}
+    pictures = {"icons/fsm.png", "icons/fsm-light.svg", "icons/fsm-dark.svg"}
+    pictures |= {f"images/{name}.png" for name in ("editor", "results", "tests")}
+    assert names == {"dist/extension.js", *views, *texts, *pictures}
+    assert named_files(manifest) <= names
     assert manifest["main"] == "./dist/extension.js"
+
+
+def named_files(part: Any) -> set[str]:
+    """The files that a part of the manifest names."""
+    if isinstance(part, dict | list):
+        return set[str]().union(*map(named_files, part.values() if isinstance(part, dict) else part))
+    found = re.fullmatch(r"(?:\./)?((?:dist|icons|images|snippets|syntaxes|walkthrough)/\S+)", str(part))
+    return {found[1]} if found else set()
+
+
+@pytest.mark.parametrize("name", json.loads((FOLDER / "snippets" / "fsm.json").read_text("utf-8")))
+def test_a_snippet_can_be_read_as_it_is(name: str) -> None:
+    snippet = json.loads((FOLDER / "snippets" / "fsm.json").read_text("utf-8"))[name]
+    body = "\n".join(snippet["body"]) if isinstance(snippet["body"], list) else snippet["body"]
+    text = re.sub(r"\$\{\d+:([^}]*)\}", r"\1", body).replace("$0", "ignore x in A" if name == "Amendment" else "")
+    inside = "system S {\n%s\n}" if name in ("Property", "Reachable") else "machine M {\n%s\n}"
+    around = "%s" if text.startswith(("module", "machine", "system", "scenario")) else inside
+    assert parse(Source("snippet.fsm", around % text)).diagnostics == ()
 
 
 def test_the_lock_names_no_registry() -> None:

@@ -36,6 +36,8 @@ class Mark:
     unheard: Unheard | None = None
     run: str | None = None
     """The steps of the run, in a line; `story` tells them in full."""
+    verdict: str | None = None
+    """What is violated, as a report shows it (`invariant one`); None where it is no verdict on a system."""
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -242,7 +242,8 @@ def _marks(model: m.Model, explored: list[Exploration]) -> Iterator[Mark]:
         run = () if verdict is None or verdict.trace is None else tuple(story(verdict.trace))
         place = (d.span.source.name, d.span.start, d.span.end)
         unheard = None if verdict is None or verdict.trace is None else _unheard(verdict.trace)
-        yield Mark(system, *place, d.severity, d.rule.code, d.message, d.notes, run, unheard, d.run)
+        shown = None if verdict is None else verdict.shown
+        yield Mark(system, *place, d.severity, d.rule.code, d.message, d.notes, run, unheard, d.run, shown)
 
 
 def _unheard(trace: Trace) -> Unheard | None:

@@ -1,21 +1,21 @@
 """What the extension asks for beyond the protocol: `fsm/diagram`, and the commands `fsm.verify`, `fsm.draw`,
-`fsm.trace`, `fsm.systems`."""
+`fsm.trace`, `fsm.systems`. `testable` has `fsm.tests` and `fsm.test`."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from lsprotocol import types as t
 
-from fsmdsl.diagnostics import Diagnostic
+from fsmdsl import model as m
 from fsmdsl.editing import Analysis
 from fsmdsl.editing.drawing import at_cursor, machine_at
 from fsmdsl.editing.findings import Explored, Findings, Mark
 from fsmdsl.lsp.edits import NotDoneError
 from fsmdsl.lsp.positions import path_of
+from fsmdsl.lsp.runs import analysis_of, place, sources, steps, svg
 from fsmdsl.lsp.state import State
 from fsmdsl.report.data import Data, document
 
@@ -44,7 +44,7 @@ async def on_diagram(state: State, params: Any) -> Data:
         told["state"] = named
     if analysis.model is None:
         told["stale"] = True
-    return told | await _svg(state, machine)
+    return told | await svg(state, machine)
 
 
 def _field(params: Any, name: str) -> Any:
@@ -62,31 +62,45 @@ def _number(params: Any, name: str) -> int:
     return max(found, 0)
 
 
-async def _svg(state: State, machine: Any) -> Data:
-    """Drawn in a process of its own, while other requests are answered."""
-    loop = asyncio.get_running_loop()
-    drawn = await loop.run_in_executor(None, partial(state.pictures.svg, machine))
-    if isinstance(drawn, Diagnostic):
-        return {"svg": None, "message": f"{drawn.message}: {drawn.advice}" if drawn.advice else drawn.message}
-    return {"svg": drawn}
-
-
 async def on_draw(state: State, uri: Any = None, machine: Any = None, *_: Any) -> Data:
     """A machine by its name: as `fsm/diagram`."""
-    analysis = _analysis(state, uri)
+    analysis = analysis_of(state, uri)
     model = analysis.model or analysis.earlier
     found = [x for x in model.machines.values() if machine in (x.name, x.qualified)] if model is not None else []
     if not found:
         raise NotDoneError(_missing(analysis, "machine", machine))
     told: Data = {"title": found[0].display, "machine": found[0].qualified}
-    return told | await _svg(state, found[0])
+    return told | await svg(state, found[0])
 
 
 async def on_verify(state: State, uri: Any = None, system: Any = None, *_: Any) -> Data:
-    """A system explored: what `fsm verify --format json` prints, and the same as `text`."""
+    """A system explored: what `fsm verify --format json` prints, the same as `text`, and `violations`: for each verdict
+    null, or `{uri, range, story, sources}` of what is violated."""
     explored, findings = await _explored(state, uri, system)
     marks = [_mark(state, x) for x in findings.marks]
-    return document("verify", {"systems": [explored.data], "diagnostics": marks, "text": explored.text})
+    found = {x.verdict: x for x in findings.marks if x.system == f"{explored.data['module']}.{explored.data['name']}"}
+    analysis = analysis_of(state, uri)
+    model = analysis.model or analysis.earlier
+    violations = [_violation(state, model, explored, v, found) for v in explored.data["verdicts"]]
+    content = {"systems": [explored.data], "diagnostics": marks, "text": explored.text, "violations": violations}
+    return document("verify", content)
+
+
+def _violation(
+    state: State, model: m.Model | None, explored: Explored, v: Data, found: Mapping[str | None, Mark]
+) -> Data | None:
+    """Where it is, and its run as text and as places."""
+    shown = _shown(v)
+    mark, run = found.get(shown), explored.runs.get(shown)
+    if v["outcome"] != "violated" or mark is None:
+        return None
+    places = [] if run is None else sources(state, model, run)
+    return {**place(state, mark.path, mark.start, mark.end), "story": list(mark.story), "sources": places}
+
+
+def _shown(v: Data) -> str:
+    """What a verdict that is violated is called in a report (`explore.Verdict.shown`)."""
+    return "deadlock" if v["kind"] == "deadlock" else f"{v['kind']} {v['name']}"
 
 
 def _mark(state: State, x: Mark) -> Data:
@@ -108,39 +122,33 @@ def _mark(state: State, x: Mark) -> Data:
 async def on_trace(state: State, uri: Any = None, system: Any = None, prop: Any = None, *_: Any) -> Data:
     """The verdict on a property (by its name, or as a report shows it) as `fsm verify` prints it, with its trace.
 
-    Where a run breaks it, also `title`, `stepping` (what `report/static/stepper.js` shows) and `diagrams` for it.
+    Where a run breaks it, also `title`, `stepping` (what `report/static/stepper.js` shows), `diagrams` for it, and
+    `sources`: where each step's transition is written.
     """
     explored = (await _explored(state, uri, system))[0]
     for v in explored.data["verdicts"]:
-        shown = f"{v['kind']} {v['name']}"
-        if prop in (v["name"], shown):
-            run = explored.runs.get(shown) or explored.runs.get(v["kind"])
-            return v if run is None else {**v, "title": f"{explored.name}: {shown}", **await _steps(state, uri, run)}
+        shown = _shown(v)
+        if prop in (v["name"], shown, f"{v['kind']} {v['name']}"):
+            run = explored.runs.get(shown)
+            if run is None:
+                return v
+            analysis = analysis_of(state, uri)
+            told = await steps(state, analysis.model or analysis.earlier, run)
+            return {**v, "title": f"{explored.name}: {shown}", **told}
     known = ", ".join(f"`{v['name']}`" for v in explored.data["verdicts"])
     raise NotDoneError(f"`{system}` asks nothing called `{prop}`; it asks {known}")
 
 
-async def _steps(state: State, uri: Any, run: Mapping[str, Any]) -> Data:
-    """A run with the diagrams of its machines; without those that cannot be drawn."""
-    analysis = _analysis(state, uri)
-    model = analysis.model or analysis.earlier
-    names = dict.fromkeys(x["machine"] for x in run["instances"])
-    machines = [model.machines[name] for name in names if name in model.machines] if model is not None else []
-    drawn = {x.qualified: (await _svg(state, x))["svg"] for x in machines}
-    pictures = {name: {"svg": svg, "prefix": ""} for name, svg in drawn.items() if svg is not None}
-    return {"stepping": run, "diagrams": pictures}
-
-
 def on_systems(state: State, uri: Any = None, *_: Any) -> list[str]:
     """The systems of a file, by name."""
-    analysis = _analysis(state, uri)
+    analysis = analysis_of(state, uri)
     model = analysis.model or analysis.earlier
     path = path_of(uri)
     return [] if model is None else [x.name for x in model.systems.values() if x.span.source.name == path]
 
 
 async def _explored(state: State, uri: Any, system: Any) -> tuple[Explored, Findings]:
-    analysis = _analysis(state, uri)
+    analysis = analysis_of(state, uri)
     if analysis.model is None:
         raise NotDoneError("the specs have errors; fix those first")
     names = [x.qualified for x in analysis.model.systems.values() if system in (x.name, x.qualified)]
@@ -153,12 +161,6 @@ async def _explored(state: State, uri: Any, system: Any) -> tuple[Explored, Find
     if names[0] not in findings.systems:
         raise NotDoneError("the specs have changed; try again")
     return findings.systems[names[0]], findings
-
-
-def _analysis(state: State, uri: Any) -> Analysis:
-    if not isinstance(uri, str) or state.document(uri) is None:
-        raise NotDoneError("the first argument is the address of a spec")
-    return state.analysis(uri)
 
 
 def _missing(analysis: Analysis, kind: str, name: Any) -> str:

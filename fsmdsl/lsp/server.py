@@ -9,7 +9,7 @@ from typing import Any
 from lsprotocol import types as t
 from pygls.lsp.server import LanguageServer
 
-from fsmdsl.lsp import answers, commands, edits, outline
+from fsmdsl.lsp import answers, commands, edits, outline, testable
 from fsmdsl.lsp.positions import path_of
 from fsmdsl.lsp.protocol import Server
 from fsmdsl.lsp.state import State
@@ -136,3 +136,11 @@ def _commands(made: LanguageServer, state: State) -> None:
     @made.command("fsm.systems")
     def systems(*arguments: Any) -> Any:
         return commands.on_systems(state, *arguments)
+
+    @made.command("fsm.tests")
+    def tests(*arguments: Any) -> Any:
+        return testable.on_tests(state, *arguments)
+
+    @made.command("fsm.test")
+    async def test(*arguments: Any) -> Any:
+        return await testable.on_test(state, *arguments)

@@ -5,6 +5,12 @@ export interface Position {
   readonly character: number;
 }
 
+/** A place in a file. */
+export interface Place {
+  readonly uri: string;
+  readonly range: { readonly start: Position; readonly end: Position };
+}
+
 /** The machine at a place of a text, drawn. `message` says why there is no picture. */
 export interface Diagram {
   readonly title: string;
@@ -20,23 +26,68 @@ export interface Diagram {
 
 /** What `fsm verify --format json` prints, as far as it is looked at here, and the same as text. */
 export interface Verified {
-  readonly systems: readonly { readonly verdict: string; readonly verdicts: readonly Verdict[] }[];
+  readonly systems: readonly System[];
   readonly text: string;
+  /** For each verdict of the system where what is violated is written, its run as text, and where its steps are. */
+  readonly violations: readonly (Violation | null)[];
+}
+
+export interface System {
+  readonly name: string;
+  readonly states: number;
+  readonly verdict: string;
+  readonly verdicts: readonly Verdict[];
 }
 
 export interface Verdict {
   readonly kind: string;
   readonly name: string;
   readonly outcome: string;
-  readonly trace: unknown;
+  readonly basis: string;
+  readonly trace: Trace | null;
 }
 
+export interface Violation extends Place {
+  readonly story: readonly string[];
+  readonly sources: readonly (Place | null)[];
+}
+
+export interface Trace {
+  readonly steps: readonly { readonly step: string; readonly happenings: readonly string[] }[];
+}
+
+/** What the stepper shows, as the report has it. */
 export interface TraceOf {
   readonly title: string;
-  readonly text: string;
-  /** What the stepper shows, as the report has it. */
   readonly stepping: unknown;
   readonly diagrams: Record<string, { svg: string; prefix: string }>;
+}
+
+/** The systems and scenarios of a file. */
+export interface Tests {
+  readonly uri: string;
+  readonly module: string;
+  readonly tests: readonly Test[];
+}
+
+export interface Test {
+  readonly kind: "system" | "scenario";
+  readonly name: string;
+  readonly title: string;
+  readonly range: Place["range"];
+}
+
+/** A scenario played, with its run as text. Where it fails, also what the stepper shows. */
+export interface Played {
+  readonly name: string;
+  readonly heading: string;
+  readonly passed: boolean;
+  readonly text: string;
+  readonly trace: Trace;
+  readonly stepping: unknown;
+  readonly sources: readonly (Place | null)[];
+  readonly diagrams?: TraceOf["diagrams"];
+  readonly failure?: Place & { readonly message: string; readonly notes: readonly string[] };
 }
 
 export const DIAGRAM = "fsm/diagram";
@@ -44,3 +95,5 @@ export const VERIFY = "fsm.verify";
 export const DRAW = "fsm.draw";
 export const TRACE = "fsm.trace";
 export const SYSTEMS = "fsm.systems";
+export const TESTS = "fsm.tests";
+export const TEST = "fsm.test";

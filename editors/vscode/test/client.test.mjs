@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join, resolve } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { Editor } from "./vscode.mjs";
 
@@ -35,6 +35,17 @@ system Two {
     }
 
     invariant one: count n in nodes: n in Lent <= 1
+}
+
+scenario once "lent and taken back" of Two {
+    n0.lend
+    n0.take_back
+    expect n0 in Idle
+}
+
+scenario twice "lent to two" of Two {
+    n0.lend
+    n0.lend
 }
 `.replace("count n in nodes: n in Lent <= 1", "(count n in nodes: n in Lent) <= 1");
 
@@ -108,6 +119,106 @@ test("a system is verified, and its counterexample stepped through", { skip }, a
   const [run] = await until(() => panel.sent.length && panel.sent);
   assert.deepEqual(run.stepping.steps.map((x) => x.text), ["n0.lend", "n1.lend"]);
   assert.ok(Object.keys(run.diagrams).length > 0);
+});
+
+test("the results show what was asked, and the run that breaks it with its places", { skip }, async () => {
+  const [document] = editor.documents;
+  const tree = editor.trees.get("fsmdsl.results");
+  const [[system, summary, verdicts]] = tree.shown();
+  assert.deepEqual([system, summary], ["Two", "violated, 4 states"]);
+  const steps = [["n0.lend", "n0: lend Idle → Lent", []], ["n1.lend", "n1: lend Idle → Lent", []]].map(([x, ...rest], n) => [`${n + 1}  ${x}`, ...rest]);
+  assert.deepEqual(verdicts.find((x) => x[0] === "invariant one"), ["invariant one", "violated", steps]);
+  assert.ok(verdicts.some((x) => x[1] === "holds"), JSON.stringify(verdicts));
+  assert.equal(tree.revealed.at(-1), "invariant one");
+  const broken = tree.provider.getChildren(tree.provider.getChildren()[0]).find((x) => x.violation);
+  const items = [broken, ...tree.provider.getChildren(broken)].map((x) => tree.provider.getTreeItem(x));
+  const lines = items.map((x) => document.text.split("\n")[x.command.arguments[1].selection.start.line].trim());
+  assert.deepEqual(lines, ["invariant one: (count n in nodes: n in Lent) <= 1", "lend: Idle -> Lent  on lend", "lend: Idle -> Lent  on lend"]);
+  await editor.run("fsmdsl.results.step", broken);
+  assert.equal(editor.panels.find((x) => x.kind === "fsmdsl.trace").sent.at(-1).title, "lease.Two: invariant one");
+  await editor.run("fsmdsl.results.clear");
+  assert.deepEqual(tree.shown(), []);
+});
+
+test("the test explorer runs systems and scenarios, and a failure has its run and its place", { skip }, async () => {
+  const [document] = editor.documents;
+  const [controller] = editor.controllers;
+  await until(() => controller.test("twice"));
+  assert.deepEqual([...controller.items].map(([, x]) => x.label), ["lease"]);
+  const outcomes = await controller.run();
+  const told = Object.fromEntries(Object.entries(outcomes).map(([label, x]) => [label, x.outcome]));
+  assert.deepEqual(told, { Two: "failed", once: "passed", twice: "failed" });
+  const [broken] = outcomes.Two.messages;
+  assert.match(broken.message, /^invariant one is violated\n[^]*n0\.lend[^]*n1\.lend/);
+  const lineOf = (x) => document.text.split("\n")[x.location.range.start.line].trim();
+  assert.equal(lineOf(broken), "invariant one: (count n in nodes: n in Lent) <= 1");
+  const [failed] = outcomes.twice.messages;
+  assert.match(failed.message, /`twice`: .*lend[^]*n0\.lend/);
+  assert.deepEqual([lineOf(failed), failed.location.range.start.line], ["n0.lend", document.text.split("\n").lastIndexOf("    n0.lend")]);
+  assert.match(controller.output, /\r\n/);
+  assert.deepEqual(Object.keys(await controller.run(controller.test("once"))), ["once"]);
+  await editor.run("fsmdsl.testing.step", controller.test("twice"));
+  const shown = editor.panels.find((x) => x.kind === "fsmdsl.trace").sent.at(-1);
+  assert.deepEqual([shown.title, shown.stepping.steps.length], ["twice lent to two", 2]);
+});
+
+test("tests come and go with the text", { skip }, async () => {
+  const [document] = editor.documents;
+  const [controller] = editor.controllers;
+  editor.type(document, "scenario twice", "scenario again");
+  await until(() => controller.test("again"));
+  assert.equal(controller.test("twice"), undefined);
+  editor.type(document, "scenario again", "scenario twice");
+});
+
+test("an interpreter is selected, and its fsm is started", { skip }, async () => {
+  const python = join(dirname(FSM), "python");
+  const [other, loaded] = await started({ "fsmdsl.command": FSM });
+  const first = loaded.running();
+  assert.ok(first);
+  other.answers.push("$(edit) Enter a path…", "/usr/bin/false");
+  await other.run("fsmdsl.selectInterpreter");
+  assert.equal(other.offered.at(-1).label, "$(search) Find it");
+  assert.match(other.messages.at(-1).text, /has no fsmdsl\. Install it there/);
+  other.settings["fsmdsl.command"] = "";
+  other.answers.push("$(edit) Enter a path…", python);
+  await other.run("fsmdsl.selectInterpreter");
+  assert.equal(other.settings["fsmdsl.interpreter"], python);
+  await until(() => loaded.running() && loaded.running() !== first);
+  await loaded.deactivate();
+});
+
+test("the choice of the Python extension is followed", { skip }, async () => {
+  let changed;
+  const made = new Editor(folder, {});
+  const environments = {
+    known: [],
+    path: undefined,
+    getActiveEnvironmentPath: () => environments.path,
+    resolveEnvironment: async (path) => path && { executable: { uri: { fsPath: path } } },
+    onDidChangeActiveEnvironmentPath: (x) => ((changed = x), { dispose() {} }),
+  };
+  made.extensions.set("ms-python.python", { activate: async () => ({ environments }) });
+  const path = process.env.PATH;
+  process.env.PATH = "";
+  try {
+    const loaded = made.load(join(here, "dist/extension.js"));
+    await loaded.activate(made.context(here));
+    assert.equal(loaded.running(), undefined);
+    environments.path = join(dirname(FSM), "python");
+    changed();
+    await until(() => loaded.running());
+    await loaded.deactivate();
+  } finally {
+    process.env.PATH = path;
+  }
+});
+
+test("the example is a new text", async () => {
+  const [other, loaded] = await started({ "fsmdsl.command": FSM ?? "/bin/false" });
+  await other.run("fsmdsl.example");
+  assert.match(other.vscode.window.activeTextEditor.document.text, /^module lease/);
+  await loaded.deactivate();
 });
 
 test("formatting, completion, symbols and lenses are there", { skip }, async () => {

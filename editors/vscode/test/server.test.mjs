@@ -8,24 +8,32 @@ import { build } from "esbuild";
 
 const out = await mkdtemp(join(tmpdir(), "fsm-"));
 await build({ entryPoints: ["src/server.ts", "src/page.ts"], outdir: out, bundle: true, platform: "node", format: "esm", outExtension: { ".js": ".mjs" } });
-const { fsmProgram } = await import(join(out, "server.mjs"));
+const { fsmCommand, module } = await import(join(out, "server.mjs"));
 const { page } = await import(join(out, "page.mjs"));
 
-const place = { setting: "", folders: ["/a", "/b"], path: "/usr/local/bin:/usr/bin", windows: false };
+const place = { setting: "", interpreter: "", python: undefined, folders: ["/a", "/b"], path: "/usr/local/bin:/usr/bin", windows: false };
 const there = (...paths) => (path) => paths.includes(path);
 
-test("the setting wins, even where nothing is", () => {
-  assert.equal(fsmProgram({ ...place, setting: "/opt/fsm" }, there("/a/.venv/bin/fsm")), "/opt/fsm");
+test("the settings win, even where nothing is", () => {
+  assert.deepEqual(fsmCommand({ ...place, setting: "/opt/fsm", interpreter: "/opt/python" }, there("/a/.venv/bin/fsm")), ["/opt/fsm"]);
+  assert.deepEqual(fsmCommand({ ...place, interpreter: "/opt/python" }, there("/a/.venv/bin/fsm")), ["/opt/python", "-P", "-m", "fsmdsl"]);
+  assert.deepEqual(module("python"), ["python", "-P", "-m", "fsmdsl"]);
+});
+
+test("the Python extension's environment comes before those of the workspace, where it has fsm", () => {
+  const chosen = { ...place, python: "/env/bin/python" };
+  assert.deepEqual(fsmCommand(chosen, there("/env/bin/fsm", "/a/.venv/bin/fsm")), ["/env/bin/fsm"]);
+  assert.deepEqual(fsmCommand(chosen, there("/env/bin/python", "/a/.venv/bin/fsm")), ["/a/.venv/bin/fsm"]);
 });
 
 test("a virtual environment of the workspace comes before the path", () => {
-  assert.equal(fsmProgram(place, there("/usr/bin/fsm", "/b/venv/bin/fsm")), "/b/venv/bin/fsm");
-  assert.equal(fsmProgram(place, there("/b/venv/bin/fsm", "/a/.venv/bin/fsm")), "/a/.venv/bin/fsm");
-  assert.equal(fsmProgram(place, there("/usr/bin/fsm")), "/usr/bin/fsm");
+  assert.deepEqual(fsmCommand(place, there("/usr/bin/fsm", "/b/venv/bin/fsm")), ["/b/venv/bin/fsm"]);
+  assert.deepEqual(fsmCommand(place, there("/b/venv/bin/fsm", "/a/.venv/bin/fsm")), ["/a/.venv/bin/fsm"]);
+  assert.deepEqual(fsmCommand(place, there("/usr/bin/fsm")), ["/usr/bin/fsm"]);
 });
 
 test("where there is none, there is none", () => {
-  assert.equal(fsmProgram(place, there()), undefined);
+  assert.equal(fsmCommand(place, there()), undefined);
 });
 
 test("a page runs the extension's script alone, and its title is text", () => {

@@ -1,7 +1,9 @@
 // As much of the editor as the extension and its language client talk to, for tests without an editor: texts that are
 // opened and edited, events, diagnostics, commands, messages, panels. What nobody looks at does nothing.
 import Module from "node:module";
+import { readFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
+import { TestController, TestMessage, TreeItem, TreeView } from "./views.mjs";
 
 export class Editor {
   constructor(folder, settings = {}) {
@@ -13,6 +15,9 @@ export class Editor {
     this.diagnostics = new Map();
     this.messages = [];
     this.panels = [];
+    this.controllers = [];
+    this.trees = new Map();
+    this.extensions = new Map();
     this.answers = [];
     this.documents = [];
     this.vscode = this.module();
@@ -69,7 +74,7 @@ export class Editor {
   }
 
   async run(command, ...given) {
-    return await this.commands.get(command)(...given);
+    return await this.commands.get(command)?.(...given); // those of the editor itself do nothing
   }
 
   found(document) {
@@ -103,14 +108,28 @@ export class Editor {
     const has = {
       version: "1.91.0",
       Uri, Position, Range, Disposable, CodeActionKind, Diagnostic, EventEmitter, CancellationTokenSource, Selection: Range,
+      TestMessage, TreeItem,
+      TestRunProfileKind: { Run: 1 },
+      TreeItemCollapsibleState: { None: 0, Collapsed: 1, Expanded: 2 },
+      ConfigurationTarget: { Global: 1, Workspace: 2 },
+      Location: named("uri", "range"),
+      ThemeIcon: named("id", "color"),
+      ThemeColor: named("id"),
       DiagnosticSeverity: { Error: 0, Warning: 1, Information: 2, Hint: 3 },
       DiagnosticTag: { Unnecessary: 1, Deprecated: 2 },
       ViewColumn: { Active: -1, Beside: -2, One: 1 },
       ProgressLocation: { SourceControl: 1, Window: 10, Notification: 15 },
       TextDocumentSaveReason: { Manual: 1 },
       env: space({ appName: "test", language: "en", uriScheme: "vscode", isTelemetryEnabled: false }),
-      extensions: space({ all: [], getExtension: () => undefined }),
+      extensions: space({ all: [], getExtension: (id) => editor.extensions.get(id) }),
       tasks: space({}),
+      tests: {
+        createTestController: (id, label) => {
+          const made = new TestController(id, label, new CancellationTokenSource().token);
+          editor.controllers.push(made);
+          return made;
+        },
+      },
       languages: space({
         match: (selector, document) => [selector].flat().some((x) => x.language === document.languageId) ? 10 : 0,
         createDiagnosticCollection: (name) => ({
@@ -138,7 +157,18 @@ export class Editor {
         showInformationMessage: say("information"),
         showWarningMessage: say("warning"),
         showErrorMessage: say("error"),
-        showQuickPick: async (offered) => offered.find((x) => x === editor.answers[0]) ?? offered[0],
+        showQuickPick: async (offered) => {
+          editor.offered = offered;
+          const chosen = offered.findIndex((x) => (x.label ?? x) === editor.answers[0]);
+          if (chosen >= 0) editor.answers.shift();
+          return offered[Math.max(chosen, 0)];
+        },
+        showInputBox: async () => editor.answers.shift(),
+        showTextDocument: async (document) => void (editor.vscode.window.activeTextEditor = { document, selection: { active: new Position(0, 0) } }),
+        createTreeView: (id, options) => {
+          editor.trees.set(id, new TreeView(options));
+          return editor.trees.get(id);
+        },
         withProgress: (_, work) => work({ report: () => undefined }, new CancellationTokenSource().token),
         createOutputChannel: () => quiet({ logLevel: 3, onDidChangeLogLevel: on("onDidChangeLogLevel"), appendLine: (x) => editor.messages.push({ kind: "output", text: x }) }),
         createWebviewPanel: (kind, title) => {
@@ -161,12 +191,17 @@ export class Editor {
             get: (key, otherwise) => editor.settings[full(key)] ?? otherwise,
             has: (key) => full(key) in editor.settings,
             inspect: () => undefined,
+            update: async (key, value) => {
+              editor.settings[full(key)] = value;
+              editor.emit("onDidChangeConfiguration", { affectsConfiguration: (x) => x === full(key) });
+            },
           };
         },
         getWorkspaceFolder: () => ({ uri: new Uri("file", editor.folder), name: "test", index: 0 }),
         createFileSystemWatcher: () => quiet({ onDidCreate: on("x"), onDidChange: on("x"), onDidDelete: on("x") }),
         asRelativePath: (x) => String(x),
-        fs: space({}),
+        openTextDocument: async ({ content }) => new TextDocument(new Uri("untitled", "/Untitled-1"), content),
+        fs: space({ readFile: (uri) => readFile(uri.fsPath) }),
       }),
     };
     return new Proxy(has, {
@@ -182,6 +217,14 @@ export class Editor {
     });
   }
 }
+
+/** A class whose instances have what they are made of, under these names. */
+const named = (...names) =>
+  class {
+    constructor(...given) {
+      names.forEach((name, n) => (this[name] = given[n]));
+    }
+  };
 
 /** Something of which every method is there, and does nothing but what it has. */
 const quiet = (has = {}) =>

@@ -1,21 +1,24 @@
 // The page of the diagram: the picture it is sent, with what the cursor is on lit up.
+import { zoomable } from "./zoom.js";
+
 const editor = acquireVsCodeApi();
 const main = document.getElementById("main");
 const title = document.createElement("h1");
-const picture = document.createElement("div");
 const message = document.createElement("p");
+const picture = zoomable(editor.getState()?.scale ?? "fit", (scale) => editor.setState({ scale }));
 message.setAttribute("role", "status");
-main.append(title, picture, message);
+main.append(title, picture.element, message);
 
 addEventListener("message", ({ data }) => {
   title.textContent = data.title;
   message.textContent = data.message ?? "";
-  if (data.svg) picture.replaceChildren(drawn(data.svg));
-  picture.classList.toggle("stale", Boolean(data.stale));
-  for (const element of picture.querySelectorAll(".lit")) element.classList.remove("lit");
+  if (data.svg) picture.show(drawn(data.svg));
+  picture.element.hidden = !picture.frame.hasChildNodes();
+  picture.frame.classList.toggle("stale", Boolean(data.stale));
+  for (const element of picture.frame.querySelectorAll(".lit")) element.classList.remove("lit");
   if (data.state) document.getElementById(`state-${data.state}`)?.classList.add("lit");
   for (const n of data.transitions ?? [])
-    for (const edge of picture.querySelectorAll(`#transition-${n}, .transition-${n}`)) edge.classList.add("lit");
+    for (const edge of picture.frame.querySelectorAll(`#transition-${n}, .transition-${n}`)) edge.classList.add("lit");
 });
 
 /** The picture as elements; what could run in it is left out. */
