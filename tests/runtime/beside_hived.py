@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 from clusters import gang, healthy
-from differences import Difference, rooms, width
+from differences import Difference, rooms, spread
 from hived import HiveD, PanicError, RefusedError, bind_info, to_hived, victims
 from invariants import check
 from shapes import changed, complete, shape
@@ -165,7 +165,7 @@ class History:
             for same in info.gang
             for place in same
         ]
-        return width(mine) < width(others) or rooms(mine) != rooms(others)
+        return spread(mine) < spread(others) or rooms(mine) != rooms(others)
 
     def _device(self, chain: str, node: str, index: int) -> Device:
         """One of a node, by its number there."""

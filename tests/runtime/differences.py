@@ -42,14 +42,14 @@ OURS = {x for x in Difference if x.value.startswith("ours")}
 INTENDED = {x for x in Difference if x.value.startswith("intended")}
 
 
-def width(pods: Sequence[Sequence[Device]]) -> int:
-    """The level of the smallest cell that has all devices of a gang; one more than the highest where there is none."""
-    devices = [device for own in pods for device in own]
-    cell: PhysicalCell | None = devices[0]
-    level = 0
-    while cell is not None and not set(devices) <= set(cell.devices()):
-        level, cell = cell.level, cell.parent
-    return cell.level if cell is not None else level + 1
+def spread(pods: Sequence[Sequence[Device]]) -> list[int]:
+    """In how many cells the devices of a gang are, from the top level down: the less, the closer they are."""
+    cells: set[PhysicalCell] = {device for own in pods for device in own}
+    counts: list[int] = []
+    while cells:
+        counts.append(len(cells))
+        cells = {cell.parent for cell in cells if cell.parent is not None}
+    return counts[::-1]
 
 
 def rooms(pods: Sequence[Sequence[Device]]) -> list[tuple[int, list[int]]]:
