@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -123,27 +124,27 @@ def running(extension: Path, home: Path) -> Iterator[str]:
     quiet = ["--auth", "none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"]
     quiet += ["--disable-getting-started-override", "--disable-file-downloads", "--disable-proxy"]
     with (home / "log").open("w") as log:
-        server = subprocess.Popen(
-            [*entry, *places, *quiet, "--bind-addr", address], env=environment, stdout=log, stderr=log
-        )
+        server = _started([*entry, *places, *quiet, "--bind-addr", address], environment, log)
         try:
-            _wait(f"http://{address}/healthz", server)
             yield f"http://{address}"
         finally:
             server.terminate()
             server.wait(20)
 
 
-def _wait(address: str, server: subprocess.Popen[bytes]) -> None:
-    for _ in range(600):
-        if server.poll() is not None:
-            break
-        try:
-            urlopen(address, timeout=5).close()
-        except (URLError, OSError):
-            time.sleep(0.1)
-        else:
-            return
+def _started(command: list[str], environment: dict[str, str], log: IO[str]) -> subprocess.Popen[bytes]:
+    """The server, when it answers. It gives up where its own second process takes more than ten seconds to begin, as it
+    may on a busy machine; then it is started again."""
+    address = f"http://{command[-1]}/healthz"
+    for _ in range(5):
+        server = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        while server.poll() is None:
+            try:
+                urlopen(address, timeout=5).close()
+            except (URLError, OSError):
+                time.sleep(0.1)
+            else:
+                return server
     raise AssertionError("code-server did not start; see the file `log` beside its data")
 
 

@@ -136,7 +136,7 @@ def test_a_lens_verifies_and_the_verdict_is_shown(code: Workbench) -> None:
     code.lenses.get_by_text("verify", exact=True).first.click()
     expect(code.tree.filter(has_text="Shared").first).to_contain_text("holds")
     expect(code.tree.filter(has_text="invariant alone")).to_contain_text("holds")
-    expect(code.page.locator(".notifications-toasts")).to_contain_text("all that was asked holds")
+    expect(code.page.locator(".notifications-toasts")).to_contain_text("every verdict holds")
     assert code.page.evaluate("document.activeElement.closest('.monaco-editor') !== null"), "keys go to the text"
 
 

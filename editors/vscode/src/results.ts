@@ -1,4 +1,4 @@
-/** The view of results: the systems that were verified, what was asked of each, and the run that breaks it, step by step. */
+/** The view of results: the systems that were verified, the verdicts on each, and counterexamples step by step. */
 import * as vscode from "vscode";
 import type { Place, System, Verdict, Verified, Violation } from "./protocol";
 

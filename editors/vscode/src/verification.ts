@@ -37,7 +37,7 @@ export class Verification implements vscode.Disposable {
     await vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup"); // a view that opens takes the keys
     const verdict = done.systems[0]?.verdict ?? "unknown";
     if (verdict === "holds") {
-      void vscode.window.showInformationMessage(`${found[1]}: all that was asked holds.`);
+      void vscode.window.showInformationMessage(`${found[1]}: every verdict holds.`);
       return;
     }
     const answers = runs(done).length > 0 ? ["Step through it", "Details"] : ["Details"];

@@ -121,7 +121,7 @@ test("a system is verified, and its counterexample stepped through", { skip }, a
   assert.ok(Object.keys(run.diagrams).length > 0);
 });
 
-test("the results show what was asked, and the run that breaks it with its places", { skip }, async () => {
+test("the results show the verdicts, and the counterexample with its places", { skip }, async () => {
   const [document] = editor.documents;
   const tree = editor.trees.get("fsmdsl.results");
   const [[system, summary, verdicts]] = tree.shown();
