@@ -1,0 +1,1 @@
+"""Systems in the languages of other checkers."""
