@@ -1,1 +1,19 @@
-"""Systems in the languages of other checkers."""
+"""Systems in the languages of other model checkers, one module for each. Text comes out; nothing is run or written here.
+
+What a language cannot say is refused by name (`refusals`), never approximated.
+"""
+
+from collections.abc import Callable, Mapping
+
+from fsmdsl import model as m
+from fsmdsl.export.promela import promela
+
+
+def _promela(model: m.Model, system: m.System) -> str:
+    return promela(model, system).text
+
+
+TARGETS: Mapping[str, Callable[[m.Model, m.System], str]] = {"promela": _promela}
+"""By the name that `fsm export --to` takes."""
+
+__all__ = ["TARGETS", "promela"]

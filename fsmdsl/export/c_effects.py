@@ -99,7 +99,7 @@ def _arguments(scope: CScope, given: Sequence[m.Expr], types: Sequence[m.Type], 
 
 
 def _unfit(n: int, name: str, cast: str, keep: bool) -> str:
-    value = cast if cast == name else f"why ? (beyond(\"a set or list that does not fit, as an argument\"), 0) : {cast}"
+    value = cast if cast == name else f'why ? (beyond("a set or list that does not fit, as an argument"), 0) : {cast}'
     return f"a[{n}] = {value};" if keep else f"if (!why) a[{n}] = {cast};"
 
 

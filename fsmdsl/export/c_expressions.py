@@ -137,7 +137,9 @@ def _add_let(scope: CScope, e: m.Derived, own: bool) -> None:
         value = expression(scope, body.value)
     parameters = ", ".join(["int self", *(f"V {local(p)}" for p in body.parameters)])
     let = scope.universe.model.let(e, scope.universe.system)
-    scope.functions.append(f"/* let {e.name}, {let.span} */\nstatic V {name}({parameters})\n{{\n    return {value};\n}}")
+    scope.functions.append(
+        f"/* let {e.name}, {let.span} */\nstatic V {name}({parameters})\n{{\n    return {value};\n}}"
+    )
 
 
 def _binary(scope: CScope, e: m.Binary) -> str:
@@ -245,5 +247,3 @@ def _size(scope: CScope, e: m.Expr) -> str:
         place = scope.universe.channel_place.get(e.name)
         return "0" if place is None else f"w.held[{place}]"
     return f"length_of({scope.type(e.type)}, {expression(scope, e)})"
-
-

@@ -242,5 +242,3 @@ def _handle(scope: CScope, machine: m.Machine, trigger: str) -> str:
         f"/* {trigger} */\nstatic void {name}(int self, const V *a, int misfit, int place)\n{{\n"
         f"{TAB}touched |= 1LL << self;\n{_in_place(_handling(scope, machine, trigger))}}}"
     )
-
-

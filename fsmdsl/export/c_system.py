@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import chain
@@ -15,6 +15,7 @@ from fsmdsl.export.c_effects import TAB, _arguments, action_name, block, event_f
 from fsmdsl.export.c_expressions import expression, loop, reference
 from fsmdsl.export.c_scope import CScope, local, name_in_c
 from fsmdsl.export.questions import Question
+from fsmdsl.export.runs import Condition
 from fsmdsl.export.refusals import Refusal, RefusedError
 from fsmdsl.export.values import BITS
 from fsmdsl.model.typing import element
@@ -34,12 +35,12 @@ class CText:
     parts: tuple[str, ...]
 
 
-def c_text(scope: CScope, questions: tuple[Question, ...]) -> CText:
+def c_text(scope: CScope, questions: tuple[Question, ...], conditions: Sequence[Condition] = ()) -> CText:
     """All of it. Raises `RefusedError`."""
     _check_sizes(scope)
     machines = list(chain.from_iterable(cm.functions(scope, x) for x in scope.machines))
     tables, messages = _tables(scope), _messages(scope)
-    system = list(_system_functions(scope, questions))  # last: it lists the places
+    system = list(_system_functions(scope, questions, conditions))  # last: it lists the places
     runtime = _resource("runtime.c")
     prototypes = "\n".join(chain.from_iterable(cm.prototypes(scope, x) for x in scope.machines))
     first = f"{_names(scope)}\n{_fixed()}"
@@ -76,6 +77,14 @@ def _arguments_most(scope: CScope) -> int:
 
 def _pending(scope: CScope) -> int:
     return 2 * len(scope.universe.machines) + 6 if any(a.outcomes for x in scope.machines for a in x.actions) else 1
+
+
+def vector_size(scope: CScope) -> int:
+    """No less than the bytes of a state."""
+    channels = scope.universe.channels
+    fields = sum(len(x.fields) for x in scope.universe.machines)
+    messages = max(len(channels), 1) * max([1, *(c.bound for c in channels)]) * (1 + 8 * _arguments_most(scope))
+    return 256 + len(scope.universe.machines) + 8 * fields + 3 * _pending(scope) + len(channels) + messages
 
 
 def _world(scope: CScope) -> str:
@@ -276,7 +285,7 @@ def _channel_tables(scope: CScope, handler: str) -> Iterator[str]:
 # The system ----------------------------------------------------------------------------------------------------------
 
 
-def _system_functions(scope: CScope, questions: tuple[Question, ...]) -> Iterator[str]:
+def _system_functions(scope: CScope, questions: tuple[Question, ...], conditions: Sequence[Condition]) -> Iterator[str]:
     system = scope.universe.system
     yield _engine_variables(scope, questions)
     yield first_world(scope)
@@ -287,12 +296,16 @@ def _system_functions(scope: CScope, questions: tuple[Question, ...]) -> Iterato
     yield from cm._with_lets(scope, f"static void recover(int self)\n{{\n{recover}}}")
     yield from _crashes(scope)
     yield from _asked(scope, questions)
+    for c in conditions:
+        yield from cm._with_lets(scope, _condition(scope, c))
     listed = ", ".join(f'"{_plain(str(x))}"' for x in scope.places)
     yield f"static const char *const places[] = {{{listed or '0'}}};"
     fault = scope.universe.fault
     told = "0"
     if fault is not None:
-        told = f'"fault {FAULTS.index(fault.kind)} at {scope.place(fault.span)}: {fault.kind}, {_plain(str(fault.span))}"'
+        told = (
+            f'"fault {FAULTS.index(fault.kind)} at {scope.place(fault.span)}: {fault.kind}, {_plain(str(fault.span))}"'
+        )
     count = max(len(scope.places), 1)
     yield (
         f"static const char *const first_fault = {told};\n"
@@ -320,7 +333,7 @@ static void add_cuts(int inside, int from, int to);
 static int writes_of(int n);
 static int truth(V (*condition)(int), int self);
 static void report(int *seen, const char *text);
-static void (*const recovering)(int) = 0;"""
+static V given[16];"""
 
 
 def _reset(scope: CScope) -> str:
@@ -379,9 +392,7 @@ def _offer(scope: CScope, n: int, o: m.Offer) -> str:
     constant = f"{event_function(scope, o.machine, o.event)}_event"
     accepts = f"!awaits(t) && {cm.accepts_function(scope, machine, o.event)}(t, a)"
     act = f"{{ V t = {target}; {arguments}\n{TAB * 2}if ({accepts}) add_event(t, {constant}, a, misfit); }}"
-    return (
-        f"/* {o.event}, {o.span} */\nstatic void offer_{n}(int self)\n{{\n{TAB}{head}{guard}{act}{tail}\n}}"
-    )
+    return f"/* {o.event}, {o.span} */\nstatic void offer_{n}(int self)\n{{\n{TAB}{head}{guard}{act}{tail}\n}}"
 
 
 def _timers(scope: CScope) -> str:
@@ -429,13 +440,27 @@ def _crashes(scope: CScope) -> Iterator[str]:
     yield from cm._with_lets(scope, text)
 
 
+def _condition(scope: CScope, c: Condition) -> str:
+    """A condition that properties of runs speak of."""
+    value = expression(scope, scope.elaboration.expression(c.expression, dict(c.variables)))
+    names = [local(name) for name, _ in c.variables]
+    read = "".join(f"{TAB}V {x} = given[{n}];\n" for n, x in enumerate(names))
+    put = "".join(f"{TAB}given[{n}] = {x};\n" for n, x in enumerate(names))
+    return (
+        f"/* {c.expression.span} */\nstatic V condition_{c.number}(int self)\n{{\n{read}{TAB}return {value};\n}}\n\n"
+        f"static int holds_{c.number}({', '.join(f'V {x}' for x in names) or 'void'})\n{{\n{put}"
+        f"{TAB}w = now.w;\n{TAB}return truth(condition_{c.number}, -1);\n}}"
+    )
+
+
 def _asked(scope: CScope, questions: tuple[Question, ...]) -> Iterator[str]:
     calls = []
     for q in questions:
         with scope.read_by(q.machine):
             value = expression(scope, scope.elaboration.expression(q.condition))
         yield from cm._with_lets(
-            scope, f"/* {q.kind} {q.name}, {q.span} */\nstatic V question_{q.number}(int self)\n{{\n    return {value};\n}}"
+            scope,
+            f"/* {q.kind} {q.name}, {q.span} */\nstatic V question_{q.number}(int self)\n{{\n    return {value};\n}}",
         )
         sign = "!" if q.kind == "invariant" else ""
         told = f'"{q.kind} {q.number} {"violated" if sign else "shown"}: {_plain(q.name)}"'

@@ -324,7 +324,9 @@ static void report(int *seen, const char *text)
 {
     if (*seen) return;
     *seen = 1;
+#ifndef PROPERTIES
     uerror((char *) text);
+#endif
 }
 
 static void report_fault(void)

@@ -6,10 +6,14 @@ fails is an error at that state and leads nowhere.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fsmdsl import model as m
 from fsmdsl.export.c_scope import SUBSETS, CScope
-from fsmdsl.export.c_system import c_text
-from fsmdsl.export.questions import questions
+from fsmdsl.export.c_system import c_text, vector_size
+from fsmdsl.export.questions import Question, questions
+from fsmdsl.export.runs import Claims, claims
+from fsmdsl.source import Span
 
 CHOICES = 128
 """So many choices of one state are written, unless more are asked for."""
@@ -19,8 +23,9 @@ LONGEST = 40_000
 
 HEAD = """\
 /* {system}, from {place}
-   spin -a FILE && cc -O2 -w -DSAFETY -DNOREDUCE -DBFS -DVECTORSZ={vector} -o pan pan.c && ./pan
-   Without -c0 the search ends with the first error. Each error is reported once. */
+   spin -a FILE && cc -O2 -w -DSAFETY -DNOREDUCE -DBFS -DNOCLAIM -DVECTORSZ={vector} -o pan pan.c && ./pan
+   Without -c0 the search ends with the first error. Each error is reported once.
+   Properties: cc -O2 -w -DNOREDUCE -DPROPERTIES -DVECTORSZ={vector} -o pan pan.c && ./pan -a -N claim_0 */
 
 c_decl {{
 \\#include <setjmp.h>
@@ -43,18 +48,44 @@ extern void (*uerror)(char *);
 """
 
 
-def promela(model: m.Model, system: m.System, choices: int = CHOICES) -> str:
-    """The text of a model. Raises `RefusedError`, `TooManyValuesError`, `TooLargeNumberError`."""
+@dataclass(frozen=True, slots=True)
+class Promela:
+    """The text, and what it asks: by number the questions of states, and the claims of runs with their names."""
+
+    text: str
+    questions: tuple[Question, ...]
+    claims: Claims
+    places: tuple[Span, ...]
+    """By number: where a fault is."""
+    vector: int
+    """`-DVECTORSZ` when the C is compiled."""
+
+
+def promela(model: m.Model, system: m.System, choices: int = CHOICES) -> Promela:
+    """A model for SPIN. Raises `RefusedError`, `TooManyValuesError`, `TooLargeNumberError`."""
     scope = CScope.of(model, system)
-    text = c_text(scope, questions(scope.universe))
-    size = 4096
+    asked, runs = questions(scope.universe), claims(scope.universe, _atom)
+    text, vector = c_text(scope, asked, runs.conditions), vector_size(scope)
     head = HEAD.format(
-        system=f"system {system.qualified}", place=system.span, vector=size, choices=choices, subsets=SUBSETS,
+        system=f"system {system.qualified}", place=system.span, vector=vector, choices=choices, subsets=SUBSETS,
         world=text.declarations,
     )  # fmt: skip
-    code = "\n".join(f"c_code {{\n{part}\n}}\n" for part in _pieces(text.parts))
-    loop = "\n".join(f"    :: d_step {{ c_expr {{ (possible({k})) }} -> c_code {{ take({k}); }} }}" for k in range(choices))
-    return f"{head}\n{code}\nactive proctype steps()\n{{\nend:\n    do\n{loop}\n    od\n}}\n"
+    code = "\n".join(f"c_code {{\n{_postponed(part)}\n}}\n" for part in _pieces(text.parts))
+    loop = "\n".join(
+        f"    :: d_step {{ c_expr {{ (possible({k})) }} -> c_code {{ take({k}); }} }}" for k in range(choices)
+    )
+    process = f"active proctype steps()\n{{\nend:\n    do\n{loop}\n    od\n}}\n"
+    formulas = "".join(f"\n/* property {x.property} */\nltl claim_{x.number} {{ {x.formula} }}\n" for x in runs.claims)
+    return Promela(f"{head}\n{code}\n{process}{formulas}", asked, runs, tuple(scope.places), vector)
+
+
+def _atom(condition: int, given: list[int]) -> str:
+    return f"c_expr {{ (holds_{condition}({', '.join(map(str, given))})) }}"
+
+
+def _postponed(text: str) -> str:
+    """SPIN's own preprocessor is to leave what is meant for that of C."""
+    return text.replace("\n#", "\n\\#")
 
 
 def _pieces(parts: tuple[str, ...]) -> list[str]:
