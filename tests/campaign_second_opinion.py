@@ -2,9 +2,9 @@
 
     python tests/campaign_second_opinion.py --tool spin --count 10000 --seed 0 --log spin.jsonl
 
-A seed gives a module, of which its system and a small one around each machine are explored. With `--log`, every seed that
-is done is written down, and the same command goes on where it was interrupted. A line tells every difference, a table at
-the end what came out how often; the exit code is 1 if there was a difference.
+A seed gives a module, of which its system and a small one around each machine are explored. With `--log`, every seed
+that is done is written down, and the same command goes on where it was interrupted. A line tells every difference, a
+table at the end what came out how often; the exit code is 1 if there was a difference.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Systems in the languages of other model checkers, one module for each. Text comes out; nothing is run or written here.
+"""Systems in the languages of other model checkers, one module for each. Text comes out; nothing is run or written.
 
 What a language cannot say is refused by name (`refusals`), never approximated.
 """

@@ -26,7 +26,7 @@ def _effect(scope: CScope, e: m.Effect) -> str:
         case m.Send(target=target, machine=machine, event=event, arguments=arguments):
             name = event_function(scope, machine, event)
             types = [p.type for p in scope.universe.model.machines[machine].event_named[event].parameters]
-            head = f"V t = {reference(scope, target)}; {_arguments(scope, arguments, types)}"
+            head = f"V t = {reference(scope, target)}; {set_arguments(scope, arguments, types)}"
             return f"{{ {head} {name}(t, a, misfit, {scope.place(e.span)}); }}\n"
         case m.Post():
             return _post(scope, e)
@@ -81,10 +81,10 @@ def event_function(scope: CScope, machine: str, event: str) -> str:
     return name_in_c("on", scope.machine_name(scope.universe.model.machines[machine]), event)
 
 
-def _arguments(scope: CScope, given: Sequence[m.Expr], types: Sequence[m.Type], keep: bool = False) -> str:
+def set_arguments(scope: CScope, given: Sequence[m.Expr], types: Sequence[m.Type], keep: bool = False) -> str:
     """Statements that make `a` the arguments, and `misfit` why the first that does not fit does not. `keep`: guards
     look at arguments that do not fit, too."""
-    parts = [f"V a[ARGUMENTS] = {{0}}; int misfit = 0;"]
+    parts = ["V a[ARGUMENTS] = {0}; int misfit = 0;"]
     names = [f"g{scope.fresh()}" for _ in given]
     for name, x in zip(names, given, strict=True):
         parts.append(f"V {name} = {expression(scope, x)};")
@@ -104,7 +104,7 @@ def _unfit(n: int, name: str, cast: str, keep: bool) -> str:
 
 
 def _request(scope: CScope, e: m.Request, action: m.Action, arguments: Sequence[m.Expr]) -> str:
-    head = _arguments(scope, arguments, [p.type for p in action.parameters])
+    head = set_arguments(scope, arguments, [p.type for p in action.parameters])
     check = f"if (misfit) fail(misfit, {scope.place(e.span)});" if arguments else ""
     number = action_name(scope, scope.universe.model.machines[scope.reader], action)
     wait = f" request(self, {number});" if action.outcomes else ""
@@ -119,7 +119,7 @@ def action_name(scope: CScope, machine: m.Machine, action: m.Action) -> str:
 def _post(scope: CScope, e: m.Post) -> str:
     channel = scope.universe.model.channels[e.channel]
     receiver = scope.universe.model.machines[channel.receiver]
-    head = _arguments(scope, e.arguments, [p.type for p in receiver.event_named[e.event].parameters])
+    head = set_arguments(scope, e.arguments, [p.type for p in receiver.event_named[e.event].parameters])
     where = scope.place(e.span)
     check = f"if (misfit) fail(misfit, {where});" if e.arguments else ""
     place = scope.universe.channel_place.get(e.channel)

@@ -49,7 +49,8 @@ def triggers(machine: m.Machine) -> list[str]:
 def prototypes(scope: CScope, machine: m.Machine) -> Iterator[str]:
     """Of what effects call, as machines call one another."""
     for event in machine.events:
-        yield f"static void {event_function(scope, machine.qualified, event.name)}(int self, const V *a, int misfit, int place);"
+        name = event_function(scope, machine.qualified, event.name)
+        yield f"static void {name}(int self, const V *a, int misfit, int place);"
 
 
 def functions(scope: CScope, machine: m.Machine) -> Iterator[str]:
@@ -58,10 +59,10 @@ def functions(scope: CScope, machine: m.Machine) -> Iterator[str]:
     with scope.read_by(machine.qualified):
         for t in machine.transitions:
             if t.guard is not None:
-                yield from _with_lets(scope, _guard(scope, machine, t))
-        yield from _with_lets(scope, "\n\n".join(_hooks(scope, selection)))
+                yield from with_lets(scope, _guard(scope, machine, t))
+        yield from with_lets(scope, "\n\n".join(_hooks(scope, selection)))
         for t in machine.transitions:
-            yield from _with_lets(scope, _follow(scope, selection, t))
+            yield from with_lets(scope, _follow(scope, selection, t))
         yield _follow_any(scope, machine)
         yield _before(scope, selection)
         for trigger in triggers(machine):
@@ -74,7 +75,8 @@ def functions(scope: CScope, machine: m.Machine) -> Iterator[str]:
                 yield _handle(scope, machine, f"{a.name}.{o}")
 
 
-def _with_lets(scope: CScope, text: str) -> Iterator[str]:
+def with_lets(scope: CScope, text: str) -> Iterator[str]:
+    """A function, behind those of the `let`s that it uses and that are new."""
     yield from scope.functions
     scope.functions.clear()
     if text:
@@ -167,7 +169,8 @@ def _before(scope: CScope, selection: Selection) -> str:
     listed = machine.transitions
     rows = ", ".join(f'"{"".join(str(int(selection.priority.before(a, b))) for b in listed)}"' for a in listed)
     places = ", ".join(str(scope.place(t.span)) for t in listed)
-    return f"static const char *before_{name}[] = {{{rows or '0'}}};\nstatic const int places_{name}[] = {{{places or '0'}}};"
+    before = f"static const char *before_{name}[] = {{{rows or '0'}}};"
+    return f"{before}\nstatic const int places_{name}[] = {{{places or '0'}}};"
 
 
 def _choose(scope: CScope, selection: Selection, trigger: str) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl.export.c_scope import SUBSETS, CScope
-from fsmdsl.export.c_system import c_text, vector_size
+from fsmdsl.export.c_system import c_text
+from fsmdsl.export.c_world import vector_size
 from fsmdsl.export.questions import Question, questions
 from fsmdsl.export.runs import Claims, claims
 from fsmdsl.source import Span

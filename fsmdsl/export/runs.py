@@ -14,6 +14,7 @@ WITHOUT = {
     "fairness": "its fairness is not exported",
     "recovery": "`recovers` is not exported",
     "changing": "it speaks of a collection that may change",
+    "next": "SPIN has no `next` as it is usually built",
     "shape": "its temporal words are inside something that is not a formula",
 }
 """Why a property is not exported."""
@@ -113,8 +114,8 @@ def _formula(found: Claims, roster: Roster, e: m.Expr, bound: Bound, atom: Atom)
             return f"([] {inner(x)})"
         case m.Temporal(operator="eventually", operands=(x,)):
             return f"(<> {inner(x)})"
-        case m.Temporal(operator="next", operands=(x,)):
-            return f"(X {inner(x)})"
+        case m.Temporal(operator="next"):
+            raise UnsaidError("next")
         case m.Temporal(operator="until", operands=(x, y)):
             return f"({inner(x)} U {inner(y)})"
         case m.Temporal(operator="~>", operands=(x, y)):
