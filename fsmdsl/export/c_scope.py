@@ -110,6 +110,8 @@ class CScope:
                 return "RANGE_", "0", low, high, self.values.size(t), 0, 0
             case m.OptionalType(of):
                 return "OPTIONAL_", self.type(of), 0, 0, self._size(t), 0, 0
+            case m.NoneType():
+                return "OPTIONAL_", self.type(m.NEVER), 0, 0, 1, 0, 0
             case m.SetType(of):
                 return "SET_", self.type(of), 0, 0, self.values.size(t), 0, 0
             case m.ListType(of, bound):
@@ -142,14 +144,20 @@ class CScope:
                 return ("?", self._form(of, True)) if inside else self._form(of)
             case m.RangeType(low):
                 return low if inside else None
-            case m.NeverType():
-                return "never"
+            case m.NeverType() | m.NoneType():
+                return t if inside else None
             case _:
                 return None
 
 
 def _parts(t: m.Type) -> tuple[m.Type, ...]:
-    return (t.of,) if isinstance(t, m.OptionalType | m.SetType | m.ListType) else ()
+    match t:
+        case m.OptionalType(of) | m.SetType(of) | m.ListType(of):
+            return (of,)
+        case m.NoneType():
+            return (m.NEVER,)
+        case _:
+            return ()
 
 
 def type_shown(t: m.Type) -> str:

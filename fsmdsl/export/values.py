@@ -82,6 +82,8 @@ class Values:
                 return value - low
             case m.OptionalType(of):
                 return 0 if value is None else 1 + self.index(of, value)
+            case m.NoneType():
+                return 0
             case _:
                 return self.number(t, value)
 

@@ -17,6 +17,9 @@ from fsmdsl.opinion.opinion import Budgeted, Key, Opinion
 from fsmdsl.opinion.process import Ended, program, run
 from fsmdsl.step.evaluate import TooManyValuesError
 
+FEW = 30_000
+"""So many states are searched before a compiler has optimised the verifier."""
+
 MOST_CHOICES = 16 * CHOICES
 """A state with more steps than this is not explored."""
 
@@ -120,7 +123,7 @@ class _Run:
 
     def _compile(self, *flags: str) -> Ended:
         memory = f"-DMEMLIM={max(self.budget.memory >> 20, 16)}"
-        speed = [] if self.tools.quick else ["-O2"]
+        speed = ["-O2"] if self.states > FEW and not self.tools.quick else ["-O0"]
         vector = f"-DVECTORSZ={self.text.vector}"
         return self._run(
             [self.tools.compiler, *speed, "-w", "-DNOREDUCE", memory, vector, *flags, "-o", "pan", "pan.c"]
