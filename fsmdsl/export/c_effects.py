@@ -23,6 +23,8 @@ def _effect(scope: CScope, e: m.Effect) -> str:
     match e:
         case m.Assign() | m.Change():
             return _assign(scope, e)
+        case m.Send(target=target, machine=machine) if machine not in scope.selections:
+            return f"{reference(scope, target)}; /* there is no instance */\n"
         case m.Send(target=target, machine=machine, event=event, arguments=arguments):
             name = event_function(scope, machine, event)
             types = [p.type for p in scope.universe.model.machines[machine].event_named[event].parameters]
@@ -48,6 +50,8 @@ def _effect(scope: CScope, e: m.Effect) -> str:
 def _assign(scope: CScope, e: m.Assign | m.Change) -> str:
     """The value is computed, then looked at, then written."""
     owner = scope.reader if e.target is None else machine_of(e.target.type)
+    if owner not in scope.selections and e.target is not None:
+        return f"{reference(scope, e.target)}; /* there is no instance */\n"
     machine = scope.universe.model.machines[owner]
     field = next(x for x in machine.fields if x.name == e.name)
     array = f"w.{name_in_c(scope.machine_name(machine), e.name)}"

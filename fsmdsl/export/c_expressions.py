@@ -89,6 +89,8 @@ def reference(scope: CScope, e: m.Expr) -> str:
 
 def _read(scope: CScope, e: m.Read) -> str:
     owner = "self" if e.target is None else reference(scope, e.target)
+    if e_owner(scope, e) not in scope.selections:
+        return f"({{ {owner}; 0; }})"  # a machine without instances: whoever reads it fails before
     return f"{read_name(scope, e)}[at[{owner}]]"
 
 

@@ -8,14 +8,14 @@ from typing import Literal
 
 from fsmdsl.source import Span
 
-Reason = Literal["wide value", "many instances", "many leaves", "open duration", "reserved name"]
+Reason = Literal["wide value", "many instances", "many leaves", "open duration", "no order"]
 
 REASONS: Mapping[Reason, str] = {
     "wide value": "a value of this type does not fit into 62 bits",
     "many instances": "there are more than 62 instances",
     "many leaves": "a machine has more than 62 leaf states",
     "open duration": "a set or list of durations has no number of values",
-    "reserved name": "the name means something else in the target",
+    "no order": "a loop over sets or lists has no order in the target",
 }
 """What the target cannot say."""
 
