@@ -29,7 +29,7 @@ TITLES = {
         "docs/command-line.md", "docs/editor.md", "docs/live.md", "docs/report.md", "docs/diff.md", "docs/ci.md",
         "docs/testing.md", "docs/json.md", "docs/notebook.md", "docs/generated-code.md",
     ),
-    "Checker": ("docs/how-the-checker-works.md", "docs/scale.md"),
+    "Checker": ("docs/how-the-checker-works.md", "docs/scale.md", "docs/second-opinion.md"),
     "Findings": (
         "docs/findings.md", "docs/findings/hived.md", "docs/findings/confine.md", "docs/findings/grove.md",
         "docs/findings/yunikorn.md",

@@ -1,6 +1,7 @@
 """Random systems, explored by us and by another checker: states, invariants, faults, deadlocks, properties compared.
 
     python tests/campaign_second_opinion.py --tool spin --count 10000 --seed 0 --log spin.jsonl
+    TLA2TOOLS=tla2tools.jar python tests/campaign_second_opinion.py --tool tlc --count 1000 --log tlc.jsonl
 
 A seed gives a module, of which its system and a small one around each machine are explored. With `--log`, every seed
 that is done is written down, and the same command goes on where it was interrupted. A line tells every difference, a
@@ -17,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from campaign import by_definition, systems
 from random_crowds import crowd
@@ -27,19 +28,16 @@ from random_systems import text_of
 from fsmdsl import model as m
 from fsmdsl.explore.judge import coverage, judge
 from fsmdsl.explore.verdict import Exploration, Limits
-from fsmdsl.opinion import Budgeted, Opinion, SecondOpinion, compare
+from fsmdsl.opinion import Budgeted, SecondOpinion, compare
 from fsmdsl.opinion.spin import Spin
+from fsmdsl.opinion.tools import TOOLS, Tool
 
 STATES = 300
 """A system with more is left out."""
 
-BUDGET = Budgeted(30.0, 1 << 30)
+BUDGET = Budgeted(120.0, 1 << 30)
 
 KINDS = {"systems": text_of, "specs": spec, "crowds": crowd}
-
-
-class Tool(Protocol):
-    def opinion(self, model: m.Model, system: m.System, states: int, budget: Budgeted) -> Opinion: ...
 
 
 def explored(model: m.Model, system: m.System, states: int = STATES) -> Exploration:
@@ -120,14 +118,13 @@ def campaign(kind: str, seeds: Iterator[int], tool: Tool, count: int, log: Path 
 
 
 def installed(name: str) -> Tool:
-    assert name == "spin"
-    return Spin.installed(quick=True)
+    return Spin.installed(quick=True) if name == "spin" else TOOLS[name](None)
 
 
 def main() -> int:
     """See above."""
     parser = argparse.ArgumentParser(description="Random systems, explored by us and by another checker.")
-    parser.add_argument("--tool", choices=["spin"], default="spin")
+    parser.add_argument("--tool", choices=list(TOOLS), default="spin")
     parser.add_argument("--kind", choices=list(KINDS), default="systems", help="which random systems")
     parser.add_argument("--count", type=int, default=100, help="so many systems are compared")
     parser.add_argument("--seed", type=int, default=0, help="the first")

@@ -7,22 +7,19 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from campaign import model_of
 from campaign_second_opinion import BUDGET, campaign, explored, known
-from test_cli import DOOR, ROOT, fsm
+from test_cli import DOOR, ROOT
 
 from fsmdsl import model as m
 from fsmdsl.export import promela as promela_module
 from fsmdsl.export.promela import promela
 from fsmdsl.export.refusals import REASONS, RefusedError
-from fsmdsl.opinion import Budgeted, Key, MissingError, Opinion, SecondOpinion, compare
+from fsmdsl.opinion import MissingError, SecondOpinion, compare
 from fsmdsl.opinion.spin import Spin
 
 GOLDEN = ROOT / "tests" / "golden" / "export"

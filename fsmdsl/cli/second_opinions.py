@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,24 +14,24 @@ from fsmdsl.cli.limits import BOUNDED
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.printing import Printing
 from fsmdsl.explore import Exploration
-from fsmdsl.opinion import Budgeted, MissingError, Opinion, SecondOpinion, compare
+from fsmdsl.opinion import Budgeted, MissingError, SecondOpinion, compare
+
+if TYPE_CHECKING:
+    from fsmdsl.opinion.tools import Tool
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+CHECKERS = ("spin", "tlc")
+"""As `opinion.tools` names them; what they need is imported when they are asked for."""
 
 SECONDS = 600.0
 """For a system, unless `--max-seconds` says otherwise."""
 
 
-class Tool(Protocol):
-    """Another checker."""
-
-    def opinion(self, model: m.Model, system: m.System, states: int, budget: Budgeted) -> Opinion: ...
-
-
 def second_opinion_options(command: F) -> F:
     """`--second-opinion` and `--tool`."""
     told = "Let another checker explore the same systems, and compare counts and verdicts. Implies --no-symmetry --all."
-    other = click.option("--second-opinion", "other", type=click.Choice(["spin"]), help=told)
+    other = click.option("--second-opinion", "other", type=click.Choice(CHECKERS), help=told)
     path = click.option("--tool", type=click.Path(), metavar="PATH", help="Where that checker is (default: on PATH).")
     return other(path(command))
 
@@ -43,9 +43,9 @@ def installed(other: str | None, tool: str | None) -> Tool | None:
             misuse("`--tool` says where the checker of `--second-opinion` is")
         return None
     try:
-        from fsmdsl.opinion.spin import Spin
+        from fsmdsl.opinion.tools import TOOLS
 
-        return Spin.installed(tool)
+        return TOOLS[other](tool)
     except MissingError as error:
         misuse(str(error))
 

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.core.elaborate import Body, Elaboration
 from fsmdsl.core.selection import Selection
-from fsmdsl.export.values import Values
+from fsmdsl.export.values import Values, type_shown
 from fsmdsl.source import Span
 from fsmdsl.step import Universe
 from fsmdsl.step.values import MOST, cardinality
@@ -57,7 +56,7 @@ class CScope:
     def of(cls, model: m.Model, system: m.System) -> CScope:
         """Ready to export a system."""
         universe = Universe(model, system)
-        values = Values(len(system.instances), system.span, type_shown)
+        values = Values(len(system.instances), system.span)
         elaboration = Elaboration(model, system, lambda t: min(cardinality(t, universe), MOST))
         machines = dict.fromkeys(universe.machines)
         return cls(universe, values, elaboration, {x.qualified: Selection(x) for x in machines})
@@ -158,32 +157,3 @@ def _parts(t: m.Type) -> tuple[m.Type, ...]:
             return (m.NEVER,)
         case _:
             return ()
-
-
-def type_shown(t: m.Type) -> str:
-    """A type as a spec writes it."""
-    match t:
-        case m.BoolType():
-            return "bool"
-        case m.RangeType(low, high):
-            return f"{low}..{high}"
-        case m.EnumType(name) | m.OpaqueType(name):
-            return name.rpartition(".")[2]
-        case m.RefType(machine):
-            return machine.rpartition(".")[2]
-        case m.OptionalType(of):
-            return f"{type_shown(of)}?"
-        case m.SetType(of):
-            return f"set<{type_shown(of)}>"
-        case m.ListType(of, bound):
-            return f"list<{type_shown(of)}, {bound}>"
-        case m.DurationType():
-            return "duration"
-        case m.NoneType():
-            return "none"
-        case m.NeverType():
-            return "nothing"
-        case m.ErrorType():
-            return "error"
-        case _:
-            assert_never(t)

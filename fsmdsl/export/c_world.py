@@ -7,7 +7,8 @@ from textwrap import indent
 from fsmdsl.export import c_machines as cm
 from fsmdsl.export.c_effects import TAB, action_name, event_function
 from fsmdsl.export.c_expressions import number
-from fsmdsl.export.c_scope import CScope, name_in_c, type_shown
+from fsmdsl.export.c_scope import CScope, name_in_c
+from fsmdsl.export.values import type_shown
 from fsmdsl.step import World
 
 

@@ -56,11 +56,12 @@ def tla(model: m.Model, system: m.System) -> Tla:
         questioned[-1],
     ]
     places = "".join(f"\\*  {n}: {x}\n" for x, n in scope.places.items())
+    note = "for `tlc2.TLC -deadlock`, as NoDeadlock looks for deadlocks"
     invariants = "".join(f"INVARIANT {x}\n" for x in ["NoStepFails", "NoDeadlock", *_names(asked)])
     text = (
         f"---- MODULE {name} ----\n\\* system {system.qualified}, from {system.span}\n"
         + "\n\n".join(body)
-        + f"\n====\n\nPlaces:\n{places}\n{name}.cfg, for `tlc2.TLC -deadlock`, which leaves deadlocks to NoDeadlock:\n{CONFIGURATION}{invariants}"
+        + f"\n====\n\nPlaces:\n{places}\n{name}.cfg, {note}:\n{CONFIGURATION}{invariants}"
     )
     return Tla(name, text, CONFIGURATION + "INVARIANT Watch\n", asked, tuple(scope.places))
 

@@ -41,7 +41,7 @@ def _failing(scope: TlaScope, bad: str, env: Env, text: str) -> str:
     if bad == FINE:
         return text
     n = scope.fresh("f")
-    return f"(LET {n} == {bad} IN IF {n} # 0 THEN Fail({env.world}, \"none\", {n}) ELSE {text})"
+    return f'(LET {n} == {bad} IN IF {n} # 0 THEN Fail({env.world}, "none", {n}) ELSE {text})'
 
 
 def _effect(scope: TlaScope, e: m.Effect, env: Env) -> str:
@@ -100,7 +100,7 @@ def _assign(scope: TlaScope, e: m.Assign | m.Change, env: Env) -> str:
         n = scope.fresh("m")
         why = misfit(scope, e.type, v)
         place = scope.place(e.span)
-        put = f"(LET {n} == {why} IN IF {n} # \"\" THEN Fail({env.world}, {n}, {place}) ELSE {put})"
+        put = f'(LET {n} == {why} IN IF {n} # "" THEN Fail({env.world}, {n}, {place}) ELSE {put})'
     return _failing(scope, chain(scope, bad), env, f"(LET {v} == {text} IN {put})")
 
 

@@ -1,4 +1,4 @@
-"""Expressions in TLA+: their value, and where they have none the number of the place that says so (0: they have one)."""
+"""Expressions in TLA+: their value, and the place where they have none, by number (0: they have one)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.export.c_scope import type_shown
 from fsmdsl.export.tla_scope import Env, TlaScope, name_in_tla
+from fsmdsl.export.values import type_shown
 from fsmdsl.model.typing import bare
 from fsmdsl.step.world import Value
 

@@ -139,7 +139,7 @@ def _exits(selection: Selection, t: m.Transition, name: str) -> Step:
                 if ("exit", s) in selection.hooks:
                     call = f"{name_in_tla('exit', name, s)}({{}}, self)"
                     done = call.format(text)
-                    text = done if text == w else f"(LET e == {text} IN IF e.stop # \"\" THEN e ELSE {call.format('e')})"
+                    text = done if text == w else f'(LET e == {text} IN IF e.stop # "" THEN e ELSE {call.format("e")})'
             if text != w:
                 cases.append(f'{w}.state[self] = "{leaf}" -> {text}')
         return f"({case(cases, w)})"
@@ -150,9 +150,7 @@ def _exits(selection: Selection, t: m.Transition, name: str) -> Step:
 def _tables(scope: TlaScope, selection: Selection) -> str:
     """Who has priority over whom, and where each transition stands."""
     name, listed = scope.machine_name(selection.machine), selection.machine.transitions
-    pairs = ", ".join(
-        f"<<{a.index}, {b.index}>>" for a in listed for b in listed if selection.priority.before(a, b)
-    )
+    pairs = ", ".join(f"<<{a.index}, {b.index}>>" for a in listed for b in listed if selection.priority.before(a, b))
     places = ", ".join(str(scope.place(t.span)) for t in listed)
     return f"before_{name} == {{{pairs}}}\nplaces_{name} == <<{places}>>"
 

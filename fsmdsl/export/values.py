@@ -7,7 +7,6 @@ and lists a value stands as its index among those of its type.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import assert_never
 
 from fsmdsl import model as m
@@ -26,14 +25,13 @@ NONE = -(1 << 63)
 class Values:
     """Types and values of one system. `where` is the place that refusals name."""
 
-    def __init__(self, instances: int, where: Span, shown: Callable[[m.Type], str]) -> None:
+    def __init__(self, instances: int, where: Span) -> None:
         self.instances = instances
         self.where = where
-        self.shown = shown
 
     def refused(self, reason: Reason, t: m.Type) -> RefusedError:
         """The error that ends the export."""
-        return RefusedError(Refusal(reason, self.shown(t), self.where))
+        return RefusedError(Refusal(reason, type_shown(t), self.where))
 
     def size(self, t: m.Type) -> int:
         """How many indexes a type has. Raises `RefusedError`."""
@@ -110,3 +108,32 @@ class Values:
             case _:
                 assert isinstance(value, int)
                 return int(value)
+
+
+def type_shown(t: m.Type) -> str:
+    """A type as a spec writes it."""
+    match t:
+        case m.BoolType():
+            return "bool"
+        case m.RangeType(low, high):
+            return f"{low}..{high}"
+        case m.EnumType(name) | m.OpaqueType(name):
+            return name.rpartition(".")[2]
+        case m.RefType(machine):
+            return machine.rpartition(".")[2]
+        case m.OptionalType(of):
+            return f"{type_shown(of)}?"
+        case m.SetType(of):
+            return f"set<{type_shown(of)}>"
+        case m.ListType(of, bound):
+            return f"list<{type_shown(of)}, {bound}>"
+        case m.DurationType():
+            return "duration"
+        case m.NoneType():
+            return "none"
+        case m.NeverType():
+            return "nothing"
+        case m.ErrorType():
+            return "error"
+        case _:
+            assert_never(t)
