@@ -118,6 +118,8 @@ def _follow(scope: CScope, selection: Selection, t: m.Transition) -> str:
     machine = selection.machine
     name = follow_function(scope, machine, t)
     lines = [f"/* {_shown(t)} */\nstatic void {name}(int self, const V *a)\n{{\n{_bound(scope, t)}"]
+    if any(t.index in x.transitions and scope.universe.machines[x.instance] is machine for x in scope.promises):
+        lines.append(f"{TAB}happens(self, {t.index});\n")
     if isinstance(t.trigger, m.OnCrash):
         lines.append(indent(block(scope, t.effects), TAB))
         if t.target is not None:
@@ -219,11 +221,22 @@ def _handling(scope: CScope, machine: m.Machine, trigger: str) -> str:
     name = scope.machine_name(machine)
     ignored = [x.state for x in machine.ignores if x.event == trigger]
     mask = sum(1 << machine.leaf_numbers[x] for x in set(ignored))
+    kept = _ignoring(scope, machine, trigger)
+    bits = [f"{TAB}else if (self == {i}) happened |= {bits}LL;\n" for i, bits in kept]
     return (
         f"{TAB}int t = {choose_function(scope, machine, trigger)}(self, a);\n"
         f"{TAB}if (t >= 0) follow_{name}(self, t, a);\n"
-        f"{TAB}else if (!({mask}ULL >> w.state[self] & 1)) fail(UNHANDLED_FAULT, place);\n"
+        f"{TAB}else if (!({mask}ULL >> w.state[self] & 1)) fail(UNHANDLED_FAULT, place);\n" + "".join(bits)
     )
+
+
+def _ignoring(scope: CScope, machine: m.Machine, trigger: str) -> list[tuple[int, int]]:
+    """For each instance, the promises that it keeps by ignoring an event, as bits."""
+    found: dict[int, int] = {}
+    for n, x in enumerate(scope.promises):
+        if trigger in x.ignored and scope.universe.machines[x.instance] is machine:
+            found[x.instance] = found.get(x.instance, 0) | 1 << n
+    return list(found.items())
 
 
 def _deliver(scope: CScope, machine: m.Machine, event: m.Event) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fsmdsl import model as m
 from fsmdsl.core.elaborate import Body, Elaboration
 from fsmdsl.core.selection import Selection
+from fsmdsl.export.runs import Promise
 from fsmdsl.export.values import Values, type_shown
 from fsmdsl.source import Span
 from fsmdsl.step import Universe
@@ -41,6 +42,8 @@ class CScope:
     places: dict[Span, int] = field(default_factory=dict)
     functions: list[str] = field(default_factory=list)
     lets: dict[tuple[str, str, int], tuple[str, Body]] = field(default_factory=dict)
+    promises: list[Promise] = field(default_factory=list)
+    """What fairness asks about; steps take note of it."""
     used: int = 0
     reader: str = ""
     """The machine (qualified) that reads; empty: the system."""

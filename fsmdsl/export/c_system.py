@@ -117,8 +117,19 @@ enum {{ ARGUMENTS = {arguments_most(scope)}, RIVALS = {most}, PENDING = {pending
 static const int at[] = {{{slots}}}, ordinal[] = {{{ordinals}}};
 static World w, expanded, next[CHOICES];
 static int known, choices, listed, writes, cut_after, fault_kind, fault_place;
-static V busy, touched;
-static jmp_buf *out;"""
+static V busy, touched, happened;
+static jmp_buf *out;
+
+/* Fairness: which promises a step keeps. */
+static void happens(int self, int t)
+{{
+{"".join(_kept(scope))}}}"""
+
+
+def _kept(scope: CScope) -> Iterator[str]:
+    for n, x in enumerate(scope.promises):
+        test = " || ".join(f"t == {t}" for t in sorted(x.transitions)) or "0"
+        yield f"{TAB}if (self == {x.instance} && ({test})) happened |= {1 << n}LL;\n"
 
 
 def _engine_variables(scope: CScope, questions: tuple[Question, ...]) -> str:

@@ -28,13 +28,12 @@ def messages(scope: CScope) -> str:
         rows.append(f"types_{n}")
     lines.append(f"static const Type *(*message_types[])[ARGUMENTS] = {{{', '.join(rows) or '0'}}};")
     bounds = ", ".join(str(c.bound) for c in channels) or "0"
-    flags = [
-        f"{name}[] = {{{', '.join(str(int(test(c))) for c in channels) or '0'}}}"
-        for name, test in (
-            ("ordered", lambda c: c.order == "fifo"), ("lossy", lambda c: c.lossy),
-            ("duplicating", lambda c: c.duplicating),
-        )
-    ]  # fmt: skip
+    marks: dict[str, list[bool]] = {
+        "ordered": [c.order == "fifo" for c in channels],
+        "lossy": [c.lossy for c in channels],
+        "duplicating": [c.duplicating for c in channels],
+    }
+    flags = (f"{name}[] = {{{_listed(map(int, found))}}}" for name, found in marks.items())
     return "\n".join([*lines, f"static const int bounds[] = {{{bounds}}}, {', '.join(flags)};"])
 
 

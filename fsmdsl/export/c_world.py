@@ -30,6 +30,7 @@ def world_type(scope: CScope) -> str:
             name = name_in_c(scope.machine_name(machine), f.name)
             lines.append(f"{TAB}V {name}[{count}]; /* {type_shown(f.type)} */")
     lines += [
+        f"#ifdef PROPERTIES\n{TAB}V happened; /* promises that the last step kept */\n#endif",
         f"{TAB}V waited; /* those for which `wait` is false */",
         f"{TAB}signed char down;",
         f"{TAB}signed char waiting, who[{pending_most(scope)}]; /* pending actions */",

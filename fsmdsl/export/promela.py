@@ -7,13 +7,14 @@ fails is an error at that state and leads nowhere.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from fsmdsl import model as m
 from fsmdsl.export.c_scope import SUBSETS, CScope
 from fsmdsl.export.c_system import c_text
 from fsmdsl.export.c_world import vector_size
 from fsmdsl.export.questions import Question, questions
-from fsmdsl.export.runs import Claims, claims
+from fsmdsl.export.runs import Claim, Claims, claims
 from fsmdsl.source import Span
 
 CHOICES = 128
@@ -51,9 +52,9 @@ extern void (*uerror)(char *);
 
 @dataclass(frozen=True, slots=True)
 class Promela:
-    """The text, and what it asks: by number the questions of states, and the claims of runs with their names."""
+    """A model without its claims, and what it asks: by number the questions of states, and the claims of runs."""
 
-    text: str
+    model: str
     questions: tuple[Question, ...]
     claims: Claims
     places: tuple[Span, ...]
@@ -61,27 +62,41 @@ class Promela:
     vector: int
     """`-DVECTORSZ` when the C is compiled."""
 
+    @property
+    def text(self) -> str:
+        """The model with all claims."""
+        return self.model + "".join(map(formula, self.claims.claims))
+
+
+def formula(x: Claim) -> str:
+    """A claim as SPIN reads it, under a name."""
+    return f"\n/* property {x.property} */\nltl claim_{x.number} {{ {x.formula} }}\n"
+
 
 def promela(model: m.Model, system: m.System, choices: int = CHOICES) -> Promela:
     """A model for SPIN. Raises `RefusedError`, `TooManyValuesError`, `TooLargeNumberError`."""
     scope = CScope.of(model, system)
-    asked, runs = questions(scope.universe), claims(scope.universe, _atom)
+    asked, runs = questions(scope.universe), claims(scope.universe, _atom, _promised)
+    scope.promises = runs.promises
     text, vector = c_text(scope, asked, runs.conditions), vector_size(scope)
     head = HEAD.format(
         system=f"system {system.qualified}", place=system.span, vector=vector, choices=choices, subsets=SUBSETS,
-        world=text.declarations,
+        world=_postponed(text.declarations),
     )  # fmt: skip
     code = "\n".join(f"c_code {{\n{_postponed(part)}\n}}\n" for part in _pieces(text.parts))
     loop = "\n".join(
         f"    :: d_step {{ c_expr {{ (possible({k})) }} -> c_code {{ take({k}); }} }}" for k in range(choices)
     )
     process = f"active proctype steps()\n{{\nend:\n    do\n{loop}\n    od\n}}\n"
-    formulas = "".join(f"\n/* property {x.property} */\nltl claim_{x.number} {{ {x.formula} }}\n" for x in runs.claims)
-    return Promela(f"{head}\n{code}\n{process}{formulas}", asked, runs, tuple(scope.places), vector)
+    return Promela(f"{head}\n{code}\n{process}", asked, runs, tuple(scope.places), vector)
 
 
 def _atom(condition: int, given: list[int]) -> str:
     return f"c_expr {{ (holds_{condition}({', '.join(map(str, given))})) }}"
+
+
+def _promised(what: Literal["can", "does"], number: int) -> str:
+    return f"c_expr {{ ({what}({number})) }}"
 
 
 def _postponed(text: str) -> str:

@@ -137,7 +137,7 @@ static int attempt(const Step *s, int cut)
     volatile int done = 0;
     int why;
     w = expanded;
-    busy = touched = writes = 0;
+    busy = touched = happened = writes = 0;
     cut_after = cut;
     out = &here;
     why = setjmp(here);
@@ -155,7 +155,7 @@ static int attempt_crash(const Step *s)
     volatile int done = 0;
     if (s->writes == 0) w = expanded;
     else if (!attempt(&steps[s->inside], s->writes)) return 0;
-    busy = touched = writes = 0;
+    busy = touched = happened = writes = 0;
     out = &here;
     if (setjmp(here) == 0) {
         crash();
@@ -251,7 +251,13 @@ static void expand(void)
         int done = steps[i].kind == CRASH_STEP ? attempt_crash(&steps[i]) : attempt(&steps[i], 0);
         if (!done) report_fault();
         else if (choices == CHOICES) beyond("more choices in one state than CHOICES");
-        else next[choices++] = w;
+        else {
+            next[choices] = w;
+#ifdef PROPERTIES
+            next[choices].happened = happened;
+#endif
+            choices++;
+        }
     }
 }
 
@@ -266,3 +272,20 @@ static void take(int k)
 {
     now.w = next[k];
 }
+
+#ifdef PROPERTIES
+/* Does some step from here keep a promise? */
+static int can(int promise)
+{
+    int i;
+    if (!known || memcmp(&expanded, &now.w, sizeof expanded)) expand();
+    for (i = 0; i < choices; i++)
+        if (next[i].happened >> promise & 1) return 1;
+    return 0;
+}
+
+static int does(int promise)
+{
+    return now.w.happened >> promise & 1;
+}
+#endif

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
@@ -16,16 +16,16 @@ def performed(scope: TlaScope, effects: Sequence[m.Effect], env: Env) -> str:
     return _sequence(scope, scope.elaboration.effects(effects), env)
 
 
-def then(scope: TlaScope, start: str, steps: Sequence[object]) -> str:
+def then(scope: TlaScope, start: str, steps: Sequence[Callable[[str], str]]) -> str:
     """Steps one after the other, each a function from the name of a world to the next world."""
     if not steps:
         return start
-    lines, at = [], start
+    lines: list[str] = []
+    at = start
     for n, step in enumerate(steps):
-        assert callable(step)
         text = step(at)
         if n == len(steps) - 1 and not lines:
-            return str(text)
+            return text
         name = scope.fresh("w")
         lines.append(f"{name} == {text}" if n == 0 else f'{name} == IF {at}.stop # "" THEN {at} ELSE {text}')
         at = name
@@ -33,7 +33,11 @@ def then(scope: TlaScope, start: str, steps: Sequence[object]) -> str:
 
 
 def _sequence(scope: TlaScope, effects: Sequence[m.Effect], env: Env) -> str:
-    return then(scope, env.world, [lambda w, e=e: _effect(scope, e, env.at(w)) for e in effects])
+    return then(scope, env.world, [_step(scope, e, env) for e in effects])
+
+
+def _step(scope: TlaScope, e: m.Effect, env: Env) -> Callable[[str], str]:
+    return lambda w: _effect(scope, e, env.at(w))
 
 
 def _failing(scope: TlaScope, bad: str, env: Env, text: str) -> str:

@@ -108,7 +108,8 @@ def environment(scope: TlaScope) -> Iterator[str]:
 
 def crashes(scope: TlaScope) -> Iterator[str]:
     """When the system can crash: at any time, inside a step, inside the recovery."""
-    steps, recovery, bad, bad_recovery = [], [], [], []
+    steps, recovery = list[str](), list[str]()
+    bad, bad_recovery = list[str](), list[str]()
     for o in scope.universe.system.crashes:
         guard = None if o.guard is None else scope.elaboration.expression(o.guard)
         test = "TRUE" if guard is None else value(scope, guard, SYSTEM)

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from fsmdsl import model as m
 from fsmdsl.core.elaborate import TooLargeNumberError
-from fsmdsl.export.promela import CHOICES, Promela, promela
+from fsmdsl.export.promela import CHOICES, Promela, formula, promela
 from fsmdsl.export.refusals import RefusedError
+from fsmdsl.export.runs import Claim
 from fsmdsl.opinion.opinion import Budgeted, Key, Opinion
 from fsmdsl.opinion.process import Ended, program, run
 from fsmdsl.step.evaluate import TooManyValuesError
@@ -69,8 +70,7 @@ class _Run:
     begun: float
 
     def opinion(self) -> Opinion:
-        (self.folder / "model.pml").write_text(self.text.text, encoding="utf-8")
-        made = self._run([self.tools.spin, "-a", "model.pml"])
+        made = self._generate("")
         if made.code != 0:
             return self._unfinished("SPIN does not read the model", made)
         made = self._compile("-DSAFETY", "-DBFS", "-DNOCLAIM")
@@ -101,25 +101,33 @@ class _Run:
 
     def _decide(self, runs: dict[str, bool], without: dict[str, str]) -> None:
         """Properties of runs, each claim in a search of its own."""
-        if not self.text.claims.claims:
-            return
-        made = self._compile("-DPROPERTIES", "-DNFAIR=1")
         for claim in self.text.claims.claims:
-            name = claim.property
-            if name in without:
-                continue
-            if made.code != 0:
-                without[name] = "the verifier of its formula does not compile"
-                continue
-            ended = self._run(["./pan", "-a", "-N", f"claim_{claim.number}", f"-m{100_000 + 8 * self.states}"])
-            errors = re.search(r"errors: (\d+)", ended.output)
-            beaten = errors is not None and errors[1] != "0"
-            cut = "Search not completed" in ended.output or "max search depth" in ended.output
-            if errors is None or ended.code != 0 or (cut and not beaten):
-                without[name] = "SPIN's search for a run that violates it did not end"
-                runs.pop(name, None)
-                continue
-            runs[name] = runs.get(name, True) and not beaten
+            if claim.property not in without:
+                holds, why = self._claim(claim)
+                if why is None:
+                    runs[claim.property] = runs.get(claim.property, True) and holds
+                else:
+                    without[claim.property] = why
+        for name in without:
+            runs.pop(name, None)
+
+    def _claim(self, claim: Claim) -> tuple[bool, str | None]:
+        """Does a claim hold, or why is that not known?"""
+        if self._generate(formula(claim)).code != 0:
+            return False, "SPIN makes no automaton of its formula"
+        if self._compile("-DPROPERTIES").code != 0:
+            return False, "the verifier of its formula does not compile"
+        ended = self._run(["./pan", "-a", f"-m{100_000 + 8 * self.states}"])
+        errors = re.search(r"errors: (\d+)", ended.output)
+        beaten = errors is not None and errors[1] != "0"
+        cut = "Search not completed" in ended.output or "max search depth" in ended.output
+        if errors is None or ended.code != 0 or (cut and not beaten):
+            return False, "SPIN's search for a run that violates it did not end"
+        return not beaten, None
+
+    def _generate(self, formulas: str) -> Ended:
+        (self.folder / "model.pml").write_text(self.text.model + formulas, encoding="utf-8")
+        return self._run([self.tools.spin, "-a", "model.pml"])
 
     def _compile(self, *flags: str) -> Ended:
         memory = f"-DMEMLIM={max(self.budget.memory >> 20, 16)}"
