@@ -242,7 +242,11 @@ def test_a_campaign_goes_on_where_it_was_interrupted(spin: Spin, tmp_path: Path)
     assert (again.systems, again.rows) == (first.systems, first.rows)
 
 
-PLANTED: list[tuple[str, str, int]] = []
+PLANTED = [
+    ("if (waits) w.waited |= 1LL << self;", "", 2),
+    ("if (count > 1) fail(OVERLAP_FAULT", "if (0) fail(OVERLAP_FAULT", 4),
+    ("    wrote();\n", "\n", 6),
+]
 
 
 @pytest.mark.parametrize(("right", "wrong", "seed"), PLANTED)
@@ -294,7 +298,7 @@ def test_export_refuses_by_name(door: Path) -> None:
     (door / "door.fsm").write_text(DOOR.replace("initial state Open", "seen: set<0..99>\n    initial state Open"))
     done = fsm("export", "door.fsm", "--to", "promela", cwd=door)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"fsm: door.fsm:13:1: `set<0..99>` cannot be exported: {REASONS['wide value']}\n"
+    assert done.stderr == f"fsm: door.fsm:12:1: `set<0..99>` cannot be exported: {REASONS['wide value']}\n"
 
 
 def test_export_is_of_one_system(door: Path) -> None:

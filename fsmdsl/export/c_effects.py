@@ -7,8 +7,9 @@ from textwrap import indent
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.export.c_expressions import expression, loop, machine_of, reference
+from fsmdsl.export.c_expressions import expression, loop, reference
 from fsmdsl.export.c_scope import CScope, local, name_in_c
+from fsmdsl.export.values import machine_of
 from fsmdsl.model.typing import holds
 
 TAB = "    "

@@ -6,8 +6,8 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.export.c_scope import CScope, local, name_in_c
-from fsmdsl.export.values import NONE
-from fsmdsl.model.typing import bare, common
+from fsmdsl.export.values import NONE, machine_of
+from fsmdsl.model.typing import common
 
 
 def expression(scope: CScope, e: m.Expr) -> str:
@@ -70,13 +70,6 @@ def number(n: int) -> str:
 def name_list(names: frozenset[str]) -> str:
     """For a comment."""
     return ", ".join(sorted(names))
-
-
-def machine_of(t: m.Type) -> str:
-    """The machine that a reference is to."""
-    of = bare(t)
-    assert isinstance(of, m.RefType)
-    return of.machine
 
 
 def reference(scope: CScope, e: m.Expr) -> str:

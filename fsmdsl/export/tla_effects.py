@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.export.tla_expressions import FINE, chain, fault, in_order, machine_of, reference_fault, value
+from fsmdsl.export.tla_expressions import FINE, chain, fault, in_order, reference_fault, value
 from fsmdsl.export.tla_scope import Env, TlaScope, name_in_tla
+from fsmdsl.export.values import machine_of
 from fsmdsl.model.typing import holds, is_limited
 
 

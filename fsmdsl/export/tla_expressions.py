@@ -7,7 +7,7 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.export.tla_scope import Env, TlaScope, name_in_tla
-from fsmdsl.export.values import type_shown
+from fsmdsl.export.values import machine_of, type_shown
 from fsmdsl.model.typing import bare
 from fsmdsl.step.world import Value
 
@@ -95,12 +95,6 @@ def _array(scope: TlaScope, e: m.Read, env: Env) -> str:
     owner = scope.reader if e.target is None else machine_of(e.target.type)
     name = name_in_tla(scope.machine_name(owner), e.name)
     return f"{env.world}.{name}" if e.kind == "field" else name
-
-
-def machine_of(t: m.Type) -> str:
-    of = bare(t)
-    assert isinstance(of, m.RefType)
-    return of.machine
 
 
 def _binary(scope: TlaScope, e: m.Binary, env: Env) -> str:

@@ -11,6 +11,7 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.export.refusals import Reason, Refusal, RefusedError
+from fsmdsl.model.typing import bare
 from fsmdsl.source import Span
 from fsmdsl.step.values import elements
 from fsmdsl.step.world import Value
@@ -108,6 +109,13 @@ class Values:
             case _:
                 assert isinstance(value, int)
                 return int(value)
+
+
+def machine_of(t: m.Type) -> str:
+    """The machine that a reference is to."""
+    of = bare(t)
+    assert isinstance(of, m.RefType)
+    return of.machine
 
 
 def type_shown(t: m.Type) -> str:

@@ -245,6 +245,8 @@ static jmp_buf *out;
 /* Fairness: which promises a step keeps. */
 static void happens(int self, int t)
 {
+    if (self == 2 && (t == 2)) happened |= 1LL;
+    if (self == 3 && (t == 2)) happened |= 2LL;
 }
 static const Type *(*message_types[])[ARGUMENTS] = {0};
 static const int bounds[] = {0}, ordered[] = {0}, lossy[] = {0}, duplicating[] = {0};
@@ -673,6 +675,7 @@ static void follow_Job_1(int self, const V *a)
 /* Running -> Done on finish, random.fsm:34:5 */
 static void follow_Job_2(int self, const V *a)
 {
+    happens(self, 2);
     begin(self);
     { V t = present(present(w.Job_node[at[self]], 16), 16); V a[ARGUMENTS] = {0}; int misfit = 0; V g4 = self; a[0] = g4; on_Node_give(t, a, misfit, 17); }
     w.state[self] = at_Job_Done;
@@ -1437,3 +1440,9 @@ ltl claim_2 { (<> c_expr { (holds_4()) }) }
 
 /* property stays */
 ltl claim_3 { ([] (<> c_expr { (holds_5()) })) }
+
+/* property ended */
+ltl claim_4 { ((([] (<> (! c_expr { (can(0)) } || c_expr { (does(0)) }))) && ([] (<> (! c_expr { (can(1)) } || c_expr { (does(1)) })))) -> ([] (c_expr { (holds_6(2)) } -> (<> c_expr { (holds_7(2)) })))) }
+
+/* property ended */
+ltl claim_5 { ((([] (<> (! c_expr { (can(0)) } || c_expr { (does(0)) }))) && ([] (<> (! c_expr { (can(1)) } || c_expr { (does(1)) })))) -> ([] (c_expr { (holds_8(3)) } -> (<> c_expr { (holds_9(3)) })))) }
