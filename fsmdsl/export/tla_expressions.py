@@ -148,6 +148,8 @@ def _sequence(scope: TlaScope, of: m.Type, text: str) -> str:
             return f"(Among(<<none>>, {text}) \\o {others})"
         case m.NoneType() | m.OpaqueType() | m.NeverType() | m.ErrorType():
             return f"AnyOrder({text})"
+        case m.SetType(m.RangeType() | m.RefType()):
+            return f"AscendingSets({text})"
         case m.SetType() | m.ListType():
             raise scope.refused("no order", type_shown(m.SetType(of)))
         case _:

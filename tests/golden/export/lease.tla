@@ -16,6 +16,14 @@ Rank(s, x) == CHOOSE i \in DOMAIN s : s[i] = x
 RECURSIVE Ascending(_), AnyOrder(_)
 Ascending(S) == IF S = {} THEN <<>> ELSE LET x == Least(S) IN <<x>> \o Ascending(S \ {x})
 AnyOrder(S) == IF S = {} THEN <<>> ELSE LET x == CHOOSE x \in S : TRUE IN <<x>> \o AnyOrder(S \ {x})
+RECURSIVE Before(_, _), AscendingSets(_)
+Before(s, t) ==
+  IF t = <<>> THEN FALSE
+  ELSE IF s = <<>> THEN TRUE ELSE IF Head(s) # Head(t) THEN Head(s) < Head(t) ELSE Before(Tail(s), Tail(t))
+AscendingSets(S) ==
+  IF S = {} THEN <<>>
+  ELSE LET x == CHOOSE x \in S : \A y \in S : ~Before(Ascending(y), Ascending(x))
+       IN <<x>> \o AscendingSets(S \ {x})
 Without(s, x) ==
   IF ~Holds(s, x) THEN s
   ELSE LET at == Least({i \in DOMAIN s : s[i] = x}) IN SubSeq(s, 1, at - 1) \o SubSeq(s, at + 1, Len(s))
