@@ -13,6 +13,7 @@ from fsmdsl.cli.common import FINDINGS, paint
 from fsmdsl.cli.limits import BOUNDED
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.printing import Printing
+from fsmdsl.cli.ranks import several
 from fsmdsl.explore import Exploration
 from fsmdsl.opinion import Budgeted, MissingError, SecondOpinion, compare
 
@@ -42,6 +43,8 @@ def installed(other: str | None, tool: str | None) -> Tool | None:
         if tool is not None:
             misuse("`--tool` says where the checker of `--second-opinion` is")
         return None
+    if several():
+        misuse("`--second-opinion` is for one process")
     try:
         from fsmdsl.opinion.tools import TOOLS
 
