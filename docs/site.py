@@ -35,7 +35,7 @@ TITLES = {
         "docs/testing.md", "docs/import.md", "docs/explain.md", "docs/json.md", "docs/notebook.md",
         "docs/generated-code.md",
     ),
-    "Checker": ("docs/how-the-checker-works.md", "docs/scale.md"),
+    "Checker": ("docs/how-the-checker-works.md", "docs/scale.md", "docs/second-opinion.md"),
     "Findings": (
         "docs/findings.md", "docs/findings/hived.md", "docs/findings/confine.md", "docs/findings/grove.md",
         "docs/findings/yunikorn.md",

@@ -23,6 +23,7 @@ COMMANDS = {
     "test": "Run the scenarios.",
     "diff": "Tell what has changed between two versions.",
     "generate": "Write Python classes, or another target.",
+    "export": "Write a system for another model checker.",
     "draw": "Draw machines as diagrams.",
     "report": "Write one page over all specs.",
     "serve": "Open a page to edit, draw, verify and simulate specs.",

@@ -18,6 +18,7 @@ from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.cli.progress import clear, progress
 from fsmdsl.cli.ranks import agreed_code, is_first, several, together
+from fsmdsl.cli.second_opinions import code, data, installed, second_opinion_options, second_opinions
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Severity, did_you_mean
 from fsmdsl.explore import AFTER_VIOLATION, Exploration, Keeping, Limits, Means, diagnostics, explore
@@ -58,6 +59,7 @@ from fsmdsl.workspace import Loaded
     "--save-every", type=click.FloatRange(0), default=60.0, show_default=True, metavar="SECONDS", help="How often."
 )
 @click.option("--resume", type=click.Path(path_type=Path), help="Continue the search that was saved in a folder.")
+@second_opinion_options
 @force_option
 @printing_options
 @together
@@ -80,6 +82,8 @@ def command(
     save: Path | None,
     save_every: float,
     resume: Path | None,
+    other: str | None,
+    tool: str | None,
     force: bool,
     form: str | None,
     outputs: tuple[Path, ...],
@@ -89,13 +93,13 @@ def command(
     Exit codes: 0 all holds, 1 something is violated, 2 misuse, 3 a limit was reached first, or something could not be
     checked.
     """
-    out = printing(form, outputs)
+    out, checker = printing(form, outputs), installed(other, tool)
     with within(budget, paths, out):
         loaded = loaded_or_exit(paths, out, as_documented=as_documented, settings=settings_of(settings))
-    model, systems = only_asked(loaded), _chosen(loaded, names)
+    model, systems = chosen_systems(loaded, names)
     chosen = _one(systems, out) if by_hand else systems
-    limits = Limits(max_states, after_violation=None if every else AFTER_VIOLATION)
-    means = Means(workers=workers, symmetry=not no_symmetry)
+    limits = Limits(max_states, after_violation=None if every or checker else AFTER_VIOLATION)
+    means = Means(workers=workers, symmetry=not (no_symmetry or checker))
     keeping = None if save is None and resume is None else Keeping(save, resume, save_every)
     done: list[Exploration] = []
     style, known = Style(every, runs or every, brief), dict[Cause, str]()
@@ -114,6 +118,7 @@ def command(
     found = diagnostics(*done, others=[y for y in model.systems.values() if y not in chosen])
     for d in () if by_hand else (d for d in found if d.severity is Severity.WARNING):
         out.say(f"\n{frame(d, paint)}".rstrip("\n"))
+    opinions = second_opinions(checker, model, done, budget, out)
     if charts is not None and is_first():
         _draw(done, charts, force, prune=not names)
     replays = [] if replay is None or not is_first() else _write_replays(done, model, replay, out, force)
@@ -124,10 +129,10 @@ def command(
         out.say(f"{paint('left out', 'warning')}  {name}: it speaks of what only amendments declare, for {left.why}")
     if not done:
         out.say(_no_system(model))
-    told = {} if replay is None else {"replays": replays}
+    told = {**({} if replay is None else {"replays": replays}), **data(opinions)}
     if is_first():
         out.finish(lambda: from_verify(done, model, found, told))
-    sys.exit(agreed_code(_exit_code(done)))
+    sys.exit(agreed_code(code(opinions, _exit_code(done))))
 
 
 def _draw(done: list[Exploration], folder: Path, force: bool, *, prune: bool) -> None:
@@ -199,6 +204,11 @@ def _no_system(model: m.Model) -> str:
         imported = " or ".join(f"`--system {x}`" for x in model.systems)
         return f"no system to explore here; {imported} explores one of an imported module"
     return "no system to explore: a `system` says how many instances of the machines there are"
+
+
+def chosen_systems(loaded: Loaded, names: tuple[str, ...]) -> tuple[m.Model, list[m.System]]:
+    """The model, and the systems to look at."""
+    return only_asked(loaded), _chosen(loaded, names)
 
 
 def _chosen(loaded: Loaded, names: tuple[str, ...]) -> list[m.System]:

@@ -1,0 +1,103 @@
+"""`fsm verify --second-opinion`: another checker beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from fsmdsl import model as m
+from fsmdsl.budget import Budget
+from fsmdsl.cli.common import FINDINGS, paint
+from fsmdsl.cli.limits import BOUNDED
+from fsmdsl.cli.messages import misuse
+from fsmdsl.cli.printing import Printing
+from fsmdsl.cli.ranks import several
+from fsmdsl.explore import Exploration
+from fsmdsl.opinion import Budgeted, MissingError, SecondOpinion, compare
+
+if TYPE_CHECKING:
+    from fsmdsl.opinion.tools import Tool
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+CHECKERS = ("spin", "tlc")
+"""As `opinion.tools` names them; what they need is imported when they are asked for."""
+
+SECONDS = 600.0
+"""For a system, unless `--max-seconds` says otherwise."""
+
+
+def second_opinion_options(command: F) -> F:
+    """`--second-opinion` and `--tool`."""
+    told = "Let another checker explore the same systems, and compare counts and verdicts. Implies --no-symmetry --all."
+    other = click.option("--second-opinion", "other", type=click.Choice(CHECKERS), help=told)
+    path = click.option("--tool", type=click.Path(), metavar="PATH", help="Where that checker is (default: on PATH).")
+    return other(path(command))
+
+
+def installed(other: str | None, tool: str | None) -> Tool | None:
+    """The checker that was asked for. One that is missing ends the command with 2."""
+    if other is None:
+        if tool is not None:
+            misuse("`--tool` says where the checker of `--second-opinion` is")
+        return None
+    if several():
+        misuse("`--second-opinion` is for one process")
+    try:
+        from fsmdsl.opinion.tools import TOOLS
+
+        return TOOLS[other](tool)
+    except MissingError as error:
+        misuse(str(error))
+
+
+def second_opinions(
+    tool: Tool | None, model: m.Model, done: Sequence[Exploration], budget: Budget, out: Printing
+) -> list[SecondOpinion]:
+    """What the other checker says of each system, told as it comes."""
+    found: list[SecondOpinion] = []
+    for x in done if tool is not None else ():
+        assert tool is not None
+        memory = budget.memory or 4 << 30
+        opinion = tool.opinion(model, x.system, x.states, Budgeted(budget.seconds or SECONDS, memory))
+        found.append(compare(x, opinion))
+        for line in lines(found[-1]):
+            out.say(line, wrap=True)
+    return found
+
+
+_ROLES = {"confirmed": "good", "different": "error", "not confirmed": "warning"}
+
+
+def lines(x: SecondOpinion) -> list[str]:
+    """For people: one line where all is confirmed, else a line for each verdict that is not."""
+    counts = ", ".join(f"{n} {a}" for a in _ROLES if (n := x.count(a)))  # type: ignore[arg-type]
+    first = f"{paint(x.agreement, _ROLES[x.agreement])}  {x.system} by {x.tool}: {counts}"
+    rest = [
+        f"    {paint(r.agreement, _ROLES[r.agreement])}  {r.what}: {r.ours}; {x.tool}: {r.theirs}"
+        for r in x.rows
+        if r.agreement != "confirmed"
+    ]
+    return [first, *rest]
+
+
+def data(found: Sequence[SecondOpinion]) -> dict[str, object]:
+    """For JSON."""
+
+    def row(r: Any) -> Mapping[str, str]:
+        return {"what": r.what, "ours": r.ours, "theirs": r.theirs, "agreement": r.agreement}
+
+    listed = [
+        {"system": x.system, "tool": x.tool, "agreement": x.agreement, "rows": [row(r) for r in x.rows]} for x in found
+    ]
+    return {"second_opinions": listed} if listed else {}
+
+
+def code(found: Sequence[SecondOpinion], otherwise: int) -> int:
+    """The exit code: a difference is a finding; a checker that did not end is a limit."""
+    if any(x.agreement == "different" for x in found):
+        return FINDINGS
+    unseen = any(x.rows[0].agreement == "not confirmed" for x in found)
+    return otherwise or (BOUNDED if unseen else 0)

@@ -1,0 +1,162 @@
+"""What the C functions of one system share: names, descriptions of types, places in the source, functions of `let`s."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from fsmdsl import model as m
+from fsmdsl.core.elaborate import Body, Elaboration
+from fsmdsl.core.selection import Selection
+from fsmdsl.export.runs import Promise
+from fsmdsl.export.values import Values, type_shown
+from fsmdsl.source import Span
+from fsmdsl.step import Universe
+from fsmdsl.step.values import MOST, cardinality
+
+SUBSETS = 4096
+"""A loop over subsets visits no more."""
+
+
+def name_in_c(*parts: str) -> str:
+    """A name of the source as a name in C: `Cell_user`."""
+    return "_".join(re.sub(r"\W", "_", x) for x in parts)
+
+
+def local(name: str) -> str:
+    """A variable of the source; the sign at its end keeps it apart from words of C."""
+    return f"{name_in_c(name)}_"
+
+
+@dataclass(slots=True)
+class CScope:
+    """One system on its way to C. Functions are added as they are met, in an order in which C can read them."""
+
+    universe: Universe
+    values: Values
+    elaboration: Elaboration
+    selections: dict[str, Selection]
+    types: dict[m.Type, int] = field(default_factory=dict)
+    places: dict[Span, int] = field(default_factory=dict)
+    functions: list[str] = field(default_factory=list)
+    lets: dict[tuple[str, str, int], tuple[str, Body]] = field(default_factory=dict)
+    promises: list[Promise] = field(default_factory=list)
+    """What fairness asks about; steps take note of it."""
+    used: int = 0
+    reader: str = ""
+    """The machine (qualified) that reads; empty: the system."""
+
+    @contextmanager
+    def read_by(self, machine: str) -> Iterator[None]:
+        """Inside, `self` is an instance of a machine."""
+        before, self.reader = self.reader, machine
+        yield
+        self.reader = before
+
+    @classmethod
+    def of(cls, model: m.Model, system: m.System) -> CScope:
+        """Ready to export a system."""
+        universe = Universe(model, system)
+        values = Values(len(system.instances), system.span)
+        elaboration = Elaboration(model, system, lambda t: min(cardinality(t, universe), MOST))
+        machines = dict.fromkeys(universe.machines)
+        return cls(universe, values, elaboration, {x.qualified: Selection(x) for x in machines})
+
+    @property
+    def machines(self) -> tuple[m.Machine, ...]:
+        """Each machine of the system once."""
+        return tuple(x.machine for x in self.selections.values())
+
+    def machine_name(self, machine: m.Machine) -> str:
+        """Of a machine; with its module where two are called the same."""
+        same = [x for x in self.machines if x.name == machine.name]
+        return name_in_c(machine.name) if len(same) == 1 else name_in_c(machine.module, machine.name)
+
+    def numbers(self, machine: m.Machine) -> list[int]:
+        """The instances of a machine."""
+        return sorted(self.universe.instances_of(machine.qualified))
+
+    def fresh(self) -> int:
+        """A number that no other variable has."""
+        self.used += 1
+        return self.used
+
+    def place(self, span: Span) -> int:
+        """The number of a place in the source."""
+        return self.places.setdefault(span, len(self.places))
+
+    # Types
+
+    def type(self, t: m.Type) -> str:
+        """The description of a type, as a C expression."""
+        if t not in self.types:
+            for inner in _parts(t):
+                self.type(inner)
+            self.types[t] = len(self.types)
+        return f"&T{self.types[t]}"
+
+    def descriptions(self) -> Iterator[str]:
+        """Of all types that were asked for."""
+        for t, n in self.types.items():
+            kind, of, low, high, size, head, bits = self._description(t)
+            yield (
+                f"static const Type T{n} = {{{kind}, {of}, {low}LL, {high}LL, {size}LL, {head}, {bits}}}; "
+                f"/* {type_shown(t)} */"
+            )
+
+    def _description(self, t: m.Type) -> tuple[str, str, int, int, int, int, int]:
+        match t:
+            case m.RangeType(low, high):
+                return "RANGE_", "0", low, high, self.values.size(t), 0, 0
+            case m.OptionalType(of):
+                return "OPTIONAL_", self.type(of), 0, 0, self._size(t), 0, 0
+            case m.NoneType():
+                return "OPTIONAL_", self.type(m.NEVER), 0, 0, 1, 0, 0
+            case m.SetType(of):
+                return "SET_", self.type(of), 0, 0, self.values.size(t), 0, 0
+            case m.ListType(of, bound):
+                head, bits = self.values.length_bits(bound), self.values.item_bits(of)
+                return "LIST_", self.type(of), 0, bound, self.values.size(t), head, bits
+            case m.RefType():
+                return "INSTANCE_", "0", 0, 0, self.values.size(t), 0, 0
+            case _:
+                return "NUMBER_", "0", 0, 0, self._size(t), 0, 0
+
+    def _size(self, t: m.Type) -> int:
+        return 0 if m.DurationType() in (t, *_parts(t)) else self.values.size(t)
+
+    def cast(self, text: str, given: m.Type, wanted: m.Type) -> str:
+        """A value as one of another type, which holds it."""
+        if self._form(given) == self._form(wanted):
+            return text
+        return f"convert({self.type(given)}, {self.type(wanted)}, {text})"
+
+    def _form(self, t: m.Type, inside: bool = False) -> object:
+        """What tells apart how values of types are written."""
+        match t:
+            case m.SetType(of):
+                self.values.size(t)
+                return "set", self._form(of, True)
+            case m.ListType(of, bound):
+                self.values.size(t)
+                return "list", self.values.length_bits(bound), self.values.item_bits(of), self._form(of, True)
+            case m.OptionalType(of):
+                return ("?", self._form(of, True)) if inside else self._form(of)
+            case m.RangeType(low):
+                return low if inside else None
+            case m.NeverType() | m.NoneType():
+                return t if inside else None
+            case _:
+                return None
+
+
+def _parts(t: m.Type) -> tuple[m.Type, ...]:
+    match t:
+        case m.OptionalType(of) | m.SetType(of) | m.ListType(of):
+            return (of,)
+        case m.NoneType():
+            return (m.NEVER,)
+        case _:
+            return ()

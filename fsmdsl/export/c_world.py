@@ -1,0 +1,103 @@
+"""The state of a system in C: its type, its first value, and the names of what it holds."""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+from fsmdsl.export import c_machines as cm
+from fsmdsl.export.c_effects import TAB, action_name, event_function
+from fsmdsl.export.c_expressions import number
+from fsmdsl.export.c_scope import CScope, name_in_c
+from fsmdsl.export.values import type_shown
+from fsmdsl.step import World
+
+
+def vector_size(scope: CScope) -> int:
+    """No less than the bytes of a state."""
+    channels = scope.universe.channels
+    fields = sum(len(x.fields) for x in scope.universe.machines)
+    messages = max(len(channels), 1) * max([1, *(c.bound for c in channels)]) * (1 + 8 * arguments_most(scope))
+    return 256 + len(scope.universe.machines) + 8 * fields + 3 * pending_most(scope) + len(channels) + messages
+
+
+def world_type(scope: CScope) -> str:
+    """The type of the state, without anything that differs between equal states."""
+    channels = scope.universe.channels
+    lines = [f"{TAB}signed char state[{len(scope.universe.machines)}];"]
+    for machine in scope.machines:
+        count = len(scope.numbers(machine))
+        for f in machine.fields:
+            name = name_in_c(scope.machine_name(machine), f.name)
+            lines.append(f"{TAB}V {name}[{count}]; /* {type_shown(f.type)} */")
+    lines += [
+        f"#ifdef PROPERTIES\n{TAB}V happened; /* promises that the last step kept */\n#endif",
+        f"{TAB}V waited; /* those for which `wait` is false */",
+        f"{TAB}signed char down;",
+        f"{TAB}signed char waiting, who[{pending_most(scope)}]; /* pending actions */",
+        f"{TAB}short what[{pending_most(scope)}];",
+        f"{TAB}signed char held[{max(len(channels), 1)}];",
+        f"{TAB}Message messages[{max(len(channels), 1)}][{max([1, *(c.bound for c in channels)])}];",
+    ]
+    message = f"typedef struct Message {{ signed char event; V a[{arguments_most(scope)}]; }} PACKED Message;"
+    return "\n".join([message, "typedef struct World {", *lines, "} PACKED World;"])
+
+
+def arguments_most(scope: CScope) -> int:
+    """How many arguments the longest event has; at least 1."""
+    return max([1, *(len(e.parameters) for x in scope.machines for e in x.events)])
+
+
+def pending_most(scope: CScope) -> int:
+    """For so many pending actions there is room."""
+    return 2 * len(scope.universe.machines) + 6 if any(a.outcomes for x in scope.machines for a in x.actions) else 1
+
+
+def constants(scope: CScope) -> str:
+    """The names of leaves, actions and events; those of instances as a comment."""
+    lines = []
+    for machine in scope.machines:
+        leaves = ", ".join(cm.leaf_name(scope, machine, x.name) for x in machine.leaves)
+        lines.append(f"enum {{ {leaves} }};")
+    actions = [action_name(scope, x, a) for x in scope.machines for a in x.actions]
+    lines += [f"enum {{ {', '.join(actions)} }};"] if actions else []
+    events = [f"{event_function(scope, x.qualified, e.name)}_event" for x in scope.machines for e in x.events]
+    lines += [f"enum {{ {', '.join(events)} }};"] if events else []
+    names = ", ".join(f"{n} {i.name}" for n, i in enumerate(scope.universe.system.instances))
+    return "\n".join([f"/* instances: {names} */", *lines])
+
+
+def parameters(scope: CScope) -> str:
+    """The parameters of machines, for each instance."""
+    lines = []
+    for machine in scope.machines:
+        for p in machine.params:
+            values = [scope.values.number(p.type, scope.universe.params[n][p.name]) for n in scope.numbers(machine)]
+            name = name_in_c(scope.machine_name(machine), p.name)
+            lines.append(f"static const V {name}[] = {{{', '.join(map(number, values))}}};")
+    return "\n".join(lines)
+
+
+def first_world(scope: CScope) -> str:
+    """A function that makes the first state."""
+    start: World = scope.universe.start
+    lines = []
+    for n, machine in enumerate(scope.universe.machines):
+        lines.append(f"first.state[{n}] = {cm.leaf_name(scope, machine, start.states[n])};")
+        for f, value in zip(machine.fields, start.fields[n], strict=True):
+            found = scope.values.number(f.type, value)
+            if found:
+                name = name_in_c(scope.machine_name(machine), f.name)
+                lines.append(f"first.{name}[at[{n}]] = {number(found)};")
+    body = indent("\n".join(["memset(&first, 0, sizeof first);", *lines, "return first;"]), TAB)
+    return f"static World first;\nstatic World first_world(void)\n{{\n{body}\n}}"
+
+
+def reset(scope: CScope) -> str:
+    """What a crash takes back: all fields that are not durable."""
+    lines = []
+    for machine in scope.machines:
+        for f in machine.fields:
+            if not f.durable:
+                name = name_in_c(scope.machine_name(machine), f.name)
+                lines.append(f"{TAB}memcpy(w.{name}, first.{name}, sizeof w.{name});\n")
+    return f"static void reset(void)\n{{\n{''.join(lines)}}}"

@@ -1,0 +1,39 @@
+"""What is asked of the states of a system, numbered: invariants and what is to be reachable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from fsmdsl import model as m
+from fsmdsl.source import Span
+from fsmdsl.step.roster import Roster
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question, of the system (`machine` empty, of instance -1) or of each instance of a machine."""
+
+    number: int
+    kind: Literal["invariant", "reachable"]
+    name: str
+    machine: str
+    instances: tuple[int, ...]
+    condition: m.Expr
+    span: Span
+
+
+def questions(roster: Roster) -> tuple[Question, ...]:
+    """All of them, in a fixed order."""
+    found: list[Question] = []
+    system = roster.system
+    for x in system.invariants:
+        found.append(Question(len(found), "invariant", x.name, "", (-1,), x.condition, x.span))
+    for machine in dict.fromkeys(roster.machines):
+        numbers = tuple(sorted(roster.instances_of(machine.qualified)))
+        for x in machine.invariants:
+            name = f"{machine.name}: {x.name}"
+            found.append(Question(len(found), "invariant", name, machine.qualified, numbers, x.condition, x.span))
+    for y in system.reachables:
+        found.append(Question(len(found), "reachable", y.name, "", (-1,), y.condition, y.span))
+    return tuple(found)

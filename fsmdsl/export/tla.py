@@ -1,0 +1,93 @@
+"""A system for TLC. Operators make of a world the next; sets, sequences and quantifiers are those of TLA+."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import chain
+
+from fsmdsl import model as m
+from fsmdsl.export import tla_machines as tm
+from fsmdsl.export import tla_system as ts
+from fsmdsl.export.questions import Question, questions
+from fsmdsl.export.tla_expressions import FINE, fault, value
+from fsmdsl.export.tla_scope import Env, TlaScope, name_in_tla
+from fsmdsl.source import Span
+
+CONFIGURATION = """\
+CONSTANT none = none
+INIT Init
+NEXT Next
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Tla:
+    """The text of a module, its name, and what its numbers mean: questions, and from 1 the places of faults."""
+
+    name: str
+    text: str
+    configuration: str
+    questions: tuple[Question, ...]
+    places: tuple[Span, ...]
+
+
+def tla(model: m.Model, system: m.System) -> Tla:
+    """A module for TLC. Raises `RefusedError`, `TooManyValuesError`, `TooLargeNumberError`."""
+    scope = TlaScope.of(model, system)
+    asked = questions(scope.universe)
+    name = name_in_tla(system.name)
+    machines = list(chain.from_iterable(tm.operators(scope, x) for x in scope.machines))
+    parts = [*ts.dispatch(scope), *ts.environment(scope), *ts.recovery(scope)]
+    crashes, questioned = list(ts.crashes(scope)), list(_asked(scope, asked))
+    prelude = _resource("prelude.tla").split("\\* Channels -")
+    body = [
+        prelude[0] + "\n".join(ts.constants(scope)),
+        "\\* Channels -" + prelude[1],
+        ts.first_world(scope),
+        f"RECURSIVE {', '.join(tm.declared(scope))}",
+        *machines,
+        *parts,
+        _resource("steps.tla"),
+        *crashes,
+        *questioned[:-1],
+        _resource("next.tla").rstrip(),
+        questioned[-1],
+    ]
+    places = "".join(f"\\*  {n}: {x}\n" for x, n in scope.places.items())
+    note = "for `tlc2.TLC -deadlock`, as NoDeadlock looks for deadlocks"
+    invariants = "".join(f"INVARIANT {x}\n" for x in ["NoStepFails", "NoDeadlock", *_names(asked)])
+    text = (
+        f"---- MODULE {name} ----\n\\* system {system.qualified}, from {system.span}\n"
+        + "\n\n".join(body)
+        + f"\n====\n\nPlaces:\n{places}\n{name}.cfg, {note}:\n{CONFIGURATION}{invariants}"
+    )
+    return Tla(name, text, CONFIGURATION + "INVARIANT Watch\n", asked, tuple(scope.places))
+
+
+def _resource(name: str) -> str:
+    return files("fsmdsl.export").joinpath(name).read_text(encoding="utf-8")
+
+
+def _names(asked: tuple[Question, ...]) -> list[str]:
+    return [f"question_{q.number}_holds" for q in asked if q.kind == "invariant"]
+
+
+def _asked(scope: TlaScope, asked: tuple[Question, ...]) -> Iterator[str]:
+    """An operator for each question, and last what reports and names them."""
+    tests, named = [], []
+    for q in asked:
+        with scope.read_by(q.machine):
+            e = scope.elaboration.expression(q.condition)
+            text, bad = value(scope, e, Env()), fault(scope, e, Env())
+        text = text if bad == FINE else f"IF {bad} # 0 THEN FALSE ELSE {text}"
+        yield from tm.with_lets(scope, f"\\* {q.kind} {q.name}, {q.span}\nquestion_{q.number}(w, self) == {text}")
+        numbers = ", ".join(map(str, q.instances)) if q.machine else "-1"
+        quantified = f"\\A self \\in {{{numbers}}} : question_{q.number}(world, self)"
+        if q.kind == "reachable":
+            quantified = f"~question_{q.number}(world, -1)"
+        named.append(f"question_{q.number}_holds == {quantified}")
+        tests.append(f'(question_{q.number}_holds \\/ Found(<<"question", {q.number}>>))')
+    watch = ["FaultsSeen", '(NoDeadlock \\/ Found(<<"deadlock">>))', *tests]
+    yield "\n".join([*named, "Watch == " + " /\\ ".join(watch)])

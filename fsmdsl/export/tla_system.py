@@ -1,0 +1,256 @@
+"""What a system adds to its machines in TLA+: dispatch by instance, the environment, crashes, the first world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from fsmdsl import model as m
+from fsmdsl.core.triggers import CRASH, EVENTLESS
+from fsmdsl.export import tla_machines as tm
+from fsmdsl.export.tla_effects import event_operator, performed
+from fsmdsl.export.tla_expressions import FINE, chain, constant, fault, in_order, reference_fault, value
+from fsmdsl.export.tla_scope import Env, TlaScope, name_in_tla
+from fsmdsl.model.typing import element
+from fsmdsl.step.universe import flag
+
+SYSTEM = Env(self="(-1)")
+"""Where the system itself reads."""
+
+
+def constants(scope: TlaScope) -> Iterator[str]:
+    """What every operator may name: parameters of machines, and what channels are."""
+    u = scope.universe
+    names = ", ".join(f"{n} {x.name}" for n, x in enumerate(u.system.instances))
+    yield f"\\* Instances by number: {names}"
+    yield f"Instances == {len(u.machines)}"
+    yield f"Ordinal == {function({n: str(x.index) for n, x in enumerate(u.system.instances)})}"
+    for machine in scope.machines:
+        for p in machine.params:
+            given = {n: constant(p.type, u.params[n][p.name]) for n in scope.numbers(machine)}
+            yield f"{name_in_tla(scope.machine_name(machine), p.name)} == {function(given)}"
+
+    def listed(test: Callable[[m.Channel], object]) -> str:
+        return f"<<{', '.join(str(test(c)).upper() for c in u.channels)}>>"
+
+    yield f"Fifo == {listed(lambda c: c.order == 'fifo')}"
+    yield f"Bound == {listed(lambda c: c.bound)}"
+    yield f"Lossy == {listed(lambda c: c.lossy)}"
+    yield f"Duplicating == {listed(lambda c: c.duplicating)}"
+    yield f"Receiver == {listed(lambda c: min(u.instances_of(c.receiver)))}"
+
+
+def function(values: Mapping[int, str]) -> str:
+    """A function of some numbers."""
+    return f"({' @@ '.join(f'{n} :> {x}' for n, x in values.items())})"
+
+
+def dispatch(scope: TlaScope) -> Iterator[str]:
+    """Operators that know which machine an instance is of."""
+
+    def each(text: Callable[[m.Machine], str], otherwise: str) -> str:
+        cases = [f"{_is(scope, 'i', x)} -> {text(x)}" for x in scope.machines]
+        return tm.case(cases, otherwise)
+
+    none = '<<"none", 0, 0>>'
+    for name, trigger in (("ChooseNext", EVENTLESS), ("ChooseCrash", CRASH)):
+        chosen = each(lambda x, t=trigger: f"{tm.choose_operator(scope, x, t)}(w, i, <<>>)", none)  # type: ignore[misc]
+        yield f"{name}(w, i) == {chosen}"
+    yield f"Follow(w, i, t, a) == {each(lambda x: f'follow_{scope.machine_name(x)}(w, i, t, a)', 'w')}"
+    yield f"TransitionPlace(i, t) == {each(lambda x: f'places_{scope.machine_name(x)}[t + 1]', '0')}"
+    events, answers = [], []
+    for x in scope.machines:
+        for e in x.events:
+            call = f"{event_operator(scope, x.qualified, e.name)}(w, i, a, {scope.place(e.span)})"
+            events.append(f'{_is(scope, "i", x)} /\\ e = "{e.name}" -> {call}')
+        for a in x.actions:
+            for o in a.outcomes:
+                call = name_in_tla("answer", scope.machine_name(x), f"{a.name}.{o}")
+                test = f'{_is(scope, "i", x)} /\\ act = "{a.name}" /\\ o = "{o}"'
+                answers.append(f"{test} -> {call}(w, i, <<>>, {scope.place(a.span)})")
+    yield f"Deliver(w, i, e, a) == {tm.case(events, 'w')}"
+    yield f"Answer(w, i, act, o) == {tm.case(answers, 'w')}"
+    yield from _actions(scope)
+    yield f"Receive(w, c, e, a) == {tm.case(list(_receipts(scope)), 'w')}"
+
+
+def _is(scope: TlaScope, i: str, machine: m.Machine) -> str:
+    return f"{i} \\in {{{', '.join(map(str, scope.numbers(machine)))}}}"
+
+
+def _receipts(scope: TlaScope) -> Iterator[str]:
+    for n, c in enumerate(scope.universe.channels):
+        machine = scope.universe.model.machines[c.receiver]
+        for e in machine.events:
+            call = f"{event_operator(scope, c.receiver, e.name)}(w, Receiver[c], a, {scope.place(c.span)})"
+            yield f'c = {n + 1} /\\ e = "{e.name}" -> {call}'
+
+
+def _actions(scope: TlaScope) -> Iterator[str]:
+    outcomes, waits = [], []
+    for x in scope.machines:
+        for a in x.actions:
+            test = f'{_is(scope, "p[1]", x)} /\\ p[2] = "{a.name}"'
+            listed = ", ".join(f'"{o}"' for o in a.outcomes)
+            outcomes.append(f"{test} -> {{{listed}}}")
+            waits.append(f"{test} -> {str(a.asynchronous).upper()}")
+    yield f"Outcomes(p) == {tm.case(outcomes, '{}')}"
+    yield f"Asynchronous(p) == {tm.case(waits, 'FALSE')}"
+
+
+# What can come -------------------------------------------------------------------------------------------------------
+
+
+def environment(scope: TlaScope) -> Iterator[str]:
+    """Events and timers."""
+    yield from _offered(scope)
+    yield from _timers(scope)
+
+
+def crashes(scope: TlaScope) -> Iterator[str]:
+    """When the system can crash: at any time, inside a step, inside the recovery."""
+    steps, recovery = list[str](), list[str]()
+    bad, bad_recovery = list[str](), list[str]()
+    for o in scope.universe.system.crashes:
+        guard = None if o.guard is None else scope.elaboration.expression(o.guard)
+        test = "TRUE" if guard is None else value(scope, guard, SYSTEM)
+        what = {"anywhere": "Anytime", "between writes": "Cuts(w, steps)", "during recovery": "CutRecovery(w)"}[o.kind]
+        inside = o.kind == "during recovery"
+        (recovery if inside else steps).append(f"(IF {test} THEN {what} ELSE {{}})")
+        if guard is not None:
+            (bad_recovery if inside else bad).append(fault(scope, guard, SYSTEM))
+    yield from tm.with_lets(scope, f"Crashes(w, steps) == {_union(steps)}")
+    yield f"RecoveryCrashes(w) == {_union(recovery)}"
+    yield f"CrashFault(w) == {chain(scope, bad)}"
+    yield f"RecoveryFault(w) == {chain(scope, bad_recovery)}"
+
+
+def _union(parts: list[str]) -> str:
+    return " \\cup ".join(parts) or "{}"
+
+
+def recovery(scope: TlaScope) -> Iterator[str]:
+    """What a crash takes back and where it finds instances, and the `recover` block."""
+    u = scope.universe
+    text = performed(scope, u.system.recover or (), SYSTEM)
+    yield from tm.with_lets(scope, f"Recover(w) == {text}")
+    yield f"Recovers == {str(u.system.recover is not None).upper()}"
+    fields = [
+        f"!.{name_in_tla(scope.machine_name(x), f.name)} = First.{name_in_tla(scope.machine_name(x), f.name)}"
+        for x in scope.machines
+        for f in x.fields
+        if not f.durable
+    ]
+    empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c in u.channels)
+    changes = ", ".join(["!.pending = <<>>", "!.waited = {}", f"!.channels = <<{empty}>>", *fields])
+    yield f"Reset(w) == [w EXCEPT {changes}]"
+
+    def leaves(x: m.Machine, test: Callable[[m.State], bool]) -> str:
+        listed = (s.name for s in x.leaves if test(s))
+        return "{" + ", ".join(f'"{name}"' for name in listed) + "}"
+
+    def fleeting(x: m.Machine) -> str:
+        return leaves(x, lambda s: flag(x, s.name) in ("volatile", "transient"))
+
+    yield f"Fleeting == {function({n: fleeting(x) for n, x in enumerate(u.machines)})}"
+    yield f"Final == {function({n: leaves(x, lambda s: s.final) for n, x in enumerate(u.machines)})}"
+    places = [
+        f'{_is(scope, "i", x)} /\\ s = "{s.name}" -> {scope.place(s.span)}' for x in scope.machines for s in x.leaves
+    ]
+    yield f"LeafPlace(i, s) == {tm.case(places, '0')}"
+
+
+def _offered(scope: TlaScope) -> Iterator[str]:
+    offers = scope.universe.system.offers
+    parts, bad = [], []
+    if offers is None:
+        for instance, event, combinations in scope.universe.unrestricted:
+            machine = scope.universe.machines[instance]
+            types = [p.type for p in machine.event_named[event].parameters]
+            rows = ", ".join(
+                f"<<{', '.join(constant(t, x) for t, x in zip(types, row, strict=True))}>>" for row in combinations
+            )
+            accepts = f"{name_in_tla('accepts', scope.machine_name(machine), event)}(w, {instance}, a)"
+            parts.append(f'{{<<"event", {instance}, "{event}", a>> : a \\in {{a \\in {{{rows}}} : {accepts}}}}}')
+    else:
+        for o in offers:
+            text, failing = _offer(scope, o, 0, SYSTEM, {})
+            parts.append(text)
+            bad.append(failing)
+    yield from tm.with_lets(scope, f"Offered(w) ==\n  {_union([f'{x}' + chr(10) + ' ' for x in parts])}")
+    yield f"OfferFault(w) == {chain(scope, bad)}"
+
+
+def _offer(scope: TlaScope, o: m.Offer, depth: int, env: Env, types: dict[str, m.Type]) -> tuple[str, str]:
+    """The events of a line of the environment, for all values of its variables from one on, and their fault."""
+    if depth < len(o.variables):
+        name, written = o.variables[depth]
+        over = scope.elaboration.expression(written, types)
+        x, inner = env.bind(name)
+        text, bad = _offer(scope, o, depth + 1, inner, {**types, name: element(over.type)})
+        members = value(scope, over, env)
+        if isinstance(over.type, m.ListType):
+            n = scope.fresh("i")
+            members = f"{{{members}[{n}] : {n} \\in DOMAIN {members}}}"
+        if bad != FINE:
+            bad = _first(scope, x, in_order(scope, over.type, value(scope, over, env)), bad)
+        return f"UNION {{{text} : {x} \\in {members}}}", chain(scope, [fault(scope, over, env), bad])
+    guard = None if o.guard is None else scope.elaboration.expression(o.guard, types)
+    target = scope.elaboration.expression(o.target, types)
+    given = [scope.elaboration.expression(a, types) for a in o.arguments]
+    bad = chain(scope, [reference_fault(scope, target, env), *(fault(scope, a, env) for a in given)])
+    arguments = f"<<{', '.join(value(scope, a, env) for a in given)}>>"
+    whom = value(scope, target, env)
+    accepts = f"{name_in_tla('accepts', scope.machine_name(o.machine), o.event)}(w, {whom}, {arguments})"
+    event = f'{{<<"event", {whom}, "{o.event}", {arguments}>>}}'
+    if guard is None:
+        return f"(IF {accepts} THEN {event} ELSE {{}})", bad
+    test = value(scope, guard, env)
+    bad = FINE if bad == FINE else f"(IF {test} THEN {bad} ELSE 0)"
+    return f"(IF {test} /\\ {accepts} THEN {event} ELSE {{}})", chain(scope, [fault(scope, guard, env), bad])
+
+
+def _first(scope: TlaScope, x: str, over: str, bad: str) -> str:
+    n, s, i = scope.fresh("bad"), scope.fresh("seq"), scope.fresh("i")
+    return (
+        f"(LET {s} == {over}  {n} == {{{i} \\in DOMAIN {s} : LET {x} == {s}[{i}] IN {bad} # 0}} "
+        f"IN IF {n} = {{}} THEN 0 ELSE LET {x} == {s}[Least({n})] IN {bad})"
+    )
+
+
+def _timers(scope: TlaScope) -> Iterator[str]:
+    parts, guards = [], []
+    for machine in scope.machines:
+        selection = scope.selections[machine.qualified]
+        cases = []
+        for leaf in machine.leaves:
+            found = selection.timers(selection.hierarchy.around[leaf.name])
+            if found:
+                listed = ", ".join(f'<<"timer", i, {t.index}>>' for t in found)
+                cases.append(f'w.state[i] = "{leaf.name}" -> {{{listed}}}')
+            for t in found:
+                if t.guard is not None:
+                    call = f"{tm.guard_operator(scope, machine, t)}(w, i, <<>>)"
+                    guards.append(f"{_is(scope, 'i', machine)} /\\ t = {t.index} -> {call}")
+        if cases:
+            numbers = ", ".join(map(str, scope.numbers(machine)))
+            parts.append(f"UNION {{{tm.case(cases, '{}')} : i \\in {{i \\in {{{numbers}}} : ~Awaits(w, i)}}}}")
+    yield f"TimerGuard(w, i, t) == {tm.case(list(dict.fromkeys(guards)), '1')}"
+    yield f"Timers(w) == {{s \\in {_union(parts)} : TimerGuard(w, s[2], s[3]) # 0}}"
+
+
+def first_world(scope: TlaScope) -> str:
+    """The world in which everything begins."""
+    u = scope.universe
+    start = u.start
+    parts = [f"state |-> {function({n: chr(34) + s + chr(34) for n, s in enumerate(start.states)})}"]
+    for machine in scope.machines:
+        numbers = scope.numbers(machine)
+        for slot, f in enumerate(machine.fields):
+            given = {n: constant(f.type, start.fields[n][slot]) for n in numbers}
+            parts.append(f"{name_in_tla(scope.machine_name(machine), f.name)} |-> {function(given)}")
+    empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c in u.channels)
+    parts += [
+        "waited |-> {}", f"channels |-> <<{empty}>>", "pending |-> <<>>", "down |-> FALSE", "busy |-> {}",
+        "touched |-> {}", "writes |-> 0", "cut |-> 0", 'stop |-> ""', "fault |-> <<>>",
+    ]  # fmt: skip
+    return f"First == [{', '.join(parts)}]"

@@ -1,0 +1,145 @@
+"""Random systems, explored by us and by another checker: states, invariants, faults, deadlocks, properties compared.
+
+    python tests/campaign_second_opinion.py --tool spin --count 10000 --seed 0 --log spin.jsonl
+    TLA2TOOLS=tla2tools.jar python tests/campaign_second_opinion.py --tool tlc --count 1000 --log tlc.jsonl
+
+A seed gives a module, of which its system and a small one around each machine are explored. With `--log`, every seed
+that is done is written down, and the same command goes on where it was interrupted. A line tells every difference, a
+table at the end what came out how often; the exit code is 1 if there was a difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from campaign import by_definition, systems
+from random_crowds import crowd
+from random_specs import spec
+from random_systems import text_of
+
+from fsmdsl import model as m
+from fsmdsl.explore.judge import coverage, judge
+from fsmdsl.explore.verdict import Exploration, Limits
+from fsmdsl.opinion import Budgeted, SecondOpinion, compare
+from fsmdsl.opinion.spin import Spin
+from fsmdsl.opinion.tools import TOOLS, Tool
+
+STATES = 300
+"""A system with more is left out."""
+
+BUDGET = Budgeted(120.0, 1 << 30)
+
+KINDS = {"systems": text_of, "specs": spec, "crowds": crowd}
+
+
+def explored(model: m.Model, system: m.System, states: int = STATES) -> Exploration:
+    """By the definition of the language, as a whole or not at all."""
+    search = by_definition(model, system, Limits(states))
+    return Exploration(
+        system, search.states, search.transitions, search.depth, search.stopped, 0.0, judge(search), coverage(search)
+    )
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came out, how often; `told` are the differences."""
+
+    systems: Counter[str] = field(default_factory=Counter)
+    rows: Counter[str] = field(default_factory=Counter)
+    states: int = 0
+    told: list[str] = field(default_factory=list)
+
+    def add(self, x: SecondOpinion, seed: int) -> None:
+        first = x.rows[0]
+        unseen = first.agreement == "not confirmed"
+        compared = "different" if x.agreement == "different" else f"left out: {first.theirs}" if unseen else "the same"
+        self.systems[compared[:80]] += 1
+        if not unseen:
+            self.states += int(first.ours)
+            self.rows.update(f"{r.what.split()[0]} {r.agreement}" for r in x.rows)
+        for r in x.rows:
+            if r.agreement == "different":
+                self.told.append(f"seed {seed}, {x.system}: {r.what}: {r.ours}, but {x.tool}: {r.theirs}")
+
+    def as_json(self) -> dict[str, Any]:
+        return {"systems": self.systems, "rows": self.rows, "states": self.states, "told": self.told}
+
+    def merge(self, other: dict[str, Any]) -> None:
+        self.systems.update(other["systems"])
+        self.rows.update(other["rows"])
+        self.states += other["states"]
+        self.told += other["told"]
+
+
+def of_seed(kind: str, seed: int, tool: Tool, states: int) -> Tally:
+    """The systems of one seed."""
+    tally = Tally()
+    for model, system in systems(KINDS[kind](seed)):
+        x = explored(model, system, states)
+        if x.stopped is not None:
+            tally.systems["left out: too many states or choices for us"] += 1
+            continue
+        tally.add(compare(x, tool.opinion(model, system, x.states, BUDGET)), seed)
+    return tally
+
+
+def known(log: Path | None) -> dict[int, dict[str, Any]]:
+    """The seeds that are done, and what came out."""
+    if log is None or not log.exists():
+        return {}
+    lines = (json.loads(x) for x in log.read_text("utf-8").splitlines() if x.endswith("}"))
+    return {x.pop("seed"): x for x in lines}
+
+
+def campaign(kind: str, seeds: Iterator[int], tool: Tool, count: int, log: Path | None, states: int) -> Tally:
+    """Until so many systems have been compared."""
+    done, total = known(log), Tally()
+    while total.systems["the same"] + total.systems["different"] < count:
+        seed = next(seeds)
+        if seed in done:
+            total.merge(done[seed])
+            continue
+        found = of_seed(kind, seed, tool, states)
+        for line in found.told:
+            print(line, flush=True)
+        if log is not None:
+            with log.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"seed": seed, **found.as_json()}) + "\n")
+        total.merge(found.as_json())
+    return total
+
+
+def installed(name: str) -> Tool:
+    return Spin.installed(quick=True) if name == "spin" else TOOLS[name](None)
+
+
+def main() -> int:
+    """See above."""
+    parser = argparse.ArgumentParser(description="Random systems, explored by us and by another checker.")
+    parser.add_argument("--tool", choices=list(TOOLS), default="spin")
+    parser.add_argument("--kind", choices=list(KINDS), default="systems", help="which random systems")
+    parser.add_argument("--count", type=int, default=100, help="so many systems are compared")
+    parser.add_argument("--seed", type=int, default=0, help="the first")
+    parser.add_argument("--step", type=int, default=1, help="for several processes: from one seed to the next")
+    parser.add_argument("--states", type=int, default=STATES, help="a system with more is left out")
+    parser.add_argument("--log", type=Path, help="where to write down what is done")
+    given = parser.parse_args()
+    begun = time.perf_counter()
+    seeds = iter(range(given.seed, 1 << 31, given.step))
+    total = campaign(given.kind, seeds, installed(given.tool), given.count, given.log, given.states)
+    for counted in (total.systems, total.rows):
+        print("\n".join(f"{n:8}  {what}" for what, n in sorted(counted.items(), key=lambda x: -x[1])) + "\n")
+    print(f"{total.states:8}  states in {time.perf_counter() - begun:.0f} s; {len(total.told)} differences")
+    return 1 if total.told else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

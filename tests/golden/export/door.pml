@@ -1,0 +1,887 @@
+/* system door.One, from random.fsm:11:1
+   spin -a FILE && cc -O2 -w -DSAFETY -DNOREDUCE -DBFS -DNOCLAIM -DVECTORSZ=269 -o pan pan.c && ./pan
+   Without -c0 the search ends with the first error. Each error is reported once.
+   Properties: cc -O2 -w -DNOREDUCE -DPROPERTIES -DVECTORSZ=269 -o pan pan.c && ./pan -a -N claim_0 */
+
+c_decl {
+\#include <setjmp.h>
+\#include <stdint.h>
+\#include <stdio.h>
+\#include <stdlib.h>
+\#include <string.h>
+typedef int64_t V;
+\#define NOTHING INT64_MIN
+\#define PACKED __attribute__((packed))
+enum { CHOICES = 8, ITEMS = 64, SUBSETS = 4096 };
+typedef struct Message { signed char event; V a[1]; } PACKED Message;
+typedef struct World {
+    signed char state[1];
+\#ifdef PROPERTIES
+    V happened; /* promises that the last step kept */
+\#endif
+    V waited; /* those for which `wait` is false */
+    signed char down;
+    signed char waiting, who[1]; /* pending actions */
+    short what[1];
+    signed char held[1];
+    Message messages[1][1];
+} PACKED World;
+}
+
+c_state "World w" "Global" "first_world()"
+
+c_code {
+extern void (*uerror)(char *);
+}
+
+c_code {
+/* instances: 0 door */
+enum { at_Door_Open, at_Door_Shut };
+enum { on_Door_push_event, on_Door_pull_event };
+enum { UNHANDLED_FAULT = 1, OVERLAP_FAULT = 2, REENTRANCE_FAULT = 3, BUSY_FAULT = 4, NONE_FAULT = 5, RANGE_FAULT = 6, OVERFLOW_FAULT = 7, ENDLESS_FAULT = 8, LOST_FAULT = 9 };
+static const char *fault_names[] = {"", "unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost"};
+enum { EVENT_STEP, ANSWER_STEP, TIMER_STEP, DELIVER_STEP, LOSE_STEP, DUPLICATE_STEP, CRASH_STEP, RECOVER_STEP };
+static void beyond(const char *why) { printf("beyond: %s\n", why); exit(9); }
+
+/* Values are whole numbers. See fsmdsl.export.values. */
+enum { NUMBER_, RANGE_, OPTIONAL_, SET_, LIST_, INSTANCE_ };
+
+typedef struct Type {
+    int kind;
+    const struct Type *of;
+    V low, high;    /* of numbers; a list has at most `high` items */
+    V size;         /* how many values there are */
+    int head, bits; /* of a list: bits of the length, and of each item */
+} Type;
+
+static int index_of(const Type *t, V v)
+{
+    if (t->kind == RANGE_) return v - t->low;
+    if (t->kind == OPTIONAL_) return v == NOTHING ? 0 : 1 + index_of(t->of, v);
+    return v;
+}
+
+static V value_at(const Type *t, V i)
+{
+    if (t->kind == RANGE_) return t->low + i;
+    if (t->kind == OPTIONAL_) return i == 0 ? NOTHING : value_at(t->of, i - 1);
+    return i;
+}
+
+static int length_of(const Type *t, V v)
+{
+    int n = 0;
+    if (t->kind == LIST_) return v & ((1LL << t->head) - 1);
+    for (; v; v &= v - 1) n++;
+    return n;
+}
+
+static V item_at(const Type *t, V v, int n)
+{
+    return value_at(t->of, v >> (t->head + n * t->bits) & ((1LL << t->bits) - 1));
+}
+
+static int elements_of(const Type *t, V v, V *found);
+
+/* Less than 0, 0, or more: in the order in which loops visit values. */
+static int compare_values(const Type *t, V a, V b)
+{
+    V x[ITEMS], y[ITEMS];
+    int n, m, i, c;
+    if (a == NOTHING || b == NOTHING) return (a != NOTHING) - (b != NOTHING);
+    if (t->kind == OPTIONAL_) return compare_values(t->of, a, b);
+    if (t->kind != SET_ && t->kind != LIST_) return (a > b) - (a < b);
+    n = elements_of(t, a, x);
+    m = elements_of(t, b, y);
+    for (i = 0; i < n && i < m; i++)
+        if ((c = compare_values(t->of, x[i], y[i]))) return c;
+    return n - m;
+}
+
+static void sort_values(const Type *t, V *v, int n)
+{
+    int i, j;
+    for (i = 1; i < n; i++)
+        for (j = i; j > 0 && compare_values(t, v[j - 1], v[j]) > 0; j--) {
+            V x = v[j];
+            v[j] = v[j - 1];
+            v[j - 1] = x;
+        }
+}
+
+/* What a set or list holds, in order. */
+static int elements_of(const Type *t, V v, V *found)
+{
+    int n = 0, i;
+    if (t->kind == LIST_) {
+        for (n = length_of(t, v), i = 0; i < n; i++) found[i] = item_at(t, v, i);
+        return n;
+    }
+    for (i = 0; i < t->of->size; i++)
+        if (v >> i & 1) found[n++] = value_at(t->of, i);
+    if (t->of->kind >= OPTIONAL_ && t->of->kind != INSTANCE_) sort_values(t->of, found, n);
+    return n;
+}
+
+/* The subsets of a size, in order. */
+static int subsets_of(const Type *t, V set, V size, V *found)
+{
+    V x[ITEMS];
+    int n = elements_of(t, set, x), at[ITEMS], count = 0, i;
+    if (size < 0 || size > n) return 0;
+    for (i = 0; i < size; i++) at[i] = i;
+    for (;;) {
+        V subset = 0;
+        for (i = 0; i < size; i++) subset |= 1LL << index_of(t->of, x[at[i]]);
+        if (count == SUBSETS) beyond("more subsets than an export enumerates");
+        found[count++] = subset;
+        for (i = size - 1; i >= 0 && at[i] == n - size + i; i--);
+        if (i < 0) return count;
+        for (at[i]++, i++; i < size; i++) at[i] = at[i - 1] + 1;
+    }
+}
+
+static V put_last(const Type *t, V list, V item)
+{
+    int n = length_of(t, list);
+    return (list + 1) | (V) index_of(t->of, item) << (t->head + n * t->bits);
+}
+
+static V list_from(const Type *t, const V *items, int n)
+{
+    V list = 0;
+    int i;
+    for (i = 0; i < n; i++) list = put_last(t, list, items[i]);
+    return list;
+}
+
+static V rest_of(const Type *t, V list)
+{
+    V x[ITEMS];
+    int n = elements_of(t, list, x);
+    return n ? list_from(t, x + 1, n - 1) : 0;
+}
+
+static V without_item(const Type *t, V list, V item)
+{
+    V x[ITEMS];
+    int n = elements_of(t, list, x), i, j;
+    for (i = 0; i < n && x[i] != item; i++);
+    for (j = i; j + 1 < n; j++) x[j] = x[j + 1];
+    return list_from(t, x, i < n ? n - 1 : n);
+}
+
+/* Why a place of a type cannot hold a value of another: a kind of fault, or 0. */
+static int misfit_of(const Type *from, const Type *to, V v)
+{
+    V x[ITEMS];
+    int n, i, why;
+    if (to->kind == OPTIONAL_) {
+        if (v == NOTHING) return 0;
+        return misfit_of(from->kind == OPTIONAL_ ? from->of : from, to->of, v);
+    }
+    if (from->kind == OPTIONAL_) from = from->of;
+    if (to->kind == RANGE_) return v == NOTHING || v < to->low || v > to->high ? RANGE_FAULT : 0;
+    if (to->kind == INSTANCE_) return v == NOTHING ? NONE_FAULT : 0;
+    if (to->kind != SET_ && to->kind != LIST_) return 0;
+    n = elements_of(from, v, x);
+    if (to->kind == LIST_ && n > to->high) return OVERFLOW_FAULT;
+    for (i = 0; i < n; i++)
+        if ((why = misfit_of(from->of, to->of, x[i]))) return why;
+    return 0;
+}
+
+/* The same value as one of another type, which holds it. */
+static V convert(const Type *from, const Type *to, V v)
+{
+    V x[ITEMS], r = 0;
+    int n, i;
+    if (v == NOTHING) return v;
+    if (from->kind == OPTIONAL_) from = from->of;
+    if (to->kind == OPTIONAL_) to = to->of;
+    if (to->kind != SET_ && to->kind != LIST_) return v;
+    n = elements_of(from, v, x);
+    for (i = 0; i < n; i++) {
+        V item = convert(from->of, to->of, x[i]);
+        r = to->kind == SET_ ? r | 1LL << index_of(to->of, item) : put_last(to, r, item);
+    }
+    return r;
+}
+
+static int contains(const Type *t, V all, const Type *of, V item)
+{
+    V x[ITEMS];
+    int n, i;
+    if (misfit_of(of, t->of, item)) return 0;
+    item = convert(of, t->of, item);
+    n = elements_of(t, all, x);
+    for (i = 0; i < n; i++)
+        if (x[i] == item) return 1;
+    return 0;
+}
+
+
+
+
+
+
+enum { ARGUMENTS = 1, RIVALS = 2, PENDING = 1, ROUND = 1000 };
+static const int at[] = {0}, ordinal[] = {0};
+static World w, expanded, next[CHOICES];
+static int known, choices, listed, writes, cut_after, fault_kind, fault_place;
+static V busy, touched, happened;
+static jmp_buf *out;
+
+/* Fairness: which promises a step keeps. */
+static void happens(int self, int t)
+{
+}
+static const Type *(*message_types[])[ARGUMENTS] = {0};
+static const int bounds[] = {0}, ordered[] = {0}, lossy[] = {0}, duplicating[] = {0};
+
+/* Steps, as fsmdsl.step defines them. What fails leaves by `out`. */
+static void fail(int kind, int place)
+{
+    fault_kind = kind;
+    fault_place = place;
+    longjmp(*out, 1);
+}
+
+static V present(V v, int place)
+{
+    if (v == NOTHING) fail(NONE_FAULT, place);
+    return v;
+}
+
+static int in_states(V x, unsigned long long states)
+{
+    return x != NOTHING && states >> w.state[x] & 1;
+}
+
+/* A write: to a durable field, or a change of state. A crash may cut the step after it. */
+static void wrote(void)
+{
+    if (++writes == cut_after) longjmp(*out, 2);
+}
+
+static void check(const Type *from, const Type *to, V v, int place)
+{
+    int why = misfit_of(from, to, v);
+    if (why) fail(why, place);
+}
+
+static V without(const Type *t, V all, const Type *of, V item)
+{
+    if (misfit_of(of, t->of, item)) return all;
+    item = convert(of, t->of, item);
+    return t->kind == SET_ ? all & ~(1LL << index_of(t->of, item)) : without_item(t, all, item);
+}
+
+static int awaits(int self)
+{
+    int i;
+    for (i = 0; i < w.waiting; i++)
+        if (w.who[i] == self) return 1;
+    return 0;
+}
+
+static void request(int self, int action)
+{
+    if (w.waiting == PENDING) beyond("more pending actions than an export has room for");
+    w.who[w.waiting] = self;
+    w.what[w.waiting++] = action;
+}
+
+static void begin(int self)
+{
+    busy |= 1LL << self;
+    touched |= 1LL << self;
+}
+
+static void end(int self, int waits)
+{
+    busy &= ~(1LL << self);
+    if (waits) w.waited |= 1LL << self;
+}
+
+/* An event reaches an instance. */
+static void receive(int self, int misfit, int place)
+{
+    if (busy >> self & 1) fail(REENTRANCE_FAULT, place);
+    if (awaits(self)) fail(BUSY_FAULT, place);
+    if (misfit) fail(misfit, place);
+}
+
+/* Of enabled transitions the one that has priority. */
+static int preferred(const char **before, const int *places, const int *found, int n)
+{
+    int best[RIVALS], count = 0, i, j;
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < n && before[found[j]][found[i]] != '1'; j++);
+        if (j == n) best[count++] = found[i];
+    }
+    if (count == 0)
+        for (count = 0; count < n; count++) best[count] = found[count];
+    if (count > 1) fail(OVERLAP_FAULT, places[best[count - 1]]);
+    return best[0];
+}
+
+/* Does a guard hold, or fail, so that the step would show why? */
+static int may(V (*guard)(int, const V *), int self, const V *a)
+{
+    jmp_buf here, *outer = out;
+    volatile int found = 1;
+    out = &here;
+    if (!setjmp(here)) found = guard(self, a) != 0;
+    out = outer;
+    return found;
+}
+
+static int compare_messages(int channel, const Message *x, const Message *y)
+{
+    int i, c;
+    if (x->event != y->event) return x->event - y->event;
+    for (i = 0; i < ARGUMENTS; i++) {
+        const Type *t = message_types[channel][x->event][i];
+        if (t && (c = compare_values(t, x->a[i], y->a[i]))) return c;
+    }
+    return 0;
+}
+
+static void post(int channel, int event, const V *a, int place)
+{
+    Message *held = w.messages[channel], message;
+    int n = w.held[channel];
+    if (n >= bounds[channel]) fail(OVERFLOW_FAULT, place);
+    memset(&message, 0, sizeof message);
+    message.event = event;
+    memcpy(message.a, a, sizeof message.a);
+    if (!ordered[channel])
+        for (; n > 0 && compare_messages(channel, &held[n - 1], &message) > 0; n--) held[n] = held[n - 1];
+    held[n] = message;
+    w.held[channel]++;
+}
+
+static void drop(int channel, int position)
+{
+    int i, last = --w.held[channel];
+    for (i = position; i < last; i++) w.messages[channel][i] = w.messages[channel][i + 1];
+    memset(&w.messages[channel][last], 0, sizeof(Message));
+}
+
+static void duplicate(int channel, int position)
+{
+    int i;
+    for (i = w.held[channel]++; i > position; i--) w.messages[channel][i] = w.messages[channel][i - 1];
+}
+
+
+static void on_Door_push(int self, const V *a, int misfit, int place);
+static void on_Door_pull(int self, const V *a, int misfit, int place);
+
+/* Open -> Shut on push, random.fsm:7:5 */
+static void follow_Door_0(int self, const V *a)
+{
+    begin(self);
+    w.state[self] = at_Door_Shut;
+    wrote();
+    end(self, 0);
+}
+
+/* Shut -> Open on pull, random.fsm:8:5 */
+static void follow_Door_1(int self, const V *a)
+{
+    begin(self);
+    w.state[self] = at_Door_Open;
+    wrote();
+    end(self, 0);
+}
+
+static void follow_Door(int self, int t, const V *a)
+{
+    switch (t) {
+    case 0: follow_Door_0(self, a); break;
+    case 1: follow_Door_1(self, a); break;
+    }
+}
+
+static const char *before_Door[] = {"00", "00"};
+static const int places_Door[] = {0, 1};
+
+static int choose_Door_push(int self, const V *a)
+{
+    int found[2], n;
+    switch (w.state[self]) {
+    case at_Door_Open:
+        n = 0;
+        found[n++] = 0;
+        if (n) return preferred(before_Door, places_Door, found, n);
+        return -1;
+    }
+    return -1;
+}
+
+static int choose_Door_pull(int self, const V *a)
+{
+    int found[2], n;
+    switch (w.state[self]) {
+    case at_Door_Shut:
+        n = 0;
+        found[n++] = 1;
+        if (n) return preferred(before_Door, places_Door, found, n);
+        return -1;
+    }
+    return -1;
+}
+
+static int choose_own_Door_on_crash(int self, const V *a)
+{
+    int found[2], n;
+    switch (w.state[self]) {
+    }
+    return -1;
+}
+
+static int choose_own_Door_next(int self, const V *a)
+{
+    int found[2], n;
+    switch (w.state[self]) {
+    }
+    return -1;
+}
+
+static int accepts_Door_push(int self, const V *a)
+{
+    switch (w.state[self]) {
+    case at_Door_Open: return 1;
+    }
+    return 0;
+}
+
+/* push, random.fsm:6:11 */
+static void on_Door_push(int self, const V *a, int misfit, int place)
+{
+    receive(self, misfit, place);
+    {
+        int t = choose_Door_push(self, a);
+        if (t >= 0) follow_Door(self, t, a);
+        else if (!(0ULL >> w.state[self] & 1)) fail(UNHANDLED_FAULT, place);
+    }
+}
+
+static int accepts_Door_pull(int self, const V *a)
+{
+    switch (w.state[self]) {
+    case at_Door_Shut: return 1;
+    }
+    return 0;
+}
+
+/* pull, random.fsm:6:17 */
+static void on_Door_pull(int self, const V *a, int misfit, int place)
+{
+    receive(self, misfit, place);
+    {
+        int t = choose_Door_pull(self, a);
+        if (t >= 0) follow_Door(self, t, a);
+        else if (!(0ULL >> w.state[self] & 1)) fail(UNHANDLED_FAULT, place);
+    }
+}
+
+static const int leaf_places_Door[] = {2, 3};
+static int (*const choose_next[])(int, const V *) = {choose_own_Door_next};
+static int (*const choose_crash[])(int, const V *) = {choose_own_Door_on_crash};
+static void (*const follow_of[])(int, int, const V *) = {follow_Door};
+static const int *const transition_places[] = {places_Door};
+static const int *const state_places[] = {leaf_places_Door};
+static const char *const lasting[] = {"11"};
+static const char *const finals[] = {0};
+static void (*const handlers[])(int, const V *, int, int) = {on_Door_push, on_Door_pull};
+static const int event_places[] = {4, 5};
+static void (*const *const answers[])(int, const V *, int, int) = {0};
+static const int outcomes[] = {0};
+static const int asynchronous[] = {0};
+static const int action_places[] = {0};
+static void (*const *const message_handlers[])(int, const V *, int, int) = {0};
+static const int receiver[] = {0};
+static const int channel_places[] = {0};
+
+enum { INSTANCES = 1, CHANNELS = 0, FINALS = 0, STEPS = 4 * CHOICES,
+       RECOVERS = 0 };
+typedef struct Step { int kind, instance, what, position, misfit, inside, writes; V a[ARGUMENTS]; } Step;
+static Step steps[STEPS];
+static void add(int kind, int instance, int what, int position);
+static void add_event(int instance, int event, const V *a, int misfit);
+static void add_crash(int inside, int after);
+static void add_cuts(int inside, int from, int to);
+static int writes_of(int n);
+static int truth(V (*condition)(int), int self);
+static void report(int *seen, const char *text);
+static V given[16];
+
+static World first;
+static World first_world(void)
+{
+    memset(&first, 0, sizeof first);
+    first.state[0] = at_Door_Open;
+    return first;
+}
+
+static void reset(void)
+{
+}
+
+static void offered(void)
+{
+    { static const V all[1][ARGUMENTS]; int i; if (!awaits(0)) for (i = 0; i < 1; i++) if (accepts_Door_push(0, all[i])) add_event(0, on_Door_push_event, all[i], 0); }
+    { static const V all[1][ARGUMENTS]; int i; if (!awaits(0)) for (i = 0; i < 1; i++) if (accepts_Door_pull(0, all[i])) add_event(0, on_Door_pull_event, all[i], 0); }
+}
+
+static void timers(void)
+{
+}
+
+static int timer_holds(int instance, int t)
+{
+    return 1;
+}
+
+static void recover(int self)
+{
+}
+
+static void crashes(int others)
+{
+    int i, self = -1;
+}
+
+static void crashes_of_recovery(void)
+{
+    int self = -1;
+}
+
+/* reachable shut, random.fsm:13:5 */
+static V question_0(int self)
+{
+    return in_states(0, 2ULL /* Shut */);
+}
+
+static int questions_seen[1];
+static void ask(void)
+{
+    if (truth(question_0, -1)) report(&questions_seen[0], "reachable 0 shown: shut");
+}
+
+static const char *const places[] = {"random.fsm:7:5", "random.fsm:8:5", "random.fsm:4:5", "random.fsm:5:5", "random.fsm:6:11", "random.fsm:6:17"};
+
+static const char *const first_fault = 0;
+static int first_seen, deadlock_seen, faults_seen[10][6];
+
+/* Eventless transitions of those that took part, one at a time, until none is enabled. */
+static void finish_round(void)
+{
+    static World seen[ROUND + 1];
+    int count = 0, i, t;
+    V pending = 0;
+again:
+    for (i = 0; i < INSTANCES; i++) {
+        if (!(touched >> i & 1) || awaits(i) || (t = choose_next[i](i, 0)) < 0) continue;
+        follow_of[i](i, t, 0);
+        {
+            int j;
+            for (j = 0; j < count && memcmp(&seen[j], &w, sizeof w); j++);
+            if (j < count || count >= ROUND) fail(ENDLESS_FAULT, transition_places[i][t]);
+        }
+        seen[count++] = w;
+        goto again;
+    }
+    for (i = 0; i < w.waiting; i++) pending |= 1LL << w.who[i];
+    w.waited &= pending;
+}
+
+/* All instances at once lose what is not durable. */
+static void crash(void)
+{
+    int chosen[INSTANCES], i;
+    busy = 0;
+    for (i = 0; i < INSTANCES; i++) {
+        chosen[i] = choose_crash[i](i, 0);
+        if (chosen[i] < 0 && lasting[i][w.state[i]] == '0') fail(LOST_FAULT, state_places[i][w.state[i]]);
+    }
+    w.waiting = 0;
+    memset(w.who, 0, sizeof w.who);
+    memset(w.what, 0, sizeof w.what);
+    w.waited = 0;
+    memset(w.held, 0, sizeof w.held);
+    memset(w.messages, 0, sizeof w.messages);
+    reset();
+    for (i = 0; i < INSTANCES; i++)
+        if (chosen[i] >= 0) follow_of[i](i, chosen[i], 0);
+    w.down = RECOVERS;
+}
+
+static void add(int kind, int instance, int what, int position)
+{
+    Step *s = &steps[listed];
+    if (listed == STEPS) beyond("more steps in one state than an export has room for");
+    memset(s, 0, sizeof *s);
+    s->kind = kind;
+    s->instance = instance;
+    s->what = what;
+    s->position = position;
+    listed++;
+}
+
+static void add_event(int instance, int event, const V *a, int misfit)
+{
+    add(EVENT_STEP, instance, event, 0);
+    memcpy(steps[listed - 1].a, a, sizeof steps[0].a);
+    steps[listed - 1].misfit = misfit;
+}
+
+static void add_answers(int i)
+{
+    int o;
+    for (o = 0; o < outcomes[w.what[i]]; o++) add(ANSWER_STEP, w.who[i], w.what[i], o);
+}
+
+/* The system stands still for the first action that is not `async`. */
+static int add_all_answers(void)
+{
+    int i, j;
+    for (i = 0; i < w.waiting; i++)
+        if (!asynchronous[w.what[i]]) {
+            add_answers(i);
+            return 1;
+        }
+    for (i = 0; i < w.waiting; i++) {
+        for (j = 0; j < i && (w.who[j] != w.who[i] || w.what[j] != w.what[i]); j++);
+        if (j == i) add_answers(i);
+    }
+    return 0;
+}
+
+static void add_messages(void)
+{
+    int c, n;
+    for (c = 0; c < CHANNELS; c++) {
+        int free = !awaits(receiver[c]);
+        for (n = 0; n < w.held[c]; n++) {
+            if (n && !memcmp(&w.messages[c][n - 1], &w.messages[c][n], sizeof(Message))) continue;
+            if (free && (n == 0 || !ordered[c])) add(DELIVER_STEP, receiver[c], c, n);
+            if (lossy[c]) add(LOSE_STEP, receiver[c], c, n);
+            if (duplicating[c] && w.held[c] < bounds[c]) add(DUPLICATE_STEP, receiver[c], c, n);
+        }
+    }
+}
+
+static void take_whole(const Step *s)
+{
+    Message message;
+    int i;
+    switch (s->kind) {
+    case EVENT_STEP: handlers[s->what](s->instance, s->a, s->misfit, event_places[s->what]); break;
+    case ANSWER_STEP:
+        for (i = 0; w.who[i] != s->instance || w.what[i] != s->what; i++);
+        for (w.waiting--; i < w.waiting; i++) {
+            w.who[i] = w.who[i + 1];
+            w.what[i] = w.what[i + 1];
+        }
+        w.who[i] = w.what[i] = 0;
+        answers[s->what][s->position](s->instance, 0, 0, action_places[s->what]);
+        break;
+    case TIMER_STEP:
+        if (!timer_holds(s->instance, s->what)) fail(UNHANDLED_FAULT, transition_places[s->instance][s->what]);
+        follow_of[s->instance](s->instance, s->what, 0);
+        break;
+    case DELIVER_STEP:
+        message = w.messages[s->what][s->position];
+        drop(s->what, s->position);
+        message_handlers[s->what][message.event](s->instance, message.a, 0, channel_places[s->what]);
+        break;
+    case LOSE_STEP: drop(s->what, s->position); break;
+    case DUPLICATE_STEP: duplicate(s->what, s->position); break;
+    case RECOVER_STEP:
+        w.down = 0;
+        recover(-1);
+        break;
+    }
+    finish_round();
+}
+
+/* Take a step from the state `expanded`: 1, or 0 where it fails. */
+static int attempt(const Step *s, int cut)
+{
+    jmp_buf here, *outer = out;
+    volatile int done = 0;
+    int why;
+    w = expanded;
+    busy = touched = happened = writes = 0;
+    cut_after = cut;
+    out = &here;
+    why = setjmp(here);
+    if (why == 0) take_whole(s);
+    if (why != 1) done = 1;
+    cut_after = 0;
+    out = outer;
+    return done;
+}
+
+/* The same for a crash, alone or inside another step. */
+static int attempt_crash(const Step *s)
+{
+    jmp_buf here, *outer = out;
+    volatile int done = 0;
+    if (s->writes == 0) w = expanded;
+    else if (!attempt(&steps[s->inside], s->writes)) return 0;
+    busy = touched = happened = writes = 0;
+    out = &here;
+    if (setjmp(here) == 0) {
+        crash();
+        done = 1;
+    }
+    out = outer;
+    return done;
+}
+
+static int writes_of(int n)
+{
+    int found = attempt(&steps[n], 0) ? writes : 0;
+    w = expanded;
+    return found;
+}
+
+static void add_crash(int inside, int after)
+{
+    add(CRASH_STEP, 0, 0, 0);
+    steps[listed - 1].inside = inside;
+    steps[listed - 1].writes = after;
+}
+
+static void add_cuts(int inside, int from, int to)
+{
+    for (; from < to; from++) add_crash(inside, from);
+}
+
+static void report(int *seen, const char *text)
+{
+    if (*seen) return;
+    *seen = 1;
+\#ifndef PROPERTIES
+    uerror((char *) text);
+\#endif
+}
+
+static void report_fault(void)
+{
+    static char text[200];
+    sprintf(text, "fault %d at %d: %s, %s", fault_kind, fault_place, fault_names[fault_kind], places[fault_place]);
+    report(&faults_seen[fault_kind][fault_place], text);
+}
+
+/* A condition without a value counts as false. */
+static int truth(V (*condition)(int), int self)
+{
+    jmp_buf here, *outer = out;
+    volatile int found = 0;
+    out = &here;
+    if (!setjmp(here)) found = condition(self) != 0;
+    out = outer;
+    return found;
+}
+
+static void list_steps(void)
+{
+    int n, others;
+    if (w.down) {
+        add(RECOVER_STEP, -1, 0, 0);
+        crashes_of_recovery();
+        return;
+    }
+    if (!add_all_answers()) {
+        offered();
+        timers();
+        add_messages();
+    }
+    others = listed;
+    crashes(others);
+    if (others) return;
+    for (n = 0; n < INSTANCES && (!finals[n] || finals[n][w.state[n]] == '1'); n++);
+    if (FINALS == 0 || n < INSTANCES) report(&deadlock_seen, "deadlock");
+}
+
+/* All steps from the present state: what they lead to is in `next`. */
+static void expand(void)
+{
+    jmp_buf here;
+    volatile int i;
+    expanded = w = now.w;
+    known = 1;
+    choices = listed = 0;
+    if (first_fault && !first_seen) report(&first_seen, first_fault);
+    ask();
+    out = &here;
+    if (setjmp(here)) {
+        report_fault();
+        return;
+    }
+    list_steps();
+    for (i = 0; i < listed; i++) {
+        int done = steps[i].kind == CRASH_STEP ? attempt_crash(&steps[i]) : attempt(&steps[i], 0);
+        if (!done) report_fault();
+        else if (choices == CHOICES) beyond("more choices in one state than CHOICES");
+        else {
+            next[choices] = w;
+\#ifdef PROPERTIES
+            next[choices].happened = happened;
+\#endif
+            choices++;
+        }
+    }
+}
+
+/* Is there a choice of this number? */
+static int possible(int k)
+{
+    if (!known || memcmp(&expanded, &now.w, sizeof expanded)) expand();
+    return k < choices;
+}
+
+static void take(int k)
+{
+    now.w = next[k];
+}
+
+\#ifdef PROPERTIES
+/* Does some step from here keep a promise? */
+static int can(int promise)
+{
+    int i;
+    if (!known || memcmp(&expanded, &now.w, sizeof expanded)) expand();
+    for (i = 0; i < choices; i++)
+        if (next[i].happened >> promise & 1) return 1;
+    return 0;
+}
+
+static int does(int promise)
+{
+    return now.w.happened >> promise & 1;
+}
+\#endif
+
+}
+
+active proctype steps()
+{
+end:
+    do
+    :: d_step { c_expr { (possible(0)) } -> c_code { take(0); } }
+    :: d_step { c_expr { (possible(1)) } -> c_code { take(1); } }
+    :: d_step { c_expr { (possible(2)) } -> c_code { take(2); } }
+    :: d_step { c_expr { (possible(3)) } -> c_code { take(3); } }
+    :: d_step { c_expr { (possible(4)) } -> c_code { take(4); } }
+    :: d_step { c_expr { (possible(5)) } -> c_code { take(5); } }
+    :: d_step { c_expr { (possible(6)) } -> c_code { take(6); } }
+    :: d_step { c_expr { (possible(7)) } -> c_code { take(7); } }
+    od
+}

@@ -1,0 +1,345 @@
+"""Exports to other model checkers, and what those say beside us.
+
+`UPDATE=1 pytest tests/test_second_opinion.py` rewrites the golden files. What runs SPIN needs it and a C compiler
+(`apt install spin tcc`), and says that it was skipped where they are missing. Many more systems:
+`python tests/campaign_second_opinion.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from campaign import model_of
+from campaign_second_opinion import BUDGET, campaign, explored, known
+from test_cli import DOOR, ROOT, fsm
+
+from fsmdsl import model as m
+from fsmdsl.export.promela import promela
+from fsmdsl.export.refusals import REASONS, RefusedError
+from fsmdsl.export.tla import tla
+from fsmdsl.opinion import Budgeted, Key, MissingError, Opinion, SecondOpinion, compare
+from fsmdsl.opinion.spin import Spin
+from fsmdsl.opinion.tlc import Tlc
+from fsmdsl.opinion.tools import Tool
+
+LEASED = {
+    "states": "404",
+    "invariant apart": "holds",
+    "invariant Job: invariant 1": "holds",
+    "reachable done": "holds",
+    "fault reentrance at random.fsm:14:54": "violated",
+    "no deadlock": "holds",
+    "property ends": "violated",
+    "property waits": "holds",
+    "property stays": "violated",
+    "property ended": "holds",
+}
+
+GOLDEN = ROOT / "tests" / "golden" / "export"
+
+LEASE = """\
+module lease
+
+enum Kind { spot | firm }
+
+machine Node {
+    durable holders: set<Job>
+    initial state Up
+    state Down
+    event take(job: Job) from Job
+    event give(job: Job) from Job
+    event fail from environment
+    event heal from environment
+    take: Up on take(job) when size(holders) < 1 do add job to holders
+    busy: Up on take(job) when size(holders) == 1 do job.refused(self)
+    give: * on give(job) do remove job from holders
+    fail: Up -> Down on fail do for j in holders { j.lost }
+    heal: Down -> Up on heal
+    ignore take in Down
+}
+
+machine Job {
+    durable node: Node?
+    left: 0..2 = 2
+    kind: Kind = spot
+    initial state Waiting
+    state Running
+    final state Done
+    event start(n: Node) from environment
+    event refused(n: Node) from Node
+    event lost from Node
+    event finish from environment
+    start: Waiting -> Running on start(n) when left > 0 do { node = n; left = left - 1; n.take(self) }
+    lost: Running -> Waiting on lost do node = none
+    finish: Running -> Done on finish when node != none do node.give(self)
+    ignore refused, lost in *
+    invariant node != none or self not in Running
+}
+
+system Two {
+    nodes: Node[2]
+    jobs: Job[2]
+    environment {
+        some j in jobs, n in nodes: j.start(n)
+        some j in jobs: j.finish
+        nodes[0].fail
+        nodes[0].heal
+        crash when all j in jobs: j in Waiting
+    }
+    invariant apart: all n in nodes: size(n.holders) <= 1
+    reachable done: all j in jobs: j in Done
+    property ends: all j in jobs: j in Running ~> j not in Running
+    property waits: eventually jobs[0] in Waiting
+    property stays: always eventually jobs[0] in Waiting
+    property ended: all j in jobs: j in Running ~> j not in Running under fair finish
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def spin() -> Spin:
+    try:
+        return Spin.installed(quick=True)
+    except MissingError as error:
+        pytest.skip(f"SPIN SAYS NOTHING HERE: {error}")
+
+
+@pytest.fixture(scope="module")
+def tlc() -> Tlc:
+    try:
+        return Tlc.installed()
+    except MissingError as error:
+        pytest.skip(f"TLC SAYS NOTHING HERE: {error}")
+
+
+def system_of(text: str) -> tuple[m.Model, m.System]:
+    model = model_of(text)
+    return model, next(iter(model.systems.values()))
+
+
+def asked(tool: Tool, model: m.Model, system: m.System) -> SecondOpinion:
+    x = explored(model, system, 2000)
+    return compare(x, tool.opinion(model, system, x.states, BUDGET))
+
+
+# The text ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["door.pml", "lease.pml", "door.tla", "lease.tla"])
+def test_golden(name: str) -> None:
+    """In Promela with few choices, as each is a line of its own."""
+    stem, _, ending = name.partition(".")
+    model, system = system_of({"door": DOOR, "lease": LEASE}[stem])
+    text = promela(model, system, choices=8).text if ending == "pml" else tla(model, system).text
+    path = GOLDEN / name
+    if os.environ.get("UPDATE"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text("utf-8")
+
+
+def test_what_c_cannot_hold_is_refused_by_name() -> None:
+    wide = DOOR.replace("initial state Open", "seen: set<0..99>\n    initial state Open")
+    with pytest.raises(RefusedError) as error:
+        promela(*system_of(wide))
+    assert error.value.refusal.reason == "wide value"
+    assert str(error.value).endswith(f"`set<0..99>` cannot be exported: {REASONS['wide value']}")
+
+
+def test_too_many_instances_are_refused() -> None:
+    with pytest.raises(RefusedError) as error:
+        promela(*system_of(DOOR.replace("door: Door\n    reachable shut: door in Shut", "doors: Door[63]")))
+    assert error.value.refusal.reason == "many instances"
+
+
+# Beside our own verdicts ---------------------------------------------------------------------------------------------
+
+DOORS = frozenset({Key("reachable", "shut")})
+
+
+def rows(opinion: Opinion) -> dict[str, tuple[str, str, str]]:
+    found = compare(explored(*system_of(DOOR)), opinion)
+    return {r.what: (r.ours, r.theirs, r.agreement) for r in found.rows}
+
+
+def test_the_same() -> None:
+    assert rows(Opinion("SPIN", 2, DOORS)) == {
+        "states": ("2", "2", "confirmed"),
+        "reachable shut": ("holds", "holds", "confirmed"),
+        "no step fails": ("holds", "holds", "confirmed"),
+        "no deadlock": ("holds", "holds", "confirmed"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("opinion", "what", "found"),
+    [
+        (Opinion("SPIN", 3, DOORS), "states", ("2", "3", "different")),
+        (Opinion("SPIN", 2), "reachable shut", ("holds", "violated", "different")),
+        (Opinion("SPIN", 2, DOORS | {Key("deadlock")}), "no deadlock", ("holds", "violated", "different")),
+        (
+            Opinion("SPIN", 2, DOORS | {Key("fault", "range", "d.fsm:1:2")}),
+            "fault range at d.fsm:1:2",
+            ("holds", "violated", "different"),
+        ),
+    ],
+)
+def test_each_difference_is_told(opinion: Opinion, what: str, found: tuple[str, str, str]) -> None:
+    assert rows(opinion)[what] == found
+
+
+def test_what_has_not_ended_confirms_nothing() -> None:
+    found = compare(explored(*system_of(DOOR)), Opinion("SPIN", unfinished="it was late"))
+    assert {r.agreement for r in found.rows} == {"not confirmed"}
+    assert found.agreement == "not confirmed"
+
+
+def test_a_search_of_ours_that_was_cut_confirms_nothing() -> None:
+    found = compare(explored(*system_of(DOOR), 1), Opinion("SPIN", 1, DOORS))
+    assert found.agreement == "not confirmed"
+
+
+# SPIN ----------------------------------------------------------------------------------------------------------------
+
+
+def test_spin_confirms_each_verdict(spin: Spin) -> None:
+    found = asked(spin, *system_of(LEASE))
+    assert [r for r in found.rows if r.agreement != "confirmed"] == []
+    assert {r.what: r.ours for r in found.rows} == LEASED
+
+
+def test_time_ends_a_search(spin: Spin) -> None:
+    model, system = system_of(LEASE)
+    assert "in 0.01 s" in str(spin.opinion(model, system, 404, Budgeted(0.01)).unfinished)
+
+
+def test_more_choices_than_were_written(spin: Spin) -> None:
+    """Once more, with room for them."""
+    many = LEASE.replace("nodes: Node[2]", "nodes: Node[12]").replace("jobs: Job[2]", "jobs: Job[12]")
+    model, system = system_of(many.replace("crash when all j in jobs: j in Waiting", ""))
+    unfinished = spin.opinion(model, system, 50, Budgeted(2.0)).unfinished
+    assert unfinished is not None
+    assert "CHOICES" not in unfinished
+
+
+@pytest.mark.parametrize("kind", ["systems", "specs", "crowds"])
+def test_random_systems(spin: Spin, kind: str) -> None:
+    """A few; the campaign compares thousands."""
+    total = campaign(kind, iter(range(20_000, 21_000)), spin, 10, None, 60)
+    assert total.told == []
+    assert total.rows["states confirmed"] >= 10
+
+
+def test_a_campaign_goes_on_where_it_was_interrupted(spin: Spin, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    first = campaign("systems", iter(range(7, 9)), spin, 1, log, 30)
+    log.write_text(log.read_text("utf-8") + '{"seed": 8, "sys', encoding="utf-8")
+    assert 8 not in known(log)
+    again = campaign("systems", iter(range(7, 9)), spin, 1, log, 30)
+    assert (again.systems, again.rows) == (first.systems, first.rows)
+
+
+PLANTED = [
+    ("if (waits) w.waited |= 1LL << self;", "", 2),
+    ("if (count > 1) fail(OVERLAP_FAULT", "if (0) fail(OVERLAP_FAULT", 4),
+    ("    wrote();\n", "\n", 6),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "seed"), PLANTED)
+def test_a_fault_of_the_exporter_is_found(
+    spin: Spin, monkeypatch: pytest.MonkeyPatch, right: str, wrong: str, seed: int
+) -> None:
+    """The seed is one for which it makes a difference."""
+    module = sys.modules["fsmdsl.export.promela"]
+    pieces = module._pieces
+
+    def broken(parts: tuple[str, ...]) -> list[str]:
+        assert any(right in x for x in parts)
+        return list(pieces(tuple(x.replace(right, wrong) for x in parts)))
+
+    assert campaign("systems", iter([seed]), spin, 1, None, 200).told == []
+    monkeypatch.setattr(module, "_pieces", broken)
+    assert campaign("systems", iter([seed]), spin, 1, None, 200).told != []
+
+
+# TLC -----------------------------------------------------------------------------------------------------------------
+
+
+def test_tlc_confirms_what_it_is_asked(tlc: Tlc) -> None:
+    found = asked(tlc, *system_of(LEASE))
+    assert [r.what for r in found.rows if r.agreement != "confirmed"] == [
+        "property ends", "property waits", "property stays", "property ended",
+    ]  # fmt: skip
+    assert {r.what: r.ours for r in found.rows} == LEASED
+
+
+# The commands --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Path:
+    (tmp_path / "door.fsm").write_text(DOOR)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("target", "first"), [("promela", "/* system door.One"), ("tla", "---- MODULE One ----")])
+def test_export_writes_a_file(door: Path, target: str, first: str) -> None:
+    done = fsm("export", "door.fsm", "--to", target, "--output", "out", cwd=door)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (door / "out").read_text("utf-8").startswith(first)
+    assert fsm("export", "door.fsm", "--to", target, cwd=door).stdout == (door / "out").read_text("utf-8")
+
+
+def test_export_refuses_by_name(door: Path) -> None:
+    (door / "door.fsm").write_text(DOOR.replace("initial state Open", "seen: set<0..99>\n    initial state Open"))
+    done = fsm("export", "door.fsm", "--to", "promela", cwd=door)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"fsm: door.fsm:12:1: `set<0..99>` cannot be exported: {REASONS['wide value']}\n"
+
+
+def test_export_is_of_one_system(door: Path) -> None:
+    (door / "door.fsm").write_text(DOOR + "\nsystem Two { doors: Door[2] }\n")
+    done = fsm("export", "door.fsm", "--to", "tla", cwd=door)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "fsm: an export is of one system; say which with `--system`: `One`, `Two`\n"
+    assert fsm("export", "door.fsm", "--to", "tla", "--system", "Two", cwd=door).returncode == 0
+
+
+def test_a_missing_checker_is_explained(door: Path) -> None:
+    done = fsm("verify", "door.fsm", "--second-opinion", "spin", "--tool", "./no-spin", cwd=door)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "`./no-spin` is not installed, or not on PATH; `apt install spin`" in done.stderr
+    done = fsm("verify", "door.fsm", "--second-opinion", "tlc", "--tool", "no.jar", cwd=door)
+    assert done.returncode == 2
+    assert "no.jar" in done.stderr or "Java" in done.stderr
+
+
+def test_a_path_is_for_a_checker(door: Path) -> None:
+    done = fsm("verify", "door.fsm", "--tool", "spin", cwd=door)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_verify_tells_what_is_confirmed(spin: Spin, door: Path) -> None:
+    done = fsm("verify", "door.fsm", "--second-opinion", "spin", cwd=door)
+    assert done.returncode == 0
+    assert "confirmed  door.One by SPIN: 4 confirmed\n" in done.stdout
+    (found,) = json.loads(fsm("verify", "door.fsm", "--second-opinion", "spin", "--format", "json", cwd=door).stdout)[
+        "second_opinions"
+    ]
+    assert (found["system"], found["tool"], found["agreement"]) == ("door.One", "SPIN", "confirmed")
+    assert found["rows"][0] == {"what": "states", "ours": "2", "theirs": "2", "agreement": "confirmed"}
+
+
+def test_a_difference_is_an_error(spin: Spin, door: Path) -> None:
+    """A SPIN that forgets the first way out of each state."""
+    (door / "spin").write_text(
+        f'#!/bin/sh\nsed -i "s/possible(0)/0/" model.pml\nexec {spin.spin} "$@"\n', encoding="utf-8"
+    )
+    (door / "spin").chmod(0o755)
+    done = fsm("verify", "door.fsm", "--second-opinion", "spin", "--tool", "./spin", cwd=door)
+    assert done.returncode == 1
+    assert "different  states: 2; SPIN: 1\n" in done.stdout
