@@ -1,25 +1,30 @@
-"""The documentation site: `python docs/site.py OUT` (or `make docs`) writes static files.
+"""The documentation site: `python docs/site.py OUT [PLAYGROUND]` (or `make docs`) writes static files.
 
 The pages are the Markdown that is in the repository, at the same relative places, so that every link that works on a
-code host works here. They are collected in a temporary folder; Zensical renders them.
+code host works here. They are collected in a temporary folder; Zensical renders them. PLAYGROUND is a folder that
+`make playground` has written; where it is, the site has it, and links to it.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from zlib import compressobj
 
 ROOT = Path(__file__).parent.parent
 
 TITLES = {
     "Start": (
-        "README.md", "docs/tutorial.md", "docs/how-a-document-becomes-a-spec.md", "docs/coming-from.md", "docs/faq.md",
+        "README.md", "docs/tutorial.md", "docs/playground.md", "docs/how-a-document-becomes-a-spec.md",
+        "docs/coming-from.md", "docs/faq.md",
     ),
     "Language": (
         "docs/language.md", "docs/semantics.md", "docs/cheat-sheet.md", "docs/keywords.md", "docs/grammar.md",
@@ -54,7 +59,7 @@ def pages() -> list[Path]:
     return [*(ROOT / name for name in outside), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def collect(source: Path) -> None:
+def collect(source: Path, *, playground: bool) -> None:
     """Copy the pages and whatever they link to. A folder that is linked gets a page that lists its files."""
     for page in pages():
         text = page.read_text("utf-8")
@@ -62,7 +67,7 @@ def collect(source: Path) -> None:
             _copy(target, source)
         place = source / page.relative_to(ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(_rendered(text), "utf-8")
+        place.write_text(_rendered(with_playground(text, page) if playground else text), "utf-8")
     (source / "README.md").rename(source / "index.md")
 
 
@@ -99,6 +104,26 @@ def _rendered(text: str) -> str:
     text = re.sub(r"^```(?:fsm-fragment|fsm)\b[^\n]*$", "```fsm", text, flags=re.MULTILINE)
     text = re.sub(r"^```(?:tla|p|promela|ebnf)$", "```text", text, flags=re.MULTILINE)
     return FOLDER.sub(r"](\1/index.md)", text)
+
+
+def with_playground(text: str, page: Path) -> str:
+    """A page with a link to the playground below each whole module, and where the page asks for one."""
+    address = "../" * (len(page.relative_to(ROOT).parts) - 1) + "playground/index.html"
+
+    def linked(found: re.Match[str]) -> str:
+        return f'{found[0]}\n\n<a href="{address}#{_packed(found[1])}">Open in the playground</a>\n'
+
+    text = re.sub(r"^```fsm[^\n]*\n(module \w+\n.*?)^```$", linked, text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(
+        r"<!-- playground -->.*?<!-- -->", f'<a href="{address}">Open the playground</a>', text, flags=re.DOTALL
+    )
+
+
+def _packed(text: str) -> str:
+    """A project as the address of the playground has it: see `editors/playground/src/project.js`."""
+    squeezed = compressobj(9, wbits=-15)
+    data = squeezed.compress(json.dumps({f"{text.split()[1]}.fsm": text}).encode("utf-8")) + squeezed.flush()
+    return f"code={urlsafe_b64encode(data).decode('ascii').rstrip('=')}"
 
 
 def navigation() -> list[dict[str, object]]:
@@ -149,16 +174,19 @@ def configuration() -> str:
     ])  # fmt: skip
 
 
-def build(out: Path) -> None:
-    """Write the site. Raises `CalledProcessError` if Zensical fails."""
+def build(out: Path, playground: Path | None = None) -> None:
+    """Write the site, with a playground that has been built. Raises `CalledProcessError` if Zensical fails."""
     with TemporaryDirectory() as folder:
         work = Path(folder)
-        collect(work / "pages")
+        collect(work / "pages", playground=playground is not None)
         (work / "zensical.toml").write_text(configuration(), "utf-8")
         subprocess.run([sys.executable, "-m", "zensical", "build", "--strict"], cwd=work, check=True)
         shutil.rmtree(out, ignore_errors=True)
         shutil.copytree(work / "site", out)
+        if playground is not None:
+            shutil.copytree(playground, out / "playground")
 
 
 if __name__ == "__main__":
-    build(Path(sys.argv[1] if len(sys.argv) > 1 else "build/site"))
+    given = [Path(x) for x in sys.argv[1:]]
+    build(given[0] if given else Path("build/site"), next((x for x in given[1:] if x.is_dir()), None))

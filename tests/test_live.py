@@ -561,8 +561,9 @@ def test_misuse_is_explained(folder: Path, server: Served, monkeypatch: pytest.M
 EDITOR = ROOT / "editors" / "live"
 
 
-def test_the_lock_names_no_registry() -> None:
-    lock = json.loads((EDITOR / "package-lock.json").read_text())
+@pytest.mark.parametrize("folder", ["live", "playground"])
+def test_the_lock_names_no_registry(folder: str) -> None:
+    lock = json.loads((EDITOR.parent / folder / "package-lock.json").read_text())
     assert not any("resolved" in x for x in lock["packages"].values())
     assert all("integrity" in x for name, x in lock["packages"].items() if name)
 

@@ -2,5 +2,5 @@
 
 The server keeps no text of its own: each page sends what is typed with each question, and files change only when a
 person saves. `questions` has what a page asks and the answers, `app` the routes, `guard` says who may ask, `static` is
-the page.
+the page. `playground` answers the same page inside a browser, without a server (`editors/playground` builds it).
 """

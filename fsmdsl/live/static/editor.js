@@ -22,7 +22,7 @@ export function makeEditor(parent, { changed, moved, complete, hover }) {
   const extensions = [
     EditorView.cspNonce.of(nonce),
     EditorState.lineSeparator.of("\n"),
-    EditorView.contentAttributes.of({ "aria-label": "Text of the spec; Escape, then Tab, leaves it" }),
+    EditorView.contentAttributes.of({ "aria-label": "Text of the spec; Escape, then Tab, leaves it", tabindex: "0" }),
     lineNumbers(), highlightActiveLine(), highlightActiveLineGutter(), drawSelection(), history(), bracketMatching(),
     wrapping.of(EditorView.lineWrapping), closeBrackets(), indentOnInput(), indentUnit.of("    "), highlightSelectionMatches(), lintGutter(), fsm,
     autocompletion({ override: [completing(complete)], icons: false }),
