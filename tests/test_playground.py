@@ -211,7 +211,7 @@ def test_a_search_is_ended_and_the_next_one_begins(browser: Browser, host: Host)
 
 def test_without_the_snapshot_it_works_as_well(browser: Browser, host: Host) -> None:
     with visiting(browser) as visitor:
-        page = visitor.open(f"{host.address}?plain#example=tutorial-1")
+        page = visitor.open(f"{host.address}?plain#example=tutorial-2")
         expect(page, "#diagram [data-id='state-Lent']").to_be_visible()
 
 
