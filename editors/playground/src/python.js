@@ -14,14 +14,29 @@ async function unpacked(answer) {
   return new Uint8Array(await new Response(answer.body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
 }
 
-/** → Pyodide, in which `fsmdsl` can be imported. `plain`: without the snapshot. */
+/**
+ * → `{ python, complete }`: Pyodide, in which what the page asks for can be imported; after `complete()`, which takes a
+ * moment, all of the toolkit. `plain`: without the snapshot.
+ */
 export async function startPython(plain = false) {
-  const [toolkit, settings] = await Promise.all([bytes("toolkit.zip").then((x) => x.arrayBuffer()), bytes("settings.json").then((x) => x.json())]);
-  const python = plain ? await started(settings) : await restored(settings).catch(() => started(settings));
-  // Also after a snapshot: what was not imported then is imported from here.
-  python.unpackArchive(new Uint8Array(toolkit), "zip", { extractDir: settings.packages });
-  python.runPython("import importlib; importlib.invalidate_caches()");
-  return python;
+  const toolkit = bytes("toolkit.zip").then((x) => x.arrayBuffer());
+  const settings = await (await bytes("settings.json")).json();
+  let python = plain ? null : await restored(settings).catch(() => null);
+  const whole = python === null;
+  python ??= await started(settings);
+  const data = new Uint8Array(await toolkit);
+  let done = false;
+
+  /** The modules that were not imported when the snapshot was made are imported from files, which it does not hold. */
+  function complete() {
+    if (done) return;
+    done = true;
+    python.unpackArchive(data, "zip", { extractDir: settings.packages });
+    python.runPython("import importlib; importlib.invalidate_caches()");
+  }
+
+  if (whole) complete();
+  return { python, complete };
 }
 
 const options = (settings) => ({ indexURL: here("pyodide/").href, lockFileContents: settings.lock });
