@@ -65,7 +65,7 @@ def test_a_project_takes_the_place_of_another(asked: Asked) -> None:
 @pytest.mark.parametrize(
     "files",
     [
-        {}, [], None, "door.fsm", {"door.fsm": 1}, {"door.fsm": None}, {"../door.fsm": ""}, {"/etc/door.fsm": ""},
+        {}, [], None, "door.fsm", {"door.fsm": 1}, {"door.fsm": None}, {"../door.fsm": ""}, {"/nowhere/door.fsm": ""},
         {"a/../../door.fsm": ""}, {"door.py": ""}, {".fsm": ""}, {"a\n.fsm": ""}, {"door.fsm": "\ud800"}, {"é.fsm": ""},
         {"a//b.fsm": ""}, {f"{'a' * 300}.fsm": ""}, {f"f{n}.fsm": "" for n in range(101)}, {"-rf.fsm": ""},
     ],
