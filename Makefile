@@ -7,7 +7,7 @@ FSM    := $(BIN)/fsm
 STAMP  := $(VENV)/.installed
 HOLES  := $(wildcard specs/*/holes)
 
-.PHONY: report test docs editors code-server vscode tree-sitter check generate bench nightly mutants fuzz lock clean dist sbom rehearsal
+.PHONY: report test docs playground editors code-server vscode tree-sitter check generate bench nightly mutants fuzz lock clean dist sbom rehearsal
 
 report: $(STAMP)  ## check, test, explore, generate, draw; one page to read
 	$(FSM) check specs $(HOLES)
@@ -26,9 +26,10 @@ test: $(STAMP)  ## every test, the lint and the types
 	$(FSM) generate specs --out generated --check
 	$(BIN)/pytest -n 3
 
-editors:  ## what the editor extension and the live page's editor are built with (needs npm)
+editors:  ## what the editor extension, the live page's editor and the playground are built with (needs npm)
 	npm --prefix editors/vscode ci --no-audit --no-fund --loglevel=error
 	npm --prefix editors/live ci --no-audit --no-fund --loglevel=error
+	npm --prefix editors/playground ci --no-audit --no-fund --loglevel=error
 
 code-server: $(STAMP)  ## VS Code in build/code-server, for `make vscode` (needs Node.js 20 with headers, g++, ripgrep)
 	$(BIN)/python -m tests.code_server
@@ -42,7 +43,12 @@ tree-sitter: $(STAMP)  ## the tree-sitter grammar, from the parser's; needs the 
 
 docs: $(STAMP)  ## the documentation site: static files in build/site
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
-	$(BIN)/python docs/site.py build/site
+	if command -v npm >/dev/null; then $(MAKE) playground; else echo "no npm: the site has no playground"; fi
+	$(BIN)/python docs/site.py build/site build/playground
+
+playground: $(STAMP)  ## the page without a server: static files in build/playground (needs npm)
+	npm --prefix editors/playground ci --no-audit --no-fund --loglevel=error
+	$(BIN)/python editors/playground/build.py build/playground
 
 generate: $(STAMP)  ## what is committed in generated/ and docs/
 	$(FSM) fmt specs $(HOLES)

@@ -1,7 +1,8 @@
-"""The documentation site: `python docs/site.py OUT` (or `make docs`) writes static files.
+"""The documentation site: `python docs/site.py OUT [PLAYGROUND]` (or `make docs`) writes static files.
 
 The pages are the Markdown that is in the repository, at the same relative places, so that every link that works on a
-code host works here. They are collected in a temporary folder; Zensical renders them.
+code host works here. They are collected in a temporary folder; Zensical renders them. PLAYGROUND is a folder that
+`make playground` has written; where it is, the site has it, and links to it.
 
 `--release` writes them to a folder of OUT that is named after the version (`0.1`), beside those of other versions, and
 renews `versions.json`, from which each page offers the others, and `index.html`, which leads to the latest.
@@ -16,15 +17,18 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from zlib import compressobj
 
 ROOT = Path(__file__).parent.parent
 
 TITLES = {
     "Start": (
-        "README.md", "docs/tutorial.md", "docs/how-a-document-becomes-a-spec.md", "docs/coming-from.md", "docs/faq.md",
+        "README.md", "docs/tutorial.md", "docs/playground.md", "docs/how-a-document-becomes-a-spec.md",
+        "docs/coming-from.md", "docs/faq.md",
     ),
     "Language": (
         "docs/language.md", "docs/semantics.md", "docs/cheat-sheet.md", "docs/keywords.md", "docs/grammar.md",
@@ -70,7 +74,7 @@ def pages() -> list[Path]:
     return [*(ROOT / name for name in outside), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def collect(source: Path) -> None:
+def collect(source: Path, *, playground: bool = False) -> None:
     """Copy the pages and whatever they link to. A folder that is linked gets a page that lists its files.
 
     What is no page of the navigation, such as tables of results, is not searched.
@@ -81,7 +85,7 @@ def collect(source: Path) -> None:
             _copy(target, source)
         place = source / page.relative_to(ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(_rendered(text, page), "utf-8")
+        place.write_text(_rendered(with_playground(text, page) if playground else text, page), "utf-8")
     (source / "README.md").rename(source / "index.md")
     for name in ("site.css", "site.js"):
         shutil.copy(ROOT / "docs" / name, source / name)
@@ -147,6 +151,26 @@ def _described(text: str) -> str:
     return f"{sentences}." if len(sentences) > 60 else f"{plain[:159].rpartition(' ')[0]}…"
 
 
+def with_playground(text: str, page: Path) -> str:
+    """A page with a link to the playground below each whole module, and where the page asks for one."""
+    address = "../" * (len(page.relative_to(ROOT).parts) - 1) + "playground/index.html"
+
+    def linked(found: re.Match[str]) -> str:
+        return f'{found[0]}\n\n<a href="{address}#{_packed(found[1])}">Open in the playground</a>\n'
+
+    text = re.sub(r"^```fsm[^\n]*\n(module \w+\n.*?)^```$", linked, text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(
+        r"<!-- playground -->.*?<!-- -->", f'<a href="{address}">Open the playground</a>', text, flags=re.DOTALL
+    )
+
+
+def _packed(text: str) -> str:
+    """A project as the address of the playground has it: see `editors/playground/src/project.js`."""
+    squeezed = compressobj(9, wbits=-15)
+    data = squeezed.compress(json.dumps({f"{text.split()[1]}.fsm": text}).encode("utf-8")) + squeezed.flush()
+    return f"code={urlsafe_b64encode(data).decode('ascii').rstrip('=')}"
+
+
 def navigation() -> list[dict[str, object]]:
     """The chapters. Raises `ValueError` if a page is in none."""
     rules = sorted(x.relative_to(ROOT).as_posix() for x in (ROOT / "docs" / "rules").glob("*.md") if x.stem != "index")
@@ -203,17 +227,19 @@ def configuration(*, switch: bool) -> str:
     ])  # fmt: skip
 
 
-def build(out: Path, *, switch: bool = False) -> None:
-    """Write the site. Raises `CalledProcessError` if Zensical fails."""
+def build(out: Path, playground: Path | None = None, *, switch: bool = False) -> None:
+    """Write the site, with a playground that has been built. Raises `CalledProcessError` if Zensical fails."""
     with TemporaryDirectory() as folder:
         work = Path(folder)
-        collect(work / "pages")
+        collect(work / "pages", playground=playground is not None)
         (work / "zensical.toml").write_text(configuration(switch=switch), "utf-8")
         subprocess.run([sys.executable, "-m", "zensical", "build", "--strict"], cwd=work, check=True)
         for page in (work / "site").rglob("*.html"):
             page.write_text(accessible(page.read_text("utf-8")), "utf-8")
         shutil.rmtree(out, ignore_errors=True)
         shutil.copytree(work / "site", out)
+        if playground is not None:
+            shutil.copytree(playground, out / "playground")
 
 
 def accessible(html: str) -> str:
@@ -230,9 +256,9 @@ FRONT = """<!doctype html>
 """
 
 
-def publish(out: Path) -> None:
+def publish(out: Path, playground: Path | None = None) -> None:
     """Write this version beside others."""
-    build(out / version(), switch=True)
+    build(out / version(), playground, switch=True)
     renew(out)
 
 
@@ -249,9 +275,11 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser()
     parser.add_argument("out", nargs="?", type=Path, default=Path("build/site"))
+    parser.add_argument("playground", nargs="?", type=Path)
     parser.add_argument("--release", action="store_true", help="to a folder named after the version, beside others")
     chosen = parser.parse_args()
-    (publish if chosen.release else build)(chosen.out)
+    there = chosen.playground is not None and chosen.playground.is_dir()
+    (publish if chosen.release else build)(chosen.out, chosen.playground if there else None)
 
 
 if __name__ == "__main__":

@@ -205,6 +205,20 @@ def test_a_link_is_followed_and_stays_one(server: Served, folder: Path) -> None:
     assert (folder / "specs" / "wide.fsm").read_text() == "module s\n"
 
 
+def test_a_new_file_is_begun_beside_another(server: Served, folder: Path) -> None:
+    asked = {"beside": "specs/door.fsm", "name": "gate", "text": "module gate\n"}
+    made = server.ask("create", asked).json()
+    assert made["name"] == "specs/gate.fsm"
+    assert (folder / "specs" / "gate.fsm").read_text() == "module gate\n"
+    assert server.ask("read", {"name": made["name"]}).json()["version"] == made["version"]
+    again = server.ask("create", {**asked, "text": "module other\n"})
+    assert (again.status_code, "is there already" in again.json()["error"]) == (400, True)
+    for other in ({"beside": "secret.fsm"}, {"name": "../out"}, {"name": "a.b"}, {"text": "\ud800", "name": "half"}):
+        body, sent = json.dumps({**asked, **other}), {"x-fsm-token": server.token}
+        assert httpx.post(f"{server.origin}/api/create", content=body, headers=sent, timeout=60).status_code == 400
+    assert sorted(x.name for x in (folder / "specs").iterdir()) == ["door.fsm", "gate.fsm", "wide.fsm"]
+
+
 def test_an_old_list_of_files_never_replaces_a_newer_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that looked before a file was made, and is slow to tell."""
     from fsmdsl.live import documents as module
@@ -305,6 +319,20 @@ def test_an_edit_in_a_large_workspace_is_answered_at_once() -> None:
         spent.append(time.process_time() - begun)
         assert told["outline"] is not None
     assert min(spent) < max(0.1, first / 4)
+
+
+def test_a_text_is_formatted_as_fmt_does(server: Served) -> None:
+    told = server.ask("format", {"text": "module a machine A {initial state B}"}).json()
+    assert told == {"text": "module a\n\nmachine A {\n    initial state B\n}\n"}
+    assert server.ask("format", {"text": BROKEN.replace("->", "-")}).json() == {"text": None}
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"), [("mermaid", "stateDiagram-v2"), ("plantuml", "@startuml"), ("dot", "digraph")]
+)
+def test_a_machine_is_exported(server: Served, form: str, begins: str) -> None:
+    assert server.ask("export", {"machine": "door.Door", "form": form}).json()["text"].startswith(begins)
+    assert server.ask("export", {"machine": "door.Door", "form": "../x"}).status_code == 400
 
 
 def test_imports_from_elsewhere_are_found(server: Served, folder: Path) -> None:
@@ -465,6 +493,16 @@ def test_a_run_is_walked_and_saved_as_a_scenario_that_passes(server: Served, fol
         assert server.ask("save-run", {"id": run["id"], "at": 3, "name": name}).status_code == 400
 
 
+def test_a_run_is_taken_up_by_the_texts_of_its_steps(server: Served) -> None:
+    *_, (_, found) = events(server, system="door.One")
+    trace = next(v["trace"] for v in found["verdicts"] if v["kind"] == "invariant")
+    run = server.ask("start", {"system": "door.One", "trace": trace}).json()["run"]
+    steps = [x["text"] for x in run["steps"]]
+    again = server.ask("start", {"system": "door.One", "steps": [*steps, "door.pull", "door.push"], "at": 2}).json()
+    assert (again["at"], again["run"]["steps"]) == (2, run["steps"])
+    assert server.ask("start", {"system": "door.One", "steps": [1]}).status_code == 400
+
+
 def test_a_run_along_what_was_found_goes_on_by_hand(server: Served) -> None:
     *_, (_, found) = events(server, system="door.One")
     trace = next(v["trace"] for v in found["verdicts"] if v["kind"] == "invariant")
@@ -524,8 +562,9 @@ def test_misuse_is_explained(folder: Path, server: Served, monkeypatch: pytest.M
 EDITOR = ROOT / "editors" / "live"
 
 
-def test_the_lock_names_no_registry() -> None:
-    lock = json.loads((EDITOR / "package-lock.json").read_text())
+@pytest.mark.parametrize("folder", ["live", "playground"])
+def test_the_lock_names_no_registry(folder: str) -> None:
+    lock = json.loads((EDITOR.parent / folder / "package-lock.json").read_text())
     assert not any("resolved" in x for x in lock["packages"].values())
     assert all("integrity" in x for name, x in lock["packages"].items() if name)
 

@@ -391,6 +391,105 @@ def test_where_nothing_can_be_drawn_there_is_text(started: Served, watched: Watc
     expect(page, ".drawing pre").to_have_text("stateDiagram-v2")
 
 
+# Where one is, and what one takes along -------------------------------------------------------------------------------
+
+
+def test_a_reload_leads_to_the_same_place(started: Served, watched: Watched, folder: Path) -> None:
+    (folder / "a.fsm").write_text(DOOR.replace("module door", "module a"))
+    page = watched.open(started, "door.fsm")
+    watched.verify("a.One")
+    expect(page, "#verify .verdicts").to_have_count(2)
+    page.click("li:has-text('invariant few') button")
+    expect(page, "#run .stepper-bar output").to_have_text("Step 1 of 5")
+    page.keyboard.press("ArrowRight")
+    expect(page, "#run .stepper-bar output").to_have_text("Step 2 of 5")
+    page.check("#documented")
+    page.wait_for_url("**step=2*")
+    page.reload()
+    expect(page, "#place").to_have_text("specs/door.fsm")
+    expect(page, "#run").to_be_visible()
+    expect(page, "#run .stepper-bar output").to_have_text("Step 2 of 5")
+    expect(page, "#documented").to_be_checked()
+    page.click("#tab-verify")
+    chromium.expect(page.locator("#verify select")).to_have_value("a.One")
+
+
+@pytest.mark.parametrize("place", ["file=x&tab=x&machine=x&system=x", "run=system+x&steps=5&step=x", "run=a&steps=%7B"])
+def test_a_place_that_is_gone_is_no_harm(started: Served, watched: Watched, place: str) -> None:
+    watched.page.goto(f"{started.address}&{place}")
+    expect(watched.page, "#place").to_have_text("specs/door.fsm")
+    expect(watched.page, "#checks").to_contain_text("No problems")
+    expect(watched.page, "[data-id='state-Shut']").to_be_visible()
+
+
+def test_a_new_file_is_begun_and_formatted(started: Served, watched: Watched, folder: Path) -> None:
+    page = watched.open(started, "door.fsm")
+    page.click("#files .more")
+    page.fill("dialog input", "gate")
+    page.click("dialog button:has-text('Create')")
+    expect(page, "#place").to_have_text("specs/gate.fsm")
+    page.keyboard.press("Control+End")
+    page.keyboard.insert_text("machine Gate {initial state Up}")
+    page.click("#format")
+    expect(page, ".cm-line >> nth=3").to_have_text("    initial state Up")
+    page.keyboard.press("Control+s")
+    expect(page, "#saved").to_have_text("saved")
+    assert (folder / "gate.fsm").read_text() == "module gate\n\nmachine Gate {\n    initial state Up\n}\n"
+    page.keyboard.insert_text("state {")
+    page.keyboard.press("Shift+Alt+F")
+    expect(page, "#banner").to_contain_text("The text has errors")
+
+
+def test_a_diagram_is_taken_along(started: Served, watched: Watched) -> None:
+    page = watched.open(started, "door.fsm")
+    expect(page, "[data-id='state-Shut']").to_be_visible()
+    for form, name, part in (("svg", "door.Door.svg", "<style>"), ("mermaid", "door.Door.mmd", "stateDiagram-v2")):
+        with page.expect_download() as download:
+            page.select_option("#diagram [aria-label='Download the diagram']", form)
+        assert download.value.suggested_filename == name
+        assert part in download.value.path().read_text()
+
+
+def test_the_keys_are_listed_and_lead_to_the_views(started: Served, watched: Watched) -> None:
+    page = watched.open(started, "door.fsm")
+    page.click("#keys")
+    expect(page, "dialog .keys").to_contain_text("Shift-Alt-F")
+    page.keyboard.press("Escape")
+    for number, view in ((2, "verify"), (3, "run"), (1, "diagram")):
+        page.keyboard.press(f"Alt+{number}")
+        expect(page, f"#{view}").to_be_visible()
+    page.click("#wrap")
+    expect(page, ".cm-lineWrapping").to_have_count(0)
+    page.reload()
+    expect(page, "#place").to_have_text("specs/door.fsm")
+    expect(page, ".cm-lineWrapping").to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [390, 1440, 2560])
+def test_it_fits_and_pictures_of_a_run_can_be_read(started: Served, browser: Browser, folder: Path, width: int) -> None:
+    shutil.copy(ROOT / "specs" / "hived" / "hived.fsm", folder)
+    watched = Watched(browser)
+    watched.page.set_viewport_size({"width": width, "height": 900})
+    page = watched.open(started, "hived.fsm")
+    watched.simulate("system hived.PreemptionSmall")
+    expect(page, ".stepper-pictures svg").to_have_count(2)
+    for tab in ("run", "diagram", "verify"):
+        page.click(f"#tab-{tab}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, tab
+    page.click("#tab-run")
+    letters = page.evaluate(LETTERS)
+    assert min(letters) >= 9, letters
+    watched.context.close()
+
+
+LETTERS = """() => [...document.querySelectorAll(".stepper-pictures svg")].map((svg) => {
+  const [outer, inner] = [svg.getBoundingClientRect(), svg.viewBox.baseVal];
+  const sizes = [...svg.querySelectorAll("text:not(.token text)")].map((x) => Number(x.getAttribute("font-size")));
+  return Math.min(...sizes) * Math.min(outer.width / inner.width, outer.height / inner.height);
+})"""
+"""Pixels of the smallest letters in each picture of a run."""
+
+
 # Large inputs --------------------------------------------------------------------------------------------------------
 
 

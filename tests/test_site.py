@@ -3,10 +3,13 @@ and accessible, and it works wherever its files are put."""
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import shutil
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -159,6 +162,31 @@ def test_every_link_leads_somewhere(site: Path, pages: dict[Path, Page]) -> None
             if link.startswith("/") or (missing and not anchor.startswith("__")):
                 broken.append(f"{path.relative_to(site)}: {link}")
     assert broken == []
+
+
+def test_whole_modules_open_in_the_playground() -> None:
+    """Where there is a playground; the address holds the text, as the playground itself would write it."""
+    pages = module_of(ROOT / "docs" / "site.py")
+    text = "```fsm specs/a.fsm\nmodule a\n\nmachine A { initial state B }\n```\n\n```fsm change\n    state C\n```\n"
+    linked = pages.with_playground(text, ROOT / "docs" / "rules" / "FSM201.md")
+    [code] = re.findall(r'<a href="\.\./\.\./playground/index\.html#code=([\w-]+)">', linked)
+    project = json.loads(zlib.decompress(base64.urlsafe_b64decode(code + "=" * (-len(code) % 4)), wbits=-15))
+    assert project == {"a.fsm": "module a\n\nmachine A { initial state B }\n"}
+    asked = (ROOT / "docs" / "playground.md").read_text("utf-8")
+    assert "make playground` builds one" in asked
+    linked = pages.with_playground(asked, ROOT / "docs" / "playground.md")
+    assert '<a href="../playground/index.html">' in linked
+    assert "make playground` builds one" not in linked
+
+
+def module_of(path: Path) -> Any:
+    """A script as a module; `site` by itself is a module of Python."""
+    spec = spec_from_file_location(f"script_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @needs_zensical

@@ -56,7 +56,7 @@ COMMENT = re.compile(r"/\*.*?\*/|(?<![:\w])//[^\n]*", re.DOTALL)
 
 PAGES = [
     path
-    for folder in ("fsmdsl", "runtime", "editors/vscode", "editors/live")
+    for folder in ("fsmdsl", "runtime", "editors/vscode", "editors/live", "editors/playground")
     for suffix in ("html", "jinja", "js", "css", "json", "ts", "md")
     for path in sorted((ROOT / folder).rglob(f"*.{suffix}"))
     if "node_modules" not in path.parts and path.name not in ("table.json", "codemirror.js", "package-lock.json")

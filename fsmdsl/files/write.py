@@ -56,7 +56,7 @@ def create(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
             os.link(beside, path)
         except FileExistsError:
             raise
-        except (OSError, NotImplementedError):  # a file system without links: two writers could meet here
+        except (OSError, NotImplementedError, AttributeError):  # no links here: two writers could meet
             os.rename(beside, path)
             return
         os.unlink(beside)

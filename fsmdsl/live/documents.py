@@ -101,8 +101,9 @@ class Documents:
         path = folder / f"{stem}.fsm"
         if str(path) not in {str(Path(n).parent / path.name) for n in self.names()}:
             raise RefusedError(f"`{path}` is not beside the specs")
+        data = _encoded(str(path), text)
         try:
-            disk.create(path, text)
+            disk.create(path, data)
         except FileExistsError as error:
             raise RefusedError(f"`{path}` is there already; choose another name") from error
         except (OSError, ValueError) as error:
@@ -111,7 +112,7 @@ class Documents:
             if path not in self.paths and not any(p.is_dir() and path.is_relative_to(p) for p in self.paths):
                 self.paths.append(path)
             self.names(anew=True)
-        return Document(str(path), text, _version(text.encode("utf-8")))
+        return Document(str(path), text, _version(data))
 
     def _read(self, name: str) -> Document:
         try:

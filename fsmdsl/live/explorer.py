@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from threading import Thread
 from time import monotonic
 from typing import Any
@@ -17,13 +18,14 @@ from fsmdsl import model as m
 from fsmdsl.budget import Budget, LimitError, available, resident
 from fsmdsl.explore import Exploration, Limits, Verdict, data, explore
 from fsmdsl.explore.replay import simplest_in_time
-from fsmdsl.explore.verdict import Progress
+from fsmdsl.explore.verdict import Means, Progress
 from fsmdsl.live.loading import model_of
 from fsmdsl.report.exploration import exploration
 from fsmdsl.report.formula import parts, shortened
 from fsmdsl.step import Universe
 
 Data = dict[str, Any]
+Tell = Callable[[str, Data], None]
 
 OFTEN = 0.1
 """Seconds between two reports."""
@@ -33,41 +35,47 @@ def main() -> None:
     """Explore what the first line asks for."""
     job = json.loads(sys.stdin.readline())
     Thread(target=_end_with_input, daemon=True).start()
+    answer(job, _tell, resident() + available() * 3 // 4)
+
+
+def answer(job: Data, tell: Tell, memory: int, means: Means | None = None) -> None:
+    """Explore what a job (see `questions.job`) asks for, with at most so many bytes in this process. `tell` is called
+    with `progress` and `phase`, and at the end with `result` or `failed`."""
     try:
-        _explore(job)
+        _explore(job, tell, memory, means)
     except RecursionError:
-        _tell("failed", {"message": "this spec is nested too deeply to be explored; name the inner parts with `let`"})
+        tell("failed", {"message": "this spec is nested too deeply to be explored; name the inner parts with `let`"})
     except Exception as error:  # the page must be told whatever it is
-        _tell("failed", {"message": f"a mistake of fsm itself, not yours: {type(error).__name__}: {error}"})
+        tell("failed", {"message": f"a mistake of fsm itself, not yours: {type(error).__name__}: {error}"})
 
 
-def _explore(job: Data) -> None:
-    budget = Budget(job["seconds"], resident() + available() * 3 // 4)
+def _explore(job: Data, tell: Tell, memory: int, means: Means | None) -> None:
+    budget = Budget(job["seconds"], memory)
     try:
         with budget:
-            found = _found(job, budget)
+            found = _found(job, tell, budget, means)
     except LimitError as error:
-        _tell("failed", {"message": f"{error}, before the text was read and checked"})
+        tell("failed", {"message": f"{error}, before the text was read and checked"})
         return
     if found is None:
-        _tell("failed", {"message": f"there is no system `{job['system']}` in this text, or the text has errors"})
+        tell("failed", {"message": f"there is no system `{job['system']}` in this text, or the text has errors"})
         return
     x, model = found
     universe = Universe(model, x.system)
     told = exploration(x, model)
     for v, said in zip(x.verdicts, told["verdicts"], strict=True):
         said.update(_run(universe, v))
-    _tell("result", told)
+    tell("result", told)
 
 
-def _found(job: Data, budget: Budget) -> tuple[Exploration, m.Model] | None:
+def _found(job: Data, tell: Tell, budget: Budget, means: Means | None) -> tuple[Exploration, m.Model] | None:
     """What is found, as far as the limits allow; None where there is no such system."""
     model = model_of(tuple((name, text) for name, text in job["texts"]), job["as_documented"])
     system = None if model is None else model.systems.get(job["system"])
     if model is None or system is None:
         return None
-    x = explore(model, system, Limits(job["states"]), _reporter(), budget=budget)
-    _tell("phase", {"text": "looking for the simplest runs"})
+    x = explore(model, system, Limits(job["states"]), _reporter(tell), means, budget=budget)
+    tell("phase", {"text": "looking for the simplest runs"})
     return simplest_in_time(x, model, budget), model
 
 
@@ -79,7 +87,7 @@ def _run(universe: Universe, v: Verdict) -> Data:
     return {"shown": v.shown, "formula": formula, "trace": data(v.trace)}
 
 
-def _reporter() -> Any:
+def _reporter(tell: Tell) -> Callable[[Progress], None]:
     last = 0.0
     begun = monotonic()
 
@@ -89,7 +97,7 @@ def _reporter() -> Any:
         if now - last >= OFTEN:
             last = now
             told = {"states": p.states, "transitions": p.transitions, "depth": p.depth, "waiting": p.waiting}
-            _tell("progress", {**told, "seconds": now - begun, "memory": p.memory})
+            tell("progress", {**told, "seconds": now - begun, "memory": p.memory})
 
     return report
 

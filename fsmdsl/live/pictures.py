@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
@@ -14,6 +15,7 @@ from fsmdsl.draw.detail import detailed
 from fsmdsl.draw.dot import dot
 from fsmdsl.draw.graph import Graph, graph_of
 from fsmdsl.draw.mermaid import mermaid
+from fsmdsl.draw.plantuml import plantuml
 from fsmdsl.draw.restyle import restyled
 from fsmdsl.draw.svg import rendered
 
@@ -23,24 +25,57 @@ MANY = 250
 """From so many arrows on they are drawn without labels: a thousand take two seconds then, and more than twenty with."""
 
 
-def diagram(machine: m.Machine, known: str | None = None, *, with_legend: bool = True) -> Data:
-    """A machine as SVG, or as Mermaid text and the reason why there is no picture.
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """What is to be drawn of a machine, before Graphviz has laid it out. Sketches with the same `key` look the same."""
 
-    `known`: the key of the picture that the page has; if it would be the same, only that is said. Mermaid text has no
-    key: the next time, there may be a picture.
-    """
+    name: str
+    text: str
+    """In Graphviz's language."""
+    note: str
+
+    @property
+    def key(self) -> str:
+        """From all that matters for the picture."""
+        return sha256(f"{self.name}\n{self.text}".encode()).hexdigest()[:32]
+
+    def drawn(self, svg: str) -> str:
+        """The picture, from what Graphviz has written."""
+        return restyled(svg, f"State machine {self.name}")
+
+    def shown(self, picture: str, *, whole: bool = False) -> Data:
+        """The answer with a picture; `whole`: with its style sheet, to stand alone in a file."""
+        return {"key": self.key, "svg": picture if whole else bare(picture), "note": self.note}
+
+
+def sketch(machine: m.Machine, *, with_legend: bool = True) -> Sketch:
+    """A machine as text for Graphviz; in a crowd of arrows, without labels and legend."""
     graph = detailed(graph_of(machine))
     crowded = len(graph.edges) > MANY
     text = dot(_unlabelled(graph) if crowded else graph, with_legend=with_legend and not crowded, fixed_text=True)
-    key = sha256(f"{graph.name}\n{text}".encode()).hexdigest()[:32]
-    if key == known:
-        return {"key": key, "same": True}
-    try:
-        drawn = _drawn(text, graph.name)
-    except _NotDrawnError as error:
-        return {"key": None, "message": error.why.message, "help": error.why.advice, "mermaid": _as_text(machine)}
     note = f"{len(graph.edges):,} arrows, too many for labels: click one to see its row" if crowded else ""
-    return {"key": key, "svg": bare(drawn), "note": note}
+    return Sketch(graph.name, text, note)
+
+
+def as_text(machine: m.Machine, message: str, advice: str | None) -> Data:
+    """The answer where there is no picture: why, and the machine as Mermaid text. It has no key: the next time, there
+    may be a picture."""
+    text = mermaid(detailed(graph_of(machine, junctions=False)))
+    return {"key": None, "message": message, "help": advice, "mermaid": text}
+
+
+def diagram(machine: m.Machine, known: str | None = None, *, with_legend: bool = True, whole: bool = False) -> Data:
+    """A machine as SVG, or as Mermaid text and the reason why there is no picture. `whole`: see `Sketch.shown`.
+
+    `known`: the key of the picture that the page has; if it would be the same, only that is said.
+    """
+    found = sketch(machine, with_legend=with_legend)
+    if found.key == known:
+        return {"key": known, "same": True}
+    try:
+        return found.shown(_drawn(found), whole=whole)
+    except _NotDrawnError as error:
+        return as_text(machine, error.why.message, error.why.advice)
 
 
 def _unlabelled(graph: Graph) -> Graph:
@@ -56,10 +91,6 @@ def bare(svg: str) -> str:
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 
 
-def _as_text(machine: m.Machine) -> str:
-    return mermaid(detailed(graph_of(machine, junctions=False)))
-
-
 class _NotDrawnError(Exception):
     """There is no picture now. Raised, so that it is not kept: a machine that was too busy may have time again."""
 
@@ -69,8 +100,16 @@ class _NotDrawnError(Exception):
 
 
 @lru_cache(maxsize=64)
-def _drawn(text: str, name: str) -> str:
-    made = rendered(text, "svg")
+def _drawn(found: Sketch) -> str:
+    made = rendered(found.text, "svg")
     if isinstance(made, Diagnostic):
         raise _NotDrawnError(made)
-    return restyled(made.decode("utf-8"), f"State machine {name}")
+    return found.drawn(made.decode("utf-8"))
+
+
+EXPORTS: Mapping[str, Callable[[m.Machine], str]] = {
+    "mermaid": lambda machine: mermaid(graph_of(machine, junctions=False)),
+    "plantuml": lambda machine: plantuml(graph_of(machine, junctions=False)),
+    "dot": lambda machine: dot(graph_of(machine)),
+}
+"""Languages for diagrams, in which a machine can be written."""

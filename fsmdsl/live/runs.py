@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from secrets import token_urlsafe
 from typing import Any
 
 from fsmdsl import model as m
-from fsmdsl.describe import fault_message
+from fsmdsl.describe import describe, fault_message
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.live.pictures import bare
 from fsmdsl.report.as_scenario import Script, as_scenario
@@ -26,7 +27,7 @@ from fsmdsl.simulation import (
     view,
     why_not,
 )
-from fsmdsl.step import Universe
+from fsmdsl.step import FaultError, TooManyValuesError, Universe, enabled
 
 Data = dict[str, Any]
 
@@ -54,12 +55,17 @@ class Runs:
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Run] = OrderedDict()
 
-    def start(self, model: m.Model, kind: str, what: str, trace: Data | None, at: int) -> Data:
-        """A new run of a `system` or `machine`, or one along a trace that an exploration has found. Raises
-        `GoneError`."""
+    def start(
+        self, model: m.Model, kind: str, what: str, trace: Data | None, at: int, steps: Sequence[str] = ()
+    ) -> Data:
+        """A new run of a `system` or `machine`, or one along a trace that an exploration has found, or one that takes
+        `steps` as far as they are possible. Raises `GoneError`."""
         try:
             around = subject(model, **{kind: what})
-            session = begin(model, around) if trace is None else replayed(Universe(model, around), trace).moved(at)
+            if trace is None:
+                session = _along(begin(model, around), steps).moved(at)
+            else:
+                session = replayed(Universe(model, around), trace).moved(at)
         except (NoSuchError, ReplayError) as error:
             raise GoneError(str(error)) from error
         name = token_urlsafe(12)
@@ -103,6 +109,20 @@ class Runs:
         self._kept.move_to_end(name)
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
+
+
+def _along(session: Session, steps: Sequence[str]) -> Session:
+    """The steps with these texts, one after the other, up to the first that is not possible."""
+    for text in steps:
+        universe, world = session.universe, session.world
+        try:
+            step = next((x for x in enabled(universe, world) if describe(universe, x, world) == text), None)
+        except (FaultError, TooManyValuesError):
+            return session
+        if step is None:
+            return session
+        session = session.took(step)
+    return session
 
 
 def _shown(name: str, session: Session) -> Data:

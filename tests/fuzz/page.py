@@ -91,15 +91,25 @@ _thing = constant("door.Door", "door.One", "One", "")
 _flag = constant(True, False)
 _run = {"id": st.just('"LAST"'), "at": _at}
 _TRACE = '{"system": "door.One", "steps": [{"step": "door.push", "changes": {}}], "values": {}}'
+_steps = constant(["door.push"], ["door.push", "\ud800"], [1], "door.push", [])
 QUESTIONS: dict[str, dict[str, st.SearchStrategy[str]]] = {
     "files": {},
     "read": {"name": _file},
     "write": {"name": _file, "text": texts().map(json.dumps), "base": constant("", "0" * 32)},
+    "create": {"beside": _file, "name": constant("more", "door", "../x", ""), "text": texts().map(json.dumps)},
+    "format": {"text": texts().map(json.dumps)},
+    "export": {"texts": _typed, "machine": _thing, "form": constant("mermaid", "plantuml", "dot", "svg")},
     "analysis": {"texts": _typed, "file": _file, "documented": _flag},
     "diagram": {"texts": _typed, "machine": _thing, "known": constant("", "x"), "legend": _flag, "documented": _flag},
     "complete": {"texts": _typed, "file": _file, "at": _at},
     "hover": {"texts": _typed, "file": _file, "at": _at},
-    "start": {"texts": _typed, "system": _thing, "trace": st.just(_TRACE), "at": _at},
+    "start": {
+        "texts": _typed,
+        "system": _thing,
+        "trace": st.sampled_from([_TRACE, "null"]),
+        "at": _at,
+        "steps": _steps,
+    },
     "take": {**_run, "number": _at, "text": constant("door.push", "")},
     "move": _run,
     "why": {**_run, "text": constant("push", "door.push", "")},

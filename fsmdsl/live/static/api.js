@@ -1,4 +1,5 @@
-// Questions to the server. Each has the token that `fsm serve` printed: the page was opened with it.
+// Questions, and the ways in which they find an answer. The page itself asks the server with the token that `fsm serve`
+// printed: it was opened with it. The playground has another way, see `use`.
 
 const KEY = "fsm-token";
 
@@ -6,7 +7,9 @@ function token() {
   const given = new URLSearchParams(location.hash.slice(1)).get("token");
   if (given) {
     sessionStorage.setItem(KEY, given);
-    history.replaceState(null, "", location.pathname);
+    const others = new URLSearchParams(location.hash.slice(1));
+    others.delete("token");
+    history.replaceState(null, "", others.size ? `#${others}` : location.pathname);
   }
   return sessionStorage.getItem(KEY) ?? "";
 }
@@ -35,13 +38,29 @@ async function post(name, question, signal) {
   throw new Refused(told.error ?? `the server answers ${answer.status}`, answer.status, told.now);
 }
 
-/** One question, one answer. */
-export async function ask(name, question = {}, signal = undefined) {
-  return (await post(name, question, signal)).json();
+/** Over HTTP. */
+const server = {
+  autosave: false,
+  ask: async (name, question, signal) => (await post(name, question, signal)).json(),
+  listen: heard,
+};
+
+let way = server;
+
+/** From now on, questions go another way: `{ autosave, ask, listen }`, as those here; `autosave`: nobody has to save. */
+export function use(other) {
+  way = other;
 }
 
-/** One question, answered by events: `told(event, data)` for each. Aborting the signal ends what the server does. */
-export async function listen(name, question, signal, told) {
+/** One question, one answer. */
+export const ask = (name, question = {}, signal = undefined) => way.ask(name, question, signal);
+
+/** One question, answered by events: `told(event, data)` for each. Aborting the signal ends the work for it. */
+export const listen = (name, question, signal, told) => way.listen(name, question, signal, told);
+
+export const autosave = () => way.autosave;
+
+async function heard(name, question, signal, told) {
   const answer = await post(name, question, signal);
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   const pieces = [];

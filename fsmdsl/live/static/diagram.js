@@ -2,20 +2,24 @@
 import { mountPanZoom } from "../shared/panzoom.js";
 import { ask, latest } from "./api.js";
 import { coded, h, picture, safe } from "./dom.js";
+import { FORMS, download } from "./tools.js";
 
 /**
- * `makeDiagram(element, { question, go, simulate, missed })`: `question()` is what to ask with, `go(from, to)` shows a
- * place, `missed()` is called when there was no answer.
+ * `makeDiagram(element, { question, go, simulate, missed, first, selected })`: `question()` is what to ask with,
+ * `go(from, to)` shows a place, `missed()` is called when there was no answer, `first` is the machine to begin with,
+ * `selected(machine)` is called with the one that is shown.
  */
-export function makeDiagram(element, { question, go, simulate, missed }) {
+export function makeDiagram(element, { question, go, simulate, missed, first, selected }) {
   const choice = h("select", { "aria-label": "Machine", onchange: () => select(choice.value, true) });
   const told = h("span", { class: "quiet", role: "status" });
   const start = h("button", { type: "button", disabled: true, onclick: () => simulate(machine) }, "Simulate this machine");
   const figure = h("figure", { class: "drawing" });
-  element.append(h("div", { class: "bar" }, choice, told, h("span", { class: "grow" }), start), figure);
+  const form = h("select", { "aria-label": "Download the diagram", disabled: true, onchange: () => exported() },
+    h("option", { value: "" }, "Download …"), FORMS.map(([value, label]) => h("option", { value }, label)));
+  element.append(h("div", { class: "bar" }, choice, told, h("span", { class: "grow" }), form, start), figure);
 
   let outline = [];
-  let machine = null;
+  let machine = first;
   let at = 0;
   const shown = { machine: null, key: null, image: null, note: "" };
 
@@ -28,6 +32,12 @@ export function makeDiagram(element, { question, go, simulate, missed }) {
     told.textContent = shown.image && shown.machine === machine ? "the last good diagram" : error.message;
     missed();
   });
+
+  async function exported() {
+    const wanted = form.value;
+    form.value = "";
+    await download(question(), machine, wanted).catch((error) => (told.textContent = error.message));
+  }
 
   function show(answer) {
     const stays = answer.same || (!answer.svg && !shown.image && shown.machine === answer.machine && figure.querySelector("pre")?.textContent === answer.mermaid);
@@ -79,7 +89,8 @@ export function makeDiagram(element, { question, go, simulate, missed }) {
   function select(qualified, jump = false) {
     machine = qualified;
     choice.value = qualified ?? "";
-    start.disabled = qualified === null;
+    start.disabled = form.disabled = qualified === null;
+    selected(qualified);
     drawing.now();
     if (jump && declared()) go(declared().from);
   }
@@ -88,6 +99,7 @@ export function makeDiagram(element, { question, go, simulate, missed }) {
     const around = outline.find((x) => x.kind === "machine" && x.from <= at && at <= x.to);
     const machines = outline.filter((x) => x.kind === "machine");
     const wanted = around ?? machines.find((x) => x.qualified === machine) ?? machines[0];
+    start.disabled = form.disabled = !wanted;
     if (wanted && wanted.qualified !== machine) select(wanted.qualified);
     else if (!wanted) select(null);
   }

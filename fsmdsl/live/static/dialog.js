@@ -5,8 +5,8 @@ const dialog = document.getElementById("dialog");
 
 let before = Promise.resolve();
 
-/** When those asked before have been answered. */
-function shown(title, ...inside) {
+/** Elements under a title, when those asked before have been answered. */
+export function shown(title, ...inside) {
   return (before = before.then(() => answered(title, ...inside)));
 }
 

@@ -1,6 +1,6 @@
 // The editor: CodeMirror with the colours of the language, marks for findings, and completion.
 import {
-  EditorState, EditorView, autocompletion, bracketMatching, closeBrackets, closeBracketsKeymap, completionKeymap,
+  Compartment, EditorState, EditorView, autocompletion, bracketMatching, closeBrackets, closeBracketsKeymap, completionKeymap,
   defaultKeymap, drawSelection, highlightActiveLine, highlightActiveLineGutter, highlightSelectionMatches, history,
   historyKeymap, indentOnInput, indentUnit, indentWithTab, isolateHistory, keymap, lineNumbers, lintGutter, lintKeymap, searchKeymap,
   setDiagnostics,
@@ -12,6 +12,8 @@ import { rendered } from "./markdown.js";
 
 const nonce = document.querySelector("meta[name=nonce]").content;
 
+const wrapping = new Compartment();
+
 /**
  * `makeEditor(parent, { changed, moved, complete, hover })` → an editor that shows one of several texts, each with its
  * own history. `complete(at)` and `hover(at)` ask the server.
@@ -20,9 +22,9 @@ export function makeEditor(parent, { changed, moved, complete, hover }) {
   const extensions = [
     EditorView.cspNonce.of(nonce),
     EditorState.lineSeparator.of("\n"),
-    EditorView.contentAttributes.of({ "aria-label": "Text of the spec; Escape, then Tab, leaves it" }),
+    EditorView.contentAttributes.of({ "aria-label": "Text of the spec; Escape, then Tab, leaves it", tabindex: "0" }),
     lineNumbers(), highlightActiveLine(), highlightActiveLineGutter(), drawSelection(), history(), bracketMatching(),
-    closeBrackets(), indentOnInput(), indentUnit.of("    "), highlightSelectionMatches(), lintGutter(), fsm,
+    wrapping.of(EditorView.lineWrapping), closeBrackets(), indentOnInput(), indentUnit.of("    "), highlightSelectionMatches(), lintGutter(), fsm,
     autocompletion({ override: [completing(complete)], icons: false }),
     explaining(hover),
     keymap.of([
@@ -37,6 +39,8 @@ export function makeEditor(parent, { changed, moved, complete, hover }) {
   ];
   const view = new EditorView({ parent, state: EditorState.create({ doc: "", extensions }) });
 
+  let wrapped = EditorView.lineWrapping;
+
   /** Makes the change that a finding proposes; the text is still the one that was looked at. */
   function apply(fix) {
     view.dispatch({ changes: { from: fix.from, to: fix.to, insert: fix.text } });
@@ -48,12 +52,28 @@ export function makeEditor(parent, { changed, moved, complete, hover }) {
     begin: (text) => EditorState.create({ doc: text, extensions }),
     show(state) {
       view.setState(state);
+      view.dispatch({ effects: wrapping.reconfigure(wrapped) });
     },
     text: () => view.state.doc.toString(),
     cursor: () => view.state.selection.main.head,
     /** Replaces the whole text, as a change of its own that can be undone. */
     replace(text) {
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, annotations: isolateHistory.of("full") });
+    },
+    /** Changes what is different, so that the cursor stays where it is. */
+    become(text) {
+      const before = view.state.doc.toString();
+      const least = Math.min(before.length, text.length);
+      let from = 0;
+      while (from < least && before[from] === text[from]) from++;
+      let same = 0;
+      while (same < least - from && before.at(-1 - same) === text.at(-1 - same)) same++;
+      if (before !== text) view.dispatch({ changes: { from, to: before.length - same, insert: text.slice(from, text.length - same) }, annotations: isolateHistory.of("full") });
+    },
+    /** Breaks long lines, or has them scrolled. */
+    wrap(on) {
+      wrapped = on ? EditorView.lineWrapping : [];
+      view.dispatch({ effects: wrapping.reconfigure(wrapped) });
     },
     goto(from, to = from, focus = true) {
       const end = view.state.doc.length;

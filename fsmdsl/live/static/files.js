@@ -1,9 +1,10 @@
 // The files served, with what is wrong in them and whether they are changed.
 import { h } from "./dom.js";
 
-/** `makeFiles(element, open)`; `open(name)` shows a file. */
-export function makeFiles(element, open) {
+/** `makeFiles(element, open, begin)`; `open(name)` shows a file, `begin()` makes a new one. */
+export function makeFiles(element, open, begin) {
   const list = h("ul");
+  const more = h("button", { type: "button", class: "more", onclick: begin }, "New file …");
   element.append(h("h2", {}, "Files"), list);
   let buttons = new Map();
 
@@ -11,6 +12,8 @@ export function makeFiles(element, open) {
     show(names, current) {
       const folder = common(names);
       buttons = new Map(names.map((name) => [name, h("button", { type: "button", title: name, onclick: () => open(name) }, name.slice(folder.length))]));
+      if (names.length) element.append(more);
+      else more.remove(); // there is nothing that it could stand beside
       list.replaceChildren(...[...buttons.values()].map((x) => h("li", {}, x)));
       buttons.get(current)?.setAttribute("aria-current", "true");
     },

@@ -1,6 +1,8 @@
 // Tabs, and the border between the text and what stands beside it.
 
-/** Tabs as the ARIA practices have them: arrows move, the chosen one shows its panel. → `select(name)` */
+/**
+ * Tabs as the ARIA practices have them: arrows move, the chosen one shows its panel. → `select(name)`;
+ * `chosen(name)` is called for each choice. */
 export function makeTabs(list, chosen = () => {}) {
   const tabs = [...list.querySelectorAll("[role=tab]")];
   const panel = (tab) => document.getElementById(tab.getAttribute("aria-controls"));
@@ -32,7 +34,7 @@ export function makeTabs(list, chosen = () => {}) {
 /** A border that the mouse or the arrow keys move; the share of the left side is kept for the next time. */
 export function makeDivider(border, main) {
   const KEY = "fsm-divider";
-  let share = 46;
+  let share = 50;
 
   function set(percent) {
     share = Math.round(Math.min(80, Math.max(15, percent)));
@@ -63,4 +65,18 @@ export function makeHiding(button, main) {
     const hidden = main.classList.toggle("hidden-text");
     button.setAttribute("aria-pressed", String(hidden));
   });
+}
+
+/** A button that is pressed or not, as it was the last time; `set(on)` is called with how it is. */
+export function makeSwitch(button, key, set) {
+  function show(on) {
+    button.setAttribute("aria-pressed", String(on));
+    set(on);
+  }
+  button.addEventListener("click", () => {
+    const on = button.getAttribute("aria-pressed") !== "true";
+    localStorage.setItem(key, on ? "1" : "0");
+    show(on);
+  });
+  show(localStorage.getItem(key) !== "0");
 }

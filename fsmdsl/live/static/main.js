@@ -1,17 +1,20 @@
 // The page: puts the parts together, and asks again when the text has changed.
-import { ask, latest } from "./api.js";
+import { ask, autosave, latest } from "./api.js";
 import { makeChecks } from "./checks.js";
 import { makeDiagram } from "./diagram.js";
 import { prompted } from "./dialog.js";
 import { makeEditor } from "./editor.js";
 import { makeFiles } from "./files.js";
-import { makeDivider, makeHiding, makeTabs } from "./layout.js";
+import { makeDivider, makeHiding, makeSwitch, makeTabs } from "./layout.js";
+import { note, noted } from "./place.js";
 import { makeRun } from "./run.js";
 import { makeTexts } from "./texts.js";
+import { begin, format, showKeys } from "./tools.js";
 import { makeVerify } from "./verify.js";
 
 const $ = (id) => document.getElementById(id);
 const LOOK_AGAIN = 3000; // milliseconds between two looks at the disk
+const LONGEST = 3000; // characters of a run in the address; a longer one is not kept there
 
 let outline = [];
 let outlined = null; // the file that it is of
@@ -36,6 +39,8 @@ function tell(about, message) {
 const editor = makeEditor($("editor"), {
   changed: () => {
     analysis.soon();
+    if (autosave()) saving.soon();
+    tell("format", "");
     titles();
     verify.changed();
     run.changed();
@@ -45,12 +50,14 @@ const editor = makeEditor($("editor"), {
   hover: (at) => ask("hover", { ...question(), file: texts.current, at }),
 });
 const texts = makeTexts(editor, { told: (message) => tell("text", message), changed: () => (titles(), analysis.now()) });
-const files = makeFiles($("files"), open);
+const saving = latest(400, async () => void (await texts.saveAll()), () => {}, (error) => tell("text", error.message));
+const files = makeFiles($("files"), open, started);
 const checks = makeChecks($("checks"), async (x) => {
   await open(x.file);
   if (texts.current === x.file) editor.goto(x.from, x.from);
 });
-const select = makeTabs(document.querySelector("[role=tablist]"));
+const wanted = Object.fromEntries(["file", "tab", "machine", "system", "run", "steps", "step"].map((x) => [x, noted(x)]));
+const select = makeTabs(document.querySelector("[role=tablist]"), (tab) => note({ tab: tab === "diagram" ? null : tab }));
 const run = makeRun($("run"), {
   file: () => texts.current,
   question,
@@ -59,6 +66,11 @@ const run = makeRun($("run"), {
     refresh();
   },
   prompted,
+  walked({ run, steps, step }) {
+    const text = JSON.stringify(steps);
+    const short = text.length <= LONGEST;
+    note({ run, steps: short && steps.length ? text : null, step: short ? step : null });
+  },
 });
 const diagram = makeDiagram($("diagram"), {
   question,
@@ -68,6 +80,8 @@ const diagram = makeDiagram($("diagram"), {
     run.open({ machine });
   },
   missed,
+  first: wanted.machine,
+  selected: (machine) => note({ machine }),
 });
 const verify = makeVerify($("verify"), {
   file: () => texts.current,
@@ -76,6 +90,8 @@ const verify = makeVerify($("verify"), {
     select("run");
     run.open({ system }, verdict, asked);
   },
+  first: wanted.system,
+  chosen: (system) => note({ system }),
 });
 
 const analysis = latest(120, (signal) => {
@@ -108,6 +124,21 @@ function analysed(answer) {
   verify.systems(texts.current, own, others);
   run.subjects(texts.current, [...own, ...others], declared("machine"));
   moved();
+  again();
+}
+
+/** Goes on with the run that the address names, once. */
+function again() {
+  const [kind, name] = (wanted.run ?? "").split(" ");
+  wanted.run = null;
+  if ((kind !== "machine" && kind !== "system") || !name) return;
+  let steps = [];
+  try {
+    steps = [JSON.parse(wanted.steps ?? "[]")].flat().map(String);
+  } catch {
+    // a link that somebody has cut short
+  }
+  run.open({ [kind]: name }, null, question(), { steps, step: Math.trunc(Number(wanted.step)) || 0 });
 }
 
 function marks(name) {
@@ -129,6 +160,7 @@ function titles() {
   $("place").textContent = texts.current ?? "";
   $("saved").textContent = texts.current === null ? "" : changed ? "not saved" : "saved";
   $("save").disabled = !changed;
+  $("format").disabled = texts.current === null;
   document.title = `${changed ? "● " : ""}${texts.current?.split("/").at(-1) ?? "fsm"} – fsm`;
   files.mark(marks);
 }
@@ -136,12 +168,31 @@ function titles() {
 async function open(name) {
   try {
     await texts.show(name);
+    note({ file: texts.current });
     tell("open", "");
     files.show(listed, texts.current);
     files.mark(marks);
   } catch (error) {
     tell("open", error.message);
   }
+}
+
+/** A new file, which is shown. */
+async function started() {
+  try {
+    const name = await begin(texts.current ?? listed[0], prompted);
+    if (name === null) return;
+    await looking;
+    await refresh();
+    await open(name);
+    editor.view.focus();
+  } catch (error) {
+    tell("open", error.message);
+  }
+}
+
+function formatted() {
+  if (texts.current !== null) format(editor, (message) => tell("format", message)).catch((error) => tell("format", error.message));
 }
 
 /** What files there are, and whether somebody else has written to them; one look at a time. */
@@ -169,18 +220,32 @@ async function look() {
     missed();
     tell("disk", error.message);
   }
-  if (listed.length && texts.wanted === null) await open(listed[0]);
+  if (listed.length && texts.wanted === null) await open(listed.includes(wanted.file) ? wanted.file : listed[0]);
 }
+
+/** Saves what is typed in any file. */
+export const saveAll = () => texts.saveAll();
 
 makeDivider($("divider"), document.querySelector("main"));
 makeHiding($("hide"), document.querySelector("main"));
+makeSwitch($("wrap"), "fsm-wrap", (on) => editor.wrap(on));
 $("save").addEventListener("click", () => texts.save());
-$("documented").addEventListener("change", () => analysis.now());
-addEventListener("keydown", (event) => {
-  if ((event.ctrlKey || event.metaKey) && event.key === "s") {
-    event.preventDefault();
-    if (!$("dialog").open) texts.save();
-  }
+$("format").addEventListener("click", formatted);
+$("keys").addEventListener("click", showKeys);
+$("documented").checked = noted("documented") !== null;
+$("documented").addEventListener("change", () => {
+  note({ documented: $("documented").checked ? 1 : null });
+  analysis.now();
 });
+addEventListener("keydown", (event) => {
+  const tab = { Digit1: "diagram", Digit2: "verify", Digit3: "run" }[event.code];
+  const does = (event.ctrlKey || event.metaKey) && event.key === "s" ? () => texts.save()
+    : event.altKey && event.shiftKey && event.code === "KeyF" ? formatted
+    : event.altKey && !event.ctrlKey && !event.metaKey && tab ? () => (select(tab), $(`tab-${tab}`).focus()) : null;
+  if (does === null) return;
+  event.preventDefault();
+  if (!$("dialog").open) does();
+});
+if (["verify", "run"].includes(wanted.tab)) select(wanted.tab);
 await refresh();
 setInterval(() => document.hidden || refresh(), LOOK_AGAIN);

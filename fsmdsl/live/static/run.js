@@ -5,9 +5,14 @@ import { coded, counted, h, picture } from "./dom.js";
 
 const KINDS = { answer: "answer", timer: "timer", delivery: "message", loss: "message", repetition: "message", crash: "crash", recovery: "recovery" };
 const SHOWN = 200;
+const LEAST = 0.75; // of the size in which a diagram is drawn, with letters of 13 px
 
-/** `makeRun(element, { file, question, saved, prompted })`: `saved(name)` is told of new files, `prompted` asks for a word. */
-export function makeRun(element, { file: shownNow, question, saved, prompted }) {
+/**
+ * `makeRun(element, { file, question, saved, prompted, walked })`: `saved(name)` is told of new files, `prompted` asks for
+ * a word, `walked({ run, steps, step })` is called with where the run is: what is walked through, as `system a.B`, the
+ * texts of its steps, and how many of them have been taken.
+ */
+export function makeRun(element, { file: shownNow, question, saved, prompted, walked }) {
   const subject = h("select", { "aria-label": "What to walk through" });
   const begin = h("button", { type: "submit", class: "primary", disabled: true }, "Simulate");
   const form = h("form", { class: "bar" }, subject, begin);
@@ -45,16 +50,17 @@ export function makeRun(element, { file: shownNow, question, saved, prompted }) 
     told.textContent = error.message;
   }
 
-  /** A new run; `known` is a verdict whose run is walked along. */
-  async function open(what, known = null, asked = question()) {
+  /** A new run; `known` is a verdict whose run is walked along, `again` are steps of an earlier run and a place in it. */
+  async function open(what, known = null, asked = question(), again = { steps: [], step: 0 }) {
     const mine = (opening = {});
     told.textContent = "starting …";
     try {
-      const answer = await ask("start", { texts: asked.texts, documented: asked.documented, ...what, trace: known?.trace ?? null, at: known ? Math.min(1, known.trace.steps.length) : 0 });
+      const answer = await ask("start", { texts: asked.texts, documented: asked.documented, ...what, ...(known ? { trace: known.trace } : { steps: again.steps }), at: known ? Math.min(1, known.trace.steps.length) : again.step });
       if (opening !== mine) return;
       told.textContent = "";
       if (known) Object.assign(answer.run, { title: known.shown, outcome: known.outcome, why: known.explanation, formula: known.formula });
       answer.documented = asked.documented;
+      answer.what = what.machine ? `machine ${what.machine}` : `system ${what.system}`;
       tools.hidden = false;
       start.hidden = true;
       diagrams = {};
@@ -82,7 +88,7 @@ export function makeRun(element, { file: shownNow, question, saved, prompted }) 
   async function drawing(asked, machine) {
     try {
       const answer = await ask("diagram", { texts: asked.texts, documented: asked.documented, machine, legend: false });
-      return answer.svg ? [machine, { svg: picture(answer.svg) }] : null;
+      return answer.svg ? [machine, { svg: readable(picture(answer.svg)) }] : null;
     } catch {
       return null;
     }
@@ -109,6 +115,7 @@ export function makeRun(element, { file: shownNow, question, saved, prompted }) 
     undo.disabled = at === 0;
     redo.disabled = at === run.run.steps.length;
     keep.disabled = false;
+    walked({ run: run.what, steps: run.run.steps.map((x) => x.text), step: at });
     if (run.at !== at) return here.soon();
     here.stop();
     next.show(run);
@@ -177,6 +184,15 @@ export function makeRun(element, { file: shownNow, question, saved, prompted }) 
       begin.disabled = subject.options.length === 0;
     },
   };
+}
+
+/** A picture whose letters stay at least as large as those of a footnote; it is scrolled where there is no room. */
+function readable(svg) {
+  for (const [side, property] of [["width", "minWidth"], ["height", "minHeight"]]) {
+    const natural = Number.parseFloat(svg.getAttribute(side));
+    if (natural) svg.style[property] = `${Math.round(natural * LEAST)}pt`;
+  }
+  return svg;
 }
 
 /** What can come next, to be chosen from, and what does not hold here. */

@@ -7,7 +7,7 @@ export function makeTexts(editor, { told, changed }) {
   const open = new Map(); // name → { state, version, saved }
   let current = null;
   let wanted = null; // the file that was asked for last, whose text may still be on its way
-  let saving = false;
+  let saving = null; // the saving that is under way
   const due = new Set(); // what is to be saved
 
   const entry = (name) => open.get(name);
@@ -44,10 +44,13 @@ export function makeTexts(editor, { told, changed }) {
   }
 
   /** One write at a time: of two at once, the second would take the first for somebody else's. */
-  async function save() {
-    if (current && isChanged(current)) due.add(current);
-    if (saving) return;
-    saving = true;
+  function save(names = current ? [current] : []) {
+    for (const name of names) if (isChanged(name)) due.add(name);
+    return (saving ??= saved());
+  }
+
+  async function saved() {
+    await null; // `saving` is set
     try {
       for (const name of due) {
         due.delete(name);
@@ -56,7 +59,7 @@ export function makeTexts(editor, { told, changed }) {
         changed();
       }
     } finally {
-      saving = false;
+      saving = null;
     }
   }
 
@@ -122,6 +125,7 @@ export function makeTexts(editor, { told, changed }) {
 
   return {
     show, save, compare, isChanged, versions,
+    saveAll: () => save([...open.keys()]),
     get current() {
       return current;
     },

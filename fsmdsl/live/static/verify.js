@@ -4,8 +4,11 @@ import { coded, counted, h } from "./dom.js";
 
 const WORDS = { holds: "holds", violated: "violated", unknown: "unknown", "not checked": "not-checked" };
 
-/** `makeVerify(element, { file, question, walk })`: `file()` is shown, `walk(system, verdict, question)` steps through a run. */
-export function makeVerify(element, { file: shownNow, question, walk }) {
+/**
+ * `makeVerify(element, { file, question, walk, first, chosen })`: `file()` is shown, `walk(system, verdict, question)`
+ * steps through a run, `first` is the system to begin with, `chosen(system)` is called with the one that is.
+ */
+export function makeVerify(element, { file: shownNow, question, walk, first, chosen }) {
   const system = h("select", { "aria-label": "System" });
   const seconds = h("input", { type: "number", min: "1", max: "3600", value: "60", "aria-label": "Seconds at most" });
   const start = h("button", { type: "submit", class: "primary", disabled: true }, "Verify");
@@ -21,9 +24,12 @@ export function makeVerify(element, { file: shownNow, question, walk }) {
   });
 
   let running = null;
-  let picked = null;
+  let picked = first;
   let shown = null;
-  system.addEventListener("change", () => ([shown, picked] = [shownNow(), system.value]));
+  system.addEventListener("change", () => {
+    [shown, picked] = [shownNow(), system.value];
+    chosen(picked);
+  });
 
   async function run() {
     if (!system.value || running) return;
@@ -86,15 +92,18 @@ export function makeVerify(element, { file: shownNow, question, walk }) {
   return {
     /** The systems there are, those of this file first. In another file, its first is meant until one is chosen. */
     systems(file, own, others) {
-      if (file !== shown) [shown, picked] = [file, own[0] ?? null];
       const listed = [...own, ...others];
+      if (file !== shown && !(shown === null && listed.includes(picked))) picked = own[0] ?? null;
+      shown = file;
       if (listed.join() !== [...system.options].map((x) => x.value).join()) system.replaceChildren(...listed.map((x) => h("option", { value: x }, x)));
       if (listed.includes(picked)) system.value = picked;
       start.disabled = running !== null || !listed.length;
     },
     /** The system that the cursor stands in. */
     prefer(name) {
-      if (!running && [...system.options].some((x) => x.value === name)) system.value = picked = name;
+      if (running || ![...system.options].some((x) => x.value === name)) return;
+      system.value = picked = name;
+      chosen(name);
     },
     changed() {
       since.hidden = !result.hasChildNodes();

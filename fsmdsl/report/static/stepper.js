@@ -272,8 +272,9 @@ function picture(trace, worlds, machine, { svg, prefix = "" }) {
   const place = new Map(trace.places.map(([owner, field], n) => [field ? null : owner, n]));
   const node = (state) => image.querySelector(`[data-id="${CSS.escape(`${prefix}state-${safe(state)}`)}"]`);
   const caption = `${machine.split(".").at(-1)}: ${own.map(([x]) => x.name).join(", ")}`;
+  const scroll = h("div", { class: "stepper-scroll", tabindex: "0", role: "region", "aria-label": caption }, image);
   return {
-    element: h("figure", { "data-machine": machine }, h("div", { class: "stepper-scroll", tabindex: "0", role: "region", "aria-label": caption }, image), h("figcaption", {}, caption)),
+    element: h("figure", { "data-machine": machine }, scroll, h("figcaption", {}, caption)),
     show(n) {
       for (const x of image.querySelectorAll(".lit, .followed")) x.classList.remove("lit", "followed", "moved");
       for (const x of image.querySelectorAll(".token")) x.remove();
@@ -295,6 +296,8 @@ function picture(trace, worlds, machine, { svg, prefix = "" }) {
         // A row that is not drawn is one of those for which the last row of its state stands.
         for (const x of drawn.length ? drawn : [...inside].slice(-1)) x.classList.add("followed");
       }
+      const first = image.querySelector(".lit");
+      if (first) requestAnimationFrame(() => scrollInside(scroll, first));
     },
   };
 }
@@ -364,6 +367,8 @@ function scrollInside(box, inside) {
   const [outer, inner] = [box.getBoundingClientRect(), inside.getBoundingClientRect()];
   if (inner.top < outer.top) box.scrollTop += inner.top - outer.top - 8;
   else if (inner.bottom > outer.bottom) box.scrollTop += Math.min(inner.bottom - outer.bottom + 40, inner.top - outer.top);
+  if (inner.left < outer.left) box.scrollLeft += inner.left - outer.left - 8;
+  else if (inner.right > outer.right) box.scrollLeft += Math.min(inner.right - outer.right + 40, inner.left - outer.left);
 }
 
 /** Text, and what stands between backticks as code. */
