@@ -84,6 +84,7 @@ module.exports = grammar({
       $.hook,
       $.ignore,
       $.priority,
+      $.layout,
       $.invariant,
       $.amend,
     )),
@@ -241,6 +242,18 @@ module.exports = grammar({
       $.name,
       $.anything,
     )),
+    layout: $ => prec.right(choice(
+      seq("layout", $.layout_way, $.layout_rank, $._layout_star_17),
+      seq("layout", $.layout_way, $.layout_rank),
+    )),
+    layout_way: $ => prec.right(choice(
+      "rows",
+      "columns",
+    )),
+    layout_rank: $ => prec.right(choice(
+      seq($.name, $._import_names_star_1),
+      $.name,
+    )),
     invariant: $ => prec.right(choice(
       seq("invariant", $.label, $._expr),
       seq("invariant", $._expr),
@@ -298,12 +311,12 @@ module.exports = grammar({
       $._conjunction,
       $.or,
     )),
-    or: $ => prec.right(seq($._conjunction, $._disjunction_plus_17)),
+    or: $ => prec.right(seq($._conjunction, $._disjunction_plus_18)),
     _conjunction: $ => prec.right(choice(
       $._negation,
       $.and,
     )),
-    and: $ => prec.right(seq($._negation, $._conjunction_plus_18)),
+    and: $ => prec.right(seq($._negation, $._conjunction_plus_19)),
     _negation: $ => prec.right(choice(
       $.quantified,
       $.conditional,
@@ -318,7 +331,7 @@ module.exports = grammar({
     eventually: $ => prec.right(seq("eventually", $._negation)),
     next: $ => prec.right(seq("next", $._negation)),
     quantified: $ => prec.right(choice(
-      seq($.quantifier, $.binder, $._quantified_star_19, ":", $._expr),
+      seq($.quantifier, $.binder, $._quantified_star_20, ":", $._expr),
       seq($.quantifier, $.binder, ":", $._expr),
     )),
     quantifier: $ => prec.right(choice(
@@ -348,7 +361,7 @@ module.exports = grammar({
       $._product,
       $.sum,
     )),
-    sum: $ => prec.right(seq($._product, $._sum_star_20)),
+    sum: $ => prec.right(seq($._product, $._sum_star_21)),
     sum_op: $ => prec.right(choice(
       "+",
       "-",
@@ -358,7 +371,7 @@ module.exports = grammar({
       $._term,
       $.product,
     )),
-    product: $ => prec.right(seq($._term, $._product_star_21)),
+    product: $ => prec.right(seq($._term, $._product_star_22)),
     product_op: $ => prec.right("*"),
     _term: $ => prec.right(choice(
       $._atom,
@@ -378,12 +391,12 @@ module.exports = grammar({
     duration: $ => prec.right($.time),
     atom: $ => prec.right(seq("(", $._expr, ")")),
     set: $ => prec.right(choice(
-      seq("{", $._expr, $._atom_star_22, "}"),
+      seq("{", $._expr, $._atom_star_23, "}"),
       seq("{", $._expr, "}"),
       seq("{", "}"),
     )),
     list: $ => prec.right(choice(
-      seq("[", $._expr, $._atom_star_22, "]"),
+      seq("[", $._expr, $._atom_star_23, "]"),
       seq("[", $._expr, "]"),
       seq("[", "]"),
     )),
@@ -402,7 +415,7 @@ module.exports = grammar({
     member: $ => prec.right(seq($._reference, ".", $.name)),
     index: $ => prec.right(seq($._reference, "[", $.integer, "]")),
     call: $ => prec.right(choice(
-      seq($._reference, "(", $._expr, $._atom_star_22, ")"),
+      seq($._reference, "(", $._expr, $._atom_star_23, ")"),
       seq($._reference, "(", $._expr, ")"),
       seq($._reference, "(", ")"),
     )),
@@ -427,9 +440,9 @@ module.exports = grammar({
       $.integer,
     )),
     locks: $ => prec.right(choice(
-      seq("locks", $.name, "{", $._locks_star_23, "}"),
+      seq("locks", $.name, "{", $._locks_star_24, "}"),
       seq("locks", $.name, "{", "}"),
-      seq("locks", "{", $._locks_star_23, "}"),
+      seq("locks", "{", $._locks_star_24, "}"),
       seq("locks", "{", "}"),
     )),
     _lock_member: $ => prec.right(choice(
@@ -443,13 +456,13 @@ module.exports = grammar({
       seq("amends", $.string, $.lock_amend_body),
     )),
     lock_amend_body: $ => prec.right(choice(
-      seq("{", $._lock_amend_body_star_24, "}"),
+      seq("{", $._lock_amend_body_star_25, "}"),
       seq("{", "}"),
     )),
-    lock_order: $ => prec.right(seq($.lock_use, $._lock_order_plus_25)),
+    lock_order: $ => prec.right(seq($.lock_use, $._lock_order_plus_26)),
     operation: $ => prec.right(seq("operation", $.name, $.hold_body)),
     hold_body: $ => prec.right(choice(
-      seq("{", $._hold_body_star_26, "}"),
+      seq("{", $._hold_body_star_27, "}"),
       seq("{", "}"),
     )),
     hold: $ => prec.right(choice(
@@ -468,7 +481,7 @@ module.exports = grammar({
     )),
     child: $ => prec.right("child"),
     system: $ => prec.right(choice(
-      seq("system", $.name, "{", $._system_star_27, "}"),
+      seq("system", $.name, "{", $._system_star_28, "}"),
       seq("system", $.name, "{", "}"),
     )),
     _system_member: $ => prec.right(choice(
@@ -502,13 +515,13 @@ module.exports = grammar({
     symmetric: $ => prec.right("symmetric"),
     in_state: $ => prec.right(seq("in", $.name)),
     initials: $ => prec.right(choice(
-      seq("{", $.initial, $._initials_star_28, "}"),
+      seq("{", $.initial, $._initials_star_29, "}"),
       seq("{", $.initial, "}"),
       seq("{", "}"),
     )),
     initial: $ => prec.right(seq($.name, "=", $._expr)),
     environment: $ => prec.right(choice(
-      seq("environment", "{", $._environment_star_29, "}"),
+      seq("environment", "{", $._environment_star_30, "}"),
       seq("environment", "{", "}"),
     )),
     offer: $ => prec.right(choice(
@@ -522,7 +535,7 @@ module.exports = grammar({
       $._reference,
     )),
     some: $ => prec.right(choice(
-      seq("some", $.binder, $._quantified_star_19, ":"),
+      seq("some", $.binder, $._quantified_star_20, ":"),
       seq("some", $.binder, ":"),
     )),
     crash_kind: $ => prec.right(choice(
@@ -546,7 +559,7 @@ module.exports = grammar({
       "recovers",
     )),
     under: $ => prec.right(choice(
-      seq("under", $.fairness, $._under_star_30),
+      seq("under", $.fairness, $._under_star_31),
       seq("under", $.fairness),
     )),
     fairness: $ => prec.right(choice(
@@ -562,13 +575,13 @@ module.exports = grammar({
       seq("reachable", $._expr),
     )),
     scenario: $ => prec.right(choice(
-      seq("scenario", $.name, $.string, $.of, "{", $._scenario_star_31, "}"),
+      seq("scenario", $.name, $.string, $.of, "{", $._scenario_star_32, "}"),
       seq("scenario", $.name, $.string, $.of, "{", "}"),
-      seq("scenario", $.name, $.string, "{", $._scenario_star_31, "}"),
+      seq("scenario", $.name, $.string, "{", $._scenario_star_32, "}"),
       seq("scenario", $.name, $.string, "{", "}"),
-      seq("scenario", $.name, $.of, "{", $._scenario_star_31, "}"),
+      seq("scenario", $.name, $.of, "{", $._scenario_star_32, "}"),
       seq("scenario", $.name, $.of, "{", "}"),
-      seq("scenario", $.name, "{", $._scenario_star_31, "}"),
+      seq("scenario", $.name, "{", $._scenario_star_32, "}"),
       seq("scenario", $.name, "{", "}"),
     )),
     of: $ => prec.right(seq("of", $.path)),
@@ -611,7 +624,7 @@ module.exports = grammar({
       seq("via", $.name),
     )),
     path: $ => prec.right(choice(
-      seq($.name, $._path_star_32),
+      seq($.name, $._path_star_33),
       $.name,
     )),
     name: $ => choice(
@@ -624,6 +637,7 @@ module.exports = grammar({
       "between",
       "channel",
       "child",
+      "columns",
       "count",
       "deliver",
       "duplicate",
@@ -639,6 +653,7 @@ module.exports = grammar({
       "final",
       "from",
       "initial",
+      "layout",
       "list",
       "locks",
       "lose",
@@ -656,6 +671,7 @@ module.exports = grammar({
       "recovery",
       "remove",
       "replaces",
+      "rows",
       "send",
       "set",
       "source",
@@ -747,79 +763,83 @@ module.exports = grammar({
       seq(">", $._ranked),
       seq($._priority_star_16, ">", $._ranked),
     )),
-    _disjunction_plus_17: $ => prec.right(choice(
+    _layout_star_17: $ => prec.right(choice(
+      seq("|", $.layout_rank),
+      seq($._layout_star_17, "|", $.layout_rank),
+    )),
+    _disjunction_plus_18: $ => prec.right(choice(
       seq("or", $._conjunction),
-      seq($._disjunction_plus_17, "or", $._conjunction),
+      seq($._disjunction_plus_18, "or", $._conjunction),
     )),
-    _conjunction_plus_18: $ => prec.right(choice(
+    _conjunction_plus_19: $ => prec.right(choice(
       seq("and", $._negation),
-      seq($._conjunction_plus_18, "and", $._negation),
+      seq($._conjunction_plus_19, "and", $._negation),
     )),
-    _quantified_star_19: $ => prec.right(choice(
+    _quantified_star_20: $ => prec.right(choice(
       seq(",", $.binder),
-      seq($._quantified_star_19, ",", $.binder),
+      seq($._quantified_star_20, ",", $.binder),
     )),
-    _sum_star_20: $ => prec.right(choice(
+    _sum_star_21: $ => prec.right(choice(
       seq($.sum_op, $._product),
-      seq($._sum_star_20, $.sum_op, $._product),
+      seq($._sum_star_21, $.sum_op, $._product),
     )),
-    _product_star_21: $ => prec.right(choice(
+    _product_star_22: $ => prec.right(choice(
       seq($.product_op, $._term),
-      seq($._product_star_21, $.product_op, $._term),
+      seq($._product_star_22, $.product_op, $._term),
     )),
-    _atom_star_22: $ => prec.right(choice(
+    _atom_star_23: $ => prec.right(choice(
       seq(",", $._expr),
-      seq($._atom_star_22, ",", $._expr),
+      seq($._atom_star_23, ",", $._expr),
     )),
-    _locks_star_23: $ => prec.right(choice(
+    _locks_star_24: $ => prec.right(choice(
       $._lock_member,
-      seq($._locks_star_23, $._lock_member),
+      seq($._locks_star_24, $._lock_member),
     )),
-    _lock_amend_body_star_24: $ => prec.right(choice(
+    _lock_amend_body_star_25: $ => prec.right(choice(
       $.lock_order,
       $.operation,
-      seq($._lock_amend_body_star_24, $.lock_order),
-      seq($._lock_amend_body_star_24, $.operation),
+      seq($._lock_amend_body_star_25, $.lock_order),
+      seq($._lock_amend_body_star_25, $.operation),
     )),
-    _lock_order_plus_25: $ => prec.right(choice(
+    _lock_order_plus_26: $ => prec.right(choice(
       seq(">", $.lock_use),
-      seq($._lock_order_plus_25, ">", $.lock_use),
+      seq($._lock_order_plus_26, ">", $.lock_use),
     )),
-    _hold_body_star_26: $ => prec.right(choice(
+    _hold_body_star_27: $ => prec.right(choice(
       seq($.hold, ";"),
       $.hold,
-      seq($._hold_body_star_26, $.hold, ";"),
-      seq($._hold_body_star_26, $.hold),
+      seq($._hold_body_star_27, $.hold, ";"),
+      seq($._hold_body_star_27, $.hold),
     )),
-    _system_star_27: $ => prec.right(choice(
+    _system_star_28: $ => prec.right(choice(
       $._system_member,
-      seq($._system_star_27, $._system_member),
+      seq($._system_star_28, $._system_member),
     )),
-    _initials_star_28: $ => prec.right(choice(
+    _initials_star_29: $ => prec.right(choice(
       seq(",", $.initial),
-      seq($._initials_star_28, ",", $.initial),
+      seq($._initials_star_29, ",", $.initial),
     )),
-    _environment_star_29: $ => prec.right(choice(
+    _environment_star_30: $ => prec.right(choice(
       $.offer,
-      seq($._environment_star_29, $.offer),
+      seq($._environment_star_30, $.offer),
     )),
-    _under_star_30: $ => prec.right(choice(
+    _under_star_31: $ => prec.right(choice(
       seq("and", $.fairness),
       seq(",", $.fairness),
       seq(",", $.path),
-      seq($._under_star_30, "and", $.fairness),
-      seq($._under_star_30, ",", $.fairness),
-      seq($._under_star_30, ",", $.path),
+      seq($._under_star_31, "and", $.fairness),
+      seq($._under_star_31, ",", $.fairness),
+      seq($._under_star_31, ",", $.path),
     )),
-    _scenario_star_31: $ => prec.right(choice(
+    _scenario_star_32: $ => prec.right(choice(
       $.instance,
       $._step,
-      seq($._scenario_star_31, $.instance),
-      seq($._scenario_star_31, $._step),
+      seq($._scenario_star_32, $.instance),
+      seq($._scenario_star_32, $._step),
     )),
-    _path_star_32: $ => prec.right(choice(
+    _path_star_33: $ => prec.right(choice(
       seq(".", $.name),
-      seq($._path_star_32, ".", $.name),
+      seq($._path_star_33, ".", $.name),
     )),
     identifier: _ => /[A-Za-z_][A-Za-z0-9_]*/,
     integer: _ => /[0-9]+/,
