@@ -131,7 +131,7 @@ async def on_trace(state: State, uri: Any = None, system: Any = None, prop: Any 
         if prop in (v["name"], shown, f"{v['kind']} {v['name']}"):
             run = explored.runs.get(shown)
             if run is None:
-                return v
+                return dict(v)
             analysis = analysis_of(state, uri)
             told = await steps(state, analysis.model or analysis.earlier, run)
             return {**v, "title": f"{explored.name}: {shown}", **told}
