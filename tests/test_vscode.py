@@ -36,7 +36,7 @@ def npm(*arguments: str) -> str:
         env={**os.environ, "FSM": fsm, "NO_COLOR": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,  # a busy machine takes its time
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
