@@ -91,7 +91,13 @@ class Workbench:
             self.page.wait_for_timeout(1000)
             if self.box.is_visible():
                 break
-        self.box.fill(f">{name}")
+        for _ in range(PATIENCE // 1000):  # an extension's commands come later
+            self.box.fill(f">{name}")
+            self.page.wait_for_timeout(500)
+            if self.rows.and_(self.page.locator(f"[aria-label^='{name}']")).count():
+                break
+            self.box.fill(">")
+            self.page.wait_for_timeout(500)
         self.rows.and_(self.page.locator(f"[aria-label^='{name}']")).first.click()
 
     @property
