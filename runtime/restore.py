@@ -93,6 +93,10 @@ def _virtual_cells(books: Books, spec: PodSpec, types: dict[Device, str]) -> dic
 
 def _virtual_cell(books: Books, spec: PodSpec, device: Device, kind: str) -> VirtualCell:
     chain = device.chain
+    tenant = books.cluster.tenants.get(spec.virtual_cluster)
+    pinned = tenant.pinned.get(spec.pinned_cell) if tenant is not None else None
+    if pinned is not None and pinned.chain.name == chain.name:
+        kind = chain.types[pinned.tops[0].level]  # it may be larger by now, or smaller
     if kind not in chain.types[1:]:
         raise LostError(f"chain {chain.name} has no cells of type {kind or 'none'}")
     path: list[PhysicalCell] = [device]

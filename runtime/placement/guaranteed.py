@@ -145,15 +145,16 @@ class _Search:
     def _sparing(self, first: Placement) -> Placement:
         """Without those gangs of the virtual cluster that need not go, large ones first.
 
-        Where nobody goes who keeps a device, it cannot be better. Whoever goes leaves all its leaf cells: perhaps
-        nobody else has to.
+        Where nobody goes who keeps a device, it can be better only if somebody is demoted instead: one attempt. Else
+        whoever goes leaves all its leaf cells, and perhaps nobody else has to.
 
         One gang after the other is spared as long as that is better; then sets of gangs, those first with which it
         was cheapest so far, for half of the attempts.
         """
         gone = displaced(first.devices())
         if not first.demote and weight(gone) == sum(device.priority >= 0 for device in first.devices()):
-            return first
+            other = self.first(self.priority, _killed(first))
+            return first if other is None or placement_toll(other) >= placement_toll(first) else other
         found = [(placement_toll(first), 0, tuple[Gang, ...](), first)]
         waiting = list(found)
         tried = {frozenset[Gang]()}

@@ -150,6 +150,11 @@ class History:
                     cell = cell.parent
         return False
 
+    def _demoted_for(self, pod: Pod) -> bool:
+        """Whether a gang lost its guarantee in HiveD for that of a pod: HiveD demotes while it decides."""
+        lost = (group["status"].get("lazyPreemptionStatus") for group in self.hived.groups())
+        return any(status["preemptor"] == pod.spec.gang.name for status in lost if status)
+
     def _packs(self, pod: Pod, offered: list[str], theirs: dict[str, Any]) -> bool:
         """Whether the gang would be less close in HiveD's places than in ours, or packed otherwise."""
         gang = self.allocator.gangs[pod.spec.gang.name]
@@ -268,7 +273,9 @@ class History:
                 gangs = {self.allocator.homes[victim.uid] for victim in ours.pods()}
                 weak = all(x.priority == OPPORTUNISTIC for x in gangs)
                 found = Difference.OURS_DISPLACES if weak else Difference.OURS_KILLS
-                if weak and self._packs(pod, offered, theirs):
+                if weak and self._demoted_for(pod):
+                    found = Difference.LENDS
+                elif weak and self._packs(pod, offered, theirs):
                     found = Difference.PACKS
             case _, "bind" if self._breaks(pod, theirs):
                 raise self.end(Difference.BREAKS)

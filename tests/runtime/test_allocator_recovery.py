@@ -100,6 +100,18 @@ def test_when_a_virtual_cluster_shrinks_the_weaker_gangs_go_on_without_a_guarant
         assert isinstance(preempt(again, gang("new", "B", 4, priority=0)), Preempt)
 
 
+def test_a_pinned_cell_that_has_become_larger_keeps_its_gangs_and_so_does_a_smaller_one() -> None:
+    node = {"cellAddress": "a", "pinnedCellId": "pin1"}
+    small = config([{"cellType": "RACK", "cellChildren": [node, {"cellAddress": "b"}]}], A={"pin1": 0})
+    large = config([rack("a", "b", pinnedCellId="pin1")], A={"pin1": 0})
+    pods = bound(healthy(small), gang("g", "A", 2, 2, pinned_cell="pin1"))
+    for configuration in (large, small):
+        again, result = recovered(configuration, pods)
+        assert result == ALL_WELL
+        assert status(again, "g").demotion is None
+        check(again)
+
+
 def test_when_its_virtual_cluster_or_its_kind_of_cell_is_gone_a_gang_goes_on() -> None:
     allocator = healthy(config([rack("a", "b")], A={"RACK": 1}))
     pods = bound(allocator, gang("g", "A", 4, 4))

@@ -194,6 +194,17 @@ def test_a_lazy_gang_is_demoted_rather_than_that_another_one_is_killed() -> None
     assert hard.node in {x.node for x in bound}
 
 
+def test_a_large_lazy_gang_is_demoted_rather_than_that_a_small_one_is_killed() -> None:
+    """On the node of the small one less is displaced."""
+    allocator = healthy(config(nodes("a", "b", "c"), A={"NODE": 2}))
+    (strong,) = run(allocator, gang("strong", "A", 2, priority=9))
+    (hard,) = run(allocator, gang("hard", "A", 2, priority=1))
+    (lazy,) = run(allocator, gang("lazy", "A", 4, priority=1, lazy_preemption=True))
+    assert strong.node == hard.node
+    (bound,) = run(allocator, gang("new", "A", 2, priority=5))
+    assert bound.node == min({"a", "b", "c"} - {hard.node, lazy.node})
+
+
 def test_a_small_gang_stays_where_a_large_one_has_to_go_anyway() -> None:
     allocator = healthy(config([rack("a", "b"), rack("c", "d")], A={"RACK": 2}))
     allocator.node_bad("d")
