@@ -17,7 +17,7 @@ from runtime.cells import ALL, FREE, Books, View, VirtualCell
 from runtime.cells.bits import each
 from runtime.gangs import Gang
 from runtime.placement import inside
-from runtime.placement.fewest import ATTEMPTS, Budget, Fewest
+from runtime.placement.fewest import ATTEMPTS, NODES, Budget, Fewest
 from runtime.placement.misfit import Misfit
 from runtime.placement.offer import Offer
 from runtime.placement.packing import fits
@@ -153,7 +153,7 @@ class _Search:
         """
         gone = displaced(first.devices())
         if not first.demote and weight(gone) == sum(device.priority >= 0 for device in first.devices()):
-            other = self.first(self.priority, _killed(first))
+            other = self.first(self.priority, _killed(first)) if self._lazy() else None
             return first if other is None or placement_toll(other) >= placement_toll(first) else other
         found = [(placement_toll(first), 0, tuple[Gang, ...](), first)]
         waiting = list(found)
@@ -179,6 +179,13 @@ class _Search:
                     attempt((*spared, gang))
         _, _, spared, best = min(found)
         return self._avoiding(best, spared)
+
+    def _lazy(self) -> bool:
+        """Whether a weaker gang would rather be demoted than killed, on the first nodes of each class."""
+        classes = self.view.rooms.classes(self.priority, ALL, self.allowed)
+        spots = [spot for (room, free), own in classes if room > free for spot in islice(each(own), NODES)]
+        weaker = willing(leaf for spot in spots for leaf in self.view.nodes[spot].leaves())
+        return any(gang.priority < self.priority for gang in weaker)
 
     def _avoiding(self, best: Placement, spared: Collection[Gang]) -> Placement:
         """Without the nodes that are lent, or else without one of them after the other."""

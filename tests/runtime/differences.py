@@ -30,8 +30,6 @@ class Difference(Enum):
     PINNED = "intended: a gang counts for a pinned cell only where it has asked for it and runs in it"
     WEAKER = "intended: gangs of lower priority go rather than fewer devices of a gang of higher priority"
     LENDS = "intended: an opportunistic gang goes rather than that one of the same virtual cluster loses its guarantee"
-        "intended: an opportunistic gang goes rather than that a gang of the same virtual cluster loses its guarantee"
-    )
     PACKS = "intended: opportunistic gangs go rather than that a gang is less close, or less densely packed"
     OURS_FORGETS = "ours: it forgets a gang that HiveD knows"
     OURS_DEMOTES = "ours: it demotes a gang that HiveD does not demote"
