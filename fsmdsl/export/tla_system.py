@@ -40,8 +40,9 @@ def constants(scope: TlaScope) -> Iterator[str]:
 
 
 def function(values: Mapping[int, str]) -> str:
-    """A function of some numbers."""
-    return f"({' @@ '.join(f'{n} :> {x}' for n, x in values.items())})"
+    """A function of some numbers. Not written with `:>` and `@@`, as TLC 2.15 loses states whose functions were made so."""
+    cases = " [] ".join(f"i = {n} -> {x}" for n, x in values.items())
+    return f"[i \\in {{{', '.join(map(str, values))}}} |-> CASE {cases}]"
 
 
 def dispatch(scope: TlaScope) -> Iterator[str]:
