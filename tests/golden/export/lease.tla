@@ -239,7 +239,7 @@ Recover(w) == w
 
 Recovers == FALSE
 
-Reset(w) == [w EXCEPT !.pending = <<>>, !.waited = {}, !.channels = <<>>, !.Job_left = First.Job_left, !.Job_kind = First.Job_kind]
+Reset(w) == [w EXCEPT !.pending = <<>>, !.waited = {}, !.channels = <<>>, !.Job_left = [i \in {2, 3} |-> CASE i = 2 -> 2 [] i = 3 -> 2], !.Job_kind = [i \in {2, 3} |-> CASE i = 2 -> "spot" [] i = 3 -> "spot"]]
 
 Fleeting == [i \in {0, 1, 2, 3} |-> CASE i = 0 -> {} [] i = 1 -> {} [] i = 2 -> {} [] i = 3 -> {}]
 
