@@ -95,7 +95,7 @@ system Two {
     property ends: all j in jobs: j in Running ~> j not in Running
     property waits: eventually jobs[0] in Waiting
     property stays: always eventually jobs[0] in Waiting
-    property ended: all j in jobs: j in Running ~> j not in Running under fair finish
+    property ended: jobs[0] in Running ~> jobs[0] not in Running under fair finish
 }
 """
 

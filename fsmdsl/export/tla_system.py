@@ -40,8 +40,9 @@ def constants(scope: TlaScope) -> Iterator[str]:
 
 
 def function(values: Mapping[int, str]) -> str:
-    """A function of some numbers."""
-    return f"({' @@ '.join(f'{n} :> {x}' for n, x in values.items())})"
+    """A function of some numbers. Not with `:>` and `@@`: TLC 2.15 loses states whose functions were made so."""
+    cases = " [] ".join(f"i = {n} -> {x}" for n, x in values.items())
+    return f"[i \\in {{{', '.join(map(str, values))}}} |-> CASE {cases}]"
 
 
 def dispatch(scope: TlaScope) -> Iterator[str]:
@@ -135,9 +136,9 @@ def recovery(scope: TlaScope) -> Iterator[str]:
     yield from tm.with_lets(scope, f"Recover(w) == {text}")
     yield f"Recovers == {str(u.system.recover is not None).upper()}"
     fields = [
-        f"!.{name_in_tla(scope.machine_name(x), f.name)} = First.{name_in_tla(scope.machine_name(x), f.name)}"
+        f"!.{name_in_tla(scope.machine_name(x), f.name)} = {_first_values(scope, x, slot, f)}"
         for x in scope.machines
-        for f in x.fields
+        for slot, f in enumerate(x.fields)
         if not f.durable
     ]
     empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c in u.channels)
@@ -244,13 +245,19 @@ def first_world(scope: TlaScope) -> str:
     start = u.start
     parts = [f"state |-> {function({n: chr(34) + s + chr(34) for n, s in enumerate(start.states)})}"]
     for machine in scope.machines:
-        numbers = scope.numbers(machine)
         for slot, f in enumerate(machine.fields):
-            given = {n: constant(f.type, start.fields[n][slot]) for n in numbers}
-            parts.append(f"{name_in_tla(scope.machine_name(machine), f.name)} |-> {function(given)}")
+            parts.append(
+                f"{name_in_tla(scope.machine_name(machine), f.name)} |-> {_first_values(scope, machine, slot, f)}"
+            )
     empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c in u.channels)
     parts += [
         "waited |-> {}", f"channels |-> <<{empty}>>", "pending |-> <<>>", "down |-> FALSE", "busy |-> {}",
         "touched |-> {}", "writes |-> 0", "cut |-> 0", 'stop |-> ""', "fault |-> <<>>",
     ]  # fmt: skip
     return f"First == [{', '.join(parts)}]"
+
+
+def _first_values(scope: TlaScope, machine: m.Machine, slot: int, f: m.Field) -> str:
+    """Of a field, in all instances."""
+    start = scope.universe.start
+    return function({n: constant(f.type, start.fields[n][slot]) for n in scope.numbers(machine)})

@@ -56,7 +56,7 @@ Pick(before, places, seen) ==
 
 \* Instances by number: 0 door
 Instances == 1
-Ordinal == (0 :> 0)
+Ordinal == [i \in {0} |-> CASE i = 0 -> 0]
 Fifo == <<>>
 Bound == <<>>
 Lossy == <<>>
@@ -85,7 +85,7 @@ Twice(w, c, at) ==
 Places(w, c) == IF Fifo[c] THEN DOMAIN w.channels[c] ELSE {x[1] : x \in w.channels[c]}
 
 
-First == [state |-> (0 :> "Open"), waited |-> {}, channels |-> <<>>, pending |-> <<>>, down |-> FALSE, busy |-> {}, touched |-> {}, writes |-> 0, cut |-> 0, stop |-> "", fault |-> <<>>]
+First == [state |-> [i \in {0} |-> CASE i = 0 -> "Open"], waited |-> {}, channels |-> <<>>, pending |-> <<>>, down |-> FALSE, busy |-> {}, touched |-> {}, writes |-> 0, cut |-> 0, stop |-> "", fault |-> <<>>]
 
 RECURSIVE follow_Door(_, _, _, _), on_Door_push(_, _, _, _), on_Door_pull(_, _, _, _)
 
@@ -153,9 +153,9 @@ Recovers == FALSE
 
 Reset(w) == [w EXCEPT !.pending = <<>>, !.waited = {}, !.channels = <<>>]
 
-Fleeting == (0 :> {})
+Fleeting == [i \in {0} |-> CASE i = 0 -> {}]
 
-Final == (0 :> {})
+Final == [i \in {0} |-> CASE i = 0 -> {}]
 
 LeafPlace(i, s) == CASE i \in {0} /\ s = "Open" -> 5 [] i \in {0} /\ s = "Shut" -> 6 [] OTHER -> 0
 

@@ -1059,60 +1059,28 @@ static int holds_5(void)
     return truth(condition_5, -1);
 }
 
-/* random.fsm:54:36 */
+/* random.fsm:54:21 */
 static V condition_6(int self)
 {
-    V j_ = given[0];
-    return in_states(j_, 2ULL /* Running */);
+    return in_states(2, 2ULL /* Running */);
 }
 
-static int holds_6(V j_)
+static int holds_6(void)
 {
-    given[0] = j_;
     w = now.w;
     return truth(condition_6, -1);
 }
 
-/* random.fsm:54:52 */
+/* random.fsm:54:43 */
 static V condition_7(int self)
 {
-    V j_ = given[0];
-    return !(in_states(j_, 2ULL /* Running */));
+    return !(in_states(2, 2ULL /* Running */));
 }
 
-static int holds_7(V j_)
+static int holds_7(void)
 {
-    given[0] = j_;
     w = now.w;
     return truth(condition_7, -1);
-}
-
-/* random.fsm:54:36 */
-static V condition_8(int self)
-{
-    V j_ = given[0];
-    return in_states(j_, 2ULL /* Running */);
-}
-
-static int holds_8(V j_)
-{
-    given[0] = j_;
-    w = now.w;
-    return truth(condition_8, -1);
-}
-
-/* random.fsm:54:52 */
-static V condition_9(int self)
-{
-    V j_ = given[0];
-    return !(in_states(j_, 2ULL /* Running */));
-}
-
-static int holds_9(V j_)
-{
-    given[0] = j_;
-    w = now.w;
-    return truth(condition_9, -1);
 }
 
 static const char *const places[] = {"random.fsm:13:53", "random.fsm:14:54", "random.fsm:14:54", "random.fsm:15:29", "random.fsm:16:52", "random.fsm:16:52", "random.fsm:13:5", "random.fsm:14:5", "random.fsm:15:5", "random.fsm:16:5", "random.fsm:17:5", "random.fsm:32:62", "random.fsm:32:72", "random.fsm:32:89", "random.fsm:32:89", "random.fsm:33:41", "random.fsm:34:60", "random.fsm:34:60", "random.fsm:32:5", "random.fsm:33:5", "random.fsm:34:5", "random.fsm:7:5", "random.fsm:8:5", "random.fsm:25:5", "random.fsm:26:5", "random.fsm:27:5", "random.fsm:9:11", "random.fsm:10:11", "random.fsm:11:11", "random.fsm:12:11", "random.fsm:28:11", "random.fsm:29:11", "random.fsm:30:11", "random.fsm:31:11", "random.fsm:43:37", "random.fsm:44:25", "random.fsm:49:43"};
@@ -1442,7 +1410,4 @@ ltl claim_2 { (<> c_expr { (holds_4()) }) }
 ltl claim_3 { ([] (<> c_expr { (holds_5()) })) }
 
 /* property ended */
-ltl claim_4 { ((([] (<> (! c_expr { (can(0)) } || c_expr { (does(0)) }))) && ([] (<> (! c_expr { (can(1)) } || c_expr { (does(1)) })))) -> ([] (c_expr { (holds_6(2)) } -> (<> c_expr { (holds_7(2)) })))) }
-
-/* property ended */
-ltl claim_5 { ((([] (<> (! c_expr { (can(0)) } || c_expr { (does(0)) }))) && ([] (<> (! c_expr { (can(1)) } || c_expr { (does(1)) })))) -> ([] (c_expr { (holds_8(3)) } -> (<> c_expr { (holds_9(3)) })))) }
+ltl claim_4 { ((([] (<> (! c_expr { (can(0)) } || c_expr { (does(0)) }))) && ([] (<> (! c_expr { (can(1)) } || c_expr { (does(1)) })))) -> ([] (c_expr { (holds_6()) } -> (<> c_expr { (holds_7()) })))) }

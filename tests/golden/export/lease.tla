@@ -56,7 +56,7 @@ Pick(before, places, seen) ==
 
 \* Instances by number: 0 n0, 1 n1, 2 j0, 3 j1
 Instances == 4
-Ordinal == (0 :> 0 @@ 1 :> 1 @@ 2 :> 0 @@ 3 :> 1)
+Ordinal == [i \in {0, 1, 2, 3} |-> CASE i = 0 -> 0 [] i = 1 -> 1 [] i = 2 -> 0 [] i = 3 -> 1]
 Fifo == <<>>
 Bound == <<>>
 Lossy == <<>>
@@ -85,7 +85,7 @@ Twice(w, c, at) ==
 Places(w, c) == IF Fifo[c] THEN DOMAIN w.channels[c] ELSE {x[1] : x \in w.channels[c]}
 
 
-First == [state |-> (0 :> "Up" @@ 1 :> "Up" @@ 2 :> "Waiting" @@ 3 :> "Waiting"), Node_holders |-> (0 :> {} @@ 1 :> {}), Job_node |-> (2 :> none @@ 3 :> none), Job_left |-> (2 :> 2 @@ 3 :> 2), Job_kind |-> (2 :> "spot" @@ 3 :> "spot"), waited |-> {}, channels |-> <<>>, pending |-> <<>>, down |-> FALSE, busy |-> {}, touched |-> {}, writes |-> 0, cut |-> 0, stop |-> "", fault |-> <<>>]
+First == [state |-> [i \in {0, 1, 2, 3} |-> CASE i = 0 -> "Up" [] i = 1 -> "Up" [] i = 2 -> "Waiting" [] i = 3 -> "Waiting"], Node_holders |-> [i \in {0, 1} |-> CASE i = 0 -> {} [] i = 1 -> {}], Job_node |-> [i \in {2, 3} |-> CASE i = 2 -> none [] i = 3 -> none], Job_left |-> [i \in {2, 3} |-> CASE i = 2 -> 2 [] i = 3 -> 2], Job_kind |-> [i \in {2, 3} |-> CASE i = 2 -> "spot" [] i = 3 -> "spot"], waited |-> {}, channels |-> <<>>, pending |-> <<>>, down |-> FALSE, busy |-> {}, touched |-> {}, writes |-> 0, cut |-> 0, stop |-> "", fault |-> <<>>]
 
 RECURSIVE follow_Node(_, _, _, _), on_Node_take(_, _, _, _), on_Node_give(_, _, _, _), on_Node_fail(_, _, _, _), on_Node_heal(_, _, _, _), follow_Job(_, _, _, _), on_Job_start(_, _, _, _), on_Job_refused(_, _, _, _), on_Job_lost(_, _, _, _), on_Job_finish(_, _, _, _), loop_23(_, _, _)
 
@@ -239,11 +239,11 @@ Recover(w) == w
 
 Recovers == FALSE
 
-Reset(w) == [w EXCEPT !.pending = <<>>, !.waited = {}, !.channels = <<>>, !.Job_left = First.Job_left, !.Job_kind = First.Job_kind]
+Reset(w) == [w EXCEPT !.pending = <<>>, !.waited = {}, !.channels = <<>>, !.Job_left = [i \in {2, 3} |-> CASE i = 2 -> 2 [] i = 3 -> 2], !.Job_kind = [i \in {2, 3} |-> CASE i = 2 -> "spot" [] i = 3 -> "spot"]]
 
-Fleeting == (0 :> {} @@ 1 :> {} @@ 2 :> {} @@ 3 :> {})
+Fleeting == [i \in {0, 1, 2, 3} |-> CASE i = 0 -> {} [] i = 1 -> {} [] i = 2 -> {} [] i = 3 -> {}]
 
-Final == (0 :> {} @@ 1 :> {} @@ 2 :> {"Done"} @@ 3 :> {"Done"})
+Final == [i \in {0, 1, 2, 3} |-> CASE i = 0 -> {} [] i = 1 -> {} [] i = 2 -> {"Done"} [] i = 3 -> {"Done"}]
 
 LeafPlace(i, s) == CASE i \in {0, 1} /\ s = "Up" -> 28 [] i \in {0, 1} /\ s = "Down" -> 29 [] i \in {2, 3} /\ s = "Waiting" -> 30 [] i \in {2, 3} /\ s = "Running" -> 31 [] i \in {2, 3} /\ s = "Done" -> 32 [] OTHER -> 0
 
