@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from fsmdsl.draw.graph import Edge, Graph, Node
 from fsmdsl.draw.labels import titled, written
+from fsmdsl.draw.text import clean
 
 
 def alternative(graph: Graph) -> str:
     """A line for each state and for each row: `Free to Used: e0 take(by)`."""
-    return "\n".join([*_states(graph.nodes), *_rows(graph)])
+    return "\n".join(map(clean, (*_states(graph.nodes), *_rows(graph))))
 
 
 def _states(nodes: tuple[Node, ...], around: str = "") -> Iterator[str]:

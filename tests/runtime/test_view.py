@@ -288,7 +288,7 @@ def test_gangs_and_their_cells_appear_and_go(looked: Looked) -> None:
     looked.live.paced.event(Event(1.0, gang="training"))
     looked.pass_time()
     page.wait_for_selector("text=8 of 96 (8 %)")
-    assert page.locator("i.used").count() == 8 + 1, "and one in the key"
+    assert page.locator("#cells i.used").count() == 8 + 1, "and one in the key"
     assert page.locator("#rows tr").inner_text().split() == ["training", "research", "5", "8", "Allocated"]
     assert page.locator("#remarks li").first.inner_text().split("\n") == ["day 1, 00:00:01", "training started"]
     page.get_by_role("button", name="training", exact=True).click()
