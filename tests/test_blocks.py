@@ -71,6 +71,8 @@ NOT_RUN = {
     "docs/editor.md": "an installation; tests/test_readme.py has one",
     "docs/live.md": "a server and a terminal; tests/test_live.py and tests/test_simulation.py have them",
     "docs/migrating-from-hived.md": "needs a configuration of HiveD",
+    "docs/playground.md": "a server; tests/test_playground.py has one",
+    "docs/second-opinion.md": "needs SPIN and TLC; tests/test_second_opinion.py runs the same commands where they are",
     "docs/report.md": "tests/test_report.py writes the same report",
     "docs/scale.md": "needs several computers; tests/test_mpi.py starts processes",
     "docs/simulator.md": "traces that have to be downloaded; the options are compared",

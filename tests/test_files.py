@@ -142,6 +142,9 @@ PLAIN_WRITERS = {
     "fsmdsl/cli/__init__.py": "standard output is given up by pointing it to the null device",
     "fsmdsl/parse/tabulate.py": "the parser's table, when the grammar of this repository is changed",
     "fsmdsl/cli/versions.py": "what git has of a revision, in a temporary folder",
+    "fsmdsl/live/playground.py": "a project in the memory of the browser, which has no disk",
+    "fsmdsl/opinion/spin.py": "what SPIN reads, in a temporary folder",
+    "fsmdsl/opinion/tlc.py": "what TLC reads, in a temporary folder",
     "fsmdsl/explore/program/native.py": "a job of the compiler, in a temporary folder",
 }
 """Modules that write files in another way than by `files.write`, and why they may."""

@@ -257,6 +257,8 @@ class History:
         worse = kind != "bind" and theirs["kind"] != "wait"
         if worse and self._frees():
             raise self.end(Difference.FREES)
+        if worse and theirs["kind"] == "bind" and self.bad & _nodes(bind_info(theirs["bind"])):
+            raise self.end(Difference.ON_BAD)
         match kind, theirs["kind"]:
             case "refuse", _:
                 raise self.end(Difference.REFUSES)
@@ -394,6 +396,11 @@ class History:
         self.all.seen["reconfigured"] += 1
         self.configuration = complete(changed(self.random, self.configuration))
         self.restart()
+
+
+def _nodes(info: BindInfo) -> set[str]:
+    """All nodes of a gang."""
+    return {place.node for same in info.gang for place in same}
 
 
 def report(histories: Histories) -> str:

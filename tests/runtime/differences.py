@@ -18,6 +18,7 @@ class Difference(Enum):
     TAKES_BACK = "fault of HiveD: it forgets a gang that has bound pods"
     FREES = "fault of HiveD: it counts cells as free that a guaranteed gang uses"
     BREAKS = "fault of HiveD: it decides for cells that are promised to others, and fails when the pod is bound"
+    ON_BAD = "fault of HiveD: it decides for a bad node"
     IN_TURNS = "fault of HiveD: when its victims are gone, it names others, or waits all the same"
     RESTORES = "fault of HiveD: a gang has a guarantee again, on a bad node, for which there is no cell of its kind"
     HIVED_REFUSES = "limit of HiveD: it refuses a pod that could wait"
