@@ -231,6 +231,10 @@ class _Specs(EffectWriter):
         for line in [*self._transitions(machine), *self._rules(machine)]:
             yield from self._doc("")
             yield f'amends "{self._words()}" {line}' if self.chance(0.08) else line
+        if len(machine.states) % 2:  # without a draw: seeds that are known stay what they are
+            half = len(machine.states) // 2 + 1
+            ranks = (", ".join(x) for x in (machine.states[:half], machine.states[half:]) if x)
+            yield f"layout {'rows' if half % 2 else 'columns'} {' | '.join(ranks)}"
 
     def _default(self, t: m.Type, p: float) -> str:
         if isinstance(t, m.RefType | m.OpaqueType) or not self.chance(p):
@@ -378,10 +382,6 @@ class _Specs(EffectWriter):
             if self.chance(0.8):
                 ranked.append("*")
             yield f"priority {' > '.join(ranked)}" if ranked else ""
-        if len(machine.states) % 2:  # without a draw: seeds that are known stay what they are
-            half = len(machine.states) // 2 + 1
-            ranks = (", ".join(x) for x in (machine.states[:half], machine.states[half:]) if x)
-            yield f"layout {'rows' if half % 2 else 'columns'} {' | '.join(ranks)}"
         if self.chance(0.3):
             yield f"invariant {self.random.choice(['', 'same: ', 'class: '])}{self.condition(env, 2).text}"
 
