@@ -23,12 +23,14 @@ class Ended:
 
 def run(command: Sequence[str], folder: Path, seconds: float) -> Ended:
     """Run a program to its end, or end it with all that it has started when the time is up."""
+    if seconds <= 0:
+        return Ended(None, "")
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
         text=True, errors="replace", start_new_session=True,
     ) as process:  # fmt: skip
         try:
-            output, _ = process.communicate(timeout=max(seconds, 0.1))
+            output, _ = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             output, _ = process.communicate()
