@@ -6,7 +6,7 @@ import { prompted } from "./dialog.js";
 import { makeEditor } from "./editor.js";
 import { makeFiles } from "./files.js";
 import { makeDivider, makeHiding, makeSwitch, makeTabs } from "./layout.js";
-import { note, noted } from "./place.js";
+import { flush, note, noted } from "./place.js";
 import { makeRun } from "./run.js";
 import { makeTexts } from "./texts.js";
 import { begin, format, showKeys } from "./tools.js";
@@ -235,6 +235,7 @@ $("keys").addEventListener("click", showKeys);
 $("documented").checked = noted("documented") !== null;
 $("documented").addEventListener("change", () => {
   note({ documented: $("documented").checked ? 1 : null });
+  flush(); // at once: a reload may follow
   analysis.now();
 });
 addEventListener("keydown", (event) => {
