@@ -164,7 +164,8 @@ def test_a_conflict_is_asked_about_once(started: Served, watched: Watched, folde
 def test_what_is_typed_before_the_conflict_is_told_is_kept(started: Served, watched: Watched, folder: Path) -> None:
     page = watched.open(started, "door.fsm")
     typed(page, "// mine\n")
-    write = Held(page, "write")
+    write, looks = Held(page, "write"), Held(page, "files")
+    looks.wait()  # the page does not notice by itself that the file has changed
     (folder / "door.fsm").write_text("// theirs\n" + DOOR)
     page.keyboard.press("Control+s")
     write.wait()
@@ -173,6 +174,7 @@ def test_what_is_typed_before_the_conflict_is_told_is_kept(started: Served, watc
     page.click("dialog button:has-text('Write what is here')")
     expect(page, "#saved").to_have_text("saved")
     assert (folder / "door.fsm").read_text() == "// mine\n// more\n" + DOOR
+    looks.end()
 
 
 def test_a_write_that_arrives_twice_is_no_conflict(started: Served, watched: Watched, folder: Path) -> None:
