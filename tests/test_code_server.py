@@ -66,9 +66,13 @@ def test_a_problem_appears_and_a_quick_fix_repairs_it(code: Workbench) -> None:
     code.point(text, "gone; node = none")
     code.type("x")
     expect(code.editor.locator(".squiggly-error").first).to_be_visible()
-    code.page.keyboard.press("Control+.")
     offered = code.page.locator(".action-widget .monaco-list-row.action")
-    expect(offered.first).to_be_visible()
+    for _ in range(chromium.PATIENCE // 2000):  # the problem may be there before what repairs it
+        code.page.keyboard.press("Control+.")
+        code.page.wait_for_timeout(2000)
+        if offered.count():
+            break
+        code.page.keyboard.press("Escape")
     code.page.keyboard.press("Enter")
     expect(code.editor.locator(".squiggly-error")).to_have_count(0)
 

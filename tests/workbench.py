@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -86,19 +86,21 @@ class Workbench:
     def command(self, name: str) -> None:
         """Run a command from the palette. While the window is loading it has none, and the key is pressed again."""
         self.page.keyboard.press("Escape")
+        from playwright.sync_api import TimeoutError
+
+        found = self.rows.and_(self.page.locator(f"[aria-label^='{name}']"))
         for _ in range(PATIENCE // 1000):
-            self.page.keyboard.press("F1")
-            self.page.wait_for_timeout(1000)
-            if self.box.is_visible():
-                break
-        for _ in range(PATIENCE // 1000):  # an extension's commands come later
-            self.box.fill(f">{name}")
+            if not self.box.is_visible():
+                self.page.keyboard.press("F1")
+                self.page.wait_for_timeout(1000)
+                continue
+            with suppress(TimeoutError):  # it may have closed again
+                self.box.fill(">", timeout=2000)
+                self.box.fill(f">{name}", timeout=2000)  # an extension's commands come later
             self.page.wait_for_timeout(500)
-            if self.rows.and_(self.page.locator(f"[aria-label^='{name}']")).count():
+            if found.count():
                 break
-            self.box.fill(">")
-            self.page.wait_for_timeout(500)
-        self.rows.and_(self.page.locator(f"[aria-label^='{name}']")).first.click()
+        found.first.click()
 
     @property
     def box(self) -> Locator:
