@@ -141,7 +141,8 @@ def test_a_conflict_is_asked_about_once(started: Served, watched: Watched, folde
     """However often, and however impatiently, the person saves."""
     page = watched.open(started, "door.fsm")
     typed(page, "// mine\n")
-    write, writes = Held(page, "write"), counted(page, "write")
+    write, writes, looks = Held(page, "write"), counted(page, "write"), Held(page, "files")
+    looks.wait()  # the page does not notice by itself that the file has changed
     (folder / "door.fsm").write_text("// theirs\n" + DOOR)
     for _ in range(3):
         page.keyboard.press("Control+s")
@@ -159,6 +160,7 @@ def test_a_conflict_is_asked_about_once(started: Served, watched: Watched, folde
     page.click("dialog button:has-text('Write what is here')")
     expect(page, "#saved").to_have_text("saved")
     assert (folder / "door.fsm").read_text() == "// mine\n" + DOOR
+    looks.end()
 
 
 def test_what_is_typed_before_the_conflict_is_told_is_kept(started: Served, watched: Watched, folder: Path) -> None:
