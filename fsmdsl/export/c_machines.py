@@ -178,26 +178,21 @@ def _before(scope: CScope, selection: Selection) -> str:
 def _choose(scope: CScope, selection: Selection, trigger: str) -> str:
     """The transition to follow, or -1."""
     machine, name = selection.machine, scope.machine_name(selection.machine)
-    cases: dict[str, list[str]] = {}
-    for leaf in machine.leaves:
-        levels = selection.levels(leaf.name, trigger)
-        if levels:
-            text = "".join(_level(scope, machine, level) for level in levels)
-            cases.setdefault(text, []).append(leaf.name)
     lines = [f"static int {choose_function(scope, machine, trigger)}(int self, const V *a)\n{{\n"]
     lines.append(f"{TAB}int found[{max(len(machine.transitions), 1)}], n;\n{TAB}switch (w.state[self]) {{\n")
-    for text, leaves in cases.items():
-        lines += [f"{TAB}case {leaf_name(scope, machine, leaf)}:\n" for leaf in leaves]
-        lines.append(text.replace("@", name) + f"{TAB * 2}return -1;\n")
+    for group in selection.groups(trigger):
+        lines += [f"{TAB}case {leaf_name(scope, machine, leaf)}:\n" for leaf in group.leaves]
+        lines += [_level(scope, machine, name, level) for level in group.levels]
+        lines.append(f"{TAB * 2}return -1;\n")
     return "".join([*lines, f"{TAB}}}\n{TAB}return -1;\n}}"])
 
 
-def _level(scope: CScope, machine: m.Machine, level: Sequence[m.Transition]) -> str:
+def _level(scope: CScope, machine: m.Machine, name: str, level: Sequence[m.Transition]) -> str:
     lines = [f"{TAB * 2}n = 0;\n"]
     for t in level:
         test = "" if t.guard is None else f"if ({guard_function(scope, machine, t)}(self, a)) "
         lines.append(f"{TAB * 2}{test}found[n++] = {t.index};\n")
-    return "".join([*lines, f"{TAB * 2}if (n) return preferred(before_@, places_@, found, n);\n"])
+    return "".join([*lines, f"{TAB * 2}if (n) return preferred(before_{name}, places_{name}, found, n);\n"])
 
 
 def _accepts(scope: CScope, selection: Selection, event: m.Event) -> str:

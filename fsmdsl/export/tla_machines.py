@@ -157,20 +157,14 @@ def _tables(scope: TlaScope, selection: Selection) -> str:
 
 def _choose(scope: TlaScope, selection: Selection, trigger: str) -> str:
     machine, name = selection.machine, scope.machine_name(selection.machine)
-    cases: dict[str, list[str]] = {}
-    for leaf in machine.leaves:
-        levels = selection.levels(leaf.name, trigger)
-        if levels:
-            text = '<<"none", 0, 0>>'
-            for level in reversed(levels):
-                seen = ", ".join(f"<<{t.index}, {_asked(scope, machine, t)}>>" for t in level)
-                pick, n = f"Pick(before_{name}, places_{name}, <<{seen}>>)", scope.fresh("p")
-                last = text == '<<"none", 0, 0>>'
-                text = pick if last else f'(LET {n} == {pick} IN IF {n}[1] # "none" THEN {n} ELSE {text})'
-            cases.setdefault(text, []).append(leaf.name)
     listed = []
-    for text, leaves in cases.items():
-        names = ", ".join(f'"{x}"' for x in leaves)
+    for group in selection.groups(trigger):
+        text = ""
+        for level in reversed(group.levels):
+            seen = ", ".join(f"<<{t.index}, {_asked(scope, machine, t)}>>" for t in level)
+            pick, n = f"Pick(before_{name}, places_{name}, <<{seen}>>)", scope.fresh("p")
+            text = f'(LET {n} == {pick} IN IF {n}[1] # "none" THEN {n} ELSE {text})' if text else pick
+        names = ", ".join(f'"{x}"' for x in group.leaves)
         listed.append(f"w.state[self] \\in {{{names}}} -> {text}")
     text = case(listed, '<<"none", 0, 0>>')
     return f"{choose_operator(scope, machine, trigger)}(w, self, a) == {text}"
