@@ -44,7 +44,7 @@ DOCSTRINGS = {
     for pattern, meant in INSTEAD.items()
     if pattern not in LENIENT
 }
-"""Of a program, an agent that is told what to do is English; an error that is told is not."""
+"""In docstrings, "told" stays where an agent gets an order or information; an error is reported."""
 
 
 def compiled(instead: dict[str, str]) -> re.Pattern[str]:

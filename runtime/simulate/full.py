@@ -1,7 +1,7 @@
 """The whole life of each gang: every machine of the documents, driven by the simulation (`--full-life`).
 
 What `PodByPod` leaves out happens here as well: an application is submitted to its queue, its pods are brought up on
-their nodes, and are told to go. On a virtual clock, the nodes do at once what they are told to.
+their nodes, and are deleted. On a virtual clock, nodes start and end pods at once.
 """
 
 from __future__ import annotations

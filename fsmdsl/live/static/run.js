@@ -8,7 +8,7 @@ const SHOWN = 200;
 const LEAST = 0.75; // of the size in which a diagram is drawn, with letters of 13 px
 
 /**
- * `makeRun(element, { file, question, saved, prompted, walked })`: `saved(name)` is told of new files, `prompted` asks for
+ * `makeRun(element, { file, question, saved, prompted, walked })`: `saved(name)` is called for new files, `prompted` asks for
  * a word, `walked({ run, steps, step })` is called with where the run is: what is walked through, as `system a.B`, the
  * texts of its steps, and how many of them have been taken.
  */
