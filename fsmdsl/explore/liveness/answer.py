@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from fsmdsl.explore.liveness.automaton import TooLargeError
@@ -12,6 +12,7 @@ from fsmdsl.explore.liveness.formula import Formula, negation
 from fsmdsl.explore.liveness.graph import STAYS, Graph, Hop, Lasso
 from fsmdsl.explore.liveness.plan import Claim, Plan, Premise, Question
 from fsmdsl.explore.liveness.record import Marks
+from fsmdsl.explore.liveness.stutter import stuttering, unstuttered
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.source import Span
 from fsmdsl.step import World, enabled, fire
@@ -43,9 +44,13 @@ class Answer:
 
 def answers(plan: Plan, graph: Graph) -> Iterator[Answer]:
     """Decide the properties of a plan on a graph that was recorded for it, one after the other."""
-    prepared = Prepared(graph)
+    prepared = Prepared(stuttering(graph) if plan.stutters else graph)
     for q in plan.questions:
-        yield _answer(q, prepared, graph.expanded is None)
+        answer = _answer(q, prepared, graph.expanded is None)
+        if plan.stutters:
+            breaches = tuple(replace(b, lasso=unstuttered(b.lasso, graph)) for b in answer.breaches)
+            answer = replace(answer, breaches=breaches)
+        yield answer
 
 
 def _answer(q: Question, graph: Prepared, complete: bool) -> Answer:

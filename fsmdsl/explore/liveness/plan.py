@@ -96,3 +96,5 @@ class Plan:
     atoms: tuple[Atom, ...]
     obligations: tuple[Obligation, ...]
     questions: tuple[Question, ...]
+    stutters: bool = False
+    """Whether a run may also stand still where a step is possible, as far as fairness lets it."""
