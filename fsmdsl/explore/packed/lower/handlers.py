@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fsmdsl import model as m
 from fsmdsl.core.selection import Level
 from fsmdsl.core.triggers import EVENTLESS
-from fsmdsl.explore.packed.layout import awaitable, leaf_number, span
+from fsmdsl.explore.packed.layout import awaitable, span
 from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, Scope, T
 from fsmdsl.explore.packed.lower.effects import perform, wrote
@@ -89,7 +89,7 @@ def _check_free(context: Context, machine: m.Machine, b: Builder) -> None:
 
 
 def _in(machine: m.Machine, leaves: Sequence[str]) -> Expr:
-    return is_one_of(STATE, [leaf_number(machine, s) for s in leaves], len(machine.leaves))
+    return is_one_of(STATE, [machine.leaf_numbers[s] for s in leaves], len(machine.leaves))
 
 
 # Choosing ------------------------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def _body(scope: Scope, t: m.Transition, leaf: str) -> None:
     perform(bare, move.exits)
     perform(scope, t.effects)
     state = scope.at(context.column(machine.qualified, ""), AT)
-    scope.builder.set(state, leaf_number(machine, move.target))
+    scope.builder.set(state, machine.leaf_numbers[move.target])
     wrote(scope)
     perform(bare, move.entries)
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from fsmdsl import model as m
 from fsmdsl.core.triggers import triggered_by
-from fsmdsl.explore.packed.layout import awaitable, kinds, leaf_number
+from fsmdsl.explore.packed.layout import awaitable, kinds
 from fsmdsl.explore.packed.lower.channels import transmissions
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, N, S, T
 from fsmdsl.explore.packed.lower.environment import Environment
@@ -182,7 +182,7 @@ class Offers:
             with stretch.each(b, AT), free:
                 b.set(STATE, self.scope.at(context.column(machine.qualified, ""), AT))
                 for t in triggered_by(machine, m.OnTimer):
-                    leaves = [leaf_number(machine, s) for s in machine.leaves_of(t.source)]
+                    leaves = [machine.leaf_numbers[s] for s in machine.leaves_of(t.source)]
                     with b.when(is_one_of(STATE, leaves, len(machine.leaves))):
                         self.steps.take(call(names[machine.qualified, t.index], T, AT), skips=True)
 
