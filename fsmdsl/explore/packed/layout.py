@@ -126,6 +126,15 @@ class Layout:
         instances = len(self.universe.machines)
         return 1 if instances <= ONE_WORD else -(-instances // PER_WORD)
 
+    @property
+    def standing(self) -> list[int]:
+        """The codes of the actions that hold up the system while they are awaited."""
+        return [n + 1 for n in range(len(self.awaited)) if not self.action(n).asynchronous]
+
+    def action(self, n: int) -> m.Action:
+        """What is awaited, by its place in `awaited`."""
+        return self.universe.machines[self.awaited[n].instance].action_named[self.awaited[n].action]
+
     def reserve(self, places: int) -> int:
         """Places behind everything else."""
         self.end += places

@@ -55,11 +55,11 @@ class Renaming:
 
     def _referring(self, b: Builder) -> None:
         for machine in kinds(self.layout.universe):
-            of = sorted(self.layout.universe.instances_of(machine.qualified))
+            of = self.layout.universe.instances_of(machine.qualified)
             for f in machine.fields:
                 if mentions(f.type, self.of.machine):
                     column = self.layout.columns[machine.qualified, f.name]
-                    with _span([column + n for n in of]).each(b, P):
+                    with Span.of(column + n for n in of).each(b, P):
                         b.set(T[P], self._renamed(f.type, T[P]))
 
     def _messages(self, b: Builder, box: Box) -> None:
@@ -169,8 +169,3 @@ def awaited(layout: Layout, of: SymmetricSet) -> tuple[int, int]:
 
 def _among(first: int, x: Expr, end: int) -> Expr:
     return Compare(Int(first), (("<=", x), ("<", Int(end))))
-
-
-def _span(places: list[int]) -> Span:
-    first, end = places[0], places[-1] + 1
-    return Span(range(first, end) if end - first == len(places) else tuple(places))

@@ -12,7 +12,7 @@ from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, N, Scope, T
 from fsmdsl.explore.packed.lower.effects import perform
 from fsmdsl.explore.packed.lower.expressions import is_one_of
-from fsmdsl.explore.packed.lower.handlers import choose, eventless, machine_scope, mark, read_state, stretches
+from fsmdsl.explore.packed.lower.handlers import choose, eventless, machine_scope, mark_followed, read_state, stretches
 from fsmdsl.explore.packed.lower.handlers import numbers as instances
 from fsmdsl.explore.packed.lower.helpers import of_library
 from fsmdsl.explore.packed.lower.orders import (
@@ -231,12 +231,9 @@ def _crash_effects(context: Context, machine: m.Machine, b: Builder) -> None:
     foreseen = _foreseen(machine)
     b.set(CHOSEN, state if foreseen else T[context.layout.choice + AT])
     for t in triggered_by(machine, m.OnCrash):
-        followed = context.followed.setdefault((machine.qualified, t.index), 0) or context.layout.reserve(1)
-        context.followed[machine.qualified, t.index] = followed
         leaves = [machine.leaf_numbers[s] for s in machine.leaves_of(t.source)]
         with b.when(is_one_of(CHOSEN, leaves, len(machine.leaves)) if foreseen else CHOSEN.equals(t.index + 1)):
-            b.set(T[followed], ONE)
-            mark(context, context.followed_bits(machine, t.index), b)
+            mark_followed(context, machine, t, b)
             perform(scope, t.effects)
             if t.target is not None:
                 b.set(state, machine.leaf_numbers[machine.entered(t.target)])
