@@ -19,16 +19,16 @@ MOST = 64
 """An event from the environment has no more arguments than this to choose among."""
 
 
-def text_of(seed: int) -> str:
-    """The text of a module; the same for the same seed."""
-    return _Systems(Random(seed)).text(f"system_{seed}")
+def text_of(seed: int, newer: bool = False) -> str:
+    """The text of a module; the same for the same seed. `newer`: see `Writer`."""
+    return _Systems(Random(seed), newer).text(f"system_{seed}")
 
 
 class _Systems(_Specs):
     """Writes modules, at random."""
 
-    def __init__(self, random: Random) -> None:
-        super().__init__(random)
+    def __init__(self, random: Random, newer: bool = False) -> None:
+        super().__init__(random, newer)
         self.knobs: dict[str, list[str]] = {}
         """Fields that the environment sets, by machine."""
         self.known: dict[str, list[str]] = {}
