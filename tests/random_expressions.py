@@ -335,7 +335,7 @@ class Writer:
         """Now and then by what may be 0."""
         text = within(self.value(env, t, depth, True), PRODUCT, False).text
         divisor = self.value(env, t, depth, True) if self.chance(0.3) else Text(self.random.choice("123"))
-        if divisor.text.strip("()0") == "":
+        if divisor.text not in ("1", "2", "3") and not any(map(str.isalpha, divisor.text)):  # it might be known to be 0
             divisor = Text("-2", TERM)
         return Text(f"{text} {self.random.choice('/%')} {within(divisor, TERM).text}", PRODUCT)
 
@@ -391,7 +391,7 @@ class Writer:
         if env.module.enums and self.chance(0.3):
             enum = self.random.choice(env.module.enums)
             return Text(enum.name), enum
-        ends = [n for n, x in self.paths(env) if isinstance(x, m.RangeType) and x.high - x.low < 9]
+        ends = [f"max(-1, min(3, {n}))" for n, x in self.paths(env) if isinstance(x, m.RangeType)]
         low, high = (self.random.choice([*ends, "0", "1", "2"]) for _ in range(2))
         return Text(f"{low}..{high}{self.random.choice(['', '', ' + 1', ' - 1'])}"), m.RangeType(-1, 4)
 

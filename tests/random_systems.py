@@ -167,6 +167,10 @@ class _Systems(_Specs):
 
     def _formula(self, env: Env) -> str:
         a, b = (f"({self.condition(env, 1).text})" for _ in range(2))
+        refs = [n for n, t in env.names.items() if isinstance(t, m.RefType)]
+        if self.newer and refs and self.chance(0.4):
+            stuck = f"stuck({self.random.choice(refs)})"
+            return self.random.choice([f"always not {stuck}", f"{a} ~> {b} or {stuck}", f"eventually {stuck} or {a}"])
         ever = [f"always eventually {a}", f"eventually always {a}"]
         return self.random.choice([f"{a} ~> {b}", *ever, f"{a} until {b}", f"always ({a} => next {b})"])
 

@@ -209,9 +209,9 @@ class Ordinal:
 
 @dataclass(frozen=True, slots=True)
 class Temporal:
-    """Only in properties. Binary: `~>` and `until`; the others have one operand."""
+    """Only in properties. Binary: `~>` and `until`; the others have one operand, `stuck` an instance."""
 
-    operator: Literal["~>", "until", "always", "eventually", "next"]
+    operator: Literal["~>", "until", "always", "eventually", "next", "stuck"]
     operands: tuple[Expr, ...]
     type: Type = BOOL
     span: Span = field(compare=False, default=NOWHERE)

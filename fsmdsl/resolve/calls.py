@@ -16,7 +16,7 @@ from fsmdsl.resolve.scope import Scope, unknown
 from fsmdsl.resolve.states import machine_of
 from fsmdsl.source import Span
 
-FUNCTIONS = {"size": 1, "min": 2, "max": 2, "first": 1, "last": 1, "rest": 1, "subsets": 2}
+FUNCTIONS = {"size": 1, "min": 2, "max": 2, "first": 1, "last": 1, "rest": 1, "stuck": 1, "subsets": 2}
 """How many arguments each takes; `min` and `max` also take more."""
 
 OfType = Callable[[Scope, s.Expr, m.Type], m.Expr]
@@ -35,6 +35,8 @@ def applied(scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None, 
         return m.Constant(None, m.ERROR, e.span)
     inner = replace(scope, channel=name == "size" and isinstance(e.arguments[0], s.Name))
     arguments = [opened(typed(inner, a, expected)) for a in e.arguments]
+    if name == "stuck":
+        return _stuck(scope, e, arguments[0])
     result = _result(name, arguments)
     if result is None:
         scope.report(rules.MISMATCH.at(e.span, f"`{name}` does not take these").help(_WANTS[name]))
@@ -42,6 +44,18 @@ def applied(scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None, 
     if name == "last":
         return _last(arguments[0], result, e.span)
     return m.Apply(name, tuple(arguments), result, e.span)  # type: ignore[arg-type]
+
+
+def _stuck(scope: Scope, e: s.Call, whom: m.Expr) -> m.Expr:
+    """`stuck(x)`: x can never move again. Only who knows all runs can say."""
+    if not scope.temporal:
+        found = rules.MISPLACED.at(
+            e.span, "`stuck` speaks of what can still come, and has a meaning only in a `property`"
+        )
+        scope.report(found.help("write `property free: all x in …: always not stuck(x)`"))
+    elif not isinstance(whom.type, m.RefType | m.ErrorType):
+        scope.report(rules.MISMATCH.at(e.span, "`stuck` does not take this").help("it takes an instance"))
+    return m.Temporal("stuck", (whom,), span=e.span)
 
 
 def _last(listed: m.Expr, result: m.Type, span: Span) -> m.Expr:
