@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from fsmdsl.imports.durations import duration
 from fsmdsl.imports.rules import NOT_READ, TOO_DEEP
 from fsmdsl.imports.table import Condition, Imported, ImportFailedError, LeftOut, Row, State, Table
 from fsmdsl.imports.words import file_name
@@ -17,7 +18,6 @@ MOST_STATES = 10_000
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}:]')
 _UNSAID = ("invoke", "context", "data", "output", "input", "activities")
-_UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
 
 
 def read(source: Source) -> Imported:
@@ -146,7 +146,7 @@ class _Reader:
         for x in _listed(spec.get("always")):
             yield from self.row(path, x, (path, "always"), None)
         for delay, listed in _pairs(spec.get("after")):
-            after = _duration(delay)
+            after = _milliseconds(delay)
             for x in _listed(listed):
                 yield from self.row(path, x, (path, "after", delay), None if after else f"after {delay}", after)
         for x in _listed(spec.get("onDone")):
@@ -240,11 +240,6 @@ def _pairs(found: Any) -> list[tuple[str, Any]]:
     return list(found.items()) if isinstance(found, dict) else []
 
 
-def _duration(delay: str) -> str | None:
+def _milliseconds(delay: str) -> str | None:
     """Milliseconds as a duration of the language; None for the name of one."""
-    if not delay.isdigit() or len(delay) > 12 or not delay.isascii():
-        return None
-    for size, unit in _UNITS:
-        if int(delay) % size == 0:
-            return f"{int(delay) // size}{unit}"
-    return None
+    return duration(int(delay)) if re.fullmatch(r"[0-9]{1,12}", delay) else None
