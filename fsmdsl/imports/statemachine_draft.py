@@ -186,7 +186,8 @@ class Draft:
         conditions = tuple(self._conditions(call))
         self._noted(call, span)
         for source, target in self._ends(call):
-            for event in self.events[id(call)] or [None]:
+            events: list[str | None] = [*self.events[id(call)]] or [None]
+            for event in events:
                 actions = tuple(self._actions(call, event))
                 row = Row(source, target, event, conditions, actions, place=span)
                 yield from self._arrived(self._internal(row, call))
