@@ -20,6 +20,7 @@ READERS = {
     "plantuml": "fsmdsl.imports.plantuml",
     "scxml": "fsmdsl.imports.scxml",
     "xstate": "fsmdsl.imports.xstate",
+    "xstate-source": "fsmdsl.imports.xstate_source",
 }
 """The formats of one file, and the modules that read them."""
 
@@ -39,6 +40,7 @@ ENDINGS = {
     ".scxml": "scxml",
     ".xml": "scxml",
     ".json": "xstate",
+    **dict.fromkeys((".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"), "xstate-source"),
     ".go": LOOPLAB,
 }
 """The format of a file by the end of its name."""
