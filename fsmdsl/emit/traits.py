@@ -32,7 +32,6 @@ def traits(model: m.Model, modules: Iterable[str]) -> Traits:
     """What modules make use of together."""
     these = [x for x in model.modules if x.name in set(modules)]
     machines = [x for module in these for x in module.machines]
-    systems = [s for module in these for s in (*module.systems, *(x.system for x in module.scenarios))]
     actions = [a for x in machines for a in x.actions]
     return Traits(
         actions=bool(actions),
@@ -40,8 +39,8 @@ def traits(model: m.Model, modules: Iterable[str]) -> Traits:
         asynchronous=any(a.asynchronous for a in actions),
         timers=any(triggered_by(x, m.OnTimer) for x in machines),
         rounds=any(map(_has_rounds, machines)),
-        crashes=any(s.crashes or s.recover is not None for s in systems) or any(map(_knows_crashes, machines)),
-        recovers=any(s.recover is not None for s in systems),
+        crashes=any(map(_crashing, these)),
+        recovers=any(s.recover is not None for module in these for s in _systems(module)),
         channels=any(module.channels for module in these),
         systems=any(not standalone(model, x) for x in machines) or any(module.systems for module in these),
     )
@@ -99,16 +98,19 @@ def standalone(model: m.Model, machine: m.Machine) -> bool:
         return False
     if any(looks_beyond(model, e) for e in _read(machine)):
         return False
-    return not machine.fields or not _crashing(model, machine.module)
+    near = family(model, machine.module)
+    return not machine.fields or not any(_crashing(x) for x in model.modules if x.name in near)
 
 
-def _crashing(model: m.Model, module: str) -> bool:
-    """Does a crash, which would reset fields, occur among the modules around?"""
-    these = [x for x in model.modules if x.name in family(model, module)]
-    systems = [s for x in these for s in (*x.systems, *(y.system for y in x.scenarios))]
-    return any(s.crashes or s.recover is not None for s in systems) or any(
-        _knows_crashes(x) for module_ in these for x in module_.machines
-    )
+def _crashing(module: m.Module) -> bool:
+    """Does a crash, which would reset fields, occur in a module?"""
+    struck = any(s.crashes or s.recover is not None for s in _systems(module))
+    return struck or any(map(_knows_crashes, module.machines))
+
+
+def _systems(module: m.Module) -> list[m.System]:
+    """The systems of a module, those of its scenarios too."""
+    return [*module.systems, *(x.system for x in module.scenarios)]
 
 
 def _receivers(model: m.Model) -> set[str]:
