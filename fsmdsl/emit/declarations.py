@@ -13,6 +13,7 @@ from fsmdsl.emit.expressions import python
 from fsmdsl.emit.files import File, Written
 from fsmdsl.emit.members import Member, joined, method, shown, signature, typed
 from fsmdsl.emit.names import snake, with_article
+from fsmdsl.emit.naming import MachineNames
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.text import docstring, folded, indented, literal, sentence, tuple_of
 from fsmdsl.emit.types import annotation, decoded, encoded, is_same_in_json
@@ -133,15 +134,14 @@ def _action(file: File, machine: m.Machine, action: m.Action) -> Member:
     if action.outcomes and not action.asynchronous:
         result = f"{file.library('typing', 'Literal')}[{', '.join(literal(o) for o in action.outcomes)}]"
     head = f"def {names.actions[action.name]}({', '.join(['self', *given])}) -> {result}:"
-    return method(head, _action_doc(names.answers, action), [] if action.doc or action.asynchronous else ["..."])
+    return method(head, _action_doc(names, action), [] if action.doc or action.asynchronous else ["..."])
 
 
-def _action_doc(answers: object, action: m.Action) -> str:
+def _action_doc(names: MachineNames, action: m.Action) -> str:
     doc = sentence(action.doc)
     if not action.asynchronous:
         return doc
-    assert isinstance(answers, dict)
-    listed = " or ".join(f"`{answers[(action.name, o)]}(ticket)`" for o in action.outcomes)
+    listed = " or ".join(f"`{names.answers[(action.name, o)]}(ticket)`" for o in action.outcomes)
     return f"{doc or f'Begins `{action.name}`.'}\n\nThe answer, {listed}, may come at any time."
 
 

@@ -10,7 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.core.graphs import reachable
 from fsmdsl.core.lets import looks_beyond
 from fsmdsl.core.triggers import triggered_by
-from fsmdsl.walk import conditions, effects_of, expressions, operands
+from fsmdsl.walk import computed_by, effects_of, expressions
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,7 @@ def _has_rounds(machine: m.Machine) -> bool:
 
 def reads_wait(machine: m.Machine) -> bool:
     """Does anything of a machine read `wait`?"""
-    return any(isinstance(x, m.Wait) for e in _read(machine) for x in expressions(e))
-
-
-def _read(machine: m.Machine) -> Iterator[m.Expr]:
-    """All that a machine computes."""
-    yield from conditions(machine)
-    yield from (x.value for x in machine.lets)
-    yield from (x for effect in effects_of(machine) for x in operands(effect))
+    return any(isinstance(x, m.Wait) for e in computed_by(machine) for x in expressions(e))
 
 
 def stored(machine: m.Machine) -> tuple[m.Param | m.Field, ...]:
@@ -96,7 +89,7 @@ def standalone(model: m.Model, machine: m.Machine) -> bool:
     referring = {r for x in model.machines.values() for r in references(x)}
     if set(references(machine)) or machine.qualified in referring | _receivers(model):
         return False
-    if any(looks_beyond(model, e) for e in _read(machine)):
+    if any(looks_beyond(model, e) for e in computed_by(machine)):
         return False
     near = family(model, machine.module)
     return not machine.fields or not any(_crashing(x) for x in model.modules if x.name in near)
