@@ -92,6 +92,39 @@ def conditions(machine: m.Machine) -> Iterator[m.Expr]:
     yield from (i.condition for i in machine.invariants)
 
 
+def computed_by(machine: m.Machine) -> Iterator[m.Expr]:
+    """Derived values, guards, times, invariants, and what effects compute."""
+    yield from (x.value for x in machine.lets)
+    yield from conditions(machine)
+    yield from (e for x in effects_of(machine) for e in operands(x))
+
+
+def first_values(system: m.System) -> Iterator[m.Expr]:
+    """What the instances of a system begin with, as far as the system says."""
+    return (value for i in system.instances for _, value in i.values)
+
+
+def offered(system: m.System) -> Iterator[m.Expr]:
+    """What the environment of a system computes."""
+    for offer in system.offers or ():
+        yield from (over for _, over in offer.variables)
+        yield from (offer.target, *offer.arguments)
+    guards = [*(x.guard for x in system.offers or ()), *(x.guard for x in system.crashes)]
+    yield from (g for g in guards if g is not None)
+
+
+def recovery(system: m.System) -> Iterator[m.Expr]:
+    """What the effects of a system's recovery compute."""
+    return (e for x in effects(system.recover or ()) for e in operands(x))
+
+
+def required(system: m.System) -> Iterator[m.Expr]:
+    """What must hold in a system, or be possible."""
+    yield from (x.condition for x in system.invariants)
+    yield from (x.condition for x in system.reachables)
+    yield from (p.formula for p in system.properties if not isinstance(p.formula, m.Recovers))
+
+
 def operands(x: m.Effect) -> tuple[m.Expr, ...]:
     """The expressions directly in an effect, not those of effects inside it."""
     match x:

@@ -6,16 +6,16 @@ Other numbers that are too large are found with their types, see `resolve.expres
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from fsmdsl import model as m
 from fsmdsl.checks.subject import Subject
-from fsmdsl.checks.uses import formulas
 from fsmdsl.core.elaborate import Elaboration, TooLargeNumberError
 from fsmdsl.diagnostics import Diagnostic, Rule
 from fsmdsl.resolve.limits import too_many_digits
 from fsmdsl.resolve.rules import TOO_LARGE
 from fsmdsl.source import Span
-from fsmdsl.walk import conditions, effects, effects_of, operands
+from fsmdsl.walk import computed_by, first_values, offered, recovery, required
 
 RULES: tuple[Rule, ...] = ()
 """`TOO_LARGE` is one of `resolve`."""
@@ -28,7 +28,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     own = Elaboration(model)
     for module in model.modules if any(let.parameters for let in _lets(model)) else ():
         for machine in module.machines:
-            _look(own, _of_machine(machine), found)
+            _look(own, chain(_first_values(machine), computed_by(machine)), found)
         _look(own, (let.value for let in module.lets), found)
         for system in (*module.systems, *(x.system for x in module.scenarios)):
             _look(Elaboration(model, system), _of_system(system), found)
@@ -53,18 +53,14 @@ def _look(elaboration: Elaboration, listed: Iterable[m.Expr], found: dict[Span, 
             found.setdefault(large.e.span, message.label(e.span, "here an argument is outside its parameter's range"))
 
 
-def _of_machine(machine: m.Machine) -> Iterator[m.Expr]:
-    yield from (p.default for p in machine.params if p.default is not None)
-    yield from (f.default for f in machine.fields)
-    yield from (let.value for let in machine.lets)
-    yield from conditions(machine)
-    yield from (e for x in effects_of(machine) for e in operands(x))
-
-
 def _of_system(system: m.System) -> Iterator[m.Expr]:
     yield from (let.value for let in system.lets)
-    yield from formulas(system)
-    yield from (e for x in effects(system.recover or ()) for e in operands(x))
+    yield from chain(first_values(system), offered(system), required(system), recovery(system))
+
+
+def _first_values(machine: m.Machine) -> Iterator[m.Expr]:
+    yield from (p.default for p in machine.params if p.default is not None)
+    yield from (f.default for f in machine.fields)
 
 
 def _of_scenario(scenario: m.Scenario) -> Iterator[m.Expr]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from fsmdsl import model as m
 from fsmdsl.checks.subject import Subject
-from fsmdsl.checks.uses import formulas
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
-from fsmdsl.walk import effects, expressions, operands
+from fsmdsl.walk import expressions, first_values, offered, recovery, required
 
 ASYMMETRIC = Rule(
     "FSM227",
@@ -63,9 +63,8 @@ def _values(system: m.System, group: m.InstanceGroup) -> Iterator[Diagnostic]:
 
 
 def _singled_out(system: m.System, group: m.InstanceGroup) -> Iterator[Diagnostic]:
-    bodies = effects(system.recover or ())
-    listed = [*formulas(system), *(x.value for x in system.lets), *(e for x in bodies for e in operands(x))]
-    for x in (x for e in listed for x in expressions(e)):
+    said = chain(first_values(system), offered(system), required(system), (x.value for x in system.lets))
+    for x in (x for e in chain(said, recovery(system)) for x in expressions(e)):
         if _speaks_of_one(x, group.name):
             found = ASYMMETRIC.at(x.span, f"this speaks of one instance of `{group.name}`, which is symmetric")
             yield found.label(group.span, "said to be symmetric here").help("take `symmetric` away")

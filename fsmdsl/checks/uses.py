@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from itertools import chain
 from typing import Literal, NamedTuple, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.model.typing import machine_of
-from fsmdsl.walk import blocks, conditions, effects, expressions, operands
+from fsmdsl.walk import blocks, conditions, effects, expressions, first_values, offered, operands, required
 
 Kind = Literal["read", "set", "let", "action", "type", "channel", "module"]
 
@@ -96,7 +97,7 @@ class _Collector:
             self._names(group.machine)
         for let in system.lets:
             self._let(None, let)
-        for e in formulas(system):
+        for e in chain(first_values(system), offered(system), required(system)):
             self._expression(None, e)
         self._effects(None, system.recover or ())
         for recovers in (p.formula for p in system.properties if isinstance(p.formula, m.Recovers)):
@@ -173,16 +174,3 @@ class _Collector:
                     pass
                 case _:
                     assert_never(x)
-
-
-def formulas(system: m.System) -> Iterator[m.Expr]:
-    """What a system says of its instances: first values, offers, and what must hold."""
-    yield from (value for i in system.instances for _, value in i.values)
-    for offer in system.offers or ():
-        yield from (over for _, over in offer.variables)
-        yield from (offer.target, *offer.arguments)
-    guards = [*(x.guard for x in system.offers or ()), *(x.guard for x in system.crashes)]
-    yield from (g for g in guards if g is not None)
-    yield from (x.condition for x in system.invariants)
-    yield from (x.condition for x in system.reachables)
-    yield from (p.formula for p in system.properties if not isinstance(p.formula, m.Recovers))

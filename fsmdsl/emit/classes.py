@@ -34,15 +34,14 @@ from fsmdsl.emit.members import (
 from fsmdsl.emit.persistence import persistence
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.selection import IGNORED, Passed, Trigger, dispatch
-from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
+from fsmdsl.emit.text import docstring, folded, indented, literal, sentence, tuple_of
 from fsmdsl.emit.traits import connected, reads_wait, stored
 from fsmdsl.emit.types import annotation
 
 
 def machine_class(place: Place) -> list[str]:
     """The constants and the class."""
-    machine, names, file = place.machine, place.names, place.file
-    assert machine is not None
+    machine, names, file = place.own_machine, place.names, place.file
     base = file.machinery("Machine")
     file.define(names.class_)
     waits = reads_wait(machine)
@@ -71,27 +70,23 @@ def machine_class(place: Place) -> list[str]:
 
 def _volatile(place: Place) -> list[m.Field]:
     """Fields that a crash resets."""
-    machine = place.machine
-    assert machine is not None
+    machine = place.own_machine
     return [f for f in machine.fields if not f.durable] if place.file.context.crashes(machine) else []
 
 
 def _slots(place: Place, waits: bool) -> Member:
-    machine, names = place.machine, place.names
-    assert machine is not None
+    machine, names = place.own_machine, place.names
     slots = ["_state", *(names.slot(x.name) for x in stored(machine))]
     slots += [*(["_actions"] if machine.actions else []), *(["_wait"] if waits else [])]
     slots += ["_first"] if _volatile(place) else []
-    quoted = ", ".join(f'"{x}"' for x in sorted(slots))
-    lines = folded([f"__slots__ = ({quoted}{',' if len(slots) == 1 else ''})"], 1)
+    lines = folded([f"__slots__ = {tuple_of([literal(x) for x in sorted(slots)])}"], 1)
     late = connected(place.file.context.model, machine)
     annotated = [f"{names.slot(p.name)}: {annotation(place.file, p.type)}" for p in late]
     return [*lines, *(["", *annotated] if annotated else [])]
 
 
 def _constructor(place: Place, waits: bool) -> Member:
-    machine, file = place.machine, place.file
-    assert machine is not None
+    machine, file = place.own_machine, place.file
     late = connected(file.context.model, machine)
     values = [keyword(place, x, late=x in late) for x in stored(machine)]
     body: list[Statement] = ["self._actions = actions"] if machine.actions else []
@@ -109,7 +104,7 @@ def _first_values(place: Place) -> list[str]:
     first = [f"self.{place.names.slot(f.name)}" for f in _volatile(place)]
     if not first:
         return []
-    given = f"({', '.join(first)}{',' if len(first) == 1 else ''})"
+    given = tuple_of(first)
     if any(not is_constant(f.default) for f in _volatile(place)):
         return [f"self._first = {given}"]
     return [f"first = {given}", "self._first = FIRST if first == FIRST else first"]
@@ -120,15 +115,14 @@ def _first_constant(place: Place) -> list[str]:
     fields = _volatile(place)
     if not fields or any(not is_constant(f.default) for f in fields):
         return []
-    values = ", ".join(python(place, f.default) for f in fields)
+    values = tuple_of([python(place, f.default) for f in fields])
     types = ", ".join(annotation(place.file, f.type) for f in fields)
     kind = f"{place.file.library('typing', 'Final')}[tuple[{types}]]"
-    return ["", *folded([f"{place.file.define('FIRST')}: {kind} = ({values}{',' if len(fields) == 1 else ''})"])]
+    return ["", *folded([f"{place.file.define('FIRST')}: {kind} = {values}"])]
 
 
 def _connect(place: Place) -> Member:
-    machine, names = place.machine, place.names
-    assert machine is not None
+    machine, names = place.own_machine, place.names
     late = connected(place.file.context.model, machine)
     if not late:
         return []
@@ -160,8 +154,7 @@ def _following(place: Place, waits: bool) -> FollowTimer:
 
 def _event(place: Place, waits: bool, event: m.Event) -> Member:
     """The method of an event."""
-    machine, file = place.machine, place.file
-    assert machine is not None
+    machine, file = place.own_machine, place.file
     given = parameter_names(place, event)
     inner = Place(file, machine, locals={p.name: n for p, n in zip(event.parameters, given, strict=True)})
     trigger = Trigger(event.name, event.name, inner, given, _following(place, waits), _unhandled(place, event.name))
@@ -189,16 +182,14 @@ def _passed(machine: m.Machine, trigger: str) -> Passed:
 
 
 def _answers(place: Place, waits: bool) -> Iterator[Member]:
-    machine = place.machine
-    assert machine is not None
+    machine = place.own_machine
     for action in machine.actions:
         for outcome in action.outcomes:
             yield _answer(place, waits, action, outcome)
 
 
 def _answer(place: Place, waits: bool, action: m.Action, outcome: str) -> Member:
-    machine = place.machine
-    assert machine is not None
+    machine = place.own_machine
     name = f"{action.name}.{outcome}"
     trigger = Trigger(name, name, place, (), _following(place, waits), _unhandled(place, name))
     body = dispatch(trigger, _passed(machine, name))
@@ -213,15 +204,11 @@ def _answer(place: Place, waits: bool, action: m.Action, outcome: str) -> Member
 
 def _asking(place: Place) -> Iterator[Member]:
     """Methods that call an action and pass its answer on."""
-    machine, names = place.machine, place.names
-    assert machine is not None
+    machine, names = place.own_machine, place.names
     for action in machine.actions:
         if not action.outcomes or action.asynchronous:
             continue
-        space = Place(place.file, machine, locals={"": "outcome"})
-        for p in action.parameters:
-            space = space.bind(p.name)
-        given = [space.locals[p.name] for p in action.parameters]
+        given = Place(place.file, machine, locals={"": "outcome"}).given(action.parameters)[1]
         branches = (
             Branch(Text(f"outcome == {literal(o)}"), (f"self.{names.answers[(action.name, o)]}()",))
             for o in action.outcomes
@@ -237,8 +224,7 @@ def _asking(place: Place) -> Iterator[Member]:
 
 
 def _rounds(place: Place, waits: bool) -> Iterator[Member]:
-    machine = place.machine
-    assert machine is not None
+    machine = place.own_machine
     found = triggered_by(machine, m.Eventless)
     if found:
         trigger = Trigger(EVENTLESS, "", place, (), _following(place, waits), lambda: ("return False",))

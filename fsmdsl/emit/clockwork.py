@@ -31,16 +31,14 @@ def period(place: Place, t: m.Transition) -> str:
 
 
 def _start(place: Place, t: m.Transition) -> str:
-    assert place.machine is not None
-    return f"self._system.start(self, {literal(timer_name(place.machine, t))}, {period(place, t)})"
+    return f"self._system.start(self, {literal(timer_name(place.own_machine, t))}, {period(place, t)})"
 
 
 def stops(place: Place, move: Move) -> Block:
     """Timers of the states that a transition leaves for good."""
-    assert place.machine is not None
     again = place.selection.timers(move.entered)
     left = [t for t in place.selection.timers(move.left) if t not in again]
-    return tuple(f"self._system.stop(self, {literal(timer_name(place.machine, t))})" for t in left)
+    return tuple(f"self._system.stop(self, {literal(timer_name(place.own_machine, t))})" for t in left)
 
 
 def starts(place: Place, move: Move, own: bool = True) -> Block:
@@ -65,8 +63,7 @@ class FollowTimer(Protocol):
 
 def clockwork(place: Place, follow: FollowTimer) -> list[Member]:
     """What a machine does about time."""
-    machine = place.machine
-    assert machine is not None
+    machine = place.own_machine
     timed = triggered_by(machine, m.OnTimer)
     if not timed:
         return []

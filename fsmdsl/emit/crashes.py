@@ -18,15 +18,13 @@ from fsmdsl.emit.text import literal
 
 def crash_members(place: Place, waits: bool) -> list[Member]:
     """Which crash transition a machine takes; what it forgets; the transition."""
-    machine = place.machine
-    assert machine is not None
+    machine = place.own_machine
     found = triggered_by(machine, m.OnCrash)
     return [_choice(place, found), _forgetting(place, waits), _transition(place, found)]
 
 
 def _choice(place: Place, found: Sequence[m.Transition]) -> Member:
-    machine, file = place.machine, place.file
-    assert machine is not None
+    machine, file = place.own_machine, place.file
     hierarchy = place.selection.hierarchy
     fleeting = [x.name for x in machine.leaves if hierarchy.endurance(x.name) in ("volatile", "transient")]
     if not found and not fleeting:
@@ -52,8 +50,7 @@ def _rows(found: Sequence[m.Transition]) -> dict[int, str]:
 
 
 def _forgetting(place: Place, waits: bool) -> Member:
-    machine = place.machine
-    assert machine is not None
+    machine = place.own_machine
     reset = [f"self.{place.names.slot(f.name)}" for f in machine.fields if not f.durable]
     targets = f"({reset[0]},)" if len(reset) == 1 else ", ".join(reset)
     lines = [f"{targets} = self._first"] if reset else []
@@ -63,10 +60,8 @@ def _forgetting(place: Place, waits: bool) -> Member:
 
 def _transition(place: Place, found: Sequence[m.Transition]) -> Member:
     """Its effects are assignments, and hooks do not run."""
-    machine = place.machine
     if not found:
         return []
-    assert machine is not None
     branches: list[Branch] = []
     rows = _rows(found)
     for t in found:

@@ -11,10 +11,11 @@ from fsmdsl.emit.context import Context
 from fsmdsl.emit.effects import argument_checks
 from fsmdsl.emit.expressions import python
 from fsmdsl.emit.files import File, Written
-from fsmdsl.emit.members import Member, joined, method, shown, signature
+from fsmdsl.emit.members import Member, joined, method, shown, signature, typed
 from fsmdsl.emit.names import snake, with_article
+from fsmdsl.emit.naming import MachineNames
 from fsmdsl.emit.place import Place
-from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
+from fsmdsl.emit.text import docstring, folded, indented, literal, sentence, tuple_of
 from fsmdsl.emit.types import annotation, decoded, encoded, is_same_in_json
 
 
@@ -85,10 +86,8 @@ def in_derived(model: m.Model, module: m.Module) -> list[m.Let]:
 
 def derived_function(file: File, let: m.Let, name: str) -> list[str]:
     """A derived value of a module."""
-    place = Place(file, locals={"": "system"})
-    for p in let.parameters:
-        place = place.bind(p.name)
-    given = [f"{place.locals[p.name]}: {annotation(file, p.type)}" for p in let.parameters]
+    place, names = Place(file, locals={"": "system"}).given(let.parameters)
+    given = typed(file, names, let.parameters)
     if looks_beyond(file.context.model, let.value):
         given.insert(0, f"system: {file.machinery('System', typing=True)}")
     doc = sentence(let.doc) or sentence(f"`{shown(let.value)}`")
@@ -126,26 +125,23 @@ def actions_file(context: Context, module: m.Module) -> Written:
 def _action(file: File, machine: m.Machine, action: m.Action) -> Member:
     names = file.context.machine(machine.qualified)
     first = snake(machine.name)
-    place = Place(file).bind(first)
-    for p in action.parameters:
-        place = place.bind(p.name)
+    place, called = Place(file).bind(first).given(action.parameters)
     given = [f"{place.locals[first]}: {file.class_(machine.qualified)}"]
     if action.asynchronous:
         given.append("ticket: int")
-    given += [f"{place.locals[p.name]}: {annotation(file, p.type)}" for p in action.parameters]
+    given += typed(file, called, action.parameters)
     result = "None"
     if action.outcomes and not action.asynchronous:
         result = f"{file.library('typing', 'Literal')}[{', '.join(literal(o) for o in action.outcomes)}]"
     head = f"def {names.actions[action.name]}({', '.join(['self', *given])}) -> {result}:"
-    return method(head, _action_doc(names.answers, action), [] if action.doc or action.asynchronous else ["..."])
+    return method(head, _action_doc(names, action), [] if action.doc or action.asynchronous else ["..."])
 
 
-def _action_doc(answers: object, action: m.Action) -> str:
+def _action_doc(names: MachineNames, action: m.Action) -> str:
     doc = sentence(action.doc)
     if not action.asynchronous:
         return doc
-    assert isinstance(answers, dict)
-    listed = " or ".join(f"`{answers[(action.name, o)]}(ticket)`" for o in action.outcomes)
+    listed = " or ".join(f"`{names.answers[(action.name, o)]}(ticket)`" for o in action.outcomes)
     return f"{doc or f'Begins `{action.name}`.'}\n\nThe answer, {listed}, may come at any time."
 
 
@@ -189,15 +185,11 @@ def _channel(file: File, channel: m.Channel) -> list[str]:
 
 
 def _posting(file: File, channel: m.Channel, event: m.Event) -> Member:
-    place = Place(file, locals={"": "receiver"})
-    for p in event.parameters:
-        place = place.bind(p.name)
-    given = [place.locals[p.name] for p in event.parameters]
+    place, given = Place(file, locals={"": "receiver"}).given(event.parameters)
     name = file.context.channel_methods(channel.qualified)[event.name]
     call = f"receiver.{file.context.machine(channel.receiver).events[event.name]}({', '.join(given)})"
-    arguments = f"({', '.join(given)}{',' if len(given) == 1 else ''})"
     message = file.machinery("Message")
-    put = f"self._put({message}({literal(event.name)}, {arguments}, lambda: {call}), len(self))"
+    put = f"self._put({message}({literal(event.name)}, {tuple_of(given)}, lambda: {call}), len(self))"
     sent = ("receiver = self.receiver", If((Branch(Text("receiver is not None"), (put,)),)))
     body = (*argument_checks(file, given, event.parameters), *sent)
     doc = sentence(event.doc) or f"Sends `{event.name}`."

@@ -95,8 +95,7 @@ def _changed(place: Place, e: m.Change) -> str:
 
 def _request(place: Place, e: m.Request) -> str:
     """An action, called when the step is committed."""
-    assert place.machine is not None
-    action = place.machine.action_named[e.action]
+    action = place.own_machine.action_named[e.action]
     pairs = zip(e.arguments, action.parameters, strict=True)
     given = [_value(place, p.type, a, p.name).within(Binds.CONDITIONAL) for a, p in pairs]
     name = place.names.actions[e.action]

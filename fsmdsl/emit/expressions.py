@@ -10,7 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.core.lets import looks_beyond, may_lack_value
 from fsmdsl.emit.code import Binds, Text, binding
 from fsmdsl.emit.place import Place, constant, machine_of
-from fsmdsl.emit.text import literal, one_line
+from fsmdsl.emit.text import literal, one_line, tuple_of
 from fsmdsl.operators import COMPLEMENT, SetOperator
 
 
@@ -309,8 +309,7 @@ def collection(place: Place, e: m.Collection) -> str:
 
 
 def _tuple(place: Place, e: m.Collection) -> str:
-    inner = ", ".join(python(place, x, Binds.CONDITIONAL) for x in e.items)
-    return f"({inner},)" if len(e.items) == 1 else f"({inner})"
+    return tuple_of([python(place, x, Binds.CONDITIONAL) for x in e.items])
 
 
 def _quantified(place: Place, e: m.Quantified) -> str:

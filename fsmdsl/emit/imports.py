@@ -41,10 +41,5 @@ def _ups(package: Origin, origin: Origin) -> int:
 
 def import_order(name: str) -> tuple[int, list[tuple[int, str]]]:
     """As imports are sorted: constants, then classes, then functions; numbers in names count as numbers."""
-    kind, parts = listing_order(name)
+    kind, parts = numbered(name)
     return kind, [(number, text.casefold()) for number, text in parts]
-
-
-def listing_order(name: str) -> tuple[int, list[tuple[int, str]]]:
-    """As `__all__` is sorted, where capitals come before small letters."""
-    return numbered(name)

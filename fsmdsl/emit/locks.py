@@ -10,7 +10,7 @@ from fsmdsl.emit.files import Written
 from fsmdsl.emit.members import Member, joined, method
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
 from fsmdsl.emit.templates import rendered
-from fsmdsl.emit.text import docstring, indented, literal, mark, rows, sentence
+from fsmdsl.emit.text import docstring, indented, literal, mark, rows, sentence, tuple_of
 
 
 def locks_file(context: Context, module: m.Module) -> Written:
@@ -25,8 +25,7 @@ def locks_file(context: Context, module: m.Module) -> Written:
 
 
 def _class(name: str, locks: m.Locks) -> list[str]:
-    pairs = ", ".join(_pair(p) for p in locks.pairs)
-    given = f"super().__init__(({pairs}{',' if len(locks.pairs) == 1 else ''}))"
+    given = f"super().__init__({tuple_of([_pair(p) for p in locks.pairs])})"
     members = [["__slots__ = ()"], method("def __init__(self) -> None:", "", [given]), *_kinds(locks)]
     return [f"class {name}(LockOrder):", *indented([*docstring(_doc(locks), 1), "", *joined(members)])]
 

@@ -10,9 +10,10 @@ from fsmdsl.core.triggers import trigger_name
 from fsmdsl.emit.code import Binds, Block, Branch, Comment, If, Statement, Text, lines
 from fsmdsl.emit.effects import checked, first_value
 from fsmdsl.emit.expressions import code, python
+from fsmdsl.emit.files import File
 from fsmdsl.emit.names import own_name
 from fsmdsl.emit.place import Place
-from fsmdsl.emit.text import commented, docstring, folded, indented, literal, one_line, rows, sentence
+from fsmdsl.emit.text import commented, docstring, folded, indented, literal, one_line, rows, sentence, tuple_of
 from fsmdsl.emit.traits import stored
 from fsmdsl.emit.types import annotation
 from fsmdsl.walk import expressions
@@ -88,10 +89,9 @@ def notes(t: m.Transition) -> Block:
 
 def handled_in(place: Place, trigger: str) -> str:
     """The states that handle a trigger, as a tuple."""
-    machine = place.machine
-    assert machine is not None
+    machine = place.own_machine
     names = [place.names.states[x.name] for x in machine.leaves if place.selection.levels(x.name, trigger)]
-    return f"({names[0]},)" if len(names) == 1 else f"({', '.join(names)})"
+    return tuple_of(names)
 
 
 # Values --------------------------------------------------------------------------------------------------------------
@@ -99,23 +99,20 @@ def handled_in(place: Place, trigger: str) -> str:
 
 def constants(place: Place) -> list[str]:
     """The states of the machine, by names of the file."""
-    machine, names, file = place.machine, place.names, place.file
-    assert machine is not None
+    machine, names, file = place.own_machine, place.names, place.file
     class_ = file.states_class(machine.qualified)
     final = file.library("typing", "Final")
     leaves = [names.states[s.name] for s in machine.leaves]
     defined = [f"{file.define(name)}: {final} = {class_}.{name}" for name in leaves]
     for composite in names.composites:
-        within = place.selection.hierarchy.inside[composite]
-        inside = f"{', '.join(names.states[x] for x in within)}{',' if len(within) == 1 else ''}"
-        defined.append(f"{file.define(names.states[composite])}: {final} = frozenset(({inside}))")
+        inside = tuple_of([names.states[x] for x in place.selection.hierarchy.inside[composite]])
+        defined.append(f"{file.define(names.states[composite])}: {final} = frozenset({inside})")
     return folded(defined)
 
 
 def state_members(place: Place) -> list[Member]:
     """Where the machine is."""
-    machine, names = place.machine, place.names
-    assert machine is not None
+    machine, names = place.own_machine, place.names
     class_ = place.file.states_class(machine.qualified, typing=True)
     out = [method(f"def state(self) -> {class_}:", "Where the machine is.", ["return self._state"], "@property")]
     for composite, name in names.composites.items():
@@ -128,8 +125,7 @@ def state_members(place: Place) -> list[Member]:
 
 def value_members(place: Place) -> list[Member]:
     """Parameters and fields, which only events change; derived values."""
-    machine, names, file = place.machine, place.names, place.file
-    assert machine is not None
+    machine, names, file = place.own_machine, place.names, place.file
     out: list[Member] = []
     for x in stored(machine):
         name = names.values[x.name]
@@ -141,10 +137,8 @@ def value_members(place: Place) -> list[Member]:
 
 def let_member(place: Place, let: m.Let, name: str) -> Member:
     """A derived value: a property, or a method where it has parameters."""
-    inner = place
-    for p in let.parameters:
-        inner = inner.bind(p.name)
-    given = ", ".join(["self", *(f"{inner.locals[p.name]}: {annotation(place.file, p.type)}" for p in let.parameters)])
+    inner, names = place.given(let.parameters)
+    given = signature(place, names, let.parameters)
     doc = sentence(let.doc) or sentence(f"`{shown(let.value)}`")
     body = [f"return {python(inner, let.value)}"]
     head = f"def {name}({given}) -> {annotation(place.file, let.type)}:"
@@ -205,23 +199,23 @@ def is_constant(e: m.Expr) -> bool:
 
 def initial_state(place: Place) -> str:
     """The keyword for the state that a machine begins in."""
-    assert place.machine is not None
-    class_ = place.file.states_class(place.machine.qualified, typing=True)
-    return f"state: {class_} = {place.names.states[place.machine.initial.name]}"
+    class_ = place.file.states_class(place.own_machine.qualified, typing=True)
+    return f"state: {class_} = {place.names.states[place.own_machine.initial.name]}"
 
 
 def parameter_names(place: Place, event: m.Event) -> list[str]:
     """What the parameters of an event's method are called."""
-    inner = Place(place.file, place.machine, locals={"": "state"})
-    for p in event.parameters:
-        inner = inner.bind(p.name)
-    return [inner.locals[p.name] for p in event.parameters]
+    return Place(place.file, place.machine, locals={"": "state"}).given(event.parameters)[1]
 
 
 def signature(place: Place, names: Sequence[str], parameters: Sequence[m.Variable]) -> str:
     """The parameters of a method, `self` among them."""
-    typed = (f"{n}: {annotation(place.file, p.type)}" for n, p in zip(names, parameters, strict=True))
-    return ", ".join(["self", *typed])
+    return ", ".join(["self", *typed(place.file, names, parameters)])
+
+
+def typed(file: File, names: Sequence[str], parameters: Sequence[m.Variable]) -> list[str]:
+    """Parameters with their types."""
+    return [f"{n}: {annotation(file, p.type)}" for n, p in zip(names, parameters, strict=True)]
 
 
 # Invariants ----------------------------------------------------------------------------------------------------------

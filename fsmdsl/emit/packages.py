@@ -10,8 +10,9 @@ from fsmdsl.emit.classes import machine_class
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.declarations import actions_file, channels_file, derived_file, in_derived, states_file, values_file
 from fsmdsl.emit.files import File, Written
-from fsmdsl.emit.imports import listing_order, relative_imports
+from fsmdsl.emit.imports import relative_imports
 from fsmdsl.emit.locks import locks_file
+from fsmdsl.emit.names import numbered
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.standalone import standalone_class
 from fsmdsl.emit.systems import needs_file, systems_file, with_code
@@ -141,7 +142,7 @@ def face(context: Context, module: m.Module, files: Container[str]) -> Written:
     if needs_machinery(module):
         lines[(*context.home(module.name), "machinery")] = _support(context, module)
     body = relative_imports(names.folder, lines, WIDTH)
-    everything = sorted({x for listed in lines.values() for x in listed}, key=listing_order)
+    everything = sorted({x for listed in lines.values() for x in listed}, key=numbered)
     listed_ = ", ".join(f'"{x}"' for x in everything)
     head = [mark(module.name), *docstring(_about(module))]
     return Written("\n".join([*head, "", *folded(body), "", *folded([f"__all__ = [{listed_}]"]), ""]))

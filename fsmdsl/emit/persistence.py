@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from fsmdsl.emit.members import Member, method
 from fsmdsl.emit.place import Place
-from fsmdsl.emit.text import indented, literal
+from fsmdsl.emit.text import indented, literal, tuple_of
 from fsmdsl.emit.types import decoded, encoded
 
 
 def persistence(place: Place, waits: bool, timers: bool) -> list[Member]:
     """The methods of a machine in a system."""
-    machine, file = place.machine, place.file
-    assert machine is not None
+    file = place.file
     data, saved = file.machinery("Data", typing=True), file.machinery("Saved", typing=True)
     slots = _slots(place, waits)
     extra = ['"timers": self._system.remaining(self),'] if timers else []
@@ -22,8 +21,8 @@ def persistence(place: Place, waits: bool, timers: bool) -> list[Member]:
     return [
         method(f"def snapshot(self) -> {data}:", doc, _encoding(place, waits, extra)),
         method(decode, "", _decoding(place, waits)),
-        method(f"def _save(self) -> {saved}:", "", [f"return {_tuple(slots)}"]),
-        method(f"def _load(self, saved: {saved}) -> None:", "", [f"{_tuple(slots)} = saved"]),
+        method(f"def _save(self) -> {saved}:", "", [f"return {tuple_of(slots)}"]),
+        method(f"def _load(self, saved: {saved}) -> None:", "", [f"{tuple_of(slots)} = saved"]),
     ]
 
 
@@ -33,7 +32,9 @@ def standalone_persistence(place: Place) -> list[Member]:
     slots = _slots(place, False)
     values = _decoded(place)
     back = (
-        [f"{slots[0]} = {values[0]}"] if len(slots) == 1 else [f"found = {_tuple(values)}", f"{_tuple(slots)} = found"]
+        [f"{slots[0]} = {values[0]}"]
+        if len(slots) == 1
+        else [f"found = {tuple_of(values)}", f"{tuple_of(slots)} = found"]
     )
     return [
         method(f"def snapshot(self) -> {data}:", "All that can change, as JSON has it.", _encoding(place, False, [])),
@@ -42,20 +43,14 @@ def standalone_persistence(place: Place) -> list[Member]:
 
 
 def _slots(place: Place, waits: bool) -> list[str]:
-    assert place.machine is not None
-    fields = [f"self.{place.names.slot(f.name)}" for f in place.machine.fields]
+    fields = [f"self.{place.names.slot(f.name)}" for f in place.own_machine.fields]
     return ["self._state", *fields, *(["self._wait"] if waits else [])]
-
-
-def _tuple(items: list[str]) -> str:
-    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
 
 
 def _encoding(place: Place, waits: bool, extra: list[str]) -> list[str]:
     """Fields called `state` and the like do not stand in the way of what is always there."""
-    assert place.machine is not None
     head = ['"state": self._state.value,', *(['"wait": self._wait,'] if waits else [])]
-    slots = ((f, f"self.{place.names.slot(f.name)}") for f in place.machine.fields)
+    slots = ((f, f"self.{place.names.slot(f.name)}") for f in place.own_machine.fields)
     fields = [f"{literal(f.name)}: {encoded(f.type, slot)}," for f, slot in slots]
     apart = ['"fields": {', *indented(fields), "},"] if fields else []
     return ["return {", *indented([*head, *apart, *extra]), "}"]
@@ -67,8 +62,7 @@ def _decoding(place: Place, waits: bool) -> list[str]:
 
 
 def _decoded(place: Place) -> list[str]:
-    machine, file = place.machine, place.file
-    assert machine is not None
+    machine, file = place.own_machine, place.file
     out = [f'{file.states_class(machine.qualified)}(data["state"])']
     for f in machine.fields:
         out.append(decoded(file, f.type, f'data["fields"][{literal(f.name)}]'))

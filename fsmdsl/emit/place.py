@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from fsmdsl import model as m
@@ -43,23 +43,37 @@ class Place:
         return f"self.{self.names.slot(name) if own else self.names.values[name]}"
 
     @property
+    def own_machine(self) -> m.Machine:
+        """The machine in whose class the expression stands."""
+        assert self.machine is not None
+        return self.machine
+
+    @property
     def selection(self) -> Selection:
         """The transitions of the machine in whose class the expression stands."""
-        assert self.machine is not None
-        return self.file.context.selections[self.machine.qualified]
+        return self.file.context.selections[self.own_machine.qualified]
 
     @property
     def names(self) -> MachineNames:
         """The names of the machine in whose class the expression stands."""
-        assert self.machine is not None
-        return self.file.context.machine(self.machine.qualified)
+        return self.file.context.machine(self.own_machine.qualified)
 
-    def bind(self, variable: str) -> Place:
-        """The place inside a loop or quantifier."""
-        name = snake(variable)
-        while name in self.locals.values() or name in RESERVED or name in FUNCTIONS or name in ("self", "_"):
-            name += "_"
-        return replace(self, locals={**self.locals, variable: name}, present=without(self.present, variable))
+    def bind(self, *variables: str) -> Place:
+        """The place inside a loop, a quantifier or a function with parameters."""
+        place = self
+        for variable in variables:
+            name = snake(variable)
+            while name in place.locals.values() or name in RESERVED or name in FUNCTIONS or name in ("self", "_"):
+                name += "_"
+            known = without(place.present, variable)
+            place = replace(place, locals={**place.locals, variable: name}, present=known)
+        return place
+
+    def given(self, parameters: Iterable[m.Variable]) -> tuple[Place, list[str]]:
+        """The place inside a function with these parameters, and what they are called there."""
+        names = [p.name for p in parameters]
+        place = self.bind(*names)
+        return place, [place.locals[name] for name in names]
 
     def knowing(self, condition: m.Expr, holds: bool = True) -> Place:
         """The place where a condition is known to hold, or not to."""

@@ -15,7 +15,7 @@ from fsmdsl.describe import describe
 from fsmdsl.emit.clockwork import timer_name
 from fsmdsl.emit.standing import Standing
 from fsmdsl.emit.templates import rendered
-from fsmdsl.emit.text import comment, docstring, folded, indented, literal, mark
+from fsmdsl.emit.text import comment, docstring, folded, indented, literal, mark, tuple_of
 from fsmdsl.step import (
     ChannelStep,
     Crashed,
@@ -268,7 +268,7 @@ class _Script:
     def _arguments(self, c: m.Channel, message: Message) -> str:
         parameters = self.universe.model.machines[c.receiver].event_named[message.event].parameters
         given = [self.standing.value(p.type, x) for p, x in zip(parameters, message.arguments, strict=True)]
-        return f"({', '.join(given)}{',' * (len(given) == 1)})"
+        return tuple_of(given)
 
     def _end(self, world: World) -> Iterator[str]:
         fault = self.run.moments[-1].fault if self.run.moments else None

@@ -70,8 +70,7 @@ def dispatch(trigger: Trigger, passed: Passed | None = None, fast: bool = False)
     `passed` says what states do in which no transition is enabled, where it is not what `otherwise` says. `fast`: the
     likely states come first, and tests are written as comparisons.
     """
-    machine = trigger.place.machine
-    assert machine is not None
+    machine = trigger.place.own_machine
     groups = _groups(trigger, passed or {})
     if not fast and len(groups) == 1 and len(groups[0].leaves) == len(machine.leaves):
         return _completed(trigger, groups[0].whole)

@@ -28,6 +28,7 @@ from fsmdsl.emit.members import (
     parameter_names,
     signature,
     state_members,
+    typed,
     value_members,
 )
 from fsmdsl.emit.names import Namespace
@@ -43,8 +44,7 @@ from fsmdsl.walk import effects, operands
 
 def standalone_class(place: Place) -> list[str]:
     """The constants and the class."""
-    machine, names, file = place.machine, place.names, place.file
-    assert machine is not None
+    machine, names, file = place.own_machine, place.names, place.file
     file.define(names.class_)
     members = [
         _slots(place),
@@ -62,16 +62,14 @@ def standalone_class(place: Place) -> list[str]:
 
 
 def _slots(place: Place) -> Member:
-    machine = place.machine
-    assert machine is not None
+    machine = place.own_machine
     values = (place.names.slot(x.name) for x in stored(machine))
     quoted = ", ".join(f'"{x}"' for x in sorted(["_state", "_listeners", *values]))
     return folded([f"__slots__ = ({quoted})"], 1)
 
 
 def _constructor(place: Place) -> Member:
-    machine, file = place.machine, place.file
-    assert machine is not None
+    machine, file = place.own_machine, place.file
     values = [keyword(place, x) for x in stored(machine)]
     listeners = f"self._listeners: tuple[{file.machinery('Listener', typing=True)}, ...] = ()"
     body = ["self._state = state", *(k.store for k in values), listeners]
@@ -83,8 +81,7 @@ def _constructor(place: Place) -> Member:
 
 
 def _event(place: Place, event: m.Event) -> Member:
-    machine, file = place.machine, place.file
-    assert machine is not None
+    machine, file = place.own_machine, place.file
     given = parameter_names(place, event)
     selection = place.selection
     labels = {t.name for x in machine.leaves for t in selection.candidates(x.name, event.name)}
@@ -126,9 +123,7 @@ def _changes(place: Place, at: Place, moved: Move) -> Block:
     if not _is_staged(place, done):
         return statements(at, done)
     changed = tuple(dict.fromkeys(e.name for e in effects(done) if isinstance(e, m.Assign | m.Change)))
-    staged = at
-    for name in changed:
-        staged = staged.bind(name)
+    staged = at.bind(*changed)
     names = {name: staged.locals[name] for name in changed}
     at = replace(at, locals={**at.locals, **{f"new {n}": x for n, x in names.items()}}, staged=names)
     functions, at = _staged_lets(at, done)
@@ -144,14 +139,11 @@ def _changes(place: Place, at: Place, moved: Move) -> Block:
 def _staged_lets(place: Place, done: Sequence[m.Effect]) -> tuple[Block, Place]:
     """Functions for the machine's derived values that read what is not stored yet, as far as effects use them; and the
     place where they can be called."""
-    machine, model = place.machine, place.file.context.model
-    assert machine is not None
+    machine, model = place.own_machine, place.file.context.model
     read = (x for e in effects(done) for operand in operands(e) for x in throughout(model, operand))
     used = {x.name for x in read if isinstance(x, m.Derived) and x.owner == machine.qualified}
     late = [let for let in machine.lets if let.name in used and _reads(model, let.value, place.staged)]
-    inner = place
-    for let in late:
-        inner = inner.bind(let.name)
+    inner = place.bind(*(let.name for let in late))
     names = {let.name: inner.locals[let.name] for let in late}
     taken = {f"let {let}": name for let, name in names.items()}
     place = replace(place, locals={**place.locals, **taken}, functions=names)
@@ -159,10 +151,8 @@ def _staged_lets(place: Place, done: Sequence[m.Effect]) -> tuple[Block, Place]:
 
 
 def _staged_let(place: Place, let: m.Let, name: str) -> Suite:
-    inner = replace(place, present=NOTHING)
-    for p in let.parameters:
-        inner = inner.bind(p.name)
-    given = ", ".join(f"{inner.locals[p.name]}: {annotation(place.file, p.type)}" for p in let.parameters)
+    inner, names = replace(place, present=NOTHING).given(let.parameters)
+    given = ", ".join(typed(place.file, names, let.parameters))
     head = f"def {name}({given}) -> {annotation(place.file, let.type)}:"
     return Suite(head, (f"return {python(inner, let.value)}",))
 
@@ -200,10 +190,9 @@ def _may_fail(model: m.Model, e: m.Effect) -> bool:
 
 
 def _listening(place: Place) -> list[Member]:
-    assert place.machine is not None
     listener = place.file.machinery("Listener", typing=True)
     followed = place.file.machinery("Followed")
-    source = place.file.states_class(place.machine.qualified, typing=True)
+    source = place.file.states_class(place.own_machine.qualified, typing=True)
     return [
         method(
             f"def listen(self, listener: {listener}) -> None:",

@@ -11,7 +11,7 @@ from fsmdsl.emit.members import is_constant
 from fsmdsl.emit.names import RESERVED, Namespace, camel, module_of, own_name, snake
 from fsmdsl.emit.naming import MachineNames
 from fsmdsl.emit.systems import attribute_names, with_code
-from fsmdsl.emit.text import WIDTH, literal
+from fsmdsl.emit.text import WIDTH, literal, tuple_of
 from fsmdsl.emit.traits import connected, stored
 from fsmdsl.step import Universe, Value, World
 from fsmdsl.step.evaluate import Frame, evaluate
@@ -99,16 +99,14 @@ class Standing:
                 names = self.context.packages[module_of(name)]
                 return f"{self.public(name, names.enums[name])}.{names.members[(name, value)]}"
             case m.SetType(of), frozenset():
-                return f"frozenset({{{self._listed(of, elements(t, value))}}})" if value else "frozenset()"
+                listed = ", ".join(self.value(of, x) for x in elements(t, value))
+                return f"frozenset({{{listed}}})" if value else "frozenset()"
             case m.ListType(of=of), tuple():
-                return f"({self._listed(of, value)}{',' * (len(value) == 1)})"
+                return tuple_of([self.value(of, x) for x in value])
             case _, str():
                 return literal(value)
             case _:
                 return repr(value)
-
-    def _listed(self, of: m.Type, values: Iterable[Value]) -> str:
-        return ", ".join(self.value(of, x) for x in values)
 
     # Making
 
@@ -222,8 +220,8 @@ class Standing:
         reset = [f for f in machine.fields if not f.durable] if self.context.crashes(machine) else []
         start = self.universe.start
         if any(f in late or self._held(n, f, world) != self._held(n, f, start) for f in reset):
-            values = ", ".join(self.value(f.type, self._held(n, f, start)) for f in reset)
-            yield f"{self.variables[n]}._first = ({values}{',' * (len(reset) == 1)})"
+            values = tuple_of([self.value(f.type, self._held(n, f, start)) for f in reset])
+            yield f"{self.variables[n]}._first = {values}"
 
     def _view(self, world: World) -> Iterator[str]:
         """The system's own class: what must hold of all together, and how they recover."""

@@ -106,8 +106,7 @@ class _Table:
     """The rows of a machine, and the methods that they name, each once."""
 
     def __init__(self, place: Place) -> None:
-        assert place.machine is not None
-        self.place, self.machine = place, place.machine
+        self.place, self.machine = place, place.own_machine
         self.methods: dict[str, Member] = {}
         self._called: dict[tuple[str, str, Block], str] = {}
         self._names = Namespace([*RESERVED_IN_CLASSES, *self.taken()])
@@ -227,10 +226,7 @@ def _constructor(table: _Table) -> Member:
 
 
 def _action(place: Place, action: m.Action) -> Member:
-    inner = place
-    for p in action.parameters:
-        inner = inner.bind(p.name)
-    given = signature(place, [inner.locals[p.name] for p in action.parameters], action.parameters)
+    given = signature(place, place.given(action.parameters)[1], action.parameters)
     answers = " or ".join(place.names.answers[(action.name, o)] for o in action.outcomes)
     doc = sentence(action.doc) or f"`{action.name}`."
     doc += f"\n\nIt is answered by {answers}." if answers else ""
@@ -239,15 +235,11 @@ def _action(place: Place, action: m.Action) -> Member:
 
 def _posting(place: Place) -> Iterator[Member]:
     """Messages to channels."""
-    machine, model = place.machine, place.file.context.model
-    assert machine is not None
+    machine, model = place.own_machine, place.file.context.model
     sent = {(e.channel, e.event) for e in effects_of(machine) if isinstance(e, m.Post)}
     for channel, name in sorted(sent):
         event = model.machines[model.channels[channel].receiver].event_named[name]
-        inner = place
-        for p in event.parameters:
-            inner = inner.bind(p.name)
-        given = signature(place, [inner.locals[p.name] for p in event.parameters], event.parameters)
+        given = signature(place, place.given(event.parameters)[1], event.parameters)
         yield method(f"def {post_name(channel, name)}({given}) -> None:", f"Sends `{name}`.", [])
 
 

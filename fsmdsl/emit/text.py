@@ -36,6 +36,11 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def tuple_of(items: Sequence[str]) -> str:
+    """A tuple with these items."""
+    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
 def comment(text: str) -> str:
     """What stands behind a `#`: one line, whatever the text is."""
     return "# " + _printable(" ".join(text.split()))

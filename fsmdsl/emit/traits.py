@@ -10,7 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.core.graphs import reachable
 from fsmdsl.core.lets import looks_beyond
 from fsmdsl.core.triggers import triggered_by
-from fsmdsl.walk import conditions, effects_of, expressions, operands
+from fsmdsl.walk import computed_by, effects_of, expressions
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,6 @@ def traits(model: m.Model, modules: Iterable[str]) -> Traits:
     """What modules make use of together."""
     these = [x for x in model.modules if x.name in set(modules)]
     machines = [x for module in these for x in module.machines]
-    systems = [s for module in these for s in (*module.systems, *(x.system for x in module.scenarios))]
     actions = [a for x in machines for a in x.actions]
     return Traits(
         actions=bool(actions),
@@ -40,8 +39,8 @@ def traits(model: m.Model, modules: Iterable[str]) -> Traits:
         asynchronous=any(a.asynchronous for a in actions),
         timers=any(triggered_by(x, m.OnTimer) for x in machines),
         rounds=any(map(_has_rounds, machines)),
-        crashes=any(s.crashes or s.recover is not None for s in systems) or any(map(_knows_crashes, machines)),
-        recovers=any(s.recover is not None for s in systems),
+        crashes=any(map(_crashing, these)),
+        recovers=any(s.recover is not None for module in these for s in _systems(module)),
         channels=any(module.channels for module in these),
         systems=any(not standalone(model, x) for x in machines) or any(module.systems for module in these),
     )
@@ -55,14 +54,7 @@ def _has_rounds(machine: m.Machine) -> bool:
 
 def reads_wait(machine: m.Machine) -> bool:
     """Does anything of a machine read `wait`?"""
-    return any(isinstance(x, m.Wait) for e in _read(machine) for x in expressions(e))
-
-
-def _read(machine: m.Machine) -> Iterator[m.Expr]:
-    """All that a machine computes."""
-    yield from conditions(machine)
-    yield from (x.value for x in machine.lets)
-    yield from (x for effect in effects_of(machine) for x in operands(effect))
+    return any(isinstance(x, m.Wait) for e in computed_by(machine) for x in expressions(e))
 
 
 def stored(machine: m.Machine) -> tuple[m.Param | m.Field, ...]:
@@ -97,18 +89,21 @@ def standalone(model: m.Model, machine: m.Machine) -> bool:
     referring = {r for x in model.machines.values() for r in references(x)}
     if set(references(machine)) or machine.qualified in referring | _receivers(model):
         return False
-    if any(looks_beyond(model, e) for e in _read(machine)):
+    if any(looks_beyond(model, e) for e in computed_by(machine)):
         return False
-    return not machine.fields or not _crashing(model, machine.module)
+    near = family(model, machine.module)
+    return not machine.fields or not any(_crashing(x) for x in model.modules if x.name in near)
 
 
-def _crashing(model: m.Model, module: str) -> bool:
-    """Does a crash, which would reset fields, occur among the modules around?"""
-    these = [x for x in model.modules if x.name in family(model, module)]
-    systems = [s for x in these for s in (*x.systems, *(y.system for y in x.scenarios))]
-    return any(s.crashes or s.recover is not None for s in systems) or any(
-        _knows_crashes(x) for module_ in these for x in module_.machines
-    )
+def _crashing(module: m.Module) -> bool:
+    """Does a crash, which would reset fields, occur in a module?"""
+    struck = any(s.crashes or s.recover is not None for s in _systems(module))
+    return struck or any(map(_knows_crashes, module.machines))
+
+
+def _systems(module: m.Module) -> list[m.System]:
+    """The systems of a module, those of its scenarios too."""
+    return [*module.systems, *(x.system for x in module.scenarios)]
 
 
 def _receivers(model: m.Model) -> set[str]:

@@ -86,6 +86,14 @@ def _bound(roster: Roster, x: Binding) -> str:
     return f"{x.variable} = {shown(roster, x.type, x.value)}{also}"
 
 
+def fails(frame: Frame, e: m.Expr) -> bool:
+    """Is a condition false, or without a value?"""
+    try:
+        return not truth(frame, e)
+    except FaultError:
+        return True
+
+
 def reasons(frame: Frame, e: m.Expr, bindings: Bindings = ()) -> list[Reason]:
     """One for each part of a false formula that makes it false; for an `or`, one for each of its parts.
 

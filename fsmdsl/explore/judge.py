@@ -10,7 +10,7 @@ from fsmdsl.budget import LimitError
 from fsmdsl.explore.explain import lines
 from fsmdsl.explore.liveness import Answer, answers, counterexample, why
 from fsmdsl.explore.recovery import check as recovers
-from fsmdsl.explore.rejection import fault_told
+from fsmdsl.explore.rejection import fault_told, no_way_on
 from fsmdsl.explore.search_result import Finding, Question, Searched
 from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.vacuity import premises, untested, untested_on_runs
@@ -49,7 +49,7 @@ class _Shown:
 
     def basis(self, trace: Trace | None) -> str:
         """The evidence of a verdict that was found in a state or step."""
-        return f"{self.limit}, before the run to it could be shown" if trace is None else _shown(trace)
+        return f"{self.limit}, before the run to it could be shown" if trace is None else f"a trace of {trace.length}"
 
 
 def unanswered(model: m.Model, system: m.System, reason: str) -> tuple[Verdict, ...]:
@@ -81,11 +81,6 @@ def basis(search: Searched) -> str:
         return f"bounded: {search.stopped}"
     likes = f" up to symmetry of {' and '.join(search.reduced)}" if search.reduced else ""
     return f"exhaustive: {search.states} states{likes}"
-
-
-def _shown(trace: Trace) -> str:
-    count = len(trace.entries)
-    return f"a trace of {count} step{'s' * (count != 1)}"
 
 
 def _questions(search: Searched, shown: _Shown) -> Iterator[Verdict]:
@@ -145,14 +140,10 @@ def _deadlock(search: Searched, shown: _Shown) -> Verdict:
     span = search.universe.system.span
     if search.deadlock is not None:
         trace = shown.trace(search.deadlock)
-        told = () if trace is None else (f"no step leads on from here: {_where(search.universe, trace)}",)
+        told = () if trace is None else (no_way_on(trace),)
         return Verdict("deadlock", NO_DEADLOCK, "violated", shown.basis(trace), span, told, trace)
     outcome: Outcome = "holds" if search.stopped is None else "unknown"
     return Verdict("deadlock", NO_DEADLOCK, outcome, basis(search), span)
-
-
-def _where(universe: Universe, trace: Trace) -> str:
-    return ", ".join(f"{universe.name(n)} in {state}" for n, state in enumerate(trace.end.states))
 
 
 def _properties(search: Searched, shown: _Shown) -> Iterator[Verdict]:
@@ -208,7 +199,7 @@ def _run(trace: Trace) -> str:
     """`a run of 3 steps, the last 2 of them for ever`."""
     count = len(trace.entries)
     if trace.loop is None:
-        return _shown(trace)
+        return f"a trace of {trace.length}"
     match count - trace.loop:
         case 0:
             ever = "and then nothing more"
@@ -218,7 +209,7 @@ def _run(trace: Trace) -> str:
             ever = "the last of them for ever"
         case rest:
             ever = f"the last {rest} of them for ever"
-    return f"a run of {count} step{'s' * (count != 1)}, {ever}"
+    return f"a run of {trace.length}, {ever}"
 
 
 def coverage(search: Searched) -> Coverage:

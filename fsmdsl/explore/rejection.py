@@ -7,10 +7,17 @@ from collections.abc import Iterator, Mapping
 from fsmdsl import model as m
 from fsmdsl.describe import fault_message
 from fsmdsl.explore.explain import Binding, Reason, free, line, reasons
+from fsmdsl.explore.trace import Trace
 from fsmdsl.step import Fault, Value
 from fsmdsl.step.cascade import bound
 from fsmdsl.step.evaluate import Frame
 from fsmdsl.step.roster import Roster
+
+
+def no_way_on(trace: Trace) -> str:
+    """That nothing can happen at the end of a run."""
+    where = ", ".join(f"{trace.roster.name(n)} in {state}" for n, state in enumerate(trace.end.states))
+    return f"no step leads on from here: {where}"
 
 
 def fault_told(roster: Roster, fault: Fault) -> tuple[str, ...]:

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl.budget import Budget, LimitError
-from fsmdsl.explore.explain import explain
-from fsmdsl.explore.rejection import fault_told
+from fsmdsl.explore.explain import explain, fails
+from fsmdsl.explore.rejection import fault_told, no_way_on
 from fsmdsl.explore.search_result import fault_key
 from fsmdsl.explore.simplest_run import Effort, Goal, cost, simplest_runs
 from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.verdict import Exploration, Verdict
 from fsmdsl.step import Fault, FaultError, Universe, World, enabled, stuck
-from fsmdsl.step.evaluate import Frame, truth
+from fsmdsl.step.evaluate import Frame
 
 AT_ONCE = 0.5
 """Seconds to look for the simplest runs of a system whose exploration stopped at a violation."""
@@ -82,10 +82,7 @@ def broken(universe: Universe, v: Verdict, world: World) -> tuple[Frame, m.Invar
     """Where the invariant of a verdict does not hold: in the system, or in the first such instance."""
     for n, x in _asked(universe, v):
         frame = Frame(universe, world, n)
-        try:
-            if not truth(frame, x.condition):
-                return frame, x
-        except FaultError:
+        if fails(frame, x.condition):
             return frame, x
     return None
 
@@ -113,7 +110,7 @@ def _retold(universe: Universe, v: Verdict, trace: Trace | None, effort: Effort)
 
 
 def _shortest(trace: Trace) -> str:
-    return f"the shortest run: {_count(len(trace.entries), 'step')}"
+    return f"the shortest run: {trace.length}"
 
 
 def _told(trace: Trace) -> str:
@@ -131,8 +128,7 @@ def _count(n: int, what: str, plural: str = "s") -> str:
 def _explanation(universe: Universe, v: Verdict, trace: Trace) -> tuple[str, ...]:
     """What is wrong at the end of another run to the same violation."""
     if v.kind == "deadlock":
-        where = ", ".join(f"{universe.name(n)} in {state}" for n, state in enumerate(trace.end.states))
-        return (f"no step leads on from here: {where}",)
+        return (no_way_on(trace),)
     if v.kind == "fault":
         fault = trace.fault or _unoffered(universe, trace.end)
         return v.explanation if fault is None else fault_told(universe, fault)

@@ -12,24 +12,29 @@ from fsmdsl.budget import Budget, LimitError, available
 from fsmdsl.explore.liveness import Graph, Plan, Recorder
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.refire import Refired
-from fsmdsl.explore.search_result import FaultKey, Finding, Question, explained, fault_key, questions, violated
-from fsmdsl.explore.trace import Entry, Trace
+from fsmdsl.explore.search_result import (
+    FaultKey,
+    Finding,
+    Question,
+    expanded,
+    explained,
+    fault_key,
+    questions,
+    violated,
+)
+from fsmdsl.explore.trace import Trace, run
 from fsmdsl.explore.verdict import AT_VIOLATION, Limits, Progress, QuestionKey
 from fsmdsl.step import (
-    Fault,
     FaultError,
     GuardsSeen,
     Step,
     TooManyValuesError,
     Universe,
     World,
-    enabled,
-    fire,
     initial,
-    stuck,
 )
 from fsmdsl.step.evaluate import Frame, truth
-from fsmdsl.step.world import Followed, Result
+from fsmdsl.step.world import Result
 
 REPORT_EVERY = 1000
 
@@ -140,29 +145,14 @@ class Search:
         return violated(broken, dead, failing, self.frontier.level_of)
 
     def _expand(self, at: int) -> None:
-        world, instances = self.worlds[at], self.universe.system.instances
         try:
-            steps = enabled(self.universe, world, self.guards_seen)
+            for step, result in expanded(self, self.worlds[at], at):
+                if result.fault is None:
+                    self._arrive(at, step, result)
+                if self.stopped is not None:
+                    return
         except FaultError as error:
-            self._fault(at, None, error.fault)
-            self._expanded()
-            return
-        if self.deadlock is None and stuck(self.universe, world, steps):
-            self.deadlock = Finding(at)
-        for step in steps:
-            result = fire(self.universe, world, step, self.guards_seen)
-            self.transitions += 1
-            followed = (h for h in result.cascade if type(h) is Followed)
-            self.followed.update((instances[h.instance].machine, h.transition) for h in followed)
-            if result.fault is not None:
-                self._fault(at, step, result.fault)
-            else:
-                self._arrive(at, step, result)
-            if self.stopped is not None:
-                return
-        self._expanded()
-
-    def _expanded(self) -> None:
+            self.faults.setdefault(fault_key(error.fault), Finding(at, None, error.fault))
         if self._recorder is not None:
             self._recorder.expanded()
 
@@ -210,9 +200,6 @@ class Search:
             return None
         return Finding(at, explanation=explained(frame, q) if q.kind == "invariant" else ())
 
-    def _fault(self, at: int, step: Step | None, fault: Fault) -> None:
-        self.faults.setdefault(fault_key(fault), Finding(at, step, fault))
-
     @property
     def states(self) -> int:
         """How many worlds were found."""
@@ -252,10 +239,5 @@ class Search:
         path = [finding.world]
         while self.parent[path[-1]] >= 0:
             path.append(self.parent[path[-1]])
-        trace = Trace(self.universe, self.worlds[path.pop()])
         steps = [self.step[n] for n in reversed(path)]
-        for step in [*steps, finding.step]:
-            if step is not None:
-                result = fire(self.universe, trace.end, step)
-                trace = trace.extended(Entry(step, result.cascade, result.world, result.fault))
-        return trace
+        return run(self.universe, (x for x in (*steps, finding.step) if x is not None))

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from fsmdsl import model as m
 from fsmdsl.budget import Budget
-from fsmdsl.explore.explain import explain
+from fsmdsl.explore.explain import explain, fails
 from fsmdsl.explore.liveness import Graph, Plan
 from fsmdsl.explore.recovery.explored import Explored
 from fsmdsl.explore.trace import Trace
@@ -16,8 +16,8 @@ from fsmdsl.explore.vacuity import premises
 from fsmdsl.explore.verdict import QuestionKey
 from fsmdsl.source import Span
 from fsmdsl.step import Fault, FaultError, GuardsSeen, Step, Universe, World, enabled, fire, stuck
-from fsmdsl.step.evaluate import Frame, truth
-from fsmdsl.step.world import Cause, FaultKind, Followed
+from fsmdsl.step.evaluate import Frame
+from fsmdsl.step.world import Cause, FaultKind, Followed, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +130,7 @@ def broken_why(universe: Universe, world: World, same: Sequence[Question]) -> tu
     """Why a world breaks an invariant that several instances have: told of the first that breaks it."""
     for q in same:
         frame = Frame(universe, world, q.instance)
-        try:
-            broken = not truth(frame, q.asked.condition)
-        except FaultError:
-            broken = True
-        if broken:
+        if fails(frame, q.asked.condition):
             return explained(frame, q)
     raise ValueError(f"`{same[0].name}` holds in the state that is said to break it")
 
@@ -180,17 +176,23 @@ def faults_from(universe: Universe, world: World, number: int) -> Iterator[Findi
 
 def beyond_limit(search: Searched, number: Callable[[World], int | None], at: int) -> None:
     """Take the steps from a state one by one, as far as they lead to states that there are, and note what they show."""
+    for _, result in expanded(search, search.trace(Finding(at)).end, at):
+        if result.fault is None and number(result.world) is None:
+            break
+
+
+def expanded(search: Searched, world: World, at: int) -> Iterator[tuple[Step, Result]]:
+    """The steps from a world, the state of this number, taken one by one; notes what each shows. Raises `FaultError`
+    before the first where the environment has no value."""
     universe = search.universe
-    world = search.trace(Finding(at)).end
     steps = enabled(universe, world, search.guards_seen)
     if search.deadlock is None and stuck(universe, world, steps):
         search.deadlock = Finding(at)
     for step in steps:
         result = fire(universe, world, step, search.guards_seen)
         search.transitions += 1
-        followed = (h for h in result.cascade if isinstance(h, Followed))
+        followed = (h for h in result.cascade if type(h) is Followed)
         search.followed.update((universe.system.instances[h.instance].machine, h.transition) for h in followed)
         if result.fault is not None:
             search.faults.setdefault(fault_key(result.fault), Finding(at, step, result.fault))
-        elif number(result.world) is None:
-            break
+        yield step, result

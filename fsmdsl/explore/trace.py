@@ -57,6 +57,12 @@ class Trace:
         return self.entries[-1].world if self.entries else self.start
 
     @property
+    def length(self) -> str:
+        """`3 steps`."""
+        count = len(self.entries)
+        return f"{count} step{'s' * (count != 1)}"
+
+    @property
     def fault(self) -> Fault | None:
         """Why the last step failed, if it did."""
         return self.entries[-1].fault if self.entries else None

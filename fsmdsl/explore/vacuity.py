@@ -15,10 +15,10 @@ from fsmdsl import model as m
 from fsmdsl.describe import words
 from fsmdsl.explore.liveness import Answer
 from fsmdsl.explore.liveness.formula import FALSE, TRUE, And, Formula, Literal, Or, Until
+from fsmdsl.explore.liveness.ground import temporal
 from fsmdsl.explore.verdict import QuestionKey, Untested
 from fsmdsl.source import Span
 from fsmdsl.step import Universe
-from fsmdsl.walk import expressions
 
 HOLDS = m.Constant(True, m.BOOL)
 
@@ -156,11 +156,11 @@ def _look(universe: Universe, e: m.Expr, around: _Around, outer: int | None, fou
             _look(universe, e.body, inner, _some(universe, e, inner, outer, found), found)
         case m.Not(operand=m.Quantified(kind="some") as some):
             _some(universe, some, (*around, _For(some.variable, some.over)), outer, found)
-        case m.Binary(operator="=>") if _of_one_world(e.left):
+        case m.Binary(operator="=>") if not temporal(e.left):
             told = _never(e.left, around)
             found.append(_Found(around, e.left, told, e.left.span, outer))
             _look(universe, e.right, (*around, _Given(e.left)), len(found) - 1, found)
-        case m.Temporal(operator="~>", operands=(left, _)) if _of_one_world(left):
+        case m.Temporal(operator="~>", operands=(left, _)) if not temporal(left):
             found.append(_Found(around, left, _never(left, around), left.span, outer))
         case _:
             return
@@ -184,10 +184,6 @@ def _never_empty(universe: Universe, over: m.Expr) -> bool:
             return bool(items)
         case _:
             return False
-
-
-def _of_one_world(e: m.Expr) -> bool:
-    return not any(isinstance(x, m.Temporal) for x in expressions(e))
 
 
 def _never(premise: m.Expr, around: Sequence[_For | _Given]) -> str:

@@ -22,14 +22,18 @@ _ALLOCATOR = (
 _HISTORIES = "runtime/test_conformance_histories runtime/test_allocator_histories runtime/test_allocator_private"
 
 TESTS: Mapping[str, tuple[str, ...]] = {
-    "fsmdsl/step": (_SMALL, "test_meanings test_core", "test_explore test_packed"),
+    "fsmdsl/step": (_SMALL, "test_meanings test_core", "test_explore test_packed test_packed_cases"),
     "fsmdsl/resolve": (_SMALL, f"test_meanings {_EDITING}"),
     "runtime/journal": ("runtime/test_journal runtime/test_durable",),
     "runtime/preemption": (_ALLOCATOR, _HISTORIES),
     "runtime/placement": (_ALLOCATOR, _HISTORIES),
     "fsmdsl/emit": (_GOLDEN, _CLASSES, "test_replay test_program twin/test_random_twin"),
     "fsmdsl/checks": ("test_cases", "test_meanings test_checks test_vacuity test_oracles"),
-    "fsmdsl/explore/packed/lower": ("test_meanings", "test_explore test_packed", "test_symmetry test_liveness"),
+    "fsmdsl/explore/packed/lower": (
+        "test_meanings",
+        "test_explore test_packed test_packed_cases",
+        "test_symmetry test_liveness test_fairness test_properties",
+    ),
 }
 """Folder → files of tests, in stages: what takes seconds, then what takes minutes. Which of the tests run with a
 mutant, and in which order, follows from what they execute. Folders are tried in this order."""

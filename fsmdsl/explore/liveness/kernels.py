@@ -1,6 +1,6 @@
 """The loops that visit every state or edge: on flat sequences of integers, made by the caller.
 
-Each function is whole in itself and uses nothing but indices, arithmetic and `while`, so that it runs as it stands on
+Each function is whole in itself and uses nothing but indices, arithmetic and loops, so that it runs as it stands on
 lists and, read as a program and compiled, on arrays (see `engine`). A graph is `offsets`, `targets` and whatever its
 edges carry.
 """
@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
 def narrow(wide: Words, made: Ints, count: int) -> int:
     """Numbers with 64 bits as numbers with 32, which is enough for them."""
-    at = 0
-    while at < count:
+    for at in range(count):
         made[at] = wide[at]
-        at += 1
     return 0
 
 
@@ -29,15 +27,11 @@ def narrow(wide: Words, made: Ints, count: int) -> int:
 
 def gather(offsets: Words, marks: Words, enabled: Words, states: int) -> int:
     """For each state, the marks of all its edges together."""
-    state = 0
-    while state < states:
+    for state in range(states):
         found = 0
-        edge = offsets[state]
-        while edge < offsets[state + 1]:
+        for edge in range(offsets[state], offsets[state + 1]):
             found |= marks[edge]
-            edge += 1
         enabled[state] = found
-        state += 1
     return 0
 
 
@@ -54,10 +48,8 @@ def levels(offsets: Words, targets: Ints, parents: Ints, order: Ints, starts: In
         while head < end:
             state = order[head]
             head += 1
-            edge = offsets[state]
-            while edge < offsets[state + 1]:
+            for edge in range(offsets[state], offsets[state + 1]):
                 target = targets[edge]
-                edge += 1
                 if parents[target] == -2:
                     parents[target] = state
                     order[tail] = target
@@ -68,10 +60,8 @@ def levels(offsets: Words, targets: Ints, parents: Ints, order: Ints, starts: In
 
 def spread(column: Words, bit: int, place: int, letters: Words, states: int) -> int:
     """Add one atom, a bit of a column, to the letters, as the bit `place`."""
-    state = 0
-    while state < states:
+    for state in range(states):
         letters[state] |= ((column[state] >> bit) & 1) << place
-        state += 1
     return 0
 
 
@@ -141,8 +131,7 @@ def search(
             else:
                 state, q, me = nodes[head] // size, nodes[head] % size, head
                 head += 1
-            t = first[q]
-            while t < first[q + 1]:
+            for t in range(first[q], first[q + 1]):
                 if letters[state] & must[t] == value[t]:
                     if goal[t] == truth:
                         found[0] = state
@@ -160,20 +149,18 @@ def search(
                             nodes[count] = node
                             parents[count] = me
                             count += 1
-                t += 1
     return count
 
 
 def crop(nodes: Words, count: int, size: int, useful: Ints, local: Ints, kept: Ints) -> int:
     """Number anew, in the same order, the nodes in which the automaton is in a useful state. Returns how many."""
-    node = left = 0
-    while node < count:
+    left = 0
+    for node in range(count):
         local[node] = -1
         if useful[nodes[node] % size]:
             local[node] = left
             kept[left] = node
             left += 1
-        node += 1
     return left
 
 
@@ -183,20 +170,17 @@ def degrees(
     nodes: Words, kept: Ints, total: int, product_offsets: Words, product_enabled: Words,
 ) -> int:  # fmt: skip
     """Where the edges of each node kept begin, and what is enabled in it. Returns the number of edges."""
-    node = edges = 0
-    while node < total:
+    edges = 0
+    for node in range(total):
         product_offsets[node] = edges
         state, q = nodes[kept[node]] // size, nodes[kept[node]] % size
         product_enabled[node] = enabled[state] & used
         degree = offsets[state + 1] - offsets[state]
         if degree == 0 and state < expanded:
             degree = 1
-        t = first[q]
-        while t < first[q + 1]:
+        for t in range(first[q], first[q + 1]):
             if block[goal[t]] == block[q] and letters[state] & must[t] == value[t]:
                 edges += degree
-            t += 1
-        node += 1
     product_offsets[total] = edges
     return edges
 
@@ -207,24 +191,20 @@ def connect(
     number: Ints, nodes: Words, local: Ints, kept: Ints, total: int, product_targets: Ints, product_marks: Words,
 ) -> int:  # fmt: skip
     """The edges between nodes kept, where the automaton does not leave its block: what each fulfils and accepts."""
-    node = at = 0
-    while node < total:
+    at = 0
+    for node in range(total):
         state, q = nodes[kept[node]] // size, nodes[kept[node]] % size
-        t = first[q]
-        while t < first[q + 1]:
+        for t in range(first[q], first[q + 1]):
             if block[goal[t]] == block[q] and letters[state] & must[t] == value[t]:
-                edge, end = offsets[state], offsets[state + 1]
-                if edge == end and state < expanded:
+                begin, end = offsets[state], offsets[state + 1]
+                if begin == end and state < expanded:
                     product_targets[at] = local[number[state * size + goal[t]]]
                     product_marks[at] = accept[t]
                     at += 1
-                while edge < end:
+                for edge in range(begin, end):
                     product_targets[at] = local[number[targets[edge] * size + goal[t]]]
                     product_marks[at] = (marks[edge] & used) | accept[t]
                     at += 1
-                    edge += 1
-            t += 1
-        node += 1
     return 0
 
 
@@ -237,11 +217,9 @@ def components(
 ) -> int:  # fmt: skip
     """The strongly connected components of the nodes listed, which are those alive: `component` of each, numbered from
     0. Returns how many. Tarjan's algorithm, with a stack of its own (SIAM Journal on Computing 1, 1972)."""
-    at = 0
-    while at < size:
-        index[listed[at]] = 0
-        component[listed[at]] = -1
-        at += 1
+    for k in range(size):
+        index[listed[k]] = 0
+        component[listed[k]] = -1
     at = clock = found = height = 0
     while at < size:
         depth = -1
@@ -285,26 +263,20 @@ def weigh(
 ) -> int:  # fmt: skip
     """For each component: has it an edge inside (`inner`), what its edges fulfil, what is enabled all along and
     anywhere, and its first node."""
-    c = 0
-    while c < count:
+    for c in range(count):
         inner[c] = done[c] = anywhere[c] = 0
         all_along[c] = entry[c] = -1
-        c += 1
-    at = 0
-    while at < size:
+    for at in range(size):
         node = listed[at]
-        at += 1
         c = component[node]
         if entry[c] < 0 or node < entry[c]:
             entry[c] = node
         all_along[c] &= enabled[node]
         anywhere[c] |= enabled[node]
-        edge = offsets[node]
-        while edge < offsets[node + 1]:
+        for edge in range(offsets[node], offsets[node + 1]):
             if alive[targets[edge]] and component[targets[edge]] == c:
                 inner[c] = 1
                 done[c] |= marks[edge]
-            edge += 1
     return 0
 
 
@@ -318,23 +290,20 @@ def judge(
     it may be filled still.
     """
     best = -1
-    c = 0
-    while c < count:
+    for c in range(count):
         missing[c] = 0
         if inner[c] and needed & ~done[c] == 0 and weak & all_along[c] & ~done[c] == 0:
             missing[c] = strong & anywhere[c] & ~done[c]
             if missing[c] == 0 and (best < 0 or entry[c] < entry[best]):
                 best = c
-        c += 1
     return best
 
 
 def cut(enabled: Words, alive: Ints, listed: Ints, size: int, component: Ints, missing: Words) -> int:
     """Keep of each component the nodes in which nothing that is missing is enabled. Returns how many are left."""
-    at = left = 0
-    while at < size:
+    left = 0
+    for at in range(size):
         node = listed[at]
-        at += 1
         lacks = missing[component[node]]
         if lacks != 0 and enabled[node] & lacks == 0:
             listed[left] = node
@@ -346,15 +315,11 @@ def cut(enabled: Words, alive: Ints, listed: Ints, size: int, component: Ints, m
 
 def enclose(listed: Ints, size: int, component: Ints, chosen: int, member: Ints, nodes: int) -> int:
     """Note which nodes are in a component."""
-    at = 0
-    while at < nodes:
+    for at in range(nodes):
         member[at] = 0
-        at += 1
-    at = 0
-    while at < size:
+    for at in range(size):
         if component[listed[at]] == chosen:
             member[listed[at]] = 1
-        at += 1
     return 0
 
 
@@ -373,8 +338,7 @@ def approach(
     while head < tail:
         node = queue[head]
         head += 1
-        edge: int = offsets[node]
-        while edge < offsets[node + 1]:
+        for edge in range(offsets[node], offsets[node + 1]):
             target = targets[edge]
             if member[target]:
                 if marks[edge] & wanted or unwanted & ~enabled[target] or target == aim:
@@ -386,5 +350,4 @@ def approach(
                     source[target] = node
                     queue[tail] = target
                     tail += 1
-            edge += 1
     return -1

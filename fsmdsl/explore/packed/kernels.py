@@ -126,17 +126,9 @@ def fetch(table: Halves, base: int, mask: int, hashes: Words, first: int, last: 
 
 
 def insert_block(
-    out: Words,
-    origins: Halves,
-    hashes: Words,
-    n: int,
-    words: Words,
-    preds: Halves,
-    table: Halves,
-    mask: int,
-    bits: int,
-    count: int,
-) -> int:
+    out: Words, origins: Halves, hashes: Words, n: int, words: Words, preds: Halves, table: Halves, mask: int, bits:
+    int, count: int,
+) -> int:  # fmt: skip
     """Keep those of the successors that are new: behind the states that there are. How many there are then."""
     low = (1 << bits) - 1
     touched = 0
@@ -180,21 +172,9 @@ def share_block(hashes: Words, part: int, n: int, cap: int, owners: int, lists: 
 
 
 def claim_block(
-    out: Words,
-    hashes: Words,
-    lists: Halves,
-    lengths: Words,
-    parts: int,
-    cap: int,
-    owner: int,
-    words: Words,
-    table: Halves,
-    mask: int,
-    bits: int,
-    count: int,
-    marks: Words,
-    counts: Words,
-) -> int:
+    out: Words, hashes: Words, lists: Halves, lengths: Words, parts: int, cap: int, owner: int, words: Words, table:
+    Halves, mask: int, bits: int, count: int, marks: Words, counts: Words,
+) -> int:  # fmt: skip
     """The first half of `insert_block`, for the states of one owner among the successors that several workers found,
     part after part. An entry for a new state holds its place in `out`, counted from the number of states on; its slot
     plus 1 stands in `marks`. `counts[owner * parts + part]` is the number of new ones."""
@@ -242,17 +222,9 @@ def claim_block(
 
 
 def keep_block(
-    out: Words,
-    origins: Halves,
-    first: int,
-    n: int,
-    marks: Words,
-    words: Words,
-    preds: Halves,
-    table: Halves,
-    bits: int,
-    count: int,
-) -> int:
+    out: Words, origins: Halves, first: int, n: int, marks: Words, words: Words, preds: Halves, table: Halves, bits:
+    int, count: int,
+) -> int:  # fmt: skip
     """The second half, for the successors that one worker found: the new ones become states, in order."""
     low = (1 << bits) - 1
     for k in range(first, first + n):
@@ -282,17 +254,9 @@ def fill_table(words: Words, count: int, table: Halves, mask: int, bits: int, ow
 
 
 def find_block(
-    out: Words,
-    hashes: Words,
-    n: int,
-    words: Words,
-    table: Halves,
-    mask: int,
-    bits: int,
-    owners: int,
-    targets: Words,
+    out: Words, hashes: Words, n: int, words: Words, table: Halves, mask: int, bits: int, owners: int, targets: Words,
     at: int,
-) -> int:
+) -> int:  # fmt: skip
     """The numbers of states that are in the table, from a place of `targets` on; -1 for those that are not. How many
     are."""
     low = (1 << bits) - 1

@@ -191,5 +191,4 @@ class _Trial:
 
 
 def _answer(trace: Trace, *told: str) -> Answer:
-    count = len(trace.entries)
-    return Answer("violated", f"a trace of {count} step{'s' * (count != 1)}", told, trace)
+    return Answer("violated", f"a trace of {trace.length}", told, trace)

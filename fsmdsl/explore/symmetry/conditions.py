@@ -12,7 +12,7 @@ from fsmdsl.explore.liveness.formula import atoms
 from fsmdsl.explore.symmetry.sets import SymmetricSet, mentions
 from fsmdsl.step.universe import Universe
 from fsmdsl.step.world import Value
-from fsmdsl.walk import effects, effects_of, expressions, operands
+from fsmdsl.walk import effects, effects_of, expressions, offered, operands, recovery, required
 
 
 def objection(universe: Universe, x: SymmetricSet, plan: Plan | None) -> str | None:
@@ -58,27 +58,15 @@ def _follows(x: SymmetricSet, atom: Atom) -> bool:
 
 
 def _named(universe: Universe, x: SymmetricSet) -> Iterator[str]:
-    for e in _said(universe.system):
+    system = universe.system
+    lets = (let.value for let in system.lets)
+    for e in chain(offered(system), recovery(system), lets, required(system)):
         for inner in expressions(e):
             if isinstance(inner, m.InstanceRef) and inner.name == x.name:
                 yield f"`{words(inner)}` is spoken of by itself ({inner.span})"
             match inner:
                 case m.Apply(function="item", arguments=(m.Instances(name=name), _)) if name == x.name:
                     yield f"`{words(inner)}` chooses one of them by its number ({inner.span})"
-
-
-def _said(system: m.System) -> Iterator[m.Expr]:
-    """Every expression of a system but what its instances begin with."""
-    for o in system.offers or ():
-        yield from (over for _, over in o.variables)
-        yield from (o.target, *o.arguments)
-    guards = [*(o.guard for o in system.offers or ()), *(c.guard for c in system.crashes)]
-    yield from (g for g in guards if g is not None)
-    yield from (e for effect in effects(system.recover or ()) for e in operands(effect))
-    yield from (x.value for x in system.lets)
-    yield from (x.condition for x in system.invariants)
-    yield from (x.condition for x in system.reachables)
-    yield from (x.formula for x in system.properties if not isinstance(x.formula, m.Recovers))
 
 
 # The beginning -------------------------------------------------------------------------------------------------------

@@ -164,6 +164,13 @@ class Scope:
     lasting: frozenset[Var] = frozenset()
     """The parameters of such a function, which stand for the same number everywhere in it."""
 
+    @property
+    def own(self) -> tuple[Var | Int, m.Machine]:
+        """The instance that expressions are about, and its machine."""
+        assert self.instance is not None
+        assert self.machine is not None
+        return self.instance, self.machine
+
     def value(self, e: m.Expr, want: m.Type | None = None) -> Expr:
         """The number of an expression here, as one of the type wanted; see `expressions`."""
         return self.context.expression(self, e, want)

@@ -16,7 +16,7 @@ from fsmdsl.explore.packed.lower.expressions import value
 from fsmdsl.explore.packed.lower.loops import loop
 from fsmdsl.explore.packed.lower.orders import in_every_order, members_in
 from fsmdsl.explore.packed.lower.parts import effects_apart, too_deep
-from fsmdsl.explore.packed.lower.references import machine_of, reference
+from fsmdsl.explore.packed.lower.references import owner, reference
 from fsmdsl.explore.packed.lower.sets import bit, collected
 from fsmdsl.explore.packed.lower.sites import BUSY, CUT, FULL, REENTRANCE
 from fsmdsl.explore.program.nodes import (
@@ -44,9 +44,7 @@ def _perform(scope: Scope, effects: Sequence[m.Effect]) -> None:
     for e in effects:
         match e:
             case m.Assign():
-                owner, machine = _owner(scope, e)
-                given = scope.builder.named(value(scope, e.value))
-                store(scope, owner, machine, e, given, e.value.type)
+                _assign(scope, e)
             case m.Change():
                 _change(scope, e)
             case m.Send():
@@ -70,21 +68,14 @@ def refuse(scope: Scope, conditions: Sequence[tuple[Expr, str]]) -> None:
             scope.fail(kind)
 
 
-def _owner(scope: Scope, e: m.Assign | m.Change) -> tuple[Var | Int, m.Machine]:
-    """Whose field is written: the machine's own, or in `recover` anyone's."""
-    if e.target is not None:
-        return reference(scope, e.target), machine_of(scope, e.target.type)
-    assert scope.instance is not None
-    assert scope.machine is not None
-    return scope.instance, scope.machine
-
-
-def store(scope: Scope, owner: Var | Int, machine: m.Machine, e: m.Assign, given: Expr, have: m.Type) -> None:
+def _assign(scope: Scope, e: m.Assign) -> None:
     """A field takes a value of its type; any other is a fault."""
+    instance, machine = owner(scope, e.target)
+    given, have = scope.builder.named(value(scope, e.value)), e.value.type
     refuse(scope, misfit(scope, given, have, e.type))
     column = scope.context.column(machine.qualified, e.name)
     new = converted(scope, given, have, e.type)
-    scope.builder.set(scope.at(column, owner), new)
+    scope.builder.set(scope.at(column, instance), new)
     _wrote_field(scope, machine, e.name)
 
 
@@ -106,10 +97,10 @@ def wrote(scope: Scope) -> None:
 
 
 def _change(scope: Scope, e: m.Change) -> None:
-    owner, machine = _owner(scope, e)
+    instance, machine = owner(scope, e.target)
     b = scope.builder
     item = b.named(value(scope, e.item))
-    place = scope.at(scope.context.column(machine.qualified, e.name), owner)
+    place = scope.at(scope.context.column(machine.qualified, e.name), instance)
     assert isinstance(e.type, m.SetType | m.ListType)
     if isinstance(e.type, m.ListType) and e.kind == "add":
         length = b.named(length_of(place, e.type))
@@ -228,20 +219,18 @@ def _fitting(
 
 def _request(scope: Scope, e: m.Request) -> None:
     """An action with outcomes is awaited; of others nothing is left once their arguments are known to fit."""
-    assert scope.machine is not None
-    b = scope.builder
-    action = scope.machine.action_named[e.action]
+    b, (instance, machine) = scope.builder, scope.own
+    action = machine.action_named[e.action]
     _fitting(scope, _values(scope, e.arguments), e.arguments, action.parameters)
     if action.outcomes:
-        with b.when(Not(call("expect", T, _code_of_action(scope, scope.machine, e.action)))):
+        with b.when(Not(call("expect", T, _code_of_action(scope, instance, machine, e.action)))):
             b.leave(FULL)
 
 
-def _code_of_action(scope: Scope, machine: m.Machine, action: str) -> Expr:
+def _code_of_action(scope: Scope, instance: Var | Int, machine: m.Machine, action: str) -> Expr:
     """The number that stands for an action of an instance among those awaited."""
-    layout, instance = scope.context.layout, scope.instance
-    assert instance is not None
-    listed = {n: layout.awaited.index(Pending(n, action)) + 1 for n in _instances(scope, machine)}
+    instances = sorted(scope.context.universe.instances_of(machine.qualified))
+    listed = {n: scope.context.layout.awaited.index(Pending(n, action)) + 1 for n in instances}
     first = min(listed)
     step = len([a for a in machine.actions if a.outcomes])
     if all(code == listed[first] + step * (n - first) for n, code in listed.items()):
@@ -250,10 +239,6 @@ def _code_of_action(scope: Scope, machine: m.Machine, action: str) -> Expr:
     for n, number in reversed(listed.items()):
         code = Choice(instance.equals(n), Int(number), code)
     return code
-
-
-def _instances(scope: Scope, machine: m.Machine) -> list[int]:
-    return sorted(scope.context.universe.instances_of(machine.qualified))
 
 
 def _post(scope: Scope, e: m.Post) -> None:

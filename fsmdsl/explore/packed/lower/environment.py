@@ -14,7 +14,7 @@ from fsmdsl.core.guards import conjuncts
 from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower.context import AT, S, T
 from fsmdsl.explore.packed.lower.convert import coded, converted, element_of, misfit
-from fsmdsl.explore.packed.lower.expressions import is_one_of, joined, value
+from fsmdsl.explore.packed.lower.expressions import in_leaves, joined, value
 from fsmdsl.explore.packed.lower.handlers import Span, numbers, refuser, stretches
 from fsmdsl.explore.packed.lower.loops import loop
 from fsmdsl.explore.packed.lower.references import reference
@@ -140,7 +140,7 @@ class Environment:
         if not leaves or not context.universe.instances_of(machine):
             return FALSE
         state = self.steps.scope.at(context.column(machine, ""), at)
-        there = is_one_of(state, [kind.leaf_numbers[s] for s in leaves], len(kind.leaves))
+        there = in_leaves(state, kind, leaves)
         return all_of([there, Not(call("awaits", S, at))]) if awaitable(kind) else there
 
     def _send(self, o: m.Offer, types: Types) -> None:

@@ -7,7 +7,7 @@ an `if`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Literal, assert_never
@@ -18,7 +18,7 @@ from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower import lets, masks, sets
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.convert import converted, shape_of
-from fsmdsl.explore.packed.lower.references import machine_of, reference
+from fsmdsl.explore.packed.lower.references import machine_of, owner
 from fsmdsl.explore.packed.shapes import LARGEST, UnpackableError, to_number
 from fsmdsl.explore.program import queries
 from fsmdsl.explore.program.nodes import (
@@ -81,8 +81,7 @@ def _value(scope: Scope, e: m.Expr) -> Expr:
         case m.Derived():
             return lets.derived(scope, e)
         case m.Self():
-            assert scope.instance is not None
-            return scope.instance
+            return scope.own[0]
         case m.Wait():
             return _wait(scope)
         case m.Negative(operand=operand):
@@ -105,23 +104,17 @@ def _value(scope: Scope, e: m.Expr) -> Expr:
 
 
 def _read(scope: Scope, e: m.Read) -> Expr:
-    if e.target is None:
-        assert scope.instance is not None
-        assert scope.machine is not None
-        owner, machine = scope.instance, scope.machine
-    else:
-        owner, machine = reference(scope, e.target), machine_of(scope, e.target.type)
-    context = scope.context
+    context, (instance, machine) = scope.context, owner(scope, e.target)
     if e.kind == "field":
-        return scope.at(context.column(machine.qualified, e.name), owner)
-    return scope.at(context.layout.param_columns.get((machine.qualified, e.name), 0), owner)
+        return scope.at(context.column(machine.qualified, e.name), instance)
+    return scope.at(context.layout.param_columns.get((machine.qualified, e.name), 0), instance)
 
 
 def _in_state(scope: Scope, e: m.InState) -> Expr:
     target = scope.builder.named(value(scope, e.target))
     machine = machine_of(scope, e.target.type)
     state = scope.at(scope.context.column(machine.qualified, ""), target)
-    there = is_one_of(state, [machine.leaf_numbers[s] for s in e.states], len(machine.leaves))
+    there = in_leaves(state, machine, e.states)
     if isinstance(e.target.type, m.OptionalType):
         return all_of([target >= 0, there])
     return there
@@ -129,12 +122,16 @@ def _in_state(scope: Scope, e: m.InState) -> Expr:
 
 def _wait(scope: Scope) -> Expr:
     """Has the instance followed no transition in this round yet?"""
-    assert scope.instance is not None
-    assert scope.machine is not None
-    if awaitable(scope.machine):
-        return scope.at(scope.context.column(scope.machine.qualified, "wait"), scope.instance).equals(0)
+    instance, machine = scope.own
+    if awaitable(machine):
+        return scope.at(scope.context.column(machine.qualified, "wait"), instance).equals(0)
     layout, waited = scope.context.layout, scope.context.layout.waited
-    return TRUE if waited is None else masks.test(layout, scope.row, waited, scope.instance).equals(0)
+    return TRUE if waited is None else masks.test(layout, scope.row, waited, instance).equals(0)
+
+
+def in_leaves(state: Expr, machine: m.Machine, leaves: Iterable[str]) -> Expr:
+    """Is a state, as the number of a leaf, one of these?"""
+    return is_one_of(state, [machine.leaf_numbers[s] for s in leaves], len(machine.leaves))
 
 
 def is_one_of(x: Expr, numbers: Sequence[int], count: int) -> Expr:

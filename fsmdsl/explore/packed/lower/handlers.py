@@ -13,7 +13,7 @@ from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, Scope, T
 from fsmdsl.explore.packed.lower.effects import check_free, perform, wrote
-from fsmdsl.explore.packed.lower.expressions import is_one_of, value
+from fsmdsl.explore.packed.lower.expressions import in_leaves, value
 from fsmdsl.explore.packed.lower.sites import BUSY, IGNORED, REENTRANCE, UNHANDLED
 from fsmdsl.explore.program.builder import Builder, function, rows
 from fsmdsl.explore.program.builder import numbers as parameters
@@ -44,13 +44,13 @@ def handler(context: Context, machine: m.Machine, trigger: str, name: str) -> Fu
         check_free(scope, machine, AT, -REENTRANCE, -BUSY)
     read_state(scope, machine)
     for group in context.selection(machine).groups(trigger):
-        with b.when(_in(machine, group.leaves)):
+        with b.when(in_leaves(STATE, machine, group.leaves)):
             choose(
                 scope, group.levels, group.leaves[0], dict(zip(arguments, parameters, strict=True)), _follow_and_leave
             )
     ignored = [i.state for i in machine.ignores if i.event == trigger]
     if ignored:
-        with b.when(_in(machine, ignored)):
+        with b.when(in_leaves(STATE, machine, ignored)):
             mark(context, context.ignored_bits(machine, trigger), b)
             b.leave(IGNORED)
     if event is None:
@@ -88,10 +88,6 @@ def mark_followed(context: Context, machine: m.Machine, t: m.Transition, b: Buil
     mark(context, context.followed_bits(machine, t.index), b)
 
 
-def _in(machine: m.Machine, leaves: Sequence[str]) -> Expr:
-    return is_one_of(STATE, [machine.leaf_numbers[s] for s in leaves], len(machine.leaves))
-
-
 # Choosing ------------------------------------------------------------------------------------------------------------
 
 
@@ -121,13 +117,12 @@ def _guard(scope: Scope, t: m.Transition, arguments: dict[str, m.Variable]) -> E
     """The guard's value in a variable, and a note of what it was."""
     if t.guard is None:
         return TRUE
-    assert scope.machine is not None
-    context, b = scope.context, scope.builder
-    inner = scope.inner(scope.instance, scope.machine)
+    context, b, (instance, machine) = scope.context, scope.builder, scope.own
+    inner = scope.inner(instance, machine)
     inner.locals = _bound(t, arguments)
     types = {name: of for name, (_, of) in inner.locals.items()}
     held = b.named(value(inner, context.elaboration.expression(t.guard, types)))
-    key = scope.machine.qualified, t.index
+    key = machine.qualified, t.index
     if key not in context.guards:
         context.guards[key] = context.layout.reserve(2)
     seen = context.guards[key]
@@ -160,8 +155,7 @@ def _ranked(
     follow: Follow,
 ) -> None:
     """A transition is in question if it is enabled and none that has priority over it is."""
-    assert scope.machine is not None
-    b, priority = scope.builder, scope.context.selection(scope.machine).priority
+    b, priority = scope.builder, scope.context.selection(scope.own[1]).priority
     best: list[Expr] = []
     for t, g in zip(level, guards, strict=True):
         pairs = zip(level, guards, strict=True)
@@ -193,7 +187,7 @@ def refuser(context: Context, machine: m.Machine, event: str, given: Sequence[m.
     read_state(scope, machine)
     arguments = {f"a{n}": p for n, p in enumerate(given)}
     for group in context.selection(machine).groups(event):
-        with b.when(_in(machine, group.leaves)):
+        with b.when(in_leaves(STATE, machine, group.leaves)):
             for t in (t for level in group.levels for t in level):
                 with b.when(_guard(scope, t, arguments)):
                     b.leave(F)
@@ -206,8 +200,7 @@ def refuser(context: Context, machine: m.Machine, event: str, given: Sequence[m.
 
 def follow_transition(scope: Scope, t: m.Transition, leaf: str) -> None:
     """Exit hooks, the effects, the change of state, entry hooks; see `step.cascade.follow`."""
-    assert scope.machine is not None
-    context, b, machine = scope.context, scope.builder, scope.machine
+    context, b, (_, machine) = scope.context, scope.builder, scope.own
     layout = context.layout
     b.comment(_shown(t))
     mark_followed(context, machine, t, b)
@@ -230,8 +223,7 @@ def follow_transition(scope: Scope, t: m.Transition, leaf: str) -> None:
 
 
 def _body(scope: Scope, t: m.Transition, leaf: str) -> None:
-    assert scope.machine is not None
-    context, machine = scope.context, scope.machine
+    context, (_, machine) = scope.context, scope.own
     if t.target is None:
         perform(scope, t.effects)
         return
@@ -260,7 +252,7 @@ def timer(context: Context, machine: m.Machine, t: m.Transition, name: str) -> F
     scope = machine_scope(context, machine, b)
     read_state(scope, machine)
     for leaf in machine.leaves_of(t.source):
-        with b.when(_in(machine, [leaf])):
+        with b.when(in_leaves(STATE, machine, [leaf])):
             choose(scope, ((t,),), leaf, {}, _follow_and_leave)
     b.leave(IGNORED)
     return _of_machine(machine, name, f"time is up for transition {t.index}", b)
@@ -276,7 +268,7 @@ def eventless(context: Context, machine: m.Machine, name: str, *, only_asked: bo
         inner.builder.leave(0)
 
     for group in context.selection(machine).groups(EVENTLESS):
-        with b.when(_in(machine, group.leaves)):
+        with b.when(in_leaves(STATE, machine, group.leaves)):
             choose(scope, group.levels, group.leaves[0], {}, would if only_asked else _follow_and_leave)
     b.leave(IGNORED)
     return _of_machine(machine, name, "without event", b)

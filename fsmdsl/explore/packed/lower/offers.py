@@ -10,7 +10,7 @@ from fsmdsl.explore.packed.layout import awaitable, kinds
 from fsmdsl.explore.packed.lower.channels import transmissions
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, N, S, T
 from fsmdsl.explore.packed.lower.environment import Environment
-from fsmdsl.explore.packed.lower.expressions import is_one_of, value
+from fsmdsl.explore.packed.lower.expressions import in_leaves, value
 from fsmdsl.explore.packed.lower.handlers import stretches, timer
 from fsmdsl.explore.packed.lower.refusals import refusals
 from fsmdsl.explore.packed.lower.steps import CUT, PHASE, WRITES, Steps
@@ -173,8 +173,7 @@ class Offers:
             with stretch.each(b, AT), free:
                 b.set(STATE, self.scope.at(context.column(machine.qualified, ""), AT))
                 for t in triggered_by(machine, m.OnTimer):
-                    leaves = [machine.leaf_numbers[s] for s in machine.leaves_of(t.source)]
-                    with b.when(is_one_of(STATE, leaves, len(machine.leaves))):
+                    with b.when(in_leaves(STATE, machine, machine.leaves_of(t.source))):
                         self.steps.take(call(names[machine.qualified, t.index], T, AT), skips=True)
 
     # Recovery

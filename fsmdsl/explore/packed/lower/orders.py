@@ -288,11 +288,11 @@ def rivals(context: Context, machine: m.Machine, would: str) -> list[Function]:
     return functions
 
 
-def lost_apart(context: Context, machine: m.Machine, fragile: Sequence[int], b: Builder) -> None:
+def lost_apart(context: Context, machine: m.Machine, fragile: Sequence[str], b: Builder) -> None:
     """Where a crash finds an instance in a state that does not last: is a member of its set in another such state?"""
     column = context.column(machine.qualified, "")
     other = T[column + OTHER]
-    in_such = any_of([other.equals(leaf) for leaf in fragile])
+    in_such = any_of([other.equals(machine.leaf_numbers[leaf]) for leaf in fragile])
     for x in context.reduction.of_machine(machine.qualified):
         with (
             b.count(OTHER, Choice(x.first <= AT, Int(x.first + x.count), ZERO), AT + 1),

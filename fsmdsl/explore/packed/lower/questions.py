@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import kinds
 from fsmdsl.explore.packed.lower.context import AT, Context, S, Scope
-from fsmdsl.explore.packed.lower.expressions import is_one_of, value
+from fsmdsl.explore.packed.lower.expressions import in_leaves, value
 from fsmdsl.explore.packed.lower.handlers import numbers as instances
 from fsmdsl.explore.packed.shapes import LARGEST, to_number
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
@@ -98,10 +98,10 @@ def stuck(context: Context) -> list[Function]:
     scope = Scope(context, b, S, None, None, lambda _, __=None: None)
     ending = [x for x in kinds(context.universe) if any(s.final for s in x.states)]
     for machine in ending:
-        final = [machine.leaf_numbers[s.name] for s in machine.leaves if machine.state_named[s.name].final]
+        final = [s.name for s in machine.leaves if s.final]
         with instances(context, machine).each(b, AT):
             state = scope.at(context.column(machine.qualified, ""), AT)
-            ended = is_one_of(state, final, len(machine.leaves)) if final else FALSE
+            ended = in_leaves(state, machine, final) if final else FALSE
             with b.when(Not(ended)):
                 b.leave(TRUE)
     b.leave(FALSE if ending else TRUE)

@@ -23,3 +23,8 @@ def machine_of(scope: Scope, t: m.Type) -> m.Machine:
     inner = bare(t)
     assert isinstance(inner, m.RefType)
     return scope.context.universe.model.machines[inner.machine]
+
+
+def owner(scope: Scope, target: m.Expr | None) -> tuple[Var | Int, m.Machine]:
+    """Whose data it is that is read or written, and its machine: without a target, the instance's own."""
+    return scope.own if target is None else (reference(scope, target), machine_of(scope, target.type))

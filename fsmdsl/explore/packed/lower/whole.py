@@ -11,7 +11,7 @@ from fsmdsl.explore.packed.layout import awaitable, kinds
 from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, N, Scope, T
 from fsmdsl.explore.packed.lower.effects import perform
-from fsmdsl.explore.packed.lower.expressions import is_one_of
+from fsmdsl.explore.packed.lower.expressions import in_leaves
 from fsmdsl.explore.packed.lower.handlers import choose, eventless, machine_scope, mark_followed, read_state, stretches
 from fsmdsl.explore.packed.lower.handlers import numbers as instances
 from fsmdsl.explore.packed.lower.helpers import of_library
@@ -182,7 +182,7 @@ def _crash_choices(context: Context, b: Builder) -> list[Function]:
         elif fragile := _lost(context, machine):
             with span.each(b, AT):
                 state = machine_scope(context, machine, b).at(context.column(machine.qualified, ""), AT)
-                with b.when(is_one_of(state, fragile, len(machine.leaves))):
+                with b.when(in_leaves(state, machine, fragile)):
                     lost_apart(context, machine, fragile, b)
                     b.leave(context.sites.several(len(machine.leaves)) + state)
     return functions
@@ -195,10 +195,10 @@ def _foreseen(machine: m.Machine) -> bool:
     return all(t.guard is None for t in crashes) and len(set(leaves)) == len(leaves)
 
 
-def _lost(context: Context, machine: m.Machine) -> list[int]:
+def _lost(context: Context, machine: m.Machine) -> list[str]:
     """The leaves that do not last and have no crash transition."""
     selection = context.selection(machine)
-    return [machine.leaf_numbers[s] for s in _passing(selection) if not selection.levels(s, CRASH)]
+    return [s for s in _passing(selection) if not selection.levels(s, CRASH)]
 
 
 def _passing(selection: Selection) -> list[str]:
@@ -231,8 +231,8 @@ def _crash_effects(context: Context, machine: m.Machine, b: Builder) -> None:
     foreseen = _foreseen(machine)
     b.set(CHOSEN, state if foreseen else T[context.layout.choice + AT])
     for t in triggered_by(machine, m.OnCrash):
-        leaves = [machine.leaf_numbers[s] for s in machine.leaves_of(t.source)]
-        with b.when(is_one_of(CHOSEN, leaves, len(machine.leaves)) if foreseen else CHOSEN.equals(t.index + 1)):
+        own = in_leaves(CHOSEN, machine, machine.leaves_of(t.source))
+        with b.when(own if foreseen else CHOSEN.equals(t.index + 1)):
             mark_followed(context, machine, t, b)
             perform(scope, t.effects)
             if t.target is not None:

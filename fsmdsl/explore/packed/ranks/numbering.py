@@ -21,19 +21,9 @@ if TYPE_CHECKING:
 
 
 def address_block(
-    out: Words,
-    hashes: Words,
-    origins: Halves,
-    n: int,
-    numbers: Halves,
-    first: int,
-    seen: Words,
-    mask: int,
-    owners: int,
-    counts: Words,
-    marks: Words,
-    sent: Words,
-) -> int:
+    out: Words, hashes: Words, origins: Halves, n: int, numbers: Halves, first: int, seen: Words, mask: int, owners:
+    int, counts: Words, marks: Words, sent: Words,
+) -> int:  # fmt: skip
     """Successors by their owners, with their keys: in `sent`, `counts` for each. `first` is the number of the block's
     first state. `seen` holds states sent before, one for each slot: they are not sent again. -1 where a state has more
     successors than keys can tell."""
@@ -73,17 +63,9 @@ def address_block(
 
 
 def admit_block(
-    received: Words,
-    n: int,
-    words: Words,
-    count: int,
-    known: int,
-    table: Halves,
-    mask: int,
-    bits: int,
-    keys: Words,
+    received: Words, n: int, words: Words, count: int, known: int, table: Halves, mask: int, bits: int, keys: Words,
     slots: Words,
-) -> int:
+) -> int:  # fmt: skip
     """Keep those states that are new, as they come, from number `known` on; their least keys, and their slots in the
     table. How many states there are then."""
     low = (1 << bits) - 1
@@ -173,20 +155,9 @@ def number_keys(order: Words, n: int, first: int, numbers: Words) -> int:
 
 
 def arrange_block(
-    keys: Words,
-    order: Words,
-    n: int,
-    given: Words,
-    known: int,
-    first: int,
-    words: Words,
-    numbers: Halves,
-    preds: Halves,
-    table: Halves,
-    slots: Words,
-    bits: int,
-    spare: Words,
-) -> int:
+    keys: Words, order: Words, n: int, given: Words, known: int, first: int, words: Words, numbers: Halves, preds:
+    Halves, table: Halves, slots: Words, bits: int, spare: Words,
+) -> int:  # fmt: skip
     """Bring new states into the order of their keys, and write down their numbers and where they came from."""
     low = (1 << bits) - 1
     for k in range(n * WORDS):
@@ -202,17 +173,9 @@ def arrange_block(
 
 
 def choose_block(
-    words: Words,
-    numbers: Halves,
-    preds: Halves,
-    n: int,
-    base: int,
-    origin: int,
-    owner: int,
-    owners: int,
-    chosen: Words,
-    count: int,
-) -> int:
+    words: Words, numbers: Halves, preds: Halves, n: int, base: int, origin: int, owner: int, owners: int, chosen:
+    Words, count: int,
+) -> int:  # fmt: skip
     """Append those states that an owner keeps, or all where there is one: words, full number, full number of the
     origin. How many there are then. `base` and `origin` are not above the numbers of which the lower halves are given.
     """

@@ -1,0 +1,302 @@
+"""Systems on which the packed explorer once went wrong."""
+
+from __future__ import annotations
+
+import pytest
+from campaign import compare
+from packed_search import PLAIN, SWITCH, explored, own_objects
+from stepping import compiled, only_system
+
+pytestmark = pytest.mark.usefixtures(own_objects.__name__)
+
+CASES = {
+    "an event ignored twice": """
+machine A {
+    initial state P
+    state Q
+    event go from environment
+    event never from B
+    P -> Q, Q -> P on go
+    ignore never in P
+    ignore never in *
+    P on never when false
+}
+machine B { a: A?  initial state S  event poke(x: A) from environment  S on poke(x) do x.never }
+system X { a: A  bs: B[2] }
+""",
+    "a crash goes through instances in their order, not machine by machine": """
+machine A { n: 0..3  initial volatile state P  event go from environment  P on go do n = 1  P -> P on crash do n = 2 }
+machine B {
+    param a: A
+    durable m: 0..3
+    initial volatile state P
+    event go from environment
+    P on go do m = 1
+    P -> P on crash when m < 2 do m = a.n
+}
+system X {
+    b: B { a = a }
+    a: A
+    c: B { a = a }
+    environment { b.go  c.go  a.go  crash  crash between writes }
+}
+""",
+    "an argument out of range, offered only where a guard lets it through": """
+machine A {
+    n: 0..5
+    initial state S
+    event set(x: 0..2), many(s: set<0..2>) from environment
+    S on set(x) when x < 4 do n = x
+    S on many(s) when size(s) < 2 do n = size(s)
+}
+system X { a: A  environment { some k in {1, 3, 5}: a.set(k)  some k in {0, 7}: a.many({k, k + 1})  a.many({9}) } }
+""",
+    "a condition of the environment without a value, behind a step that fails": """
+machine A {
+    other: A?
+    n: 0..2
+    initial state S
+    event up, meet(x: A) from environment
+    S on up do n = n + 1
+    S on meet(x) do other = x
+}
+system X {
+    as: A[2]
+    environment { some a in as: a.up  some a in as: a.meet(a)  some a in as: a.up when a.other.n > 0 }
+}
+""",
+    "an argument is looked at after whether the receiver is free": """
+machine A {
+    n: 0..2
+    initial state S
+    event go from environment
+    event back(x: 0..2) from B
+    param b: B
+    S on go do b.hit(n)
+    S on back(x) do n = x
+    event up from environment
+    S on up do n = n + 1
+}
+machine B {
+    param a: A
+    initial state S
+    event hit(x: 0..3) from A
+    S on hit(x) do a.back(x + 2)
+    event poke from environment
+    S on poke do a.back(3)
+}
+system X { a: A { b = b }  b: B { a = a } }
+""",
+    "a derived value is asked about numbers that it does not expect": """
+let twice(n: 0..2) = n + n
+let among(n: 0..2, s: set<0..2>) = n in s
+machine A {
+    n: 0..9
+    s: set<0..9>
+    initial state S
+    event up from environment
+    S on up when twice(n) < 15 do { n = n + 1  s = s + {n} }
+    S -> T on up when not among(n, {n}) or among(n + 1, s)
+    state T
+    priority T > up
+}
+system X { a: A  reachable five: twice(a.n) == 10  invariant small: twice(a.n) in {0, 2, 4, 6, 8, 10} }
+""",
+    "a set of more than its place allows": """
+machine A {
+    n: 0..2
+    s: set<0..2>
+    l: list<0..2>[2]
+    initial state S
+    event up, put, list_, clear from environment
+    S on up do n = n + 1
+    S on put do s = {n, n + 1}
+    S on list_ do l = [n, n - 1, n]
+    S on clear do { s = s - {n + 2}  l = rest(l)  n = 0 }
+}
+system X { a: A }
+""",
+    "priorities that contradict one another": """
+machine A {
+    n: 0..3
+    initial state S
+    event go, up from environment
+    a: S on go when n != 1 do n = 0
+    b: S on go when n != 2 do n = 1
+    c: S on go when n != 3 do n = 2
+    S on up when n < 3 do n = n + 1
+    priority a > b
+    priority b > c
+    priority c > a
+}
+system X { a: A }
+""",
+    "messages in a bag are sorted by what their sets hold": """
+channel box: bag[3] to A
+machine A {
+    seen: list<set<0..2>>[1]
+    last: 0..3
+    initial state S
+    event note(s: set<0..2>, l: list<0..1>[2], o: set<0..1>?) from box
+    S on note(s, l, o) do last = size(s) + size(l)
+    event send_ from environment
+    S on send_ when size(box) < 3 do {
+        send box.note({0, 2}, [1], none)
+        send box.note({1}, [0, 1], {0})
+        send box.note({0, 1}, [], {1})
+    }
+}
+system X { a: A }
+""",
+    "values with gaps to choose among": """
+machine A {
+    n: -1..1?
+    s: set<-1..1?>
+    l: list<A?>[2]
+    initial state S
+    event set(x: -1..1?, l: list<A?>[1]), many(s: set<-1..1?>) from environment
+    S on set(x, given) do { n = x  l = given + [] }
+    S on many(given) when n in given do s = given - s
+}
+system X { b: Switch  as: A[2]  c: Switch }
+""".replace("given + []", "given")
+    + SWITCH,
+    "few numbers out of many": """
+machine A {
+    n: 0..1000
+    waits: duration = 5s
+    initial state S
+    event set(x: 0..1000), odd from environment
+    S on set(x) when x not in {100, 300} do n = x
+    S on odd when waits in {5s, 10s} or n in [250, 251] do { waits = 10s  for k in {7, 900} { n = k } }
+}
+system X { a: A  environment { some k in {0, 100, 250}: a.set(k)  a.odd }  reachable r: some k in {900, 5}: a.n == k }
+""",
+    "`wait` in an invariant": """
+machine A { initial state S  event go from environment  S on go  invariant waits: wait }
+system X { a: A }
+""",
+    "a round that comes back to where it was, but for who has waited": """
+machine A {
+    initial state S
+    state T
+    param b: B
+    event go from environment
+    S -> T on go do b.nudge
+    T -> S when wait
+}
+machine B { n: 0..1  initial state S  event nudge from A  S on nudge  S -> S when wait do n = n }
+system X { as: A[2] { b = b }  b: B }
+""",
+    "a crash that a fair label waits for": """
+machine A {
+    n: 0..2
+    initial volatile state S
+    persistent state T
+    event go, on_ from environment
+    S on go do n = 1
+    T -> S on on_
+    down: S -> T on crash
+}
+system X {
+    as: A[2]
+    environment { some a in as: a.go  some a in as: a.on_  crash  crash between writes }
+    property falls: all a in as: a in S ~> a in T under strong fair down
+    property goes: always eventually as[0].n == 1 under fair go and strong fair on_
+}
+""",
+    "crashes between writes, in the order of the environment": """
+machine A {
+    durable n: 0..2
+    durable m: 0..2
+    initial state S
+    event go from environment
+    async action work -> ok | err
+    S on go when n < 2 do { n = n + 1  m = n  work }
+    S on work.ok do m = 0
+    S on work.err do { n = 0  m = 0 }
+}
+system X {
+    as: A[2]
+    environment {
+        crash between writes when as[0].n > 0
+        some a in as: a.go
+        crash when as[1].m > 0
+        some a in as, k in [1, 1, 2]: a.go
+        crash between writes
+        crash
+        crash during recovery
+        crash during recovery when as[0].n == as[0].m
+    }
+    recover { for a in as { a.m = a.n  a.n = 0 } }
+    property comes_back: recovers on n
+}
+""",
+    "what can have one value only": """
+machine A {
+    param only: C
+    one: 3..3
+    all_: set<C>
+    listed: list<C>[3]
+    kind: Kind
+    initial state S
+    event go(x: C) from environment
+    S on go(x) when x == only do { x.hit(one, self)  one = only.two + 1  add x to all_  send box.told(x, only_one) }
+    event told(x: C, k: Kind) from box
+    S on told(x, k) when k == kind and x.two == 2 do { if size(listed) < 3 { add x to listed } }
+}
+machine B { initial state S }
+machine C {
+    two: 2..2
+    initial state S
+    event hit(x: 3..3, a: A) from A
+    S on hit(x, a) when a.only == self do two = x - 1
+}
+enum Kind { only_one }
+channel box: fifo[1] to A
+system X { b: B  a: A { only = c }  c: C }
+""",
+    "a list of sets": """
+machine A {
+    held: list<set<0..2>>[2]
+    maybe: set<A>?
+    initial state S
+    event put(n: 0..2), turn from environment
+    S on put(n) when {n} not in held do { add {n, 1} to held  maybe = {self} }
+    S on turn when size(held) > 0 do { held = rest(held) maybe = none  remove {0, 1} from held }
+}
+system X { as: A[2] }
+""",
+    "subsets are taken from the first element on": """
+machine A {
+    held: list<B>[2]
+    initial state S
+    event take(s: set<B>) from environment
+    S on take(s) do { held = []  for b in s { if size(held) < 2 { add b to held } } }
+}
+machine B { initial state S }
+system X { a: A  bs: B[4]  environment { some s in subsets(bs, 2): a.take(s)  some s in subsets(bs, 3): a.take(s) } }
+""",
+}
+
+
+@pytest.mark.parametrize("text", CASES.values(), ids=CASES.keys())
+def test_what_once_went_wrong(text: str) -> None:
+    model = compiled(f"module x\n{text}")
+    assert compare(model, only_system(model)) == ("the same", [])
+
+
+def test_which_instance_it_was_makes_no_difference_to_a_fault() -> None:
+    text = """module x
+machine A { initial state S  event go(b: B) from environment  S on go(b) do b.hit }
+machine B {
+    initial state reaches
+    state c
+    event hit from A
+    event flip from environment
+    reaches -> c on flip
+    c on hit
+}
+system X { s: A  c: B  r: B  reach: B }
+"""
+    assert len(explored(text, PLAIN).violations) == 1
