@@ -419,6 +419,8 @@ class Writer:
         ]
         if env.machine is not None:
             ways.append(lambda: Text("wait"))
+        if self.newer:
+            ways.append(lambda: self._same_state(env) or self._comparison(env, depth))
         return self.random.choice(ways)()
 
     def _logic(self, env: Env, depth: int) -> Text:
@@ -495,6 +497,16 @@ class Writer:
         if self.chance(0.3):
             return Text(f"{over.text} has {item.text}", COMPARISON)
         return Text(f"{item.text} {self.random.choice(['in', 'not in'])} {over.text}", COMPARISON)
+
+    def _same_state(self, env: Env) -> Text | None:
+        """`same_state(x, y)`."""
+        found = [] if env.own_only else [(n, t.machine) for n, x in env.paths() if isinstance(t := bare(x), m.RefType)]
+        found += [] if env.machine is None else [("self", env.machine.name)]
+        if not found:
+            return None
+        name, machine = self.random.choice(found)
+        other = self.random.choice([n for n, of in found if of == machine])
+        return Text(f"same_state({name}, {other})")
 
     def _state_test(self, env: Env) -> Text | None:
         """`x in Used`, `x in {Used, Free}`, or one of the machine's own states."""

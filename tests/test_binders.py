@@ -196,6 +196,23 @@ def test_items_keep_faults_where_they_are_looked_at() -> None:
     assert value("nodes[2].n < 2 and nodes[nodes[2].n + 1].n == 0") is False
 
 
+def test_the_states_of_two_instances_are_compared_down_to_the_leaf(tmp_path: Path) -> None:
+    wanted = explored_alike(
+        """module alike
+        machine N {
+            initial state A { initial state A1  state A2 }  state B
+            event go from environment
+            A1 -> A2 on go  A2 -> B on go  B -> A on go
+        }
+        system Two { ns: N[2]
+            invariant never: same_state(n0, n1)
+            reachable apart: not same_state(n0, n1) and n0 in A and n1 in A }
+        """
+    )
+    assert wanted["states"] == 9
+    assert {key.name: at for key, (at, _) in wanted["settled"].items()} == {"never": 1, "apart": 1}  # type: ignore[attr-defined]
+
+
 def test_the_numbers_of_a_range_are_a_set_with_their_type() -> None:
     model = compiled(SYSTEM.format("all i in 0..2: i < 3"))
     (system,) = model.systems.values()

@@ -23,7 +23,7 @@ from fsmdsl.export.refusals import REASONS, RefusedError
 from fsmdsl.export.tla import tla
 from fsmdsl.opinion import Budgeted, Key, MissingError, Opinion, SecondOpinion, compare
 from fsmdsl.opinion.spin import Spin
-from fsmdsl.opinion.tlc import Tlc
+from fsmdsl.opinion.tlc import Tlc, distinct_states
 from fsmdsl.opinion.tools import Tool
 
 LEASED = {
@@ -127,6 +127,13 @@ def asked(tool: Tool, model: m.Model, system: m.System) -> SecondOpinion:
 
 
 # The text ------------------------------------------------------------------------------------------------------------
+
+
+def test_tlc_is_asked_for_the_states_that_it_found_in_the_end() -> None:
+    progress = "Progress(3): 1,766 states generated, 766 distinct states found, 9 states left on queue."
+    ended = "39152 states generated, 2,205 distinct states found, 0 states left on queue."
+    assert distinct_states(f"{progress}\n{ended}") == 2205
+    assert distinct_states("Error: it is broken") is None
 
 
 @pytest.mark.parametrize("name", ["door.pml", "lease.pml", "door.tla", "lease.tla"])

