@@ -42,7 +42,7 @@ TITLES = {
     "Checker": ("docs/how-the-checker-works.md", "docs/scale.md", "docs/second-opinion.md"),
     "Findings": (
         "docs/findings.md", "docs/findings/hived.md", "docs/findings/confine.md", "docs/findings/grove.md",
-        "docs/findings/yunikorn.md",
+        "docs/findings/yunikorn.md", "docs/findings/kubernetes.md",
     ),
     "Allocator": (
         "docs/allocator.md", "docs/lives.md", "docs/simulator.md", "docs/conformance.md",

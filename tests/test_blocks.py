@@ -51,6 +51,7 @@ RUN = {
     "docs/findings/confine.md": "tests/test_holes.py::test_the_findings_print_what_the_commands_print",
     "docs/findings/grove.md": "tests/test_holes.py::test_the_findings_print_what_the_commands_print",
     "docs/findings/yunikorn.md": "tests/test_holes.py::test_the_findings_print_what_the_commands_print",
+    "docs/findings/kubernetes.md": "tests/test_holes.py::test_the_findings_print_what_the_commands_print",
     "docs/generated-code.md": "tests/test_documents.py::test_the_code_of_generated_code_runs",
     "docs/coming-from.md": "tests/test_documents.py::test_python_of_other_tools_runs",
     "docs/lives.md": "tests/runtime/test_lives.py::test_the_code_of_the_manual_runs",
