@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.export.c_scope import CScope, local, name_in_c
+from fsmdsl.export.c_scope import CScope, local
+from fsmdsl.export.scope import identifier
 from fsmdsl.export.values import NONE, machine_of
 from fsmdsl.model.typing import common
 
@@ -90,7 +91,7 @@ def _read(scope: CScope, e: m.Read) -> str:
 def read_name(scope: CScope, e: m.Read) -> str:
     """The array of a field or parameter."""
     machine = scope.universe.model.machines[e_owner(scope, e)]
-    name = name_in_c(scope.machine_name(machine), e.name)
+    name = identifier(scope.machine_name(machine), e.name)
     return f"w.{name}" if e.kind == "field" else name
 
 
@@ -125,7 +126,7 @@ def _add_let(scope: CScope, e: m.Derived, own: bool) -> None:
     body = scope.elaboration.body(e)
     same = sum((e.owner, e.name) == key[:2] for key in scope.lets)
     owner = scope.machine_name(scope.universe.model.machines[e.owner]) if own else e.owner.rpartition(".")[2]
-    name = name_in_c("let", owner, e.name) + (f"_{same + 1}" if same else "")
+    name = identifier("let", owner, e.name) + (f"_{same + 1}" if same else "")
     key = (e.owner, e.name, id(body))
     scope.lets[key] = name, body
     with scope.read_by(e.owner if own else ""):

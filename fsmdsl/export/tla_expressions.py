@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.export.tla_scope import Env, TlaScope, name_in_tla
+from fsmdsl.export.scope import identifier
+from fsmdsl.export.tla_scope import Env, TlaScope
 from fsmdsl.export.values import machine_of, type_shown
 from fsmdsl.model.typing import bare
 from fsmdsl.step.world import Value
@@ -93,7 +94,7 @@ def _numbers(found: frozenset[int]) -> str:
 
 def _array(scope: TlaScope, e: m.Read, env: Env) -> str:
     owner = scope.reader if e.target is None else machine_of(e.target.type)
-    name = name_in_tla(scope.machine_name(owner), e.name)
+    name = identifier(scope.machine_name(owner), e.name)
     return f"{env.world}.{name}" if e.kind == "field" else name
 
 
@@ -217,7 +218,7 @@ def _let(scope: TlaScope, e: m.Derived) -> tuple[str, bool]:
         own = e.owner in scope.universe.model.machines
         same = sum(key[:2] == other[:2] for other in scope.lets)
         owner = scope.machine_name(e.owner) if own else e.owner.rpartition(".")[2]
-        name = name_in_tla("let", owner, e.name) + (f"_{same + 1}" if same else "")
+        name = identifier("let", owner, e.name) + (f"_{same + 1}" if same else "")
         env, names = Env(), []
         for p in body.parameters:
             x, env = env.bind(p)
