@@ -181,6 +181,17 @@ def test_what_is_drawn_is_read_again(form: str) -> None:
     attempt()
 
 
+@pytest.mark.parametrize(("form", "name"), [("mermaid", "a.mmd"), ("plantuml", "a.puml")])
+def test_a_row_of_every_state_leaves_those_that_nothing_else_leaves(form: str, name: str) -> None:
+    states = (State("A", "A"), State("B", "B"))
+    rows = (Row("A", "B", None, after="5s"), Row("A", "A", "go"), Row("B", "A", "go"))
+    model = clean(spec_text(Imported((Table("M", "A", states, rows),)), "m.py")[0])
+    machine = next(iter(model.machines.values()))
+    drawn = (mermaid if form == "mermaid" else plantuml)(graph_of(machine, junctions=False))
+    again = read(Source(name, drawn), form)
+    assert [x.message for x in drift(model, again, {machine.name: again.tables[0].name}, {})] == []
+
+
 # Bad input -----------------------------------------------------------------------------------------------------------
 
 SAMPLES = {

@@ -90,6 +90,7 @@ class Diagram:
         self.scopes: list[str] = []
         self.initial: dict[str | None, str] = {}
         self.choices: set[str] = set()
+        self.ends: set[str] = set()
         self.left_out: list[LeftOut] = []
 
     @property
@@ -194,6 +195,7 @@ class Diagram:
         found = list(labels(lines))
         if target == END:
             if not found:
+                self.ends.add(source)
                 return
             target = f"{self.scope or 'machine'} end"
             self.state(target, place, "End")
@@ -258,11 +260,9 @@ class Diagram:
         return replace(row, event=event)
 
     def _spread(self, rows: list[Row], wild: str, states: list[State]) -> Iterator[Row]:
-        """The rows of every state, behind those that name theirs."""
+        """The rows of every state but the ends, behind those that name theirs."""
         yield from (r for r in rows if r.source != wild)
-        ends = {s.name for s in states} - {r.source for r in rows if r.target not in (None, r.source)}
-        inside = {s.parent for s in states}
-        tops = [s.name for s in states if s.parent is None and (s.name not in ends or s.name in inside)]
+        tops = [s.name for s in states if s.parent is None and s.name not in self.ends]
         for row in rows:
             if row.source == wild:
                 yield from (replace(row, source=source) for source in tops)
