@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import click
 
+from runtime.changes import changes
 from runtime.config import read_configuration
 from runtime.errors import UserError
 from runtime.explain import explain
@@ -122,6 +124,17 @@ def check_config(file: Path) -> None:
     """Says what HiveD's configuration in FILE comes to, or all that is wrong in it."""
     for line in explain(read_configuration(file)):
         click.echo(line)
+
+
+@main.command()
+@click.argument("file", type=FILE)
+def journal(file: Path) -> None:
+    """Prints what the steps in the journal FILE have changed, one JSON object on a line: a log for `fsm explain`.
+
+    No allocator may have the journal open.
+    """
+    for change in changes(file):
+        click.echo(json.dumps(change))
 
 
 main.add_command(simulate)

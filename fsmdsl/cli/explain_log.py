@@ -181,7 +181,7 @@ def _other(request: Request, mapping: LogMapping, found: Explanation) -> OtherRe
         return None
     with suppress(LogError, OSError), _opened(request.log) as file, _guarded() as match:
         reading = _bound(request, mapping, loaded.model)
-        log = takewhile(lambda x: x.number <= last, lines(file))
+        log = takewhile(lambda x: x[0] <= last, lines(file))
         other = explain(reading, request.log, log, depth=depth, match=match)
         if other.outcome == "explained":
             amended = found.reading.universe.model if documented else loaded.model

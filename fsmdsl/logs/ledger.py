@@ -1,21 +1,33 @@
-"""The part of a run that is settled: the same in every possibility that is left."""
+"""What is kept of a run whose lines are behind it: counts, the last steps, and what names stood for."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from fsmdsl.explore.trace import Entry
-from fsmdsl.logs.worlds import Moment, Possibility
-from fsmdsl.step import Followed, World
+from fsmdsl.logs.belief import Path, Slots, Transition, new_names
+from fsmdsl.logs.records import Record
+from fsmdsl.step import World
 from fsmdsl.step.roster import Roster
 
 TAIL = 12
 """So many steps are remembered where the whole run is not asked for."""
 
+MAX_LINES = 100
+"""So many lines about one step are named."""
 
-@dataclass(slots=True)
+MAX_NAMES = 2_000
+"""So many names are remembered where the whole run is not asked for, and those in use."""
+
+
+Passage: TypeAlias = tuple[Record, Slots, Transition]
+"""A line that was explained, the names in use before it, and what it did."""
+
+
+@dataclass(frozen=True, slots=True)
 class Taken:
     """A step of the run, the world before it, and the lines that told of it; none: it was hidden."""
 
@@ -23,7 +35,7 @@ class Taken:
     """From 1."""
     before: World
     entry: Entry
-    lines: list[int] = field(default_factory=list)
+    lines: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -31,7 +43,6 @@ class Ledger:
     """Steps taken, how often each row was followed (by machine, qualified, and index), what names stood for."""
 
     roster: Roster
-    world: World
     steps: deque[Taken]
     rows: Counter[tuple[str, int]] = field(default_factory=Counter)
     names: dict[str, int] = field(default_factory=dict)
@@ -44,53 +55,49 @@ class Ledger:
         """Steps that no line told of."""
         return self.count - self.shown
 
-    def settle(self, possibilities: Sequence[Possibility]) -> None:
-        """Take over what all possibilities have in common. Takes time in proportion to what is not settled yet."""
-        common = _common(possibilities)
-        if common is None:
-            return
-        for moment in _since(common):
-            self._take(moment)
-        common.settled, common.before = True, None
+    def extend(self, passages: Sequence[Passage], paths: Sequence[Path]) -> None:
+        """Take over what some lines have led to, each on a path of its transition."""
+        for path, times in Counter(paths).items():
+            self.count += len(path.steps) * times
+            self.shown += sum(told for _, told in path.steps) * times
+            for row, n in path.rows.items():
+                self.rows[row] += n * times
+        self._name(passages, paths)
+        first, missing = len(paths), self.count if self.steps.maxlen is None else self.steps.maxlen
+        while first and missing > 0:
+            first -= 1
+            missing -= len(paths[first].steps)
+        number = self.count - sum(len(x.steps) for x in paths[first:])
+        for passage, path in zip(passages[first:], paths[first:], strict=True):
+            number = self._take(passage, path, number)
 
-    def _take(self, moment: Moment) -> None:
-        self.names.update(moment.names)
-        if moment.edge is not None:
-            edge, self.count = moment.edge, self.count + 1
+    def copy(self) -> Ledger:
+        """The same, to be extended in another way."""
+        return replace(self, steps=deque(self.steps, self.steps.maxlen), rows=self.rows.copy(), names=dict(self.names))
+
+    def _take(self, passage: Passage, path: Path, number: int) -> int:
+        """The steps of a path, from a number on, with their lines. Returns the number of the last."""
+        line, before = passage[0].line, passage[2].source.members[path.origin].spot.world
+        for edge, told in path.steps:
+            number += 1
             entry = Entry(edge.step, edge.cascade, edge.target.world)
-            self.steps.append(Taken(self.count, self.world, entry))
-            self.world = edge.target.world
-            for h in edge.cascade:
-                if isinstance(h, Followed):
-                    self.rows[self.roster.machines[h.instance].qualified, h.transition] += 1
-        if moment.line is not None and self.steps:
-            self.shown += not self.steps[-1].lines
-            self.steps[-1].lines.append(moment.line)
+            self.steps.append(Taken(number, before, entry, (line,) if told else ()))
+            before = edge.target.world
+        if path.about_last and self.steps and len(self.steps[-1].lines) < MAX_LINES:
+            self.steps[-1] = replace(self.steps[-1], lines=(*self.steps[-1].lines, line))
+        return number
+
+    def _name(self, passages: Sequence[Passage], paths: Sequence[Path]) -> None:
+        """The names that lines brought up, with what they stand for on these paths."""
+        for (record, slots, t), path in zip(passages, paths, strict=True):
+            if t.new_slots:
+                bound, new = dict(t.target.members[path.end].bound), new_names(record, slots)
+                self.names |= {name: bound[n] for name, n in zip(new, t.new_slots, strict=True) if n in bound}
+        if passages and self.steps.maxlen is not None and len(self.names) > MAX_NAMES:
+            kept = {*passages[-1][1], *[*self.names][-MAX_NAMES // 2 :]}
+            self.names = {name: n for name, n in self.names.items() if name in kept}
 
 
-def ledger(roster: Roster, start: World, *, whole: bool) -> Ledger:
+def ledger(roster: Roster, *, whole: bool) -> Ledger:
     """An empty one, that keeps the whole run or its last steps."""
-    return Ledger(roster, start, deque(maxlen=None if whole else TAIL))
-
-
-def _since(moment: Moment | None) -> list[Moment]:
-    """The moments that are not settled, up to this one, the first first."""
-    found = []
-    while moment is not None and not moment.settled:
-        found.append(moment)
-        moment = moment.before
-    return found[::-1]
-
-
-def _common(possibilities: Sequence[Possibility]) -> Moment | None:
-    """The last moment that all possibilities have been through."""
-    first, *others = possibilities
-    chain = _since(first.past)
-    place = {id(x): n for n, x in enumerate(chain)}
-    end = len(chain) - 1
-    for other in others:
-        moment = other.past
-        while moment is not None and not moment.settled and id(moment) not in place:
-            moment = moment.before
-        end = min(end, -1 if moment is None or moment.settled else place[id(moment)])
-    return chain[end] if end >= 0 else None
+    return Ledger(roster, deque(maxlen=None if whole else TAIL))

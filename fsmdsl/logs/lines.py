@@ -1,17 +1,21 @@
-"""The lines of a log: bytes to text, text to fields. One line is in memory at a time."""
+"""The lines of a log: bytes to text, text to fields. One block of lines is in memory at a time."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, BinaryIO
+from functools import partial
+from itertools import count, repeat
+from typing import Any, BinaryIO, TypeAlias
 
 from fsmdsl.logs.mapping import LogMapping
 
 MAX_LINE = 1 << 20
 """Bytes of a line; a longer one is not read. Of a text log, `MAX_TEXT`."""
+
+BLOCK = 1 << 16
+"""Bytes that are read at once, at most."""
 
 MAX_TEXT = 1 << 14
 """Bytes of a line that a pattern is tried on: a pattern can take time that grows fast with the line."""
@@ -26,28 +30,41 @@ class UnreadableLineError(Exception):
     """A line is not of the format that the mapping names; the message says why, without the line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of a log: its number, from 1, and its text; `too_long` where its end was not read."""
-
-    number: int
-    text: str
-    too_long: bool = False
+Line: TypeAlias = tuple[int, str, bool]
+"""A line of a log: its number, from 1, its text, and whether it is too long: its end was not read then."""
 
 
-def lines(file: BinaryIO, limit: int = MAX_LINE) -> Iterator[Line]:
-    """The lines that are not blank. Bytes that are not UTF-8 are replaced; of a line above the limit only the beginning
-    is kept, and never more is in memory."""
-    number = 0
-    while data := file.readline(limit + 1):
+def lines(file: BinaryIO) -> Iterator[Line]:
+    """The lines that are not blank, as soon as they are there. Bytes that are not UTF-8 are replaced; of a line above
+    the limit only the beginning is kept. About one line and one block are in memory."""
+    number, rest = 1, b""
+    read = getattr(file, "read1", file.read)
+    while block := read(BLOCK):
+        whole, newline, tail = block.rpartition(b"\n")
+        if not newline:
+            rest = (rest + block)[: MAX_LINE + 1]
+            continue
+        data, rest = rest + whole, tail
+        yield from _split(data, number)
+        number += data.count(b"\n") + 1
+    if rest:
+        yield from _split(rest, number)
+
+
+def _split(data: bytes, number: int) -> Iterator[Line]:
+    """The lines of a block, from a number on. Only the first can be too long: it alone was put together."""
+    if len(data) > MAX_LINE and data.find(b"\n", 0, MAX_LINE + 1) < 0:
+        yield number, data[:MAX_LINE].decode("utf-8", "replace"), True
+        _, newline, data = data.partition(b"\n")
+        if not newline:
+            return
         number += 1
-        too_long = len(data) > limit and not data.endswith(b"\n")
-        more = data
-        while too_long and more and not more.endswith(b"\n"):
-            more = file.readline(limit + 1)
-        text = data.decode("utf-8", "replace").rstrip("\r\n")
-        if text.strip():
-            yield Line(number, text, too_long)
+    text = data.decode("utf-8", "replace")
+    texts = text.split("\n")
+    if "\r" in text:
+        texts = [x.rstrip("\r") for x in texts]
+    found = zip(count(number), texts, repeat(False))
+    yield from found if all(map(str.strip, texts)) else (x for x in found if x[1].strip())
 
 
 def search(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
@@ -55,36 +72,46 @@ def search(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     return pattern.search(text)
 
 
-def fields(mapping: LogMapping, line: Line, match: Match = search) -> Fields | None:
-    """The fields of a line; None where a pattern does not match, so that the line is about something else.
+def parser(mapping: LogMapping, match: Match = search) -> Callable[[str], Fields | None]:
+    """What turns the text of a line into its fields; None where a pattern does not match, so that the line is about
+    something else. It raises `UnreadableLineError`."""
+    if mapping.pattern is not None:
+        return partial(_matched, mapping.pattern, match)
+    return _json if mapping.format == "json" else _logfmt
 
-    Raises `UnreadableLineError`.
-    """
-    if line.too_long:
-        raise UnreadableLineError(f"it is longer than {MAX_LINE:,} bytes")
-    if mapping.format == "json":
-        return _json(line.text)
-    if mapping.format == "logfmt":
-        return _logfmt(line.text)
-    assert mapping.pattern is not None
-    if len(line.text) > MAX_TEXT:
+
+def _matched(pattern: re.Pattern[str], match: Match, text: str) -> Fields | None:
+    if len(text) > MAX_TEXT:
         raise UnreadableLineError(f"it is longer than {MAX_TEXT:,} characters, the most that a pattern is tried on")
     try:
-        found = match(mapping.pattern, line.text)
+        found = match(pattern, text)
     except TimeoutError as error:
         raise UnreadableLineError(f"the pattern takes too long on it ({error})") from error
     return None if found is None else found.groupdict()
 
 
+_decoded = json.JSONDecoder().raw_decode
+"""`json.loads` without its checks of types and blanks: half of the time of a short line."""
+
+
 def _json(text: str) -> Fields:
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise UnreadableLineError(f"it is not JSON: {reason}") from error
+        value, end = _decoded(text)
+    except (ValueError, RecursionError):
+        value, end = _loaded(text), len(text)
+    if end != len(text):
+        value = _loaded(text)
     if not isinstance(value, dict):
         raise UnreadableLineError("it is not a JSON object")
     return value
+
+
+def _loaded(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise UnreadableLineError(f"it is not JSON: {reason}") from error
 
 
 _PAIR = re.compile(r'([^\s="]+)(?:=("(?:[^"\\]|\\.)*"|[^\s"]*))?(?=\s|$)')
@@ -112,17 +139,26 @@ def _unquoted(text: str) -> str:
     return re.sub(r"\\(.)", lambda x: {"n": "\n", "t": "\t"}.get(x[1], x[1]), text[1:-1])
 
 
-_MISSING = object()
+MISSING = object()
+"""The value of a field that a line does not have."""
 
 
-def field_of(line: Fields, path: str) -> Any:
-    """A field by its name, or by the names on the way to it: `object.metadata.uid`. Raises KeyError."""
-    value = line.get(path, _MISSING)
-    if value is not _MISSING:
+def value_at(line: Fields, path: str) -> Any:
+    """A field by its name, or by the names on the way to it: `object.metadata.uid`; `MISSING` where there is none."""
+    value = line.get(path, MISSING)
+    if value is not MISSING or "." not in path:
         return value
     value = line
     for name in path.split("."):
         if not isinstance(value, Mapping) or name not in value:
-            raise KeyError(path)
+            return MISSING
         value = value[name]
+    return value
+
+
+def field_of(line: Fields, path: str) -> Any:
+    """A field that a line must have. Raises KeyError."""
+    value = value_at(line, path)
+    if value is MISSING:
+        raise KeyError(path)
     return value

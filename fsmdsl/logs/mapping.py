@@ -34,6 +34,12 @@ class Template:
         """Text and names of fields in turn, beginning with text."""
         return _parts(self.text)
 
+    @property
+    def is_field(self) -> bool:
+        """Is it nothing but a field?"""
+        parts = _parts(self.text)
+        return len(parts) == 3 and parts[0] == parts[2] == ""
+
 
 @cache
 def _parts(text: str) -> tuple[str, ...]:

@@ -8,8 +8,7 @@ from functools import cached_property
 
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic, closest
-from fsmdsl.logs.lines import Fields, UnreadableLineError, field_of
-from fsmdsl.logs.mapping import LineRule, LogMapping, Template
+from fsmdsl.logs.mapping import LineRule, LogMapping
 from fsmdsl.logs.rules import MAPPING, LogError
 from fsmdsl.logs.unify import Directory
 from fsmdsl.source import Span
@@ -23,11 +22,15 @@ CHANNEL_WORDS = ("deliver", "lose", "duplicate")
 class Meaning:
     """A `[[line]]` of the mapping, bound to a system."""
 
+    number: int
+    """Its place in the mapping."""
     rule: LineRule = field(repr=False)
     choice: tuple[int, ...]
     """The instances that the line may be about, in order."""
     leaves: frozenset[str]
     """The leaf states that `state` stands for; empty: it says nothing of the state."""
+    types: tuple[tuple[m.Type, ...], ...]
+    """Of each argument, then of each field: its types in the machines of these instances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +68,6 @@ class Reading:
     meanings: tuple[Meaning, ...]
     directory: Directory = field(repr=False)
 
-    def claim(self, line: Fields) -> Claim | None:
-        """What a line says, by the first `[[line]]` that it matches. `UnreadableLineError` for a missing field."""
-        for meaning in self.meanings:
-            if all(_has(line, path, values) for path, values in meaning.rule.when):
-                return _claim(meaning, line)
-        return None
-
     @cached_property
     def events(self) -> frozenset[tuple[int | None, str]]:
         """Events that lines are about, of each instance (None: of the whole system)."""
@@ -99,46 +95,6 @@ class Reading:
         return frozenset(n for x in self.meanings if x.leaves for n in x.choice)
 
 
-def _has(line: Fields, path: str, values: tuple[object, ...]) -> bool:
-    try:
-        value = field_of(line, path)
-    except KeyError:
-        return False
-    return any(value == x and isinstance(value, bool) == isinstance(x, bool) for x in values) or (
-        isinstance(value, str) and any(value == str(x) for x in values)
-    )
-
-
-def _claim(meaning: Meaning, line: Fields) -> Claim:
-    rule = meaning.rule
-    name = None if rule.instance is None else _filled(rule.instance, line)
-    if rule.instance is not None and (name is None or name == ""):
-        raise UnreadableLineError(f"the name of its instance, `{rule.instance.text}`, is empty")
-    arguments = tuple((k, _value(x, line)) for k, x in rule.arguments)
-    fields = tuple((k, _value(x, line)) for k, x in rule.fields)
-    return Claim(meaning, None if name is None else str(name), rule.event, rule.row, arguments, fields)
-
-
-def _value(x: object, line: Fields) -> object:
-    return _filled(x, line) if isinstance(x, Template) else x
-
-
-def _filled(template: Template, line: Fields) -> object:
-    parts = template.parts
-    try:
-        if len(parts) == 3 and parts[0] == parts[2] == "":
-            value = field_of(line, parts[1])
-            return _printable(value) if isinstance(value, str) else value
-        return _printable("".join(x if n % 2 == 0 else str(field_of(line, x)) for n, x in enumerate(parts)))
-    except KeyError as error:
-        raise UnreadableLineError(f"it has no field `{error.args[0]}`") from error
-
-
-def _printable(text: str) -> str:
-    """JSON can escape half of a character, which no output can hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 # Binding a mapping to a system ---------------------------------------------------------------------------------------
 
 
@@ -146,7 +102,7 @@ def bind(mapping: LogMapping, universe: Universe) -> Reading:
     """A mapping for a system. Raises `LogError` for names that the system does not have."""
     binder = _Binder(mapping, universe)
     fixed = dict(binder.fixed())
-    meanings = tuple(binder.meaning(x) for x in mapping.lines)
+    meanings = tuple(binder.meaning(n, x) for n, x in enumerate(mapping.lines))
     if binder.problems:
         raise LogError(binder.problems)
     return Reading(universe, mapping, meanings, Directory(universe, fixed, in_order=mapping.in_order))
@@ -165,7 +121,7 @@ class _Binder:
             else:
                 self._unknown(self.mapping.place[f"names.{name}"], "instance", instance, self.own)
 
-    def meaning(self, rule: LineRule) -> Meaning:
+    def meaning(self, number: int, rule: LineRule) -> Meaning:
         choice = self._choice(rule)
         machines = {self.universe.machines[n].qualified: self.universe.machines[n] for n in choice}
         fits = [x for x in machines.values() if self._fits(rule, x)]
@@ -176,7 +132,7 @@ class _Binder:
         chosen = {x.qualified for x in fits}
         leaves = {s.name for x in fits for s in x.leaves if rule.state in x.ancestors(s.name)} if rule.state else ()
         kept = tuple(n for n in sorted(choice) if self.universe.machines[n].qualified in chosen)
-        return Meaning(rule, kept, frozenset(leaves))
+        return Meaning(number, rule, kept, frozenset(leaves), tuple(_types(rule, fits)))
 
     def _choice(self, rule: LineRule) -> frozenset[int]:
         """The instances that a line may be about: those of `of`, the one that it names, or all."""
@@ -245,6 +201,15 @@ class _Binder:
         shown = ", ".join(f"`{x}`" for x in listed[:12]) + (" …" if len(listed) > 12 else "")
         advice = f"did you mean `{close}`?" if close else f"there are {shown}" if listed else "there is none"
         self.problems.append(MAPPING.at(at, f"there is no {what} `{name}`{where}; {advice}"))
+
+
+def _types(rule: LineRule, machines: list[m.Machine]) -> Iterator[tuple[m.Type, ...]]:
+    events = [x.event_named.get(rule.event or "") for x in machines]
+    parameters = [p for event in events if event is not None for p in event.parameters]
+    for name, _ in rule.arguments:
+        yield tuple(dict.fromkeys(p.type for p in parameters if p.name == name))
+    for name, _ in rule.fields:
+        yield tuple(dict.fromkeys(f.type for x in machines for f in x.fields if f.name == name))
 
 
 def _events(machine: m.Machine) -> list[str]:

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple, NoReturn
 
 from fsmdsl.logs.clock import in_order, seconds
-from fsmdsl.logs.lines import Fields, Line, Match, UnreadableLineError, field_of, fields, search
-from fsmdsl.logs.meaning import Claim, Reading
+from fsmdsl.logs.extraction import Classifier, Values, claim
+from fsmdsl.logs.lines import MAX_LINE, Line, Match, UnreadableLineError, parser, search, value_at
+from fsmdsl.logs.meaning import Claim, Meaning, Reading
 from fsmdsl.logs.rules import LINE, LogError
 from fsmdsl.source import Source, Span
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """A line that says something."""
 
     line: int
     text: str
-    claim: Claim
+    meaning: Meaning
+    values: Values
+
+    @property
+    def claim(self) -> Claim:
+        """What it says."""
+        return claim(self.meaning, self.values)
 
 
 @dataclass(slots=True)
@@ -42,46 +49,52 @@ class Records:
     log: Iterable[Line]
     match: Match = search
     tally: Tally = field(default_factory=Tally)
+    _time: float | None = field(default=None, init=False, repr=False)
+    """Of the last record."""
 
     def __iter__(self) -> Iterator[Record]:
         mapping = self.reading.mapping
         if mapping.time is None or not mapping.window:
-            return (x for _, x in self._timed(None))
-        return in_order(self._timed(mapping.time), mapping.window)
+            return self._records()
+        return in_order(((self._time, x) for x in self._records()), mapping.window)
 
-    def _timed(self, time: str | None) -> Iterator[tuple[float | None, Record]]:
-        for line in self.log:
-            self.tally.lines += 1
+    def _records(self) -> Iterator[Record]:
+        mapping, tally = self.reading.mapping, self.tally
+        parse, meaning_of = parser(mapping, self.match), Classifier(self.reading.meanings).meaning
+        time = mapping.time if mapping.window else None
+        for number, text, too_long in self.log:
+            tally.lines += 1
             try:
-                found = fields(self.reading.mapping, line, self.match)
-                claim = None if found is None else self.reading.claim(found)
+                found = parse(text) if not too_long else _too_long()
+                known = None if found is None else meaning_of(found)
+                if known is None or found is None:
+                    self._skip(number, text)
+                    continue
+                meaning, extract = known
+                record = Record(number, text, meaning, extract(found))
             except UnreadableLineError as error:
-                self._unreadable(line, str(error))
+                self._unreadable(number, text, str(error))
                 continue
-            if claim is None or found is None:
-                self._skip(line)
-                continue
-            self.tally.matched += 1
-            yield None if time is None else _time(found, time), Record(line.number, line.text, claim)
+            tally.matched += 1
+            if time is not None:
+                self._time = seconds(value_at(found, time))
+            yield record
 
-    def _unreadable(self, line: Line, why: str) -> None:
-        self._refuse(line, why)
+    def _unreadable(self, number: int, text: str, why: str) -> None:
+        self._refuse(number, text, why)
         self.tally.unreadable += 1
-        self.tally.first_unreadable = self.tally.first_unreadable or f"{line.number}: {why}"
+        self.tally.first_unreadable = self.tally.first_unreadable or f"{number}: {why}"
 
-    def _skip(self, line: Line) -> None:
-        self._refuse(line, "no `[[line]]` of the mapping matches it")
+    def _skip(self, number: int, text: str) -> None:
+        self._refuse(number, text, "no `[[line]]` of the mapping matches it")
         self.tally.skipped += 1
 
-    def _refuse(self, line: Line, why: str) -> None:
+    def _refuse(self, number: int, text: str, why: str) -> None:
         if self.reading.mapping.strict:
-            source = Source(self.name, "\n" * (line.number - 1) + line.text)
-            at = Span(source, line.number - 1, len(source.text))
+            source = Source(self.name, "\n" * (number - 1) + text)
+            at = Span(source, number - 1, len(source.text))
             raise LogError([LINE.at(at, f"the mapping is strict, and does not describe this line: {why}")])
 
 
-def _time(line: Fields, path: str) -> float | None:
-    try:
-        return seconds(field_of(line, path))
-    except KeyError:
-        return None
+def _too_long() -> NoReturn:
+    raise UnreadableLineError(f"it is longer than {MAX_LINE:,} bytes")

@@ -7,7 +7,7 @@ any instance of its kind that no other name stands for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, assert_never
 
 from fsmdsl import model as m
@@ -99,6 +99,23 @@ class Directory:
         if isinstance(t, m.RefType) and isinstance(value, int) and value in called:
             return f"{self.roster.name(value)} ({called[value]})"
         return shown(self.roster, t, value)
+
+
+def outline(t: m.Type, logged: object, place: Callable[[str], Hashable]) -> Hashable:
+    """What is left of a value of a log when each name of an instance is replaced by its `place`: values with the same
+    outline are the same to `Directory.unify` where names with the same place stand for the same instances."""
+    match t:
+        case m.RefType():
+            return place(str(logged)) if isinstance(logged, str | int) else None
+        case m.OptionalType(of):
+            return (None,) if _is_nothing(logged) else outline(of, logged, place)
+        case m.SetType(of) | m.ListType(of):
+            items = listed(logged)
+            return None if items is None else ("items", *[outline(of, x, place) for x in items])
+        case m.OpaqueType():
+            return None
+        case _:
+            return logged if logged.__class__ is str else (logged.__class__, repr(logged))
 
 
 def _is_same(t: m.Type, logged: object, value: Value) -> bool:

@@ -22,19 +22,18 @@ MAX_WORLDS = 20_000
 class TooManyWorldsError(Exception):
     """A line leaves more than `MAX_WORLDS` possibilities open."""
 
+    def __init__(self) -> None:
+        super().__init__(f"more than {MAX_WORLDS:,} worlds are possible; log more, or allow fewer hidden steps")
 
-@dataclass(slots=True, eq=False)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Moment:
-    """A step of a run (None: the line is about the step before), and the line that told of it (None: hidden).
-
-    What came before is forgotten once it is `settled`: the same in every possibility, and written down elsewhere.
-    """
+    """A step of a run (None: the line is about the step before), and the line that told of it (None: hidden)."""
 
     before: Moment | None = field(repr=False)
     edge: Edge | None
     line: int | None
     names: Names
-    settled: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,10 +12,11 @@ from typing import NoReturn
 
 from runtime.journal.chain import Record, apply, checksum, write_changes
 from runtime.journal.repair import finish, set_aside, write_anew
+from runtime.journal.steps import steps
 from runtime.journal.store import JournalError, Store
 from runtime.journal.witness import Witness
 
-__all__ = ["Damage", "Journal", "JournalError", "set_aside"]
+__all__ = ["Damage", "Journal", "JournalError", "set_aside", "steps"]
 
 LEAST = 1_000_000
 """A snapshot is worth while after so many bytes of records, and twice as many as it had itself."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -41,11 +41,16 @@ def write_changes(kind: str, changes: Mapping[str, str | None]) -> bytes:
     return "\n".join((kind, *lines)).encode()
 
 
-def apply(content: bytes, images: dict[str, str]) -> None:
-    """Makes the changes that a record, or a snapshot, tells of. What has changed last comes last."""
+def read_changes(content: bytes) -> Iterator[tuple[str, str]]:
+    """What `write_changes` has written: names, each with its new value; empty where it is gone."""
     for line in content.decode().split("\n")[1:]:
         key, _, value = line.partition("\t")
-        name = json.loads(key)
+        yield json.loads(key), value
+
+
+def apply(content: bytes, images: dict[str, str]) -> None:
+    """Makes the changes that a record, or a snapshot, tells of. What has changed last comes last."""
+    for name, value in read_changes(content):
         images.pop(name, None)
         if value:
             images[name] = value
