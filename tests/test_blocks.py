@@ -42,6 +42,7 @@ RUN = {
     "README.md": "tests/test_readme.py::test_every_command_prints_what_is_shown",
     "docs/tutorial.md": "tests/test_tutorial.py::test_the_tutorial",
     "docs/how-a-document-becomes-a-spec.md": "tests/test_tutorial.py::test_how_a_document_becomes_a_spec",
+    "docs/twin-in-another-language.md": "tests/test_twin_process.py::test_the_page_in_go",
     "docs/testing.md": "tests/test_tutorial.py::test_specs_among_tests",
     "docs/kubernetes.md": "tests/test_library.py::test_writing_a_controller",
     "docs/explain.md": "tests/test_explain.py::test_the_page_prints_what_the_commands_print",
@@ -90,7 +91,7 @@ OUTSIDE = frozenset(
 )
 """Programs of others: their arguments are not looked up."""
 
-LANGUAGES_OF_OTHERS = frozenset({"fizz", "js", "lisp", "lua", "p", "promela", "quint", "tla"})
+LANGUAGES_OF_OTHERS = frozenset({"fizz", "go", "js", "lisp", "lua", "p", "promela", "quint", "tla"})
 """No tool of the project reads them. Models are compared by hand; SPIN's is run where SPIN is installed."""
 
 WRAPPERS = (

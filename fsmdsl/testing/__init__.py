@@ -1,10 +1,25 @@
 """For the tests of people who implement a spec by hand: their code beside the model, step by step.
 
-Needs Hypothesis: `pip install 'fsmdsl[testing]'`.
+Random walks need Hypothesis: `pip install 'fsmdsl[testing]'`.
 """
 
+from fsmdsl.testing.comparison import DifferenceError
 from fsmdsl.testing.implementation import Action
+from fsmdsl.testing.landscape import Pair, Row, Unhandled
 from fsmdsl.testing.plain_values import Instance
+from fsmdsl.testing.process import ProcessTwin
+from fsmdsl.testing.tour import Coverage, Tour
 from fsmdsl.testing.twin import Twin
 
-__all__ = ["Action", "Instance", "Twin"]
+__all__ = [
+    "Action",
+    "Coverage",
+    "DifferenceError",
+    "Instance",
+    "Pair",
+    "ProcessTwin",
+    "Row",
+    "Tour",
+    "Twin",
+    "Unhandled",
+]

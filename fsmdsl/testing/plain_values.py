@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum
 
 from fsmdsl import model as m
 from fsmdsl.step import Universe, Value, World
+
+
+class InstanceName(str):
+    """The name of an instance, where a value refers to one."""
+
+    __slots__ = ()
+
+    __repr__ = str.__repr__
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +64,7 @@ def outward(universe: Universe, t: m.Type, value: Value) -> object:
         case m.OptionalType(of), _:
             return outward(universe, of, value)
         case m.RefType(), int():
-            return universe.name(value)
+            return InstanceName(universe.name(value))
         case m.DurationType(), int():
             return value / 1000
         case m.SetType(of), frozenset():
@@ -62,3 +73,26 @@ def outward(universe: Universe, t: m.Type, value: Value) -> object:
             return tuple(outward(universe, of, x) for x in value)
         case _:
             return value
+
+
+def same(expected: object, given: object, names: Mapping[int, str]) -> bool:
+    """Is a value of an implementation that of the model? Objects stand for the instances that `names` has for their
+    `id`, members of enumerations for their names, `timedelta` for seconds. A collection of the same members is a set
+    (one that has a member twice is none), any sequence a list."""
+    if id(given) in names:
+        return expected == names[id(given)]
+    match expected, given:
+        case _, Enum():
+            return expected == given.name
+        case _, timedelta():
+            return expected == given.total_seconds()
+        case (str(), _) | (_, str()):
+            return expected == given
+        case AbstractSet(), Collection():
+            return len(expected) == len(given) and all(any(same(x, y, names) for y in given) for x in expected)
+        case Mapping(), Mapping():
+            return expected.keys() == given.keys() and all(same(x, given[key], names) for key, x in expected.items())
+        case Sequence(), Sequence():
+            return len(expected) == len(given) and all(same(x, y, names) for x, y in zip(expected, given, strict=True))
+        case _:
+            return expected == given

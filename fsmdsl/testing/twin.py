@@ -1,24 +1,29 @@
-"""A person's own implementation, driven along the model: random walks; one that differs is shortened."""
+"""A person's own implementation, driven along the model: a tour, and random walks; one that differs is shortened."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from fsmdsl import model as m
+from fsmdsl.describe import fault_message
 from fsmdsl.diagnostics import Severity, did_you_mean
 from fsmdsl.report.frames import frames
 from fsmdsl.simulation.closed import closed
 from fsmdsl.step import Universe
+from fsmdsl.testing.comparison import DifferenceError, SideBySide
 from fsmdsl.testing.implementation import Implementation
+from fsmdsl.testing.shrink import shrink
+from fsmdsl.testing.tour import Tour, tour
 from fsmdsl.workspace import load
 
 T = TypeVar("T")
 
 
 class Twin(Implementation):
-    """Derive a class of tests from it, say what it is a twin of, and how your code is driven.
+    """Derive a class of tests from it, say what it is a twin of, and begin with your objects.
 
     ```python
     class TestLease(Twin):
@@ -26,17 +31,14 @@ class Twin(Implementation):
         system = "Shared"
 
         def start(self, instances):
-            self.mine = {x.name: MyNode() if x.machine == "Node" else MyJob() for x in instances}
-
-        def event(self, instance, name, arguments):
-            getattr(self.mine[instance], name)(**arguments)
-
-        def state(self, instance):
-            return self.mine[instance].state
+            made = {"Node": MyNode, "Job": MyJob}
+            return {x.name: made[x.machine]() for x in instances}
     ```
 
-    `test_agrees_with_the_model` goes random ways through the model, with your code beside it, and compares states (and
-    fields and actions, where you tell of them) after each step. What differs is reported with a short way there.
+    `test_follows_every_row` goes a tour through the model, with your code beside it: each row, and each event that is
+    not handled in a state. `test_agrees_with_the_model` goes random ways. Both compare states and fields (and actions,
+    where `performed` is defined) after each step, and report a difference with a short way there. Where your objects
+    have other names or signatures, define `event`, `state` and `fields`.
     """
 
     specs: ClassVar[str | Path | Sequence[str | Path]]
@@ -45,7 +47,21 @@ class Twin(Implementation):
     machine: ClassVar[str] = ""
     """or a machine: one instance, and what it has to do with."""
     as_documented: ClassVar[bool] = False
+
     # What it does
+
+    def test_follows_every_row(self) -> None:
+        """A tour through both. Prints what it covers."""
+        planned = self.walks()
+        print(planned)
+        with self._running():
+            for steps in planned.walks:
+                both = SideBySide(type(self)(), planned.universe)
+                try:
+                    for step in steps:
+                        both.take(step)
+                finally:
+                    both.close()
 
     def test_agrees_with_the_model(self) -> None:
         """Random walks through both."""
@@ -57,7 +73,28 @@ class Twin(Implementation):
             raise RuntimeError(
                 "a twin walks by Hypothesis, which is not installed: pip install 'fsmdsl[testing]'"
             ) from None
-        walk(type(self), type(self).universe())
+        with self._running():
+            walk(type(self), self.universe())
+
+    @classmethod
+    def walks(cls) -> Tour:
+        """The walks of `test_follows_every_row`, and what they cover."""
+        return tour(cls(), cls.universe())
+
+    @classmethod
+    def finish(cls) -> None:
+        """Called behind the last walk of a test: give back what walks have shared."""
+
+    @contextmanager
+    def _running(self) -> Iterator[None]:
+        """While walks run. A difference is shortened."""
+        try:
+            yield
+        except DifferenceError as found:
+            shortest = shrink(type(self), found)
+            raise shortest from shortest.__cause__
+        finally:
+            self.finish()
 
     @classmethod
     def universe(cls) -> Universe:
@@ -67,7 +104,10 @@ class Twin(Implementation):
         errors = [d for d in loaded.diagnostics if d.severity is Severity.ERROR]
         if loaded.model is None:
             raise ValueError(f"the specs of {cls.__name__} have errors\n\n{frames(errors)}")
-        return Universe(loaded.model, cls._system(loaded.model))
+        universe = Universe(loaded.model, cls._system(loaded.model))
+        if universe.fault is not None:
+            raise ValueError(f"the system cannot begin: {fault_message(universe, universe.fault)}")
+        return universe
 
     @classmethod
     def _system(cls, model: m.Model) -> m.System:
