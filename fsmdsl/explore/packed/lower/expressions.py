@@ -38,7 +38,7 @@ from fsmdsl.explore.program.nodes import (
     call,
 )
 from fsmdsl.model.typing import common
-from fsmdsl.operators import SetOperator
+from fsmdsl.operators import SetOperator, may_divide_by_zero
 from fsmdsl.walk import expressions
 
 Connective = Literal["and", "or"]
@@ -233,7 +233,22 @@ def _binary(scope: Scope, e: m.Binary) -> Expr:
             return converted(scope, _of_sets(e.operator, left, right), t, e.type)
         case _:  # of numbers: each has its like in programs
             left, right = _both(scope, e.left, e.right, e.left.type, e.right.type)
+            return _of_numbers(scope, e, left, right)
+
+
+def _of_numbers(scope: Scope, e: m.Binary, left: Expr, right: Expr) -> Expr:
+    assert isinstance(e.right.type, m.RangeType)
+    if may_divide_by_zero(e.operator, (e.right.type.low, e.right.type.high)):
+        left, right = scope.builder.named(left), scope.builder.named(right)
+        with scope.builder.when(right.equals(0)):
+            scope.fail("none")
+    match e.operator:
+        case "/":
+            return binary("//", left, right)
+        case "+" | "-" | "*" | "%":
             return binary(e.operator, left, right)
+        case _:
+            raise TypeError(f"`{e.operator}` is not of numbers")
 
 
 def _of_sets(operator: SetOperator, left: Expr, right: Expr) -> Expr:
@@ -295,6 +310,8 @@ def _apply(scope: Scope, e: m.Apply) -> Expr:
             return call(e.function, *(value(scope, x, e.type) for x in e.arguments))
         case "first":
             return sets.first(scope, first)
+        case "item":
+            return sets.item(scope, first, e.arguments[1])
         case "rest":
             return sets.rest(scope, first, e.type)
         case "subsets":
