@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from fsmdsl import model as m
 from fsmdsl.walk import effects, expressions
 
@@ -44,16 +42,8 @@ def after(known: Known, done: m.Effect) -> Known:
 
     What is read of other instances is forgotten, as an event that is sent may change it.
     """
-    match done:
-        case m.Assign(name=name, target=None) | m.Change(name=name, target=None):
-            changed = {name}
-        case m.Assign() | m.Change() | m.Send() | m.Post() | m.Request():
-            changed = set()
-        case m.If() | m.ForEach():
-            inside = effects((done,))
-            changed = {x.name for x in inside if isinstance(x, m.Assign | m.Change) and x.target is None}
-        case _:
-            assert_never(done)
+    inside = effects((done,))
+    changed = {x.name for x in inside if isinstance(x, m.Assign | m.Change) and x.target is None}
     return frozenset(x for x in known if _is_own(x) and not (isinstance(x, m.Read) and x.name in changed))
 
 

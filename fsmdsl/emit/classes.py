@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from fsmdsl import model as m
 from fsmdsl.core.selection import Move
@@ -16,7 +16,6 @@ from fsmdsl.emit.members import (
     Member,
     constants,
     event_doc,
-    handled_in,
     initial_state,
     invariant_member,
     is_constant,
@@ -27,8 +26,10 @@ from fsmdsl.emit.members import (
     notes,
     parameter_names,
     signature,
+    slots,
     state_members,
     table,
+    unhandled,
     value_members,
 )
 from fsmdsl.emit.persistence import persistence
@@ -76,13 +77,12 @@ def _volatile(place: Place) -> list[m.Field]:
 
 def _slots(place: Place, waits: bool) -> Member:
     machine, names = place.own_machine, place.names
-    slots = ["_state", *(names.slot(x.name) for x in stored(machine))]
-    slots += [*(["_actions"] if machine.actions else []), *(["_wait"] if waits else [])]
-    slots += ["_first"] if _volatile(place) else []
-    lines = folded([f"__slots__ = {tuple_of([literal(x) for x in sorted(slots)])}"], 1)
+    held = ["_state", *(names.slot(x.name) for x in stored(machine))]
+    held += [*(["_actions"] if machine.actions else []), *(["_wait"] if waits else [])]
+    held += ["_first"] if _volatile(place) else []
     late = connected(place.file.context.model, machine)
     annotated = [f"{names.slot(p.name)}: {annotation(place.file, p.type)}" for p in late]
-    return [*lines, *(["", *annotated] if annotated else [])]
+    return [*slots(held), *(["", *annotated] if annotated else [])]
 
 
 def _constructor(place: Place, waits: bool) -> Member:
@@ -157,21 +157,11 @@ def _event(place: Place, waits: bool, event: m.Event) -> Member:
     machine, file = place.own_machine, place.file
     given = parameter_names(place, event)
     inner = Place(file, machine, locals={p.name: n for p, n in zip(event.parameters, given, strict=True)})
-    trigger = Trigger(event.name, event.name, inner, given, _following(place, waits), _unhandled(place, event.name))
+    trigger = Trigger(event.name, event.name, inner, given, _following(place, waits), unhandled(place, event.name))
     head = f"def {place.names.events[event.name]}({signature(place, given, event.parameters)}) -> None:"
     body = (*argument_checks(file, given, event.parameters), *dispatch(trigger, _passed(machine, event.name)))
     step = Suite(f"with self._system.step(self, {literal(event.name)}):", body)
     return method(head, event_doc(machine, event), [step])
-
-
-def _unhandled(place: Place, trigger: str) -> Callable[[], Block]:
-    """What is done where no transition is enabled."""
-
-    def refuse() -> Block:
-        unhandled = place.file.machinery("UnhandledEvent")
-        return (f"raise {unhandled}(self, self._state, {literal(trigger)}, {handled_in(place, trigger)})",)
-
-    return refuse
 
 
 def _passed(machine: m.Machine, trigger: str) -> Passed:
@@ -191,7 +181,7 @@ def _answers(place: Place, waits: bool) -> Iterator[Member]:
 def _answer(place: Place, waits: bool, action: m.Action, outcome: str) -> Member:
     machine = place.own_machine
     name = f"{action.name}.{outcome}"
-    trigger = Trigger(name, name, place, (), _following(place, waits), _unhandled(place, name))
+    trigger = Trigger(name, name, place, (), _following(place, waits), unhandled(place, name))
     body = dispatch(trigger, _passed(machine, name))
     ticket = ["ticket"] if action.asynchronous else []
     parameters = ", ".join(["self", *(f"{x}: int" for x in ticket)])

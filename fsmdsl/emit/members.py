@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from fsmdsl import model as m
@@ -87,7 +87,22 @@ def notes(t: m.Transition) -> Block:
     return tuple(Comment(line) for text in texts for line in commented(text, 4))
 
 
-def handled_in(place: Place, trigger: str) -> str:
+def slots(names: Iterable[str]) -> Member:
+    """`__slots__`."""
+    return folded([f"__slots__ = {tuple_of([literal(x) for x in sorted(names)])}"], 1)
+
+
+def unhandled(place: Place, trigger: str, state: str = "self._state") -> Callable[[], Block]:
+    """What is done where no transition is enabled: called where it is written, so that files import what they use."""
+
+    def refuse() -> Block:
+        refused = place.file.machinery("UnhandledEvent")
+        return (f"raise {refused}(self, {state}, {literal(trigger)}, {_handled_in(place, trigger)})",)
+
+    return refuse
+
+
+def _handled_in(place: Place, trigger: str) -> str:
     """The states that handle a trigger, as a tuple."""
     machine = place.own_machine
     names = [place.names.states[x.name] for x in machine.leaves if place.selection.levels(x.name, trigger)]

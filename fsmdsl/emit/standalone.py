@@ -17,7 +17,6 @@ from fsmdsl.emit.members import (
     Member,
     constants,
     event_doc,
-    handled_in,
     initial_state,
     invariant_member,
     joined,
@@ -27,15 +26,17 @@ from fsmdsl.emit.members import (
     notes,
     parameter_names,
     signature,
+    slots,
     state_members,
     typed,
+    unhandled,
     value_members,
 )
 from fsmdsl.emit.names import Namespace
 from fsmdsl.emit.persistence import standalone_persistence
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.selection import Follow, Passed, Trigger, dispatch
-from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
+from fsmdsl.emit.text import docstring, indented, literal, sentence
 from fsmdsl.emit.traits import stored
 from fsmdsl.emit.types import annotation
 from fsmdsl.model.typing import is_limited
@@ -47,7 +48,7 @@ def standalone_class(place: Place) -> list[str]:
     machine, names, file = place.own_machine, place.names, place.file
     file.define(names.class_)
     members = [
-        _slots(place),
+        slots(["_state", "_listeners", *(names.slot(x.name) for x in stored(machine))]),
         _constructor(place),
         *state_members(place),
         *value_members(place),
@@ -59,13 +60,6 @@ def standalone_class(place: Place) -> list[str]:
     ]
     doc = docstring(sentence(machine.doc) or f"{machine.display}.", 1)
     return [*constants(place), "", "", f"class {names.class_}:", *indented([*doc, "", *joined(members)])]
-
-
-def _slots(place: Place) -> Member:
-    machine = place.own_machine
-    values = (place.names.slot(x.name) for x in stored(machine))
-    quoted = ", ".join(f'"{x}"' for x in sorted(["_state", "_listeners", *values]))
-    return folded([f"__slots__ = ({quoted})"], 1)
 
 
 def _constructor(place: Place) -> Member:
@@ -88,13 +82,8 @@ def _event(place: Place, event: m.Event) -> Member:
     label = Namespace(given).claim("label")
     bound = {p.name: n for p, n in zip(event.parameters, given, strict=True)}
     inner = Place(file, machine, locals=bound if len(labels) < 2 else {"": label, **bound})
-
-    def unhandled() -> Block:
-        refused = file.machinery("UnhandledEvent")
-        return (f"raise {refused}(self, state, {literal(event.name)}, {handled_in(place, event.name)})",)
-
     follow = _following(place, label if len(labels) > 1 else None)
-    trigger = Trigger(event.name, event.name, inner, given, follow, unhandled)
+    trigger = Trigger(event.name, event.name, inner, given, follow, unhandled(place, event.name, "state"))
     passed: Passed = {i.state: lambda: ("return  # ignored",) for i in machine.ignores if i.event == event.name}
     body = [*argument_checks(file, given, event.parameters), *dispatch(trigger, passed, fast=True)]
     if labels:

@@ -10,10 +10,10 @@ from fsmdsl.emit.context import Context
 from fsmdsl.emit.declarations import apart, derived_function
 from fsmdsl.emit.effects import statements
 from fsmdsl.emit.files import File, Written
-from fsmdsl.emit.members import Member, invariant_member, joined, let_member, method
+from fsmdsl.emit.members import Member, invariant_member, joined, let_member, method, slots
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
 from fsmdsl.emit.place import Place
-from fsmdsl.emit.text import docstring, folded, indented, literal, sentence
+from fsmdsl.emit.text import docstring, indented, sentence
 
 
 def with_code(module: m.Module) -> list[m.System]:
@@ -41,7 +41,7 @@ def _class(file: File, system: m.System) -> list[str]:
     names = attribute_names(system)
     place = Place(file, system=system, locals=names)
     members: list[Member] = [
-        _slots(system, names),
+        slots(["system", *(names[g.name] for g in system.groups)]),
         _constructor(file, system, names),
         *(let_member(place, let, names[let.name]) for let in system.lets),
         invariant_member(place, system.invariants),
@@ -56,11 +56,6 @@ def attribute_names(system: m.System) -> Mapping[str, str]:
     space = Namespace([*RESERVED_IN_CLASSES, "system", "check_invariants", "self"])
     names = [*(g.name for g in system.groups), *(x.name for x in system.lets)]
     return {n: space.claim(snake(n)) for n in names}
-
-
-def _slots(system: m.System, names: Mapping[str, str]) -> Member:
-    slots = sorted(["system", *(names[g.name] for g in system.groups)])
-    return folded([f"__slots__ = ({', '.join(literal(x) for x in slots)})"], 1)
 
 
 def _constructor(file: File, system: m.System, names: Mapping[str, str]) -> Member:

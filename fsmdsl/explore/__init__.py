@@ -33,25 +33,8 @@ from fsmdsl.explore.verdict import (
 from fsmdsl.step import Universe
 
 __all__ = [
-    "AFTER_VIOLATION",
-    "RULES",
-    "Coverage",
-    "Entry",
-    "Exploration",
-    "Keeping",
-    "Limits",
-    "Means",
-    "Outcome",
-    "Played",
-    "Progress",
-    "Trace",
-    "Verdict",
-    "VerdictKind",
-    "budget_of",
-    "data",
-    "diagnostics",
-    "explore",
-    "lines",
+    "AFTER_VIOLATION", "RULES", "Coverage", "Entry", "Exploration", "Keeping", "Limits", "Means", "Outcome",
+    "Played", "Progress", "Trace", "Verdict", "VerdictKind", "budget_of", "data", "diagnostics", "explore", "lines",
     "play",
 ]  # fmt: skip
 

@@ -298,25 +298,22 @@ def read_part(folder: Path, part: Part, width: int, count: int) -> Loaded:
         raise _damaged(path, "its spans are not one behind the other")
     if any(not (0 <= x.number < count and 0 <= x.origin < count) for x in found):
         raise _damaged(path, "a span is not among the states")
-    return _laid_out(data, words, states, spans, bool(numbered))
+    return _laid_out(data, words, states, found, bool(numbered))
 
 
 def _damaged(path: Path, why: str) -> SavedError:
     return SavedError(f"`{path}` is damaged: {why}")
 
 
-def _laid_out(data: Memory, words: int, count: int, spans: int, numbered: bool) -> Loaded:
-    listed = data.numbers[_HEAD : _HEAD + 3 * spans]
-    found = [Span(*listed[k : k + 3]) for k in range(0, 3 * spans, 3)]
-    at_words = data.address + 8 * (_HEAD + 3 * spans)
+def _laid_out(data: Memory, words: int, count: int, found: Sequence[Span], numbered: bool) -> Loaded:
+    at_words = data.address + 8 * (_HEAD + 3 * len(found))
     at_numbers = at_words + 8 * words * count
     at_origins = at_numbers + 4 * count * numbered
     kept = [data]
     if not numbered:
         given = Memory(count, "I")
-        if count:
-            first = found[0].number
-            given.numbers[:count] = memoryview(array("I", range(first, first + count)))
+        first = found[0].number
+        given.numbers[:count] = memoryview(array("I", range(first, first + count)))
         kept.append(given)
         at_numbers = given.address
     ends = [*(s.place for s in found[1:]), count]
