@@ -314,7 +314,7 @@ class Explored:
 
     def why(self, name: str) -> list[str]:
         a = self.answers[name]
-        return explain.lines(self.plan.universe, why(self.plan, a.question, a.breaches[0].claim, self.trace(name)))
+        return explain.lines(self.plan.universe, why(self.plan, a.question, a.breaches[0], self.trace(name)))
 
 
 def explored(text: str, **given: Any) -> Explored:
