@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from fsmdsl.explore.liveness.automaton import TooLargeError
@@ -13,6 +13,7 @@ from fsmdsl.explore.liveness.graph import STAYS, Graph, Hop, Lasso
 from fsmdsl.explore.liveness.plan import Claim, Plan, Premise, Question
 from fsmdsl.explore.liveness.record import Marks
 from fsmdsl.explore.liveness.standstill import Standstill, along, decided
+from fsmdsl.explore.liveness.stutter import stuttering, unstuttered
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.source import Span
 from fsmdsl.step import World, enabled, fire
@@ -46,10 +47,14 @@ class Answer:
 
 def answers(plan: Plan, graph: Graph) -> Iterator[Answer]:
     """Decide the properties of a plan on a graph that was recorded for it, one after the other."""
-    prepared = Prepared(graph)
+    prepared = Prepared(stuttering(graph) if plan.stutters else graph)
     decided(prepared, plan.stuck)
     for q in plan.questions:
-        yield _answer(plan, q, prepared, graph.expanded is None)
+        answer = _answer(plan, q, prepared, graph.expanded is None)
+        if plan.stutters:
+            runs = ((b.claim, unstuttered(b.lasso, graph)) for b in answer.breaches)
+            answer = replace(answer, breaches=tuple(Breach(c, x, along(prepared, plan, x)) for c, x in runs))
+        yield answer
 
 
 def _answer(plan: Plan, q: Question, graph: Prepared, complete: bool) -> Answer:

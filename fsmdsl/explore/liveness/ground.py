@@ -32,8 +32,8 @@ MOST_VALUES = 64
 Bound = Mapping[str, Value]
 
 
-def questions(universe: Universe) -> Plan:
-    """What there is to decide about the runs of a system (all its properties but `recovers`)."""
+def questions(universe: Universe, *, stutters: bool = False) -> Plan:
+    """What there is to decide about the runs of a system (all its properties but `recovers`); see `Plan.stutters`."""
     duties = Duties(universe)
     ground = Ground(universe, duties)
     asked = [
@@ -41,7 +41,8 @@ def questions(universe: Universe) -> Plan:
         for p in universe.system.properties
         if not isinstance(p.formula, m.Recovers)
     ]
-    return Plan(universe, tuple(ground.atoms), tuple(duties.obligations), tuple(asked), tuple(ground.stuck.values()))
+    stuck = tuple(ground.stuck.values())
+    return Plan(universe, tuple(ground.atoms), tuple(duties.obligations), tuple(asked), stuck, stutters)
 
 
 def _question(ground: Ground, duties: Duties, p: m.Property, e: m.Expr) -> Question:

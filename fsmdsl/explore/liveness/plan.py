@@ -114,3 +114,5 @@ class Plan:
     obligations: tuple[Obligation, ...]
     questions: tuple[Question, ...]
     stuck: tuple[Stuck, ...] = ()
+    stutters: bool = False
+    """Whether a run may also stand still where a step is possible, as far as fairness lets it."""

@@ -14,7 +14,7 @@ from typing import Literal, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.core.presence import Known, present_if
-from fsmdsl.explore.packed.layout import awaitable, leaf_number
+from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower import lets, masks, sets
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.convert import converted, shape_of
@@ -121,7 +121,7 @@ def _in_state(scope: Scope, e: m.InState) -> Expr:
     target = scope.builder.named(value(scope, e.target))
     machine = machine_of(scope, e.target.type)
     state = scope.at(scope.context.column(machine.qualified, ""), target)
-    there = is_one_of(state, [leaf_number(machine, s) for s in e.states], len(machine.leaves))
+    there = is_one_of(state, [machine.leaf_numbers[s] for s in e.states], len(machine.leaves))
     if isinstance(e.target.type, m.OptionalType):
         return all_of([target >= 0, there])
     return there
