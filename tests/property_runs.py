@@ -103,9 +103,7 @@ class Explored:
 
     def why(self, name: str) -> list[str]:
         a = self.answers[name]
-        (first, *_) = a.breaches
-        found = why(self.plan, a.question, first.claim, self.trace(name), first.stuck)
-        return explain.lines(self.plan.universe, found)
+        return explain.lines(self.plan.universe, why(self.plan, a.question, a.breaches[0], self.trace(name)))
 
 
 def explored(text: str, **given: Any) -> Explored:

@@ -220,6 +220,8 @@ class Writer:
                 yield lambda: self._sum(env, t, depth, ["+", "-", "&"])
             case m.ListType():
                 yield lambda: Text(f"rest({self.value(env, t, depth).text})")
+                if self.newer and _plain(t):
+                    yield lambda: self._sum(env, t, depth, ["+"])
             case m.OptionalType(of) if self.possible(env, of):
                 yield lambda: self.value(env, of, depth)
             case _:

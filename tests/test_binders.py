@@ -27,6 +27,9 @@ ITEMS: dict[str, Callable[[Listed, int], bool]] = {
     "some k in 0..size(log) - 1: log[k] == i": lambda log, i: i in log,
     "all k in 0..size(log) - 2: log[k] <= log[k + 1]": lambda log, i: list(log) == sorted(log),
     "(count k in i..size(log) - 1: log[k] == 1) == 1": lambda log, i: log[i:].count(1) == 1,
+    "log + [i, 1] == [1, i, 1]": lambda log, i: log == (1,),
+    "size(log + log + [0]) == 5 and last(log) == 0": lambda log, i: len(log) == 2 and item(log, len(log) - 1) == 0,
+    "rest(log + [1]) == log + []": lambda log, i: (*log, 1)[1:] == log,
     "all k in i..2: k >= i": lambda log, i: True,
     "some k in 1..i: k == i": lambda log, i: i >= 1,
 }

@@ -47,9 +47,9 @@ system Two {
 """
 
 
-def verdicts(text: str, limits: Limits | None = None) -> dict[str, Verdict]:
+def verdicts(text: str, limits: Limits | None = None, stutter: bool = False) -> dict[str, Verdict]:
     model = compiled(text)
-    found = explore(model, only_system(model), limits or Limits(), means=Means(compiled=False))
+    found = explore(model, only_system(model), limits or Limits(), means=Means(compiled=False), stutter=stutter)
     return {v.name: v for v in found.verdicts}
 
 
@@ -80,6 +80,18 @@ def test_who_takes_forks_in_one_order_is_never_stuck() -> None:
     )
     outcomes = {name: v.outcome for name, v in found.items() if v.kind == "property"}
     assert outcomes == {"free": "holds", "never": "violated", "eats": "holds"}
+
+
+def test_a_run_that_stands_still_is_not_stuck() -> None:
+    text = philosophers("index", "1 - index", "free: always not stuck(phils[1])", "both: stuck(phils[0]) ~> stuck(job)")
+    found = verdicts(text, stutter=True)
+    free, both = found["free"], found["both"]
+    assert free.explanation == ("after step 2, no step that can still come is one of `phils[1]`",)
+    assert both.explanation == (
+        "after step 2, `stuck(phils[0])` holds",
+        "from step 2 on, `stuck(job)` is never true",
+    )
+    assert verdicts(philosophers("0", "1", "free: always not stuck(phils[1])"), stutter=True)["free"].outcome == "holds"
 
 
 def test_what_is_not_explored_may_still_come() -> None:

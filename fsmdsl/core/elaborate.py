@@ -12,7 +12,17 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, assert_never
 
 from fsmdsl import model as m
-from fsmdsl.model.typing import arithmetic_type, bare, common, element, extreme_type, holds, join_all, negative_type
+from fsmdsl.model.typing import (
+    arithmetic_type,
+    bare,
+    common,
+    concat_type,
+    element,
+    extreme_type,
+    holds,
+    join_all,
+    negative_type,
+)
 from fsmdsl.operators import LARGEST
 
 Types = Mapping[str, m.Type]
@@ -232,6 +242,11 @@ class _Scope:
                 return bare(given.type)
             case "rest":
                 return given.type
+            case "concat":
+                a, b = (x.type for x in arguments)
+                assert isinstance(a, m.ListType)
+                assert isinstance(b, m.ListType)
+                return concat_type(a, b, common(a.of, b.of))
             case "first" | "item":
                 return element(given.type)
             case "min" | "max" if isinstance(e.type, m.RangeType):

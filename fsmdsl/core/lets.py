@@ -37,7 +37,7 @@ def _may_fail(e: m.Expr) -> bool:
             match function:
                 case "present" | "first" | "item":
                     return True
-                case "size" | "min" | "max" | "rest" | "subsets":
+                case "size" | "min" | "max" | "rest" | "concat" | "subsets":
                     return False
                 case _:
                     assert_never(function)

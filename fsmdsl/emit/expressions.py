@@ -369,6 +369,9 @@ def _applied(place: Place, e: m.Apply) -> Text:
         return code(place, first)
     if e.function == "rest":
         return Text(f"{python(place, first, Binds.ATOM)}[1:]")
+    if e.function == "concat":
+        second = python(place, e.arguments[1], Binds.PRODUCT)
+        return Text(f"{python(place, first, Binds.SUM)} + {second}", Binds.SUM)
     given = [python(place, a, Binds.CONDITIONAL) for a in e.arguments]
     match e.function:
         case "present" | "first":

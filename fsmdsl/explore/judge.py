@@ -176,9 +176,8 @@ def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
         p = a.question.property
         if a.outcome == "violated":
             first = a.breaches[0]
-            claim, lasso = first.claim, first.lasso
-            trace = counterexample(search.plan, graph, a.question, lasso, search.shows)
-            found = why(search.plan, a.question, claim, trace, first.stuck)
+            trace = counterexample(search.plan, graph, a.question, first.lasso, search.shows)
+            found = why(search.plan, a.question, first, trace)
             told = (*lines(search.universe, found), *_unanswered(a))
             deciding = tuple(dict.fromkeys(x for reason in found for x in reason.values))
             yield p.name, Verdict("property", p.name, "violated", _run(trace), p.span, told, trace, deciding=deciding)

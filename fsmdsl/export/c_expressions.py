@@ -237,6 +237,9 @@ def _apply(scope: CScope, e: m.Apply) -> str:
             place = scope.place(e.span)
             call = f"item_of({scope.type(first.type)}, {{}}, {{}}, {place})"
             return _ordered(scope, expression(scope, first), expression(scope, e.arguments[1]), call)
+        case "concat":
+            left, right = (scope.cast(expression(scope, x), x.type, e.type) for x in e.arguments)
+            return _ordered(scope, left, right, f"concat({scope.type(e.type)}, {{}}, {{}})")
         case "rest":
             return f"rest_of({scope.type(first.type)}, {expression(scope, first)})"
         case "subsets":

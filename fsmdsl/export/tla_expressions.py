@@ -198,6 +198,8 @@ def _apply(scope: TlaScope, e: m.Apply, env: Env) -> str:
         case "item":
             of = in_order(scope, first.type, value(scope, first, env))
             return f"({of}[{value(scope, e.arguments[1], env)} + 1])"
+        case "concat":
+            return f"({value(scope, first, env)} \\o {value(scope, e.arguments[1], env)})"
         case "rest":
             return f"Rest({value(scope, first, env)})"
         case "subsets":
@@ -363,7 +365,7 @@ def _apply_fault(scope: TlaScope, e: m.Apply, env: Env) -> str:
             of = in_order(scope, first.type, value(scope, first, env))
             inside = f"({value(scope, e.arguments[1], env)} + 1) \\in DOMAIN {of}"
             found.append(f"(IF {inside} THEN 0 ELSE {scope.place(e.span)})")
-        case "size" | "min" | "max" | "rest" | "subsets":
+        case "size" | "min" | "max" | "rest" | "concat" | "subsets":
             pass
         case _:
             assert_never(e.function)

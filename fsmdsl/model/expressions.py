@@ -143,7 +143,7 @@ class Collection:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-Function = Literal["size", "min", "max", "first", "rest", "item", "subsets", "present"]
+Function = Literal["size", "min", "max", "first", "rest", "item", "concat", "subsets", "present"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +152,8 @@ class Apply:
 
     `item` is `log[i]`, counted from 0: of a list, or of the `Instances` of a system, in the order in which they are
     made.
+
+    `concat` is `a + b` of two lists.
 
     `present` is put where an optional value is used as what it holds (`user.preempted` with `user: AffinityGroup?`): it
     is its argument, and a fault `none` where that is none.

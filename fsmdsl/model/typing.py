@@ -152,6 +152,11 @@ def arithmetic_type(operator: Arithmetic, a: RangeType, b: RangeType) -> RangeTy
     return RangeType(*bounds(operator, (a.low, a.high), (b.low, b.high)))
 
 
+def concat_type(a: ListType, b: ListType, of: Type) -> ListType:
+    """The type of a list behind another, which hold items of this type."""
+    return ListType(of, a.bound + b.bound)
+
+
 def negative_type(t: RangeType) -> RangeType:
     """The type of `-n`."""
     return RangeType(-t.high, -t.low)

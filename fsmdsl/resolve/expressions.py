@@ -12,7 +12,7 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.model.typing import arithmetic_type, bare, compatible, join, join_all, negative_type
+from fsmdsl.model.typing import arithmetic_type, bare, compatible, concat_type, join, join_all, negative_type
 from fsmdsl.operators import LARGEST, Written, may_divide_by_zero, of_numbers, of_sets
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.binders import bound, quantified
@@ -234,12 +234,15 @@ def _operation(scope: Scope, e: s.Binary, written: Written) -> m.Expr:
                 scope.report(rules.TOO_LARGE.at(e.span, too_many_digits(result)))
                 return m.Constant(None, m.ERROR, e.span)
             return m.Binary(arithmetic, left, right, result, e.span)
+        case m.ListType() as a, m.ListType() as b, m.ListType(of=of) if written == "+":
+            return m.Apply("concat", (left, right), concat_type(a, b, of), e.span)
         case _, _, m.SetType() as both if of_two_sets is not None:
             return m.Binary(of_two_sets, left, right, both, e.span)
         case _, _, m.ErrorType():
             return m.Constant(None, m.ERROR, e.span)
         case _:
-            wanted = " or ".join(["two numbers"] * (arithmetic is not None) + ["two sets"] * (of_two_sets is not None))
+            kinds = ["numbers"] * (arithmetic is not None) + ["sets"] * (of_two_sets is not None)
+            wanted = " or ".join(f"two {x}" for x in [*kinds, *["lists"] * (written == "+")])
             return wrong(scope, e.span, f"`{written}` needs {wanted}, not {_a(left.type)} and {_a(right.type)}")
 
 

@@ -271,6 +271,8 @@ def _apply(frame: Frame, e: m.Apply) -> Value:
             return elements(first.type, listed)[0]
         case "item":
             return _item(frame, e)
+        case "concat":
+            return (*members(frame, first), *members(frame, e.arguments[1]))
         case "rest":
             return tuple(members(frame, first))[1:]
         case "subsets":

@@ -52,8 +52,8 @@ def answers(plan: Plan, graph: Graph) -> Iterator[Answer]:
     for q in plan.questions:
         answer = _answer(plan, q, prepared, graph.expanded is None)
         if plan.stutters:
-            breaches = tuple(replace(b, lasso=unstuttered(b.lasso, graph)) for b in answer.breaches)
-            answer = replace(answer, breaches=breaches)
+            runs = ((b.claim, unstuttered(b.lasso, graph)) for b in answer.breaches)
+            answer = replace(answer, breaches=tuple(Breach(c, x, along(prepared, plan, x)) for c, x in runs))
         yield answer
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from fsmdsl import model as m
 from fsmdsl.explore.liveness.decide import Prepared
-from fsmdsl.explore.liveness.graph import BITS, Lasso
+from fsmdsl.explore.liveness.graph import BITS, STAYS, Lasso
 from fsmdsl.explore.liveness.plan import Atom, Plan, Stuck
 
 Standstill = Mapping[Atom, tuple[bool, ...]]
@@ -48,9 +48,9 @@ def decided(graph: Prepared, stuck: Sequence[Stuck]) -> None:
 
 
 def along(graph: Prepared, plan: Plan, lasso: Lasso) -> Standstill:
-    """What the atoms are worth in the states of a run, one after the other."""
+    """What the atoms are worth in the states of a run, one after the other; where it stays, there is no further one."""
     hops = (*lasso.stem, *lasso.loop)
-    states = [hops[0].source if hops else lasso.state, *(h.target for h in hops)]
+    states = [hops[0].source if hops else lasso.state, *(h.target for h in hops if h.edge != STAYS)]
 
     def true(atom: int) -> tuple[bool, ...]:
         return tuple(bool(graph.columns[atom // BITS][s] >> atom % BITS & 1) for s in states)

@@ -10,9 +10,10 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.describe import words
 from fsmdsl.explore.explain import Binding, Reason, line, reasons
+from fsmdsl.explore.liveness.answer import Breach
 from fsmdsl.explore.liveness.formula import And, Formula, Literal, Next, Or, Release, Until
 from fsmdsl.explore.liveness.ground import Bound, Ground, temporal
-from fsmdsl.explore.liveness.plan import Atom, Claim, Plan, Question
+from fsmdsl.explore.liveness.plan import Atom, Plan, Question
 from fsmdsl.explore.liveness.standstill import Standstill
 from fsmdsl.explore.trace import Trace
 from fsmdsl.step import Universe, Value
@@ -21,10 +22,10 @@ from fsmdsl.step.evaluate import Frame
 NOTHING: Mapping[str, Value] = {}
 
 
-def why(plan: Plan, q: Question, claim: Claim, trace: Trace, stuck: Standstill) -> list[Reason]:
-    """Why a trace breaks a property: one of its claims, as in `answer.counterexample`."""
+def why(plan: Plan, q: Question, breach: Breach, trace: Trace) -> list[Reason]:
+    """Why a trace, that of a breach, breaks a property."""
     assert not isinstance(q.property.formula, m.Recovers)
-    reader = _Reader(plan.universe, trace, dict(claim.bound), stuck)
+    reader = _Reader(plan.universe, trace, dict(breach.claim.bound), breach.stuck)
     return list(reader.why(q.property.formula, 0, NOTHING, ()))
 
 

@@ -160,6 +160,14 @@ static V list_from(const Type *t, const V *items, int n)
     return list;
 }
 
+static V concat(const Type *t, V list, V more)
+{
+    V x[ITEMS];
+    int n = elements_of(t, more, x), i;
+    for (i = 0; i < n; i++) list = put_last(t, list, x[i]);
+    return list;
+}
+
 static V rest_of(const Type *t, V list)
 {
     V x[ITEMS];

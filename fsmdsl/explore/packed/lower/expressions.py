@@ -312,6 +312,9 @@ def _apply(scope: Scope, e: m.Apply) -> Expr:
             return sets.first(scope, first)
         case "item":
             return sets.item(scope, first, e.arguments[1])
+        case "concat":
+            left, right = _both(scope, first, e.arguments[1], e.type)
+            return sets.concat(scope, left, right, e.type)
         case "rest":
             return sets.rest(scope, first, e.type)
         case "subsets":
