@@ -10,6 +10,7 @@ import click
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.budget import Budget
+from fsmdsl.cli.certificates import certificate_options, check_options, write_certificate
 from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, only_asked, paint, paths_argument
 from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.completing import system_names
@@ -61,6 +62,7 @@ from fsmdsl.workspace import Loaded
 )
 @click.option("--resume", type=click.Path(path_type=Path), help="Continue the search that was saved in a folder.")
 @second_opinion_options
+@certificate_options
 @force_option
 @printing_options
 @together
@@ -86,6 +88,8 @@ def command(
     resume: Path | None,
     other: str | None,
     tool: str | None,
+    certificate: Path | None,
+    with_states: bool,
     force: bool,
     form: str | None,
     outputs: tuple[Path, ...],
@@ -98,12 +102,13 @@ def command(
     if stutter and other is not None:
         misuse("`--stutter` asks about runs that `--second-opinion` does not")
     out, checker = printing(form, outputs), installed(other, tool)
+    check_options(certificate, with_states)
     with within(budget, paths, out):
         loaded = loaded_or_exit(paths, out, as_documented=as_documented, settings=settings_of(settings))
     model, systems = chosen_systems(loaded, names)
     chosen = _one(systems, out) if by_hand else systems
     limits = Limits(max_states, after_violation=None if every or checker else AFTER_VIOLATION)
-    means = Means(workers=workers, symmetry=not (no_symmetry or checker))
+    means = Means(workers=workers, symmetry=not (no_symmetry or checker or certificate))
     keeping = None if save is None and resume is None else Keeping(save, resume, save_every)
     done: list[Exploration] = []
     style, known = Style(every, runs or every, brief), dict[Cause, str]()
@@ -130,6 +135,8 @@ def command(
     for d in () if by_hand else (d for d in found if d.severity is Severity.WARNING):
         out.say(f"\n{frame(d, paint)}".rstrip("\n"))
     opinions = second_opinions(checker, model, done, budget, out)
+    if certificate is not None:
+        write_certificate(certificate, model, done, settings, as_documented, with_states, budget, out)
     if charts is not None and is_first():
         _draw(done, charts, force, prune=not names)
     replays = [] if replay is None or not is_first() else _write_replays(done, model, replay, out, force)

@@ -18,7 +18,8 @@ from fsmdsl.testing.drive import drivable
 from fsmdsl.testing.implementation import Implementation
 
 
-class Row(NamedTuple):
+@dataclass(frozen=True, slots=True, order=True)
+class Row:
     """A transition: its machine (qualified) and its index in the text."""
 
     machine: str
