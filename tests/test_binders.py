@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import chain, combinations
+from itertools import chain, combinations, combinations_with_replacement, product
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from stepping import Run, compiled
 from test_meanings import Case, explored_alike
 
 from fsmdsl import model as m
+from fsmdsl.operators import Arithmetic, bounds, number
 from fsmdsl.step import FaultError
 from fsmdsl.step.evaluate import Frame, evaluate
 
@@ -56,6 +57,74 @@ def test_items_are_counted_from_zero_and_one_that_is_not_there_is_a_fault(tmp_pa
                     wanted = "none"
                 assert case.stepped("M", {"log": log, "i": i}, f"e{n}") == wanted, (text, log, i)
                 assert case.called("M", {"log": log, "i": i}, f"e{n}") == wanted, (text, log, i)
+
+
+def test_lists_behind_one_another_are_explored_as_another_program_counts_them() -> None:
+    """Items of the two lists have different ranges, so that they take different room."""
+    wanted = explored_alike("""module behind
+        machine M {
+            log: list<0..3>[3]
+            hot: list<1..2>[2]
+            initial state S
+            event keep(n: 0..3), heat(n: 1..2), turn from environment
+            S on keep(n) do log = log + [n]
+            S on heat(n) when size(hot) < 2 do hot = [n] + hot
+            S on turn when size(hot + log) == 3 and log != [] do log = rest(log) + hot
+            ignore heat, turn in S
+        }
+        system One { m: M }
+    """)
+    first: tuple[Listed, Listed] = ((), ())
+    reached, waiting = {first}, [first]
+    for log, hot in waiting:
+        after = [((*log, n), hot) for n in range(4)]
+        after += [(log, (n, *hot)) for n in (1, 2) if len(hot) < 2]
+        after += [((*log[1:], *hot), hot)] if len(hot) + len(log) == 3 and log else []
+        new = [x for x in dict.fromkeys(after) if x not in reached and len(x[0]) <= 3]
+        reached |= {*new}
+        waiting += new
+    assert wanted["states"] == len(reached)
+    assert "overflow" in str(wanted["faults"])
+
+
+# Division ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("operator", ["+", "-", "*", "/", "%"])
+def test_results_are_between_their_bounds_and_reach_them(operator: Arithmetic) -> None:
+    ranges = list(combinations_with_replacement(range(-4, 5), 2))
+    for a, b in product(ranges, ranges):
+        pairs = product(range(a[0], a[1] + 1), range(b[0], b[1] + 1))
+        results = [number(operator, x, y) for x, y in pairs if y or operator not in ("/", "%")]
+        low, high = bounds(operator, a, b)
+        assert all(low <= x <= high for x in results), (a, b)
+        if results and operator != "%":  # where remainders end depends on more than the ends
+            assert (low, high) == (min(results), max(results)), (a, b)
+
+
+def test_division_is_explored_as_defined() -> None:
+    wanted = explored_alike("""module divide
+        machine M {
+            n: -3..3
+            k: -3..3
+            let over(by: 1..2) = 6 / by
+            initial state S
+            event set(i: -3..3), divide(j: -3..3), part(j: -3..3) from environment
+            S on set(i) do n = i
+            S on divide(j) do { k = n / j; n = n % j }
+            S on part(j) when over(j) > 3 do n = -n
+            ignore part in S
+        }
+        system One { m: M }
+    """)
+    reached, waiting = {(0, 0)}, [(0, 0)]
+    for n, k in waiting:
+        after = [*((i, k) for i in range(-3, 4)), (-n, k), *((n % j, n // j) for j in range(-3, 4) if j)]
+        new = [x for x in dict.fromkeys(after) if x not in reached]
+        reached |= {*new}
+        waiting += new
+    assert wanted["states"] == len(reached)
+    assert "none" in str(wanted["faults"])
 
 
 # Instances by number -------------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def election(size: int) -> Callable[[tuple[Process, ...]], Iterable[tuple[Proces
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 6])
 def test_a_ring_of_any_size_elects_its_highest(size: int) -> None:
-    start = tuple(("asleep", ()) for _ in range(size))
+    start: tuple[Process, ...] = tuple(("asleep", ()) for _ in range(size))
     states, transitions, verdict, outcomes = verified("chang_roberts", ring=size)
     assert (states, transitions) == counted(start, election(size))
     assert verdict == "holds", outcomes
