@@ -195,8 +195,18 @@ def home_of(importer: Path, name: str) -> Path | None:
                 return _shortened(path, importer)
         if (folder / ".git").exists():
             break
-    shipped = LIBRARY.joinpath(*names).with_suffix(".fsm")
-    return shipped if shipped.is_file() else None
+    ours = LIBRARY.joinpath(*names).with_suffix(".fsm")
+    return ours if ours.is_file() else None
+
+
+def shipped(path: str | Path) -> bool:
+    """Whether a file is of the library. What the user's files say of it may be changed, the file not."""
+    return Path(path).is_relative_to(LIBRARY)
+
+
+def shipped_modules() -> tuple[str, ...]:
+    """The names of the modules in the library."""
+    return tuple(sorted(".".join(x.relative_to(LIBRARY).with_suffix("").parts) for x in LIBRARY.rglob("*.fsm")))
 
 
 def _shortened(path: Path, importer: Path) -> Path:

@@ -75,8 +75,8 @@ def test_the_model_of_spin_deadlocks_too(tmp_path: Path) -> None:
 
 
 def test_the_readme_counts_the_findings() -> None:
-    headings = [
-        x for path in (ROOT / "docs" / "findings").glob("*.md") for x in re.findall(r"^## .*", path.read_text(), re.M)
-    ]
+    """Those of the four documents; the page on Kubernetes is about code."""
+    pages = [x for x in (ROOT / "docs" / "findings").glob("*.md") if x.stem != "kubernetes"]
+    headings = [x for path in pages for x in re.findall(r"^## .*", path.read_text(), re.M)]
     gaps = [x for x in headings if x not in ("## Repaired", "## What holds after the repair")]
     assert f"[{len(gaps)} gaps](docs/findings.md)" in (ROOT / "README.md").read_text()

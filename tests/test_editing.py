@@ -116,7 +116,7 @@ def test_nothing_in_a_comment_ends_its_frame() -> None:
         ("machine M { x: 0..9 initial state A state B A -> ", "A"),
         ("machine M { initial state A A on ", "crash"),
         ("machine M { initial state A invariant A and A", "A"),
-        ("import ", None),
+        ("import ", "kubernetes"),
         ("enum E { a | b } machine M { e: E initial state A invariant e == ", "a"),
         ("machine M { f: M? initial state A invariant f in ", "A"),
         ("machine M { initial state A event e from ", "environment"),

@@ -9,7 +9,8 @@ from test_tutorial import followed
 
 from fsmdsl.checks import check
 from fsmdsl.diagnostics import Severity
-from fsmdsl.editing import Desk
+from fsmdsl.editing import Desk, completions
+from fsmdsl.editing.rename import RefusedError, rename
 from fsmdsl.explore import explore, play
 from fsmdsl.format import format_source
 from fsmdsl.live.documents import Documents
@@ -60,6 +61,20 @@ def test_the_editor_knows_it(tmp_path: Path) -> None:
     (declared,) = [u for u in analysis.uses_of([use.meaning]) if u.declares]
     assert declared.span.source.name == str(LIBRARY / "kubernetes.fsm")
     assert str(other) not in desk.documents(str(user)), "two that import a library have nothing to do with each other"
+
+
+def test_the_editor_offers_it() -> None:
+    text = "module user\nimport "
+    assert "kubernetes" in {c.label for c in completions(text, len(text))}
+
+
+def test_what_it_declares_keeps_its_name(tmp_path: Path) -> None:
+    user = tmp_path / "user.fsm"
+    user.write_text(USER)
+    analysis = Desk([tmp_path]).analysis(str(user))
+    with pytest.raises(RefusedError, match="declared in the library"):
+        rename(analysis, str(user), USER.index("pod: Object") + len("pod: "), "Thing")
+    assert rename(analysis, str(user), USER.index("pod: Object"), "thing")
 
 
 def test_the_editor_prefers_a_file_of_the_project(tmp_path: Path) -> None:

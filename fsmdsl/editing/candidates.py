@@ -19,6 +19,7 @@ from fsmdsl.resolve.scope import MachineNames, ModuleNames
 from fsmdsl.resolve.systems import labels_of
 from fsmdsl.resolve.types import shown
 from fsmdsl.tree import Node, Token
+from fsmdsl.workspace import shipped_modules
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,9 @@ class Finder:
         for name, known in self.analysis.modules.items():
             if name != own:
                 yield Candidate(name, "module", "module", known.syntax.doc)
+        for name in shipped_modules():
+            if name not in self.analysis.modules:
+                yield Candidate(name, "module", "module of the library", "")
 
     # Values ------------------------------------------------------------------------------------------------------
 

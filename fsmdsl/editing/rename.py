@@ -13,6 +13,7 @@ from fsmdsl.editing.document import placed, read_document
 from fsmdsl.parse.words import RESERVED
 from fsmdsl.resolve import Meaning, Memory, Use
 from fsmdsl.source import Source, Span
+from fsmdsl.workspace import shipped
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -55,6 +56,8 @@ def _use(analysis: Analysis, path: str, offset: int) -> Use:
     use = uses[0]
     if use.meaning.kind == "module":
         raise RefusedError("a module is found by the name of its file: change the `module` line and the file together")
+    if any(shipped(u.span.source.name) for u in analysis.uses_of([use.meaning]) if u.declares):
+        raise RefusedError(f"`{use.meaning.name}` is declared in the library that comes with fsmdsl")
     if use.span.text != use.meaning.name:
         raise RefusedError(f"`{use.span.text}` is made of the name `{use.meaning.name}`: change that one")
     return use
