@@ -154,6 +154,9 @@ def _binary(scope: CScope, e: m.Binary) -> str:
             left, right = scope.cast(left, e.left.type, e.type), scope.cast(right, e.right.type, e.type)
             sign = {"union": "{} | {}", "difference": "{} & ~{}", "intersection": "{} & {}"}[e.operator]
             return _ordered(scope, left, right, sign)
+        case "/" | "%":
+            function = "quotient" if e.operator == "/" else "remainder_of"
+            return _ordered(scope, left, right, f"{function}({{}}, {{}}, {scope.place(e.span)})")
         case "<" | "<=" | ">" | ">=" | "+" | "-" | "*":
             return _ordered(scope, left, right, f"{{}} {e.operator} {{}}")
         case _:
@@ -230,6 +233,10 @@ def _apply(scope: CScope, e: m.Apply) -> str:
             n, t = scope.fresh(), scope.type(first.type)
             head = f"V v{n}[ITEMS]; int n{n} = elements_of({t}, {expression(scope, first)}, v{n});"
             return f"({{ {head} if (!n{n}) fail(NONE_FAULT, {scope.place(e.span)}); v{n}[0]; }})"
+        case "item":
+            place = scope.place(e.span)
+            call = f"item_of({scope.type(first.type)}, {{}}, {{}}, {place})"
+            return _ordered(scope, expression(scope, first), expression(scope, e.arguments[1]), call)
         case "rest":
             return f"rest_of({scope.type(first.type)}, {expression(scope, first)})"
         case "subsets":

@@ -10,6 +10,7 @@ from fsmdsl.export.scope import identifier
 from fsmdsl.export.tla_scope import Env, TlaScope
 from fsmdsl.export.values import machine_of, type_shown
 from fsmdsl.model.typing import bare
+from fsmdsl.operators import may_divide_by_zero
 from fsmdsl.step.world import Value
 
 FINE = "0"
@@ -115,6 +116,8 @@ def _binary(scope: TlaScope, e: m.Binary, env: Env) -> str:
             return f"({rank(left)} {e.operator} {rank(right)})"
         case "+" | "-" | "*":
             return f"({left} {e.operator} {right})"
+        case "/" | "%":
+            return f"{'Quotient' if e.operator == '/' else 'Remainder'}({left}, {right})"
         case _:
             assert_never(e.operator)
 
@@ -192,6 +195,9 @@ def _apply(scope: TlaScope, e: m.Apply, env: Env) -> str:
             return text
         case "first":
             return f"Head({in_order(scope, first.type, value(scope, first, env))})"
+        case "item":
+            of = in_order(scope, first.type, value(scope, first, env))
+            return f"({of}[{value(scope, e.arguments[1], env)} + 1])"
         case "rest":
             return f"Rest({value(scope, first, env)})"
         case "subsets":
@@ -284,8 +290,12 @@ def fault(scope: TlaScope, e: m.Expr, env: Env) -> str:
             return _logic_fault(scope, operands, operator == "and", env)
         case m.Binary(operator="=>", left=left, right=right):
             return _logic_fault(scope, (left, right), True, env)
-        case m.Binary(left=left, right=right):
-            return all_of((left, right))
+        case m.Binary(operator=operator, left=left, right=right):
+            found = all_of((left, right))
+            if isinstance(right.type, m.RangeType) and may_divide_by_zero(operator, (right.type.low, right.type.high)):
+                zero = f"(IF {value(scope, right, env)} = 0 THEN {scope.place(e.span)} ELSE 0)"
+                return chain(scope, [found, zero])
+            return found
         case m.Conditional(condition=c, then=x, otherwise=y):
             one, other = fault(scope, x, env), fault(scope, y, env)
             branch = FINE if one == other == FINE else f"(IF {value(scope, c, env)} THEN {one} ELSE {other})"
@@ -349,6 +359,10 @@ def _apply_fault(scope: TlaScope, e: m.Apply, env: Env) -> str:
         case "first":
             empty = "<<>>" if isinstance(first.type, m.ListType) else "{}"
             found.append(f"(IF {value(scope, first, env)} = {empty} THEN {scope.place(e.span)} ELSE 0)")
+        case "item":
+            of = in_order(scope, first.type, value(scope, first, env))
+            inside = f"({value(scope, e.arguments[1], env)} + 1) \\in DOMAIN {of}"
+            found.append(f"(IF {inside} THEN 0 ELSE {scope.place(e.span)})")
         case "size" | "min" | "max" | "rest" | "subsets":
             pass
         case _:

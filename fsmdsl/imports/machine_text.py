@@ -21,7 +21,7 @@ OPENS = ("entry", "exit", "crash", "add", "remove", "send")
 """Words that mean something behind `on` or `do`."""
 
 OPERATORS = (
-    "wait", "index", "count", "size", "first", "rest", "min", "max", "next", "always", "eventually", "until",
+    "wait", "index", "count", "size", "first", "last", "rest", "min", "max", "next", "always", "eventually", "until",
 )  # fmt: skip
 """Words that mean something in a condition."""
 
