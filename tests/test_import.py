@@ -140,6 +140,20 @@ def test_a_spec_does_not_drift_from_what_it_was_imported_from() -> None:
     assert drift(clean(spec_text(made, "m.py")[0]), made, {}, {}) == []
 
 
+def test_a_row_without_event_and_target_is_left_out() -> None:
+    states = (State("A", "A"), State("B", "B"))
+    rows = (Row("A", None, None, (), ("act",)), Row("A", "B", "go"), Row("B", "A", "back"))
+    text, left_out = spec_text(Imported((Table("M", "A", states, rows),)), "m.py")
+    clean(text)
+    assert [x.text for x in left_out] == ["a row of `A` that needs no event and leads nowhere"]
+
+
+def test_names_in_other_letters_are_written_in_those_of_the_language() -> None:
+    states = (State("größe", "größe"), State("B", "B"))
+    rows = (Row("größe", "B", "über", (Condition("ärger"), Condition("a.größer()")), ("ölen", "self.füllen")),)
+    clean(spec_text(Imported((Table("Maß", "größe", states, (*rows, Row("B", "größe", "zurück"))),)), "m.py")[0])
+
+
 def test_the_first_row_whose_conditions_hold_is_followed() -> None:
     """The guards of the spec choose as the order of the source does, for all values of the conditions."""
     states = tuple(State(x, x) for x in "ABCD")

@@ -210,7 +210,7 @@ def holds(guard: Guard, truth: dict[str, bool]) -> bool:
 
 def test_what_cannot_be_carried_over_is_listed() -> None:
     _, left_out = spec_text(read(Source("parcel.py", SOURCE), "python-statemachine"), "parcel.py")
-    told = [x.text for x in left_out]
-    assert "callbacks for every row: `after_transition`" in told
-    assert "validators, which refuse an event: `readable`" in told
-    assert "the history `last` of `on`: what leads there always enters the same state" in told
+    texts = [x.text for x in left_out]
+    assert "callbacks for every row: `after_transition`" in texts
+    assert "validators, which refuse an event: `readable`" in texts
+    assert "the history `last` of `on`: what leads there always enters the same state" in texts

@@ -62,7 +62,7 @@ def package(path: str, sources: Sequence[Source]) -> Package:
     """The package of some files. Files that are not Go are an `ImportFailedError`."""
     made = Package(path)
     for source in sources:
-        root = _parser().parse(source.text.encode("utf-8")).root_node
+        root = _parser().parse(source.text.encode("utf-8", "replace")).root_node
         if root.has_error:
             _refuse(source, root)
         file = GoFile(source, dict(_imports(root)))

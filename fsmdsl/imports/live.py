@@ -113,7 +113,8 @@ class _Reader:
         target = t.dest or ""
         plain = not (t.conditions or t.before or t.after or t.prepare)
         attribute = getattr(self.machine, "model_attribute", "state")
-        return plain and bool(self.machine.auto_transitions) and name in (f"to_{target}", f"to_{attribute}_{target}")
+        added = f"to_{target}" if attribute == "state" else f"to_{attribute}_{target}"
+        return plain and bool(self.machine.auto_transitions) and name == added
 
     def _row(self, event: str, t: Any, scope: tuple[str, ...]) -> Row | None:
         source, target = (self._resolved(x, scope) for x in (t.source, t.dest))

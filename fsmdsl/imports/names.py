@@ -11,7 +11,7 @@ from fsmdsl.parse.words import RESERVED
 LONGEST = 40
 """Letters of a name that is made of an expression; the comment beside it has the whole."""
 
-_CALL = re.compile(r"(?:\w+\.)*(\w+)\s*(?:\(\s*\))?")
+_CALL = re.compile(r"(?:\w+\.)*(\w+)\s*(?:\(\s*\))?", re.ASCII)
 _SIGNS = {
     "==": " is ", "!=": " is not ", "===": " is ", "!==": " is not ", "<=": " at most ", ">=": " at least ",
     "<": " below ", ">": " above ", "&&": " and ", "||": " or ", "!": " not ", "+": " plus ", "*": " times ",

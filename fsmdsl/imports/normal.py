@@ -78,7 +78,10 @@ def _decided(table: Table) -> tuple[Table, list[LeftOut]]:
             )
             continue
         if row.event is not None or row.after is not None or not any(r.conditions for r in others):
-            rows.append(row)
+            if row.event is None and row.after is None and row.target is None:
+                left_out.append(LeftOut(f"a row of `{row.source}` that needs no event and leads nowhere", row.place))
+            else:
+                rows.append(row)
             continue
         event = _decision(row)
         rows.append(replace(row, event=event, conditions=()))

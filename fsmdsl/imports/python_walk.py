@@ -30,7 +30,7 @@ class Program:
         """Where a node is written."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         start = self.source.line_starts[min(line, len(self.source.line_starts)) - 1]
-        before = self.source.line(line).encode("utf-8")[:column].decode("utf-8", "replace")
+        before = self.source.line(line).encode("utf-8", "replace")[:column].decode("utf-8", "replace")
         return Span(self.source, start + len(before), start + len(before))
 
 

@@ -79,7 +79,7 @@ def _parsed(source: Source) -> Element:
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
     try:
-        parser.Parse(source.text.encode("utf-8"), True)
+        parser.Parse(source.text.encode("utf-8", "replace"), True)
     except expat.ExpatError as error:
         raise ImportFailedError(NOT_READ.at(here(), f"this is not XML: {expat.errors.messages[error.code]}")) from error
     return top.children[0]

@@ -100,8 +100,8 @@ class Draft:
             elif isinstance(call, Called) and last_name(call.function) == "Event":
                 self.declare(name, call.argument(0, "transitions"))
             elif isinstance(call, Called) and any(self.known.state(y) for y in call.arguments):
-                told = f"rows of `{name}` that only running the code would tell: `{shown(call)}`"
-                self.note(told, self.found.span(call.node))
+                message = f"rows of `{name}` that only running the code would tell: `{shown(call)}`"
+                self.note(message, self.found.span(call.node))
 
     def _build(self, call: Called) -> None:
         """A call that makes rows; its own `event` comes first."""
@@ -121,8 +121,8 @@ class Draft:
             if isinstance(event, str):
                 self.events[id(call)] += event.split()
             else:
-                told = f"an event that only running the code would tell: `{shown(event)}`"
-                self.note(told, self.found.span(call.node))
+                message = f"an event that only running the code would tell: `{shown(event)}`"
+                self.note(message, self.found.span(call.node))
 
     def delayed(self, event: Called) -> None:
         if event.keywords.get("delay"):
@@ -197,8 +197,8 @@ class Draft:
         for source, target in self._declared(call):
             start, end = self.known.state(source), self.known.state(target)
             if start is None or (end is None and target is not None):
-                told = f"a row that only running the code would tell: `{ast.unparse(call.node)}`"
-                self.note(told, self.found.span(call.node))
+                message = f"a row that only running the code would tell: `{ast.unparse(call.node)}`"
+                self.note(message, self.found.span(call.node))
             else:
                 yield start, end
 
@@ -220,8 +220,8 @@ class Draft:
         if not isinstance(target, list) or not target:
             return target
         if len(target) > 1:
-            told = f"`{ast.unparse(call.node)}` enters several states: `{self.known.state(target[0])}` is taken"
-            self.note(told, self.found.span(call.node))
+            message = f"`{ast.unparse(call.node)}` enters several states: `{self.known.state(target[0])}` is taken"
+            self.note(message, self.found.span(call.node))
         return target[0]
 
     def _conditions(self, call: Called) -> Iterator[Condition]:

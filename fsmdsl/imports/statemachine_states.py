@@ -51,8 +51,8 @@ class DeclaredStates:
                 case Called() if last_name(x.function) == "HistoryState" and parent is not None:
                     self.histories.add(id(x))
                     self.ids[id(x)] = parent
-                    told = f"the history `{name}` of `{parent}`: what leads there always enters the same state"
-                    self.note(told, self.found.span(x.node))
+                    message = f"the history `{name}` of `{parent}`: what leads there always enters the same state"
+                    self.note(message, self.found.span(x.node))
                 case Called() if last_name(x.function) == "State":
                     self.ids[id(x)] = self._state(name, parent, x)
                 case Called() if last_name(x.function) == "States" or _from_enum(x):

@@ -24,7 +24,7 @@ def span(source: Source, node: Node) -> Span:
     """Where a node is written."""
     line = min(node.start_point[0], len(source.line_starts) - 1)
     start = source.line_starts[line]
-    column = len(source.line(line + 1).encode("utf-8")[: node.start_point[1]].decode("utf-8", "replace"))
+    column = len(source.line(line + 1).encode("utf-8", "replace")[: node.start_point[1]].decode("utf-8", "replace"))
     return Span(source, start + column, start + column)
 
 

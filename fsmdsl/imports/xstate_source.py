@@ -24,7 +24,11 @@ def read(source: Source) -> Imported:
     Raises `ImportFailedError` where it is no TypeScript, makes no machine, or `tree-sitter` is not installed.
     """
     try:
-        root = _parser(re.search(r"\.[mc]?ts$", source.name) is not None).parse(source.text.encode("utf-8")).root_node
+        root = (
+            _parser(re.search(r"\.[mc]?ts$", source.name) is not None)
+            .parse(source.text.encode("utf-8", "replace"))
+            .root_node
+        )
         calls = [x for x in walk(root) if _makes(x)]
         if not calls:
             raise _no_machine(source, root)

@@ -13,6 +13,7 @@ TARGETS = {
     "editor": "fuzz.editor",
     "page": "fuzz.page",
     "service": "fuzz.service",
+    "imports": "fuzz.imports",
     "journal": "fuzz.journal",
     "search": "fuzz.search",
 }

@@ -63,7 +63,7 @@ def ended(text: str, number: int) -> str:
 
 
 _PLACE = st.integers(0, 2**20)
-_MUTATIONS = st.lists(
+MUTATIONS = st.lists(
     st.tuples(st.integers(0, 4), _PLACE, _PLACE, st.integers(0, 300), st.sampled_from(SIGNS)), max_size=8
 )
 
@@ -92,7 +92,7 @@ def texts(draw: Any, mutations: bool = True) -> str:
     """Texts of all kinds."""
     number = draw(st.integers(0, 2**40))
     text = ended(base(number), draw(st.integers(0, 2**10)))
-    return mutated(text, draw(_MUTATIONS)) if mutations else text
+    return mutated(text, draw(MUTATIONS)) if mutations else text
 
 
 ANY = st.one_of(
