@@ -66,8 +66,11 @@ class Context:
 
     @cached_property
     def _traits(self) -> Mapping[tuple[str, ...], Traits]:
-        homes = set(self._homes.values())
-        return {h: traits(self.model, [n for n, other in self._homes.items() if other == h]) for h in homes}
+        return {home: traits(self.model, self.sharing(name)) for name, home in self._homes.items()}
+
+    def sharing(self, module: str) -> list[str]:
+        """The modules that share the machinery of one, which is among them."""
+        return [name for name, home in self._homes.items() if home == self.home(module)]
 
     def traits(self, module: str) -> Traits:
         """What is made use of by the modules that share a machinery."""

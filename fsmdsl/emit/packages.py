@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Set
 from dataclasses import fields
+from hashlib import sha256
 
 from fsmdsl import model as m
 from fsmdsl.emit.classes import machine_class
@@ -82,6 +83,7 @@ def machinery(context: Context, module: str, used: Set[str]) -> str:
         collections=", ".join(_collections(traits, used)),
         mark=mark(None),
         lost_in_crash=_lost(context, module),
+        version=_version(context, module),
     )
 
 
@@ -102,6 +104,13 @@ def support(used: Set[str]) -> str:
 def _collections(t: Traits, used: Set[str]) -> list[str]:
     iterable = ["Iterable"] if used & {"in_order", "subsets"} else []
     return ["Callable", *iterable, *(["Mapping"] if t.systems else [])]
+
+
+def _version(context: Context, module: str) -> str:
+    """Of snapshots of all machines that share a machinery: another one where states, fields or their types differ."""
+    machines = (x for name in context.sharing(module) for x in context.modules[name].machines)
+    shapes = [(x.qualified, [s.name for s in x.leaves], [(f.name, repr(f.type)) for f in x.fields]) for x in machines]
+    return sha256(repr(sorted(shapes)).encode()).hexdigest()[:12]
 
 
 def _slots(context: Context, module: str) -> list[str]:
@@ -151,7 +160,7 @@ def face(context: Context, module: m.Module, files: Container[str]) -> Written:
 def _support(context: Context, module: m.Module) -> list[str]:
     t = context.traits(module.name)
     found = ["Followed", "StepRefused", "UnhandledEvent"]
-    found += ["System"] if t.systems else []
+    found += ["ForeignSnapshot", "System"] if t.systems else []
     return found + (["VirtualClock"] if t.timers else [])
 
 

@@ -77,13 +77,13 @@ def outward(universe: Universe, t: m.Type, value: Value) -> object:
 
 def same(expected: object, given: object, names: Mapping[int, str]) -> bool:
     """Is a value of an implementation that of the model? Objects stand for the instances that `names` has for their
-    `id`, members of enumerations for their names, `timedelta` for seconds. A collection of the same members is a set
-    (one that has a member twice is none), any sequence a list."""
+    `id`, members of enumerations for their names or values, `timedelta` for seconds. A collection of the same members
+    is a set (one that has a member twice is none), any sequence a list."""
     if id(given) in names:
         return expected == names[id(given)]
     match expected, given:
         case _, Enum():
-            return expected == given.name
+            return expected in (given.name, given.value)
         case _, timedelta():
             return expected == given.total_seconds()
         case (str(), _) | (_, str()):

@@ -11,7 +11,7 @@ only.
 After “Slice and sliver states” (CONFINE project wiki, arch:slice-sliver-states, 2014-11-27).
 """
 
-from .machinery import Followed, StepRefused, System, UnhandledEvent
+from .machinery import Followed, ForeignSnapshot, StepRefused, System, UnhandledEvent
 from .slice_ import Slice
 from .sliver import Sliver
 from .states import SliceState, SliverState
@@ -21,6 +21,7 @@ from .values import Config, SetState
 __all__ = [
     "Config",
     "Followed",
+    "ForeignSnapshot",
     "Running",
     "SetState",
     "Slice",

@@ -11,7 +11,7 @@ After “Design and Implementation Notes” (ai-dynamo/grove, operator/docs/note
 """
 
 from .clique import Clique
-from .machinery import Followed, StepRefused, System, UnhandledEvent, VirtualClock
+from .machinery import Followed, ForeignSnapshot, StepRefused, System, UnhandledEvent, VirtualClock
 from .pod import Pod
 from .pod_gang import PodGang
 from .rollout import Rollout
@@ -23,6 +23,7 @@ __all__ = [
     "Clique",
     "CliqueState",
     "Followed",
+    "ForeignSnapshot",
     "NeverFits",
     "Pod",
     "PodGang",

@@ -10,7 +10,7 @@ After “HiveD State Machines” (microsoft/hivedscheduler, doc/design/state-mac
 from .affinity_group import AffinityGroup
 from .cell import Cell
 from .derived import holder, may_take, whole
-from .machinery import Followed, StepRefused, System, UnhandledEvent
+from .machinery import Followed, ForeignSnapshot, StepRefused, System, UnhandledEvent
 from .states import AffinityGroupState, CellState
 from .systems import PreemptionSmall, Settling, Takeover
 
@@ -20,6 +20,7 @@ __all__ = [
     "Cell",
     "CellState",
     "Followed",
+    "ForeignSnapshot",
     "PreemptionSmall",
     "Settling",
     "StepRefused",

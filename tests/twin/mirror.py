@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -299,13 +299,24 @@ class Mirror(Translation):
             pending = getattr(self.system, "_pending", ())
             self.tickets = {(self.made.index(r.machine), r.action): r.ticket for r in reversed(pending)}
 
+    def can(self, step: EventStep) -> bool | None:
+        """Does a system say that an event can happen? None where a machine stands alone."""
+        if not hasattr(self.made[step.instance], "_system"):
+            return None
+        method, given = self._call(step)
+        return bool(self.system.can(method, *given))
+
+    def _call(self, step: EventStep) -> tuple[Callable[..., None], list[Any]]:
+        machine = self.universe.machines[step.instance]
+        types = [p.type for p in machine.event_named[step.event].parameters]
+        given = [self.python(t, x) for t, x in zip(types, step.arguments, strict=True)]
+        return getattr(self.made[step.instance], self.context.machine(machine.qualified).events[step.event]), given
+
     def _take(self, step: Step) -> None:
         match step:
-            case EventStep(instance, event, arguments):
-                machine = self.universe.machines[instance]
-                types = [p.type for p in machine.event_named[event].parameters]
-                given = [self.python(t, x) for t, x in zip(types, arguments, strict=True)]
-                getattr(self.made[instance], self.context.machine(machine.qualified).events[event])(*given)
+            case EventStep():
+                method, given = self._call(step)
+                method(*given)
             case OutcomeStep(instance, action, outcome):
                 machine = self.universe.machines[instance]
                 method = self.context.machine(machine.qualified).answers[(action, outcome)]

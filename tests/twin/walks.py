@@ -157,6 +157,8 @@ class Walk:
         self.told.append(describe(self.universe, step))
         before = self.world
         self.mirror.locate(before, step)
+        if isinstance(step, EventStep):
+            assert self.mirror.can(step) in (None, self.explored.fire(before, step).fault is None), self.story()
         fault = self.foresee(step)
         try:
             self.mirror.take(step)

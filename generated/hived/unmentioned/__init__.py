@@ -4,7 +4,15 @@ cells (lazy preemption, H18), and a preemption may be called off (H17). The rows
 and `off` are amendments, so as documented there are no such systems.
 """
 
-from ..machinery import Followed, StepRefused, System, UnhandledEvent
+from ..machinery import Followed, ForeignSnapshot, StepRefused, System, UnhandledEvent
 from .systems import CallingOff, LazyPreemption
 
-__all__ = ["CallingOff", "Followed", "LazyPreemption", "StepRefused", "System", "UnhandledEvent"]
+__all__ = [
+    "CallingOff",
+    "Followed",
+    "ForeignSnapshot",
+    "LazyPreemption",
+    "StepRefused",
+    "System",
+    "UnhandledEvent",
+]

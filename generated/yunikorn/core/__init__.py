@@ -8,7 +8,7 @@ release 1.0.0, the first to hold the application's lock there.
 After “YuniKorn: Scheduler Object States” (scheduler_object_states.md).
 """
 
-from ..machinery import Followed, StepRefused, System, UnhandledEvent, VirtualClock
+from ..machinery import Followed, ForeignSnapshot, StepRefused, System, UnhandledEvent, VirtualClock
 from .application import Application
 from .node import Node
 from .object_state import ObjectState
@@ -21,6 +21,7 @@ __all__ = [
     "Application",
     "ApplicationState",
     "Followed",
+    "ForeignSnapshot",
     "GangStyle",
     "HardGang",
     "Node",

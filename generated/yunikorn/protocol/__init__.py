@@ -14,7 +14,7 @@ After “YuniKorn: Proposal to combine Cache and Scheduler's implementation”
 from .cache import Cache
 from .channels import Answers, CacheReply, Proposals, Requests, RmReply, Updates
 from .derived import idle, under_way
-from .machinery import Followed, StepRefused, System, UnhandledEvent
+from .machinery import Followed, ForeignSnapshot, StepRefused, System, UnhandledEvent
 from .rm import RM
 from .scheduler import Scheduler
 from .states import CacheState, RMState, SchedulerState
@@ -44,6 +44,7 @@ __all__ = [
     "CacheReply",
     "CacheState",
     "Followed",
+    "ForeignSnapshot",
     "NodeChange",
     "Nodes",
     "Proposal",

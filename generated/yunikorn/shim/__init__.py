@@ -7,7 +7,7 @@ application's rows carry short names of their events as labels.
 After “YuniKorn: Scheduler Object States, K8Shim Resource Manager” (scheduler_object_states.md).
 """
 
-from ..machinery import Followed, StepRefused, System, UnhandledEvent, VirtualClock
+from ..machinery import Followed, ForeignSnapshot, StepRefused, System, UnhandledEvent, VirtualClock
 from .shim_application import ShimApplication
 from .shim_node import ShimNode
 from .shim_scheduler import ShimScheduler
@@ -18,6 +18,7 @@ from .task import Task
 __all__ = [
     "CoreAndShim",
     "Followed",
+    "ForeignSnapshot",
     "Gang",
     "ShimApplication",
     "ShimApplicationState",
