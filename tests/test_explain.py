@@ -102,7 +102,7 @@ def test_each_line_is_a_step() -> None:
     assert x.outcome == "explained"
     assert steps(x) == ["g0.grow 1", "g0.grow 2", "g0.finish 3", "g1.grow 4"]
     assert x.ledger.names == {"a": 0, "b": 1}
-    assert [n for n, *_ in covered(x)] == [2, 1, 1]
+    assert [n for n, *_ in covered(x.ledger)] == [2, 1, 1]
 
 
 def test_lines_that_say_nothing_are_counted() -> None:

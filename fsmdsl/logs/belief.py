@@ -139,7 +139,7 @@ def line_outline(meaning: Meaning, values: Values, slots: Slots) -> Hashable:
     """What decides what a line does to a set of worlds: lines of the same outline do the same. Its first part is the
     number of the `[[line]]`."""
     if len(values) == 1:
-        return meaning.number, slots.get(values[0])  # type: ignore[arg-type]
+        return meaning.number, slots.get(values[0])
     return meaning.number, *_outlines(meaning, values, slots, {})
 
 

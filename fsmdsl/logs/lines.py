@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import count, repeat
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from fsmdsl.logs.mapping import LogMapping
 
@@ -34,12 +34,20 @@ Line: TypeAlias = tuple[int, str, bool]
 """A line of a log: its number, from 1, its text, and whether it is too long: its end was not read then."""
 
 
-def lines(file: BinaryIO) -> Iterator[Line]:
+class Readable(Protocol):
+    """What bytes are read from: a file, or one that grows."""
+
+    def read1(self, size: int, /) -> bytes:
+        """Some bytes, at most so many; none: there are no more."""
+        ...
+
+
+def lines(file: Readable, *, growing: bool = False) -> Iterator[Line]:
     """The lines that are not blank, as soon as they are there. Bytes that are not UTF-8 are replaced; of a line above
-    the limit only the beginning is kept. About one line and one block are in memory."""
+    the limit only the beginning is kept. About one line and one block are in memory. Of a file that is `growing`, a
+    last line without an end is not there yet."""
     number, rest = 1, b""
-    read = getattr(file, "read1", file.read)
-    while block := read(BLOCK):
+    while block := file.read1(BLOCK):
         whole, newline, tail = block.rpartition(b"\n")
         if not newline:
             rest = (rest + block)[: MAX_LINE + 1]
@@ -47,7 +55,7 @@ def lines(file: BinaryIO) -> Iterator[Line]:
         data, rest = rest + whole, tail
         yield from _split(data, number)
         number += data.count(b"\n") + 1
-    if rest:
+    if rest and not growing:
         yield from _split(rest, number)
 
 
