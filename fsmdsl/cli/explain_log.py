@@ -35,6 +35,15 @@ PATTERN_TIME = 1.0
 
 
 @dataclass(frozen=True, slots=True)
+class Output:
+    """What is told of the answer."""
+
+    show: bool
+    coverage: bool
+    counts: Path | None
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """What the command line asks for."""
 
@@ -44,9 +53,8 @@ class Request:
     system: str | None
     settings: tuple[str, ...]
     hidden: int | None
-    show: bool
-    coverage: bool
     as_documented: bool
+    output: Output
     watch: Watch
 
 
@@ -59,14 +67,16 @@ def explain_log(request: Request, form: str) -> None:
     reading = _reading(request, mapping, form)
     found = _explained(request, reading, form)
     other = None if found.failure is None else _other(request, mapping, found)
+    if request.output.counts is not None:
+        _write_counts(request.output.counts, found)
     name = "<stdin>" if request.log == "-" else request.log
     if form == "json":
         say_json("explain", data(found, name, other=other))
     else:
         say(summary(found, paint))
-        for line in details(found, name, paint, whole=request.show, other=other):
+        for line in details(found, name, paint, whole=request.output.show, other=other):
             say(line)
-        for line in ("  rows:", *coverage(found)) if request.coverage else ():
+        for line in ("  rows:", *coverage(found)) if request.output.coverage else ():
             say(line)
     if found.outcome != "explained":
         sys.exit(UNDECIDED if found.outcome == "undecided" else FINDINGS)
@@ -151,13 +161,13 @@ def _explained(request: Request, reading: Reading, form: str) -> Explanation:
 
     depth = reading.mapping.hidden if request.hidden is None else request.hidden
     watch = request.watch
-    check(watch, whole=request.show)
+    check(watch, whole=request.output.show)
     try:
         with metrics(watch, reading) as report, _guarded() as match:
             opened = following(request.log, report.tick) if watch.follow else _opened(request.log)
             with opened as file:
                 log = lines(file, growing=watch.follow)
-                explainer = Explainer(reading, request.log, log, depth=depth, whole=request.show, match=match)
+                explainer = Explainer(reading, request.log, log, depth=depth, whole=request.output.show, match=match)
                 report.explainer = explainer
                 found = explainer.explanation()
                 report.end(explained=found.failure is None)
@@ -166,6 +176,17 @@ def _explained(request: Request, reading: Reading, form: str) -> Explanation:
         _refuse(error, form)
     except OSError as error:
         misuse(f"`{request.log}` cannot be read: {reason(error)}")
+
+
+def _write_counts(path: Path, found: Explanation) -> None:
+    from fsmdsl.files.write import write
+    from fsmdsl.report.counts import write_counts
+
+    machines = dict.fromkeys(found.ledger.roster.machines)
+    try:
+        write(path, write_counts(machines, lambda machine, t: found.ledger.rows[machine.qualified, t.index]))
+    except OSError as error:
+        misuse(f"`{path}` cannot be written: {reason(error)}")
 
 
 def _other(request: Request, mapping: LogMapping, found: Explanation) -> OtherReading | None:

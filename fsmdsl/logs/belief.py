@@ -145,6 +145,9 @@ def line_outline(meaning: Meaning, values: Values, slots: Slots) -> Hashable:
 
 def new_names(record: Record, slots: Slots) -> list[str]:
     """The names in a line that are not in use before it, in the order of the line."""
+    name, *others = record.values
+    if not others:
+        return [] if name is None or name in slots else [name]
     new: dict[str, int] = {}
     for _ in _outlines(record.meaning, record.values, slots, new):
         pass

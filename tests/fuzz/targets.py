@@ -15,6 +15,7 @@ TARGETS = {
     "service": "fuzz.service",
     "journal": "fuzz.journal",
     "search": "fuzz.search",
+    "explain": "fuzz.logs",
 }
 
 
