@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent.parent
 TITLES = {
     "Start": (
         "README.md", "docs/tutorial.md", "docs/playground.md", "docs/how-a-document-becomes-a-spec.md",
-        "docs/coming-from.md", "docs/faq.md",
+        "docs/kubernetes.md", "docs/coming-from.md", "docs/faq.md",
     ),
     "Language": (
         "docs/language.md", "docs/semantics.md", "docs/cheat-sheet.md", "docs/keywords.md", "docs/grammar.md",

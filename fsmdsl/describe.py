@@ -14,6 +14,7 @@ from fsmdsl.step.world import (
     ChannelStep,
     Crashed,
     CrashStep,
+    DivisionByZero,
     Down,
     EndlessRound,
     EventStep,
@@ -26,6 +27,7 @@ from fsmdsl.step.world import (
     Nested,
     NoFirst,
     NoInstance,
+    NoItem,
     NoMessage,
     NotAwaited,
     NotDown,
@@ -171,6 +173,10 @@ def fault_message(roster: Roster, fault: Fault) -> str:
             return f"`{_text(of)}` is none here"
         case NoFirst(of):
             return f"`{_text(of)}` is empty here: it has no first"
+        case NoItem(of, at, size):
+            return f"`{_text(of)}` has {size} item{'s' * (size != 1)} here, counted from 0, and none at {at}"
+        case DivisionByZero(of):
+            return f"`{_text(of)}` is 0 here: nothing is divided by 0"
         case Unfit():
             return _unfit(fault.cause, whom)
         case Full(channel):

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from fsmdsl import model as m
 from fsmdsl.core.hierarchy import Hierarchy
 from fsmdsl.describe import describe, words
+from fsmdsl.explore.space import visits
 from fsmdsl.report.stepping import values_of
-from fsmdsl.step import FaultError, Followed, TooManyValuesError, Universe, enabled, fire, initial
+from fsmdsl.step import FaultError, Followed, Universe
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -66,31 +67,24 @@ def states(model: m.Model, system: m.System, most: int = MOST) -> nx.MultiDiGrap
     if universe.fault is not None:
         raise FaultError(universe.fault.cause, universe.fault.instance, universe.fault.span)
     graph: nx.MultiDiGraph[int] = _networkx().MultiDiGraph(name=system.qualified)
-    start = initial(universe)
-    number, waiting = {start: 0}, [start]
-    graph.add_node(0, depth=0, values=_values(universe, start), failing={})
-    for at, world in enumerate(waiting):
-        node: dict[str, Any] = graph.nodes[at]
-        try:
-            steps = enabled(universe, world)
-        except (FaultError, TooManyValuesError) as error:
-            node["failing"]["what can happen"] = str(error)
-            continue
-        for step in steps:
-            result, shown = fire(universe, world, step), describe(universe, step, world)
-            if result.fault is not None:
-                node["failing"][shown] = result.fault.kind
+    graph.add_node(0, depth=0, values=_values(universe, universe.start), failing={})
+    for visit in visits(universe, most):
+        at, node = visit.number, graph.nodes[visit.number]
+        if visit.unknown is not None:
+            node["failing"]["what can happen"] = str(visit.unknown)
+        for arc in visit.arcs:
+            shown = describe(universe, arc.step, visit.world)
+            if arc.result.fault is not None:
+                node["failing"][shown] = arc.result.fault.kind
                 continue
-            if result.world not in number:
-                if len(number) == most:
-                    raise TooManyStatesError(f"{system.qualified} has more than {most:,} states")
-                number[result.world] = len(number)
-                waiting.append(result.world)
-                values = _values(universe, result.world)
-                graph.add_node(number[result.world], depth=node["depth"] + 1, values=values, failing={})
-            followed = (h for h in result.cascade if isinstance(h, Followed))
+            if arc.target is None:
+                raise TooManyStatesError(f"{system.qualified} has more than {most:,} states")
+            if arc.target not in graph:
+                values = _values(universe, arc.result.world)
+                graph.add_node(arc.target, depth=node["depth"] + 1, values=values, failing={})
+            followed = (h for h in arc.result.cascade if isinstance(h, Followed))
             rows = tuple((universe.machines[h.instance].qualified, h.transition) for h in followed)
-            graph.add_edge(at, number[result.world], step=shown, rows=rows)
+            graph.add_edge(at, arc.target, step=shown, rows=rows)
     return graph
 
 

@@ -5,20 +5,20 @@ Everything but the definition of a step (`step.evaluate`) reads them here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, Literal, assert_never
 
 Comparison = Literal["==", "!=", "<", "<=", ">", ">="]
 
-Arithmetic = Literal["+", "-", "*"]
-"""Of two numbers. Written in a spec as in Python."""
+Arithmetic = Literal["+", "-", "*", "/", "%"]
+"""Of two numbers. `/` and `%` round down (Python's `//` and `%`), and have no value where the right side is 0."""
 
 SetOperator = Literal["union", "difference", "intersection"]
 """Of two sets."""
 
-Written = Literal["+", "-", "*", "&"]
+Written = Literal["+", "-", "*", "/", "%", "&"]
 """What a spec writes between numbers and sets alike."""
 
 LARGEST = 10**18 - 1
@@ -49,7 +49,7 @@ ORDERS: Mapping[str, frozenset[str]] = {
 def of_numbers(written: Written) -> Arithmetic | None:
     """What a sign means between numbers, if it means anything."""
     match written:
-        case "+" | "-" | "*":
+        case "+" | "-" | "*" | "/" | "%":
             return written
         case "&":
             return None
@@ -66,14 +66,14 @@ def of_sets(written: Written) -> SetOperator | None:
             return "difference"
         case "&":
             return "intersection"
-        case "*":
+        case "*" | "/" | "%":
             return None
         case _:
             assert_never(written)
 
 
 def number(operator: Arithmetic, a: int, b: int) -> int:
-    """The result for two numbers."""
+    """The result for two numbers. Raises `ZeroDivisionError`."""
     match operator:
         case "+":
             return a + b
@@ -81,14 +81,46 @@ def number(operator: Arithmetic, a: int, b: int) -> int:
             return a - b
         case "*":
             return a * b
+        case "/":
+            return a // b
+        case "%":
+            return a % b
         case _:
             assert_never(operator)
 
 
 def bounds(operator: Arithmetic, a: Bounds, b: Bounds) -> Bounds:
-    """Between which numbers the results are for numbers between others: they are extreme where both sides are."""
-    corners = [number(operator, x, y) for x, y in product(a, b)]
-    return min(corners), max(corners)
+    """Between which numbers the results are for numbers between others, where there are any: those of `+`, `-` and `*`
+    are extreme where both sides are, those of `/` also where the right side is nearest to 0."""
+    match operator:
+        case "+" | "-" | "*":
+            return _extremes(number(operator, x, y) for x, y in product(a, b))
+        case "/":
+            divisors = [y for y in {*b, -1, 1} if y and b[0] <= y <= b[1]]
+            return _extremes(number(operator, x, y) for x, y in product(a, divisors))
+        case "%":
+            return _remainders(a, b)
+        case _:
+            assert_never(operator)
+
+
+def _extremes(numbers: Iterable[int]) -> Bounds:
+    listed = [*numbers] or [0]
+    return min(listed), max(listed)
+
+
+def _remainders(a: Bounds, b: Bounds) -> Bounds:
+    """A remainder has the sign of the divisor, and is nearer to 0; a number that is smaller than the divisor is its own
+    remainder."""
+    if a[0] >= 0 and a[1] < b[0]:
+        return a
+    highest = max(b[1] - 1, 0)
+    return min(b[0] + 1, 0), min(a[1], highest) if a[0] >= 0 and b[0] >= 0 else highest
+
+
+def may_divide_by_zero(operator: str, divisor: Bounds) -> bool:
+    """Can an operation have no value, because its right side is between these numbers?"""
+    return operator in ("/", "%") and divisor[0] <= 0 <= divisor[1]
 
 
 def combined(operator: SetOperator, a: frozenset[object], b: frozenset[object]) -> frozenset[object]:

@@ -77,6 +77,10 @@ STUDIES = "holes"
 is given a folder passes over them; they are read when they are named."""
 
 
+LIBRARY = Path(__file__).parent / "library"
+"""The modules that come with the toolkit. A file of the same name beside the importer or above it comes first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """What was read, the model if nothing was wrong, and what was wrong."""
@@ -180,7 +184,8 @@ def _read_imports(parsed: list[Parsed], found: list[Diagnostic], follow_links: b
 
 
 def home_of(importer: Path, name: str) -> Path | None:
-    """The file of a module: `a/b.fsm`, `b.fsm` or `a.b.fsm` beside the importer or in a folder above it."""
+    """The file of a module: `a/b.fsm`, `b.fsm` or `a/b/b.fsm` beside the importer or in a folder above it, else in the
+    library."""
     names = name.split(".")
     tries = [Path(*names).with_suffix(".fsm"), Path(f"{names[-1]}.fsm"), Path(*names, f"{names[-1]}.fsm")]
     for folder in importer.absolute().parents:
@@ -190,7 +195,8 @@ def home_of(importer: Path, name: str) -> Path | None:
                 return _shortened(path, importer)
         if (folder / ".git").exists():
             break
-    return None
+    shipped = LIBRARY.joinpath(*names).with_suffix(".fsm")
+    return shipped if shipped.is_file() else None
 
 
 def _shortened(path: Path, importer: Path) -> Path:

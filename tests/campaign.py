@@ -5,9 +5,10 @@ from somewhere on; and, by their verdicts, with symmetric sets reduced.
     python tests/campaign.py packed --seeds 0:5000
     python tests/campaign.py specs --seeds 0:2000 --compiled 4
 
-`packed` explores systems made for it, `specs` those of specs of all kinds; a seed gives one module, of which every
-system is explored, and a small one around each machine. A line tells every difference, a table at the end what came out
-how often; the exit code is 1 if there was a difference. Every tenth system is compiled, or as `--compiled` says.
+`packed` explores systems made for it, `specs` those of specs of all kinds, `newer` both with the newer words of the
+language; a seed gives one module of each kind, of which every system is explored, and a small one around each machine.
+A line tells every difference, a table at the end what came out how often; the exit code is 1 if there was a difference.
+Every tenth system is compiled, or as `--compiled` says.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from random import Random
 
 from random_specs import spec
@@ -43,6 +45,8 @@ from fsmdsl.resolve import resolve
 from fsmdsl.simulation.closed import closed
 from fsmdsl.source import Source
 from fsmdsl.step import Universe
+
+KINDS = "systems made to be explored, specs of all kinds, or both with the newer words of the language"
 
 STATES = 1000
 """A system with more is explored so far and no further."""
@@ -237,13 +241,24 @@ def _differing(how: str, wanted: Mapping[str, object], search: PackedSearch) -> 
     yield from (f"{how}, {search._limits}: {line}" for line in differences(wanted, found(search)))
 
 
+def texts(kind: str, seed: int) -> list[str]:
+    """The modules of a seed."""
+    match kind:
+        case "packed":
+            return [text_of(seed)]
+        case "specs":
+            return [spec(seed)]
+        case _:
+            return [text_of(seed, newer=True), spec(seed, newer=True)]
+
+
 def campaign(kind: str, seeds: range, every: int, states: int) -> Counter[str]:
     """Compare the systems of all seeds, and tell what differs."""
     counted: Counter[str] = Counter()
     number = 0
     for seed in seeds:
         random = Random(seed)
-        for model, system in systems(text_of(seed) if kind == "packed" else spec(seed)):
+        for model, system in chain.from_iterable(systems(text) for text in texts(kind, seed)):
             number += 1
             try:
                 compiled = every > 0 and number % every == 0
@@ -259,7 +274,7 @@ def campaign(kind: str, seeds: range, every: int, states: int) -> Counter[str]:
 def main() -> int:
     """See above."""
     parser = argparse.ArgumentParser(description="Random systems, explored in every way there is, and compared.")
-    parser.add_argument("kind", choices=["packed", "specs"], help="systems made to be explored, or specs of all kinds")
+    parser.add_argument("kind", choices=["packed", "specs", "newer"], help=KINDS)
     parser.add_argument("--seeds", default="0:100", help="from:to, the last one left out")
     parser.add_argument("--compiled", type=int, default=10, help="compile every so many systems; 0: none")
     parser.add_argument("--states", type=int, default=STATES, help="where to stop")

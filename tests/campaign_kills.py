@@ -38,6 +38,9 @@ from fsmdsl.live import app  # noqa: E402, F401
 
 Tree = dict[str, bytes]
 
+os.environ["SOURCE_DATE_EPOCH"] = "0"
+"""A report says when it was made."""
+
 TIMES = re.compile(rb"[\d.,]+ (s|ms|states/s)\b")
 """A report says how long explorations took."""
 

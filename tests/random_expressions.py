@@ -143,8 +143,10 @@ Make = Callable[[], Text]
 class Writer:
     """Writes expressions, at random."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, newer: bool = False) -> None:
         self.random = random
+        self.newer = newer
+        """Quotients, items and instances by number, too. Without them, a seed gives what it gave before there were."""
 
     def chance(self, p: float) -> bool:
         return self.random.random() < p
@@ -205,6 +207,8 @@ class Writer:
         lists = self._named(env, m.ListType(t, 1))
         if lists and not isinstance(t, m.OptionalType) and self.chance(0.3):
             yield lambda: Text(f"first({self.random.choice(lists)})")
+        if self.newer:
+            yield from self._by_number(env, t, lists, depth)
         match t:
             case m.BoolType():
                 yield from [lambda: self._boolean(env, depth)] * 5
@@ -220,6 +224,22 @@ class Writer:
                 yield lambda: self.value(env, of, depth)
             case _:
                 return
+
+    def _by_number(self, env: Env, t: m.Type, lists: list[str], depth: int) -> Iterator[Make]:
+        """`log[i]`, `last(log)`, and in a system `cells[i]`."""
+        if lists and not isinstance(t, m.OptionalType):
+            yield lambda: Text(f"last({self.random.choice(lists)})")
+            yield lambda: Text(f"{self.random.choice(lists)}[{self._place(env, depth)}]")
+        sets = [n for n, x in env.names.items() if x == m.SetType(t)]
+        groups = [n for n in sets if env.machine is None and f"{n}[0]" in env.names]
+        if groups:
+            place = self._place(env, depth)  # the number of an instance that there is not is an error
+            yield lambda: Text(f"{self.random.choice(groups)}[{'0' if place.strip('()').isdecimal() else place}]")
+
+    def _place(self, env: Env, depth: int) -> str:
+        """A number that is often one of a short list."""
+        number = self.value(env, m.RangeType(0, 2), depth, True)
+        return f"{within(number, PRODUCT, False).text} % 2" if self.chance(0.5) else number.text
 
     # Literals and calls
 
@@ -281,6 +301,8 @@ class Writer:
     # Numbers and sets
 
     def _number(self, env: Env, t: m.RangeType, depth: int) -> Text:
+        if self.newer and self.chance(0.25):
+            return self._quotient(env, t, depth)
         match self.random.randrange(7):
             case 0 | 1:
                 return self._sum(env, t, depth, ["+", "-"])
@@ -308,6 +330,14 @@ class Writer:
             names = [n for n, x in self.paths(env) if isinstance(x, m.RangeType) and max(-x.low, x.high) <= 4]
             text += f" * {self.random.choice([*names, '0', '1', '2', '3', '-1', '-2'])}"
         return Text(text, PRODUCT)
+
+    def _quotient(self, env: Env, t: m.Type, depth: int) -> Text:
+        """Now and then by what may be 0."""
+        text = within(self.value(env, t, depth, True), PRODUCT, False).text
+        divisor = self.value(env, t, depth, True) if self.chance(0.3) else Text(self.random.choice("123"))
+        if divisor.text not in ("1", "2", "3") and not any(map(str.isalpha, divisor.text)):  # it might be known to be 0
+            divisor = Text("-2", TERM)
+        return Text(f"{text} {self.random.choice('/%')} {within(divisor, TERM).text}", PRODUCT)
 
     def _extreme(self, env: Env, t: m.Type, depth: int) -> Text:
         count = self.random.choice([2, 2, 3]) if isinstance(t, m.RangeType) else 2
@@ -346,9 +376,24 @@ class Writer:
             if sets and self.chance(0.1):
                 over, of = Text(f"subsets({self.random.choice(sets)}, {self.random.randint(0, 2)})"), m.SetType(of)
             name = self.local(env)
+            if self.newer and self.chance(0.4):
+                over, of = self._wider(env, kind)
             binders.append(f"{name} in {over.text}")
             env = env.bind({name: of})
         return Text(f"{kind} {', '.join(binders)}: {self.condition(env, depth).text}", NOT, True)
+
+    def _wider(self, env: Env, kind: str) -> tuple[Text, m.Type]:
+        """A range, an enum, or in a system all subsets of a set."""
+        groups = [n for n, x in env.names.items() if isinstance(x, m.SetType) and f"{n}[0]" in env.names]
+        if groups and kind != "count" and env.machine is None and self.chance(0.5):
+            name = self.random.choice(groups)
+            return Text(f"subsets({name})"), env.names[name]
+        if env.module.enums and self.chance(0.3):
+            enum = self.random.choice(env.module.enums)
+            return Text(enum.name), enum
+        ends = [f"max(-1, min(3, {n}))" for n, x in self.paths(env) if isinstance(x, m.RangeType)]
+        low, high = (self.random.choice([*ends, "0", "1", "2"]) for _ in range(2))
+        return Text(f"{low}..{high}{self.random.choice(['', '', ' + 1', ' - 1'])}"), m.RangeType(-1, 4)
 
     def local(self, env: Env) -> str:
         """A name for a bound variable; now and then one that hides a field."""

@@ -47,16 +47,16 @@ TEXTS = [
 ]  # fmt: skip
 
 
-def spec(seed: int) -> str:
-    """The text of a module; the same for the same seed."""
-    return _Specs(Random(seed)).text(f"random_{seed}")
+def spec(seed: int, newer: bool = False) -> str:
+    """The text of a module; the same for the same seed. `newer`: see `Writer`."""
+    return _Specs(Random(seed), newer).text(f"random_{seed}")
 
 
 class _Specs(EffectWriter):
     """Writes modules, at random."""
 
-    def __init__(self, random: Random) -> None:
-        super().__init__(random)
+    def __init__(self, random: Random, newer: bool = False) -> None:
+        super().__init__(random, newer)
         self.plan = ModulePlan()
         self.capitals = random.sample(CAPITALS, len(CAPITALS))
         self.lower = random.sample(LOWER, len(LOWER))
@@ -441,6 +441,10 @@ class _Specs(EffectWriter):
     def _initial(self, env: Env, t: m.Type) -> str:
         if isinstance(t, m.RangeType) and self.chance(0.3):
             return self.random.choice([f"max({t.low}, min(index, {t.high}))", f"{t.low} + index"])
+        groups = [n for n, x in env.names.items() if x == m.SetType(t) and self.newer]
+        if groups and self.chance(0.5):
+            group = self.random.choice(groups)
+            return f"{group}[(index + {self.random.randint(0, 2)}) % size({group})]"
         return self.value(env, t, 0).text
 
     def _environment(self, env: Env) -> Iterator[str]:

@@ -19,16 +19,16 @@ MOST = 64
 """An event from the environment has no more arguments than this to choose among."""
 
 
-def text_of(seed: int) -> str:
-    """The text of a module; the same for the same seed."""
-    return _Systems(Random(seed)).text(f"system_{seed}")
+def text_of(seed: int, newer: bool = False) -> str:
+    """The text of a module; the same for the same seed. `newer`: see `Writer`."""
+    return _Systems(Random(seed), newer).text(f"system_{seed}")
 
 
 class _Systems(_Specs):
     """Writes modules, at random."""
 
-    def __init__(self, random: Random) -> None:
-        super().__init__(random)
+    def __init__(self, random: Random, newer: bool = False) -> None:
+        super().__init__(random, newer)
         self.knobs: dict[str, list[str]] = {}
         """Fields that the environment sets, by machine."""
         self.known: dict[str, list[str]] = {}
@@ -167,6 +167,10 @@ class _Systems(_Specs):
 
     def _formula(self, env: Env) -> str:
         a, b = (f"({self.condition(env, 1).text})" for _ in range(2))
+        refs = [n for n, t in env.names.items() if isinstance(t, m.RefType)]
+        if self.newer and refs and self.chance(0.4):
+            stuck = f"stuck({self.random.choice(refs)})"
+            return self.random.choice([f"always not {stuck}", f"{a} ~> {b} or {stuck}", f"eventually {stuck} or {a}"])
         ever = [f"always eventually {a}", f"eventually always {a}"]
         return self.random.choice([f"{a} ~> {b}", *ever, f"{a} until {b}", f"always ({a} => next {b})"])
 

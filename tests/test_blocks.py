@@ -43,6 +43,7 @@ RUN = {
     "docs/tutorial.md": "tests/test_tutorial.py::test_the_tutorial",
     "docs/how-a-document-becomes-a-spec.md": "tests/test_tutorial.py::test_how_a_document_becomes_a_spec",
     "docs/testing.md": "tests/test_tutorial.py::test_specs_among_tests",
+    "docs/kubernetes.md": "tests/test_library.py::test_writing_a_controller",
     "docs/explain.md": "tests/test_explain.py::test_the_page_prints_what_the_commands_print",
     "docs/import.md": "tests/test_import_cli.py::test_the_tutorial",
     "docs/findings.md": "tests/test_holes.py::test_the_findings_print_what_the_commands_print",

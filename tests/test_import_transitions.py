@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from test_import import _BLOCK, GOLDEN
 
 from fsmdsl.imports import Table, from_transitions
-from fsmdsl.imports.formats import read
+from fsmdsl.imports.formats import format_of, read
 from fsmdsl.imports.guards import Guard, guarded
 from fsmdsl.source import Source
 
@@ -20,8 +20,8 @@ transitions = pytest.importorskip("transitions")
 SOURCES = [
     content
     for path in sorted(GOLDEN.glob("*.md"))
-    for _, kind, _, content in _BLOCK.findall(path.read_text("utf-8"))
-    if kind == "python"
+    for _, kind, name, content in _BLOCK.findall(path.read_text("utf-8"))
+    if kind == "python" and format_of(name, content) == "transitions"
 ]
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 import pytest
 from click.testing import CliRunner
+from door import DOOR
 from serving_live import Served, served
 
 from fsmdsl.cli import cli
@@ -27,21 +28,6 @@ pytest.importorskip("starlette", reason="SKIPPED: the live page needs the extra 
 pytest.importorskip("uvicorn", reason="SKIPPED: the live page needs the extra `serve`")
 
 ROOT = Path(__file__).parent.parent
-
-DOOR = """\
-module door
-
-machine Door {
-    n: 0..9
-    initial state Shut
-    state Open
-    event push from environment
-    open:  Shut -> Open on push do n = n + 1
-    close: Open -> Shut on push
-}
-
-system One { door: Door  invariant few: door.n < 3 }
-"""
 
 BROKEN = DOOR.replace("-> Shut on push", "-> Shot on push")
 

@@ -16,9 +16,10 @@ from typing import Any
 
 import httpx
 import pytest
+from door import DOOR
 from raw_requests import answers, raw_requests
 from serving_live import Served, served
-from test_live import DOOR, WIDE
+from test_live import WIDE
 
 from fsmdsl.files.read import MAX_BYTES
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import chromium
 import pytest
 import watching
+from door import DOOR
 from serving_live import Served
-from test_live import DOOR, WIDE
+from test_live import WIDE
 from watching import Held, Watched, expect
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ import chromium
 import pytest
 import watching
 from click.testing import CliRunner
+from door import DOOR
 from serving_live import Served
-from test_live import DOOR, WIDE
+from test_live import WIDE
 from watching import Watched, expect, replace
 
 from fsmdsl.cli import cli

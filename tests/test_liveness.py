@@ -314,7 +314,9 @@ class Explored:
 
     def why(self, name: str) -> list[str]:
         a = self.answers[name]
-        return explain.lines(self.plan.universe, why(self.plan, a.question, a.breaches[0].claim, self.trace(name)))
+        (first, *_) = a.breaches
+        found = why(self.plan, a.question, first.claim, self.trace(name), first.stuck)
+        return explain.lines(self.plan.universe, found)
 
 
 def explored(text: str, **given: Any) -> Explored:

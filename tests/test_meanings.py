@@ -183,6 +183,10 @@ COMPUTED: Mapping[str, Callable[[int, int, int], int]] = {
     "a * (if b < c then b else c)": lambda a, b, c: a * min(b, c),
     "max(a * b, c) * size({a, b})": lambda a, b, c: max(a * b, c) * len({a, b}),
     "times(a + b, c)": lambda a, b, c: (a + b) * c + (a + b),
+    "(a - 9) / 2 + (b - 9) % 4 * c": lambda a, b, c: (a - 9) // 2 + ((b - 9) % 4) * c,
+    "7 / -2 - a / 2 * b % 3": lambda a, b, c: -4 - ((a // 2) * b) % 3,
+    "9 / (a - 4) + 9 % (b - 4)": lambda a, b, c: 9 // (a - 4) + 9 % (b - 4),
+    "9 % -4 * c": lambda a, b, c: -3 * c,
 }
 
 
@@ -199,6 +203,30 @@ def test_products_are_computed_before_sums_and_from_the_left(tmp_path: Path) -> 
                 values = {"a": a, "b": b, "c": c, "r": told}
                 assert case.stepped("M", values, f"e{i}") == wanted, (text, values)
                 assert case.called("M", values, f"e{i}") == wanted, (text, values)
+
+
+def test_nothing_is_divided_by_zero(tmp_path: Path) -> None:
+    """In a `let` the divisor may be what its parameter cannot be."""
+    guards = ["6 / a == 2", "6 % a == 0", "b == 0 or 6 / b == 2", "not (a != 0 and 6 % a == 1)", "part(a, b) == 3"]
+    lines = ["module divide", "machine M {", *(f"    {x}: -3..3" for x in "ab")]
+    lines += ["    let part(n: 1..2, by: 1..2) = n / by", "    initial state S"]
+    lines += [line for i, g in enumerate(guards) for line in (f"    event e{i}", f"    x{i}: S -> S on e{i} when {g}")]
+    case = Case(tmp_path, "\n".join([*lines, "}\n"]))
+    evaluated: list[Callable[[int, int], bool]] = [
+        lambda a, b: 6 // a == 2,
+        lambda a, b: 6 % a == 0,
+        lambda a, b: b == 0 or 6 // b == 2,
+        lambda a, b: not (a != 0 and 6 % a == 1),
+        lambda a, b: a // b == 3,
+    ]
+    for (i, function), a, b in product(enumerate(evaluated), range(-3, 4), range(-3, 4)):
+        try:
+            wanted = f"x{i}" if function(a, b) else "unhandled"
+        except ZeroDivisionError:
+            wanted = "none"
+        values = {"a": a, "b": b}
+        assert case.stepped("M", values, f"e{i}") == wanted, (guards[i], values)
+        assert case.called("M", values, f"e{i}") == wanted, (guards[i], values)
 
 
 def test_products_are_explored_as_another_program_counts_them() -> None:

@@ -86,6 +86,12 @@ def test_masks_of_several_words_say_what_one_word_says(seed: int, monkeypatch: p
         assert compare(model, system, 100, random=Random(seed), compiled=seed % 12 == 0) == ("the same", [])
 
 
+@pytest.mark.parametrize("seed", range(14))
+def test_random_systems_with_newer_words_are_explored_as_defined(seed: int) -> None:
+    for model, system in [*systems(text_of(seed, newer=True)), *systems(spec(seed, newer=True))]:
+        assert compare(model, system, 80, random=Random(seed)) == ("the same", [])
+
+
 MANY = """
 machine M {
   initial state S

@@ -22,8 +22,9 @@ from urllib.parse import urlencode
 import chromium
 import pytest
 from chromium import PATIENCE
+from door import DOOR
 from static_host import Host
-from test_live import DOOR, WIDE
+from test_live import WIDE
 from test_live_page import look
 from watching import expect, replace
 

@@ -10,25 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from door import DOOR
 from stepping import compiled
 
 from fsmdsl.live.pictures import diagram
 from fsmdsl.live.playground import Playground, explore
-
-DOOR = """\
-module door
-
-machine Door {
-    n: 0..9
-    initial state Shut
-    state Open
-    event push from environment
-    open:  Shut -> Open on push do n = n + 1
-    close: Open -> Shut on push
-}
-
-system One { door: Door  invariant few: door.n < 3 }
-"""
 
 
 class Asked:

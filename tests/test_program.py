@@ -24,8 +24,9 @@ def both(text: str, *given: int | list[int], numbers: dict[str, int] | None = No
 
     functions = functions_of(text)
     expected, left = as_python(text, given, numbers or {})
-    assert as_python(python.module(functions), given, numbers or {}) == (expected, left)
-    assert functions_of(python.module(functions)) == tuple(untyped(x) for x in functions)
+    printed = "\n\n".join(map(python.function, functions))
+    assert as_python(printed, given, numbers or {}) == (expected, left)
+    assert functions_of(printed) == tuple(untyped(x) for x in functions)
     types = [p.type for p in next(x for x in functions if x.name == "f").parameters]
     for hurry in (True, False):
         code = compiled(llvm.module(map(llvm.listing, functions), numbers or {}, ["f"]), hurry=hurry)

@@ -352,14 +352,26 @@ def test_everything_is_printed_behind_a_table_of_contents(page: Page) -> None:
 # The reader's choices ------------------------------------------------------------------------------------------------
 
 
+def reloaded_until(page: Page, holds: str) -> bool:
+    """Whether `holds`, JavaScript, comes to hold when the page is opened again, without anything done to it.
+
+    A browser writes what a page keeps in the background: a page that is opened again at once may not see it yet.
+    """
+    for _ in range(20):
+        page.reload()
+        if page.evaluate(holds):
+            return True
+        page.wait_for_timeout(100)
+    return False
+
+
 def test_colours_are_chosen_and_remembered(page: Page) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(ground)
     page.get_by_label("Colours").select_option("dark")
     dark = page.evaluate(ground)
     assert dark != light
-    page.reload()
-    assert page.evaluate(ground) == dark
+    assert reloaded_until(page, f"{ground} === {dark!r}")
     page.emulate_media(media="print")
     assert page.evaluate(ground) == light
     page.emulate_media(media="screen")

@@ -22,7 +22,7 @@ from fsmdsl.explore.explain import explain
 from fsmdsl.explore.narrative import story
 from fsmdsl.explore.replay import shortest, simplest
 from fsmdsl.explore.search_result import fault_key
-from fsmdsl.explore.simplest_run import Cost, Effort, Goal, best, cost
+from fsmdsl.explore.simplest_run import Cost, Effort, Goal, cost, simplest_runs
 from fsmdsl.explore.trace import data, run
 from fsmdsl.report.chart import chart
 from fsmdsl.report.exploration import details
@@ -163,11 +163,12 @@ def test_a_failing_step_is_found_again_by_its_kind_and_place() -> None:
     universe = Universe(model, only_system(model))
     clumsy = run(universe, [s for s in enabled(universe, universe.start) if describe(universe, s) == "m1.up"] * 3)
     assert clumsy.fault is not None
-    found = best(universe, Goal(fault=fault_key(clumsy.fault)), clumsy)
+    (found,) = simplest_runs(universe, [(Goal(fault=fault_key(clumsy.fault)), clumsy)], Effort())
     assert found is clumsy, "no run is simpler: the known one stays"
     longer = took(MOVES, "m0.up", "m0.down", "m1.up", "m1.up", "m1.up")
     assert longer.fault is not None
-    better = best(Universe(compiled(MOVES), only_system(compiled(MOVES))), Goal(fault=("range",)), longer)
+    universe = Universe(compiled(MOVES), only_system(compiled(MOVES)))
+    (better,) = simplest_runs(universe, [(Goal(fault=("range",)), longer)], Effort())
     assert better is longer, "no step fails so: the known run stays"
 
 

@@ -136,5 +136,6 @@ if __name__ == "__main__":
         (Path(linked) / "specs").symlink_to(ROOT / "specs")
         renew(ROOT / "docs" / "tutorial.md", Path(empty))
         renew(ROOT / "docs" / "explain.md", Path(empty))
+        renew(ROOT / "docs" / "kubernetes.md", Path(empty))
         renew(ROOT / "docs" / "how-a-document-becomes-a-spec.md", Path(linked))
         os.chdir(ROOT)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import chromium
 import pytest
+from door import DOOR
 from serving_live import Served, served
-from test_live import DOOR
 
 if TYPE_CHECKING:
     from playwright.sync_api import APIResponse, Browser, Page, Request, Route

@@ -339,7 +339,10 @@ module.exports = grammar({
       "some",
       "count",
     )),
-    binder: $ => prec.right(seq($.name, "in", $._sum)),
+    binder: $ => prec.right(choice(
+      seq($.name, "in", $._sum, "..", $._sum),
+      seq($.name, "in", $._sum),
+    )),
     conditional: $ => prec.right(seq("if", $._expr, "then", $._expr, "else", $._expr)),
     _comparison: $ => prec.right(choice(
       $._sum,
@@ -372,7 +375,11 @@ module.exports = grammar({
       $.product,
     )),
     product: $ => prec.right(seq($._term, $._product_star_22)),
-    product_op: $ => prec.right("*"),
+    product_op: $ => prec.right(choice(
+      "*",
+      "/",
+      "%",
+    )),
     _term: $ => prec.right(choice(
       $._atom,
       $.negative,
@@ -413,7 +420,7 @@ module.exports = grammar({
       $.call,
     )),
     member: $ => prec.right(seq($._reference, ".", $.name)),
-    index: $ => prec.right(seq($._reference, "[", $.integer, "]")),
+    index: $ => prec.right(seq($._reference, "[", $._expr, "]")),
     call: $ => prec.right(choice(
       seq($._reference, "(", $._expr, $._atom_star_23, ")"),
       seq($._reference, "(", $._expr, ")"),

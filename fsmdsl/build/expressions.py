@@ -34,9 +34,13 @@ def value(b: Builder, node: Node) -> s.Expr:
 
 
 def binders(b: Builder, nodes: Iterable[Node]) -> tuple[s.Binder, ...]:
-    """`c in cells`, and others of the kind."""
-    pairs = ((n, n.nodes()) for n in nodes)
-    return tuple(s.Binder(b.name(name), expression(b, over), b.span(n)) for n, (name, over) in pairs)
+    """`c in cells`, `i in 0..3`, and others of the kind."""
+    return tuple(_binder(b, n) for n in nodes)
+
+
+def _binder(b: Builder, node: Node) -> s.Binder:
+    name, over, *last = node.nodes()
+    return s.Binder(b.name(name), expression(b, over), expression(b, last[0]) if last else None, b.span(node))
 
 
 def condition(b: Builder, node: Node) -> s.Expr | None:
@@ -97,6 +101,11 @@ def _member(b: Builder, node: Node, span: Span) -> s.Expr:
     return s.Member(expression(b, target), b.name(name), span)
 
 
+def _index(b: Builder, node: Node, span: Span) -> s.Expr:
+    target, at = expressions(b, node.nodes())
+    return s.Index(target, at, span)
+
+
 def _call(b: Builder, node: Node, span: Span) -> s.Expr:
     target, *arguments = node.nodes()
     return s.Call(expression(b, target), expressions(b, arguments), span)
@@ -133,7 +142,7 @@ _EXPRESSIONS: dict[str, Callable[[Builder, Node, Span], s.Expr]] = {
     "self": _word,
     "name": _name,
     "member": _member,
-    "index": lambda b, n, span: s.Index(expression(b, only(n)), number(n), span),
+    "index": _index,
     "call": _call,
     "set": lambda b, n, span: s.Collection("set", expressions(b, n.nodes()), span),
     "list": lambda b, n, span: s.Collection("list", expressions(b, n.nodes()), span),

@@ -9,11 +9,11 @@ from fsmdsl import model as m
 from fsmdsl.checks.logic import BUDGET, FALSE, GAVE_UP, GaveUp, Normal, Problem, Solution, TooLargeError, one, solve
 from fsmdsl.checks.shape import Shape
 
-_PATIENCE = 100_000
-"""So many boxes may be looked at for one model before it has to go faster."""
+_HURRY = 30
+"""So many boxes are looked at for any question; few questions need more."""
 
-_HURRY = 100
-"""So many boxes are looked at for one question after that."""
+_PATIENCE = 6_000
+"""So many more may be looked at for one model: with that, the hardest guards take about a second."""
 
 
 class Subject:
@@ -22,7 +22,8 @@ class Subject:
     def __init__(self, model: m.Model) -> None:
         self.model = model
         self._normal: dict[tuple[int, tuple[str, ...], str], m.Expr | None] = {}
-        self._tried = 0
+        self._more = 0
+        """Boxes looked at beyond `_HURRY` for each question."""
 
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
@@ -77,8 +78,8 @@ class Subject:
 
     def _solve(self, problem: Problem) -> Solution | GaveUp | None:
         """Looks at less once much has been looked at, so that many hard guards do not take for ever."""
-        found = solve(problem, BUDGET if self._tried < _PATIENCE else _HURRY)
-        self._tried += problem.tried
+        found = solve(problem, BUDGET if self._more < _PATIENCE else _HURRY)
+        self._more += max(problem.tried - _HURRY, 0)
         return found
 
     def may_fail(self, machine: m.Machine, leaves: Iterable[str], condition: m.Expr | None) -> bool:

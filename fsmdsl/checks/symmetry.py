@@ -66,7 +66,15 @@ def _singled_out(system: m.System, group: m.InstanceGroup) -> Iterator[Diagnosti
     bodies = effects(system.recover or ())
     listed = [*formulas(system), *(x.value for x in system.lets), *(e for x in bodies for e in operands(x))]
     for x in (x for e in listed for x in expressions(e)):
-        if isinstance(x, m.InstanceRef) and x.name == group.name:
+        if _speaks_of_one(x, group.name):
             found = ASYMMETRIC.at(x.span, f"this speaks of one instance of `{group.name}`, which is symmetric")
             yield found.label(group.span, "said to be symmetric here").help("take `symmetric` away")
             return
+
+
+def _speaks_of_one(x: m.Expr, group: str) -> bool:
+    match x:
+        case m.InstanceRef(name=name) | m.Apply(function="item", arguments=(m.Instances(name=name), _)):
+            return name == group
+        case _:
+            return False

@@ -28,7 +28,7 @@ from fsmdsl.diagnostics import Rule, did_you_mean
 @click.option(
     "--counts", type=click.Path(path_type=Path), metavar="FILE", help="Write it here, for `fsm draw --counts`."
 )
-@click.option("--follow", is_flag=True, help="Go on as LOG grows, until Ctrl-C or a line that nothing explains.")
+@click.option("--follow", is_flag=True, help="Continue as LOG grows, until Ctrl-C or a line that nothing explains.")
 @click.option("--metrics", type=click.Path(path_type=Path), metavar="FILE", help="Write metrics for Prometheus here.")
 @click.option("--metrics-port", type=click.IntRange(0, 65535), metavar="PORT", help="Serve them to this machine.")
 @documented_option

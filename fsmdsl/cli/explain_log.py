@@ -36,7 +36,7 @@ PATTERN_TIME = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What is told of the answer."""
+    """How much of the answer is printed, and what is written."""
 
     show: bool
     coverage: bool

@@ -52,11 +52,11 @@ def imported(name: str, form: str | None) -> Imported:
     path = Path(name)
     if name != "-" and not path.exists():
         misuse(f"there is no file or folder `{name}`")
-    form = form or (LOOPLAB if path.is_dir() else format_of(name))
+    by_name = LOOPLAB if path.is_dir() else format_of(name)
     try:
-        if form is None:
+        if (form or by_name) is None:
             raise unknown(name)
-        if form == LOOPLAB:
+        if (form or by_name) == LOOPLAB:
             return _looplab(path)
         if path.is_dir():
             misuse(f"`{name}` is a folder; name a file, or the folder of a Go package")

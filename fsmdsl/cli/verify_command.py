@@ -47,6 +47,7 @@ from fsmdsl.workspace import Loaded
 @limit_options(each="each system; reading and checking count for the first", shared=several)
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Threads (default: one for each processor).")
 @click.option("--no-symmetry", is_flag=True, help="Tell the instances of `symmetric` sets apart.")
+@click.option("--stutter", is_flag=True, help="Runs may stand still where no fairness of a property forbids it.")
 @click.option("--all", "every", is_flag=True, help="Continue after a violation; also show what holds, with witnesses.")
 @click.option("--runs", is_flag=True, help="Show the run of every violation, also of those with one cause.")
 @click.option("--brief", is_flag=True, help="Of runs only the steps, a line each.")
@@ -72,6 +73,7 @@ def command(
     budget: Budget,
     workers: int | None,
     no_symmetry: bool,
+    stutter: bool,
     every: bool,
     runs: bool,
     brief: bool,
@@ -93,6 +95,8 @@ def command(
     Exit codes: 0 all holds, 1 something is violated, 2 misuse, 3 a limit was reached first, or something could not be
     checked.
     """
+    if stutter and other is not None:
+        misuse("`--stutter` asks about runs that `--second-opinion` does not")
     out, checker = printing(form, outputs), installed(other, tool)
     with within(budget, paths, out):
         loaded = loaded_or_exit(paths, out, as_documented=as_documented, settings=settings_of(settings))
@@ -106,7 +110,14 @@ def command(
     for system in chosen:
         with budget.renewed() if done else budget:
             x = explore(
-                model, system, limits, progress(system.qualified) if out.speaks else None, means, keeping, budget
+                model,
+                system,
+                limits,
+                progress(system.qualified) if out.speaks else None,
+                means,
+                keeping,
+                budget,
+                stutter=stutter,
             )
             x = shortest(x) if as_shortest or not is_first() else simplest_in_time(x, model, budget)
         done.append(x)

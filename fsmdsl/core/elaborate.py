@@ -232,7 +232,7 @@ class _Scope:
                 return bare(given.type)
             case "rest":
                 return given.type
-            case "first":
+            case "first" | "item":
                 return element(given.type)
             case "min" | "max" if isinstance(e.type, m.RangeType):
                 return extreme_type(e.function, (x.type for x in arguments if isinstance(x.type, m.RangeType)))

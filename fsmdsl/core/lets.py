@@ -26,7 +26,7 @@ def throughout(
 
 
 def may_lack_value(model: m.Model, e: m.Expr, system: m.System | None = None) -> bool:
-    """Can an expression be the fault `none`, because something in it is none, or a list empty?"""
+    """Can an expression be the fault `none`, because something in it is none, a list is empty, or a divisor is 0?"""
     return any(_may_fail(x) for x in throughout(model, e, system))
 
 
@@ -35,12 +35,14 @@ def _may_fail(e: m.Expr) -> bool:
     match e:
         case m.Apply(function=function):
             match function:
-                case "present" | "first":
+                case "present" | "first" | "item":
                     return True
                 case "size" | "min" | "max" | "rest" | "subsets":
                     return False
                 case _:
                     assert_never(function)
+        case m.Binary(operator="/" | "%", right=right):
+            return not (isinstance(right, m.Constant) and right.value)
         case (
             m.Constant() | m.Self() | m.Wait() | m.Local() | m.Read() | m.Derived() | m.InState() | m.Not()
             | m.Negative() | m.Logic() | m.Binary() | m.Conditional() | m.Quantified() | m.Collection()

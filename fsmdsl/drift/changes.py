@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from fsmdsl.drift.moves import Move, Moves
-from fsmdsl.drift.names import key, matched
+from fsmdsl.drift.names import key, matched, same_event
 from fsmdsl.source import NOWHERE, Span
 
 Kind = Literal["added", "removed", "changed", "renamed"]
@@ -96,7 +96,7 @@ def _renamed_states(spec: Moves, states: Mapping[str, str], given: Mapping[str, 
 
 def _triggers(spec: Moves, triggers: Mapping[str, str], given: Mapping[str, str], code: Moves) -> Iterator[Drift]:
     for old, new in triggers.items():
-        if key(old) != key(new) and given.get(old) != new:
+        if not same_event(old, new) and given.get(old) != new:
             ours = next(x.place for x in spec.moves if x.trigger == new)
             theirs = next(x.place for x in code.moves if x.trigger == old)
             yield Drift("renamed", "event", new, spec.name, Side(ours, new), Side(theirs, old))

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fsmdsl.compare.rename_detection import Signature, pairs
 from fsmdsl.drift.moves import Move, Moves
+from fsmdsl.imports.names import event_names
 from fsmdsl.imports.words import words_of
 
 
 def matched(code: Moves, spec: Moves, given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """The names of the spec by those of the code, of states and of triggers. `given` are those that the user knows."""
     states = _by_words(code.states, spec.states, code.names, spec.names, given)
-    triggers = _by_words(code.triggers, spec.triggers, {}, {}, given)
+    written = {x: event_names(x) for x in code.triggers}
+    triggers = _by_words(code.triggers, spec.triggers, written, {}, given)
     while True:
         more = _by_moves(code, spec, states, triggers)
         if not any(more):
@@ -24,6 +26,11 @@ def matched(code: Moves, spec: Moves, given: Mapping[str, str]) -> tuple[dict[st
 def key(name: str) -> str:
     """A name as its words, however they are put together: `runApplication`, `run_application`, `RUN APPLICATION`."""
     return " ".join(words_of(name))
+
+
+def same_event(code: str, spec: str) -> bool:
+    """Have both the same words? A word of the language is no name of an event, so that `import` writes another one."""
+    return key(spec) in map(key, (code, *event_names(code)))
 
 
 def _by_words(

@@ -12,7 +12,7 @@ from fsmdsl.editing.document import Document, read_document
 from fsmdsl.files.read import UnreadableError, read_text, root_of
 from fsmdsl.resolve import Memory
 from fsmdsl.source import Source
-from fsmdsl.workspace import STUDIES, home_of
+from fsmdsl.workspace import LIBRARY, STUDIES, home_of
 
 MEMORIES = 64
 """So many sets of files that belonged together are remembered, and more where there are more files."""
@@ -128,7 +128,8 @@ class Desk:
         for one in {*self.paths, path}:
             for other in self._imported(one):
                 neighbours.setdefault(one, set()).add(other)
-                neighbours.setdefault(other, set()).add(one)
+                if not _shipped(other):  # those who import the library have nothing to do with each other
+                    neighbours.setdefault(other, set()).add(one)
         while waiting:
             at = waiting.pop()
             for other in neighbours.get(at, set()) - found:
@@ -147,10 +148,11 @@ class Desk:
                 yield home
 
     def _home(self, path: str, name: str) -> str | None:
-        """The file of an imported module: the nearest on disk, else any that is known."""
+        """The file of an imported module: the nearest on disk, else any that is known, else that of the library."""
         near = home_of(Path(path), name)
         beside = [] if near is None else [str(near)]
-        for candidate in [*beside, *self.paths]:
+        candidates = [*self.paths, *beside] if near is not None and _shipped(near) else [*beside, *self.paths]
+        for candidate in candidates:
             document = self.document(candidate)
             if document is not None and document.name == name:
                 return candidate
@@ -159,6 +161,10 @@ class Desk:
 
 def _same(one: Mapping[str, Document], other: Mapping[str, Document]) -> bool:
     return one.keys() == other.keys() and all(one[p] is other[p] for p in one)
+
+
+def _shipped(path: str | Path) -> bool:
+    return Path(path).is_relative_to(LIBRARY)
 
 
 PASSED_OVER = frozenset({STUDIES, "node_modules", "__pycache__", "venv"})

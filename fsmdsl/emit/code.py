@@ -40,7 +40,7 @@ def binding(operator: Arithmetic) -> Binds:
     match operator:
         case "+" | "-":
             return Binds.SUM
-        case "*":
+        case "*" | "/" | "%":
             return Binds.PRODUCT
         case _:
             assert_never(operator)

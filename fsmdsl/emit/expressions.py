@@ -242,10 +242,25 @@ def _binary(place: Place, e: m.Binary) -> Text:
             operator, binds = _OF_SETS[e.operator]
             right = _set_display(place, e.right) or python(place, e.right, Binds(binds + 1))
             return Text(f"{python(place, e.left, binds)} {operator} {right}", binds)
+        case "/" | "%":
+            sign = "//" if e.operator == "/" else "%"
+            return Text(f"{python(place, e.left, Binds.PRODUCT)} {sign} {_divisor(place, e.right)}", Binds.PRODUCT)
         case _:
             binds = binding(e.operator)
             right = python(place, e.right, Binds(binds + 1))
             return Text(f"{python(place, e.left, binds)} {e.operator} {right}", binds)
+
+
+def _divisor(place: Place, e: m.Expr) -> str:
+    """A number that is not 0, or an exception."""
+    if isinstance(e, m.Constant) and e.value:
+        return python(place, e, Binds(Binds.PRODUCT + 1))
+    return f"{place.file.machinery('divisor')}({python(place, e, Binds.CONDITIONAL)}, {_shown(e)})"
+
+
+def _shown(e: m.Expr) -> str:
+    """What is written in the spec, for a message."""
+    return literal(one_line(e.span.text)[:60] or "it")
 
 
 def _equality(place: Place, e: m.Binary) -> str:
@@ -358,8 +373,10 @@ def _applied(place: Place, e: m.Apply) -> Text:
     given = [python(place, a, Binds.CONDITIONAL) for a in e.arguments]
     match e.function:
         case "present" | "first":
-            shown = literal(one_line(first.span.text)[:60] or "it")
-            return Text(f"{place.file.machinery(e.function)}({given[0]}, {shown})")
+            return Text(f"{place.file.machinery(e.function)}({given[0]}, {_shown(first)})")
+        case "item":
+            of = _group(place, first) if isinstance(first, m.Instances) else given[0]
+            return Text(f"{place.file.machinery('item')}({of}, {given[1]}, {_shown(first)})")
         case "size":
             return Text(f"len({given[0]})")
         case "min" | "max":

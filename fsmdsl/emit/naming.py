@@ -30,7 +30,8 @@ MEMBERS = (
 """Names that machines have anyway, with or without an underscore before them."""
 
 FUNCTIONS = (
-    "self", "present", "first", "rest", "subsets", "in_order", "in_range", "not_longer", "without", "each", "state",
+    "self", "present", "first", "rest", "item", "divisor", "subsets", "in_order", "in_range", "not_longer", "without",
+    "each", "state",
 )  # fmt: skip
 """Names that no variable may hide."""
 

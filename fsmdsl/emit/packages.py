@@ -61,7 +61,8 @@ def needs_machinery(module: m.Module) -> bool:
 
 
 _HELPERS = frozenset([
-    "present", "first", "without", "not_longer", "in_range", "in_range_or_none", "each_in_range", "in_order", "subsets",
+    "present", "first", "item", "divisor", "without", "not_longer", "in_range", "in_range_or_none", "each_in_range",
+    "in_order", "subsets",
 ])  # fmt: skip
 
 
@@ -76,7 +77,7 @@ def machinery(context: Context, module: str, used: Set[str]) -> str:
         ranges=bool(used & {"in_range", "in_range_or_none", "each_in_range"}),
         functions=bool(used & _HELPERS),
         slots=_slots(context, module),
-        values=bool(used & {"present", "first", "without", "not_longer", "subsets"}),
+        values=bool(used & {"present", "first", "item", "without", "not_longer", "subsets"}),
         collections=", ".join(_collections(traits, used)),
         mark=mark(None),
         lost_in_crash=_lost(context, module),

@@ -66,6 +66,8 @@ def explore(
     means: Means | None = None,
     keeping: Keeping | None = None,
     budget: Budget | None = None,
+    *,
+    stutter: bool = False,
 ) -> Exploration:
     """Visit every reachable state of a system, breadth first, and answer what it asks.
 
@@ -74,14 +76,17 @@ def explore(
     All processes that `mpiexec` has started explore together. `keeping` saves what is found, or goes on with it; raises
     `SavedError` and `UnavailableError` (see `packed.errors`).
 
+    With `stutter`, a run may also stand still for ever where a step is possible, as far as the fairness of a property
+    lets it: properties of runs then rely on that alone.
+
     The limits of time and memory hold from the beginning, also before the search and behind it: what is not known by
     then is unknown. They are those of `budget`, which the caller has entered, else of `limits`.
     """
     begun, limits = perf_counter(), limits or Limits()
     if budget is not None:
-        return _within(budget, model, system, limits, progress, means, keeping, begun)
+        return _within(budget, model, system, limits, progress, means, keeping, begun, stutter)
     with budget_of(limits) as own:
-        return _within(own, model, system, limits, progress, means, keeping, begun)
+        return _within(own, model, system, limits, progress, means, keeping, begun, stutter)
 
 
 def budget_of(limits: Limits) -> Budget:
@@ -99,12 +104,13 @@ def _within(
     means: Means | None,
     keeping: Keeping | None,
     begun: float,
+    stutter: bool,
 ) -> Exploration:
     try:
         budget.check()
         universe = Universe(model, system)
         temporal = any(not isinstance(p.formula, m.Recovers) for p in system.properties)
-        plan = questions(universe) if temporal else None
+        plan = questions(universe, stutters=stutter) if temporal else None
         budget.check()
         return _told(run_search(universe, limits, means or Means(), progress, plan, keeping, budget), begun)
     except LimitError as error:

@@ -50,10 +50,3 @@ def _serve(number: int, inbox: Inbox, done: Done) -> None:
 def _end(inboxes: list[Inbox]) -> None:
     for inbox in inboxes:
         inbox.put(None)
-
-
-def block(workers: int, room: int, cap: int) -> int:
-    """For how many successors of a worker there is room in a block. Workers wait for one another twice a block, so that
-    several take larger ones; but no block is more than a part of all the room there is."""
-    wanted = cap if workers == 1 else max(32 * cap // workers, cap)
-    return max(min(wanted, room // (8 * workers)), 1 << 10)

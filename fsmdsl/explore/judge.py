@@ -184,9 +184,10 @@ def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
     for a in answers(search.plan, graph):
         p = a.question.property
         if a.outcome == "violated":
-            claim, lasso = a.breaches[0].claim, a.breaches[0].lasso
+            first = a.breaches[0]
+            claim, lasso = first.claim, first.lasso
             trace = counterexample(search.plan, graph, a.question, lasso, search.shows)
-            found = why(search.plan, a.question, claim, trace)
+            found = why(search.plan, a.question, claim, trace, first.stuck)
             told = (*lines(search.universe, found), *_unanswered(a))
             deciding = tuple(dict.fromkeys(x for reason in found for x in reason.values))
             yield p.name, Verdict("property", p.name, "violated", _run(trace), p.span, told, trace, deciding=deciding)

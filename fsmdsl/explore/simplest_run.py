@@ -102,13 +102,9 @@ def _is_fault(roster: Roster, step: Step) -> bool:
 # The search ----------------------------------------------------------------------------------------------------------
 
 
-def best(universe: Universe, goal: Goal, shortest: Trace, effort: Effort | None = None) -> Trace | None:
-    """The simplest run to a goal; the shortest itself where no run is simpler. None: the effort came first."""
-    return simplest_runs(universe, [(goal, shortest)], effort or Effort())[0]
-
-
 def simplest_runs(universe: Universe, wanted: Sequence[tuple[Goal, Trace]], effort: Effort) -> list[Trace | None]:
-    """The same for several goals at once, in one search."""
+    """The simplest run to each of several goals, in one search; the shortest itself where no run is simpler. None: the
+    effort came first."""
     search = _Search(universe, [goal for goal, _ in wanted], [cost(trace) for _, trace in wanted], effort)
     complete = search.run()
     found: list[Trace | None] = []

@@ -8,7 +8,8 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.export.c_expressions import expression, loop, reference
-from fsmdsl.export.c_scope import CScope, local, name_in_c
+from fsmdsl.export.c_scope import CScope, local
+from fsmdsl.export.scope import identifier
 from fsmdsl.export.values import machine_of
 from fsmdsl.model.typing import holds
 
@@ -55,7 +56,7 @@ def _assign(scope: CScope, e: m.Assign | m.Change) -> str:
         return f"{reference(scope, e.target)}; /* there is no instance */\n"
     machine = scope.universe.model.machines[owner]
     field = next(x for x in machine.fields if x.name == e.name)
-    array = f"w.{name_in_c(scope.machine_name(machine), e.name)}"
+    array = f"w.{identifier(scope.machine_name(machine), e.name)}"
     head = f"int o = {'self' if e.target is None else reference(scope, e.target)}; "
     value, given = (expression(scope, e.value), e.value.type) if isinstance(e, m.Assign) else _changed(scope, e, array)
     where, end = scope.place(e.span), "wrote(); " if field.durable else ""
@@ -83,7 +84,7 @@ def _changed(scope: CScope, e: m.Change, array: str) -> tuple[str, m.Type]:
 
 def event_function(scope: CScope, machine: str, event: str) -> str:
     """What delivers an event to an instance of a machine."""
-    return name_in_c("on", scope.machine_name(scope.universe.model.machines[machine]), event)
+    return identifier("on", scope.machine_name(machine), event)
 
 
 def set_arguments(scope: CScope, given: Sequence[m.Expr], types: Sequence[m.Type], keep: bool = False) -> str:
@@ -118,7 +119,7 @@ def _request(scope: CScope, e: m.Request, action: m.Action, arguments: Sequence[
 
 def action_name(scope: CScope, machine: m.Machine, action: m.Action) -> str:
     """The constant that stands for an action."""
-    return name_in_c("action", scope.machine_name(machine), action.name)
+    return identifier("action", scope.machine_name(machine), action.name)
 
 
 def _post(scope: CScope, e: m.Post) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.export.c_scope import CScope, local, name_in_c
+from fsmdsl.export.c_scope import CScope, local
+from fsmdsl.export.scope import identifier
 from fsmdsl.export.values import NONE, machine_of
 from fsmdsl.model.typing import common
 
@@ -90,7 +91,7 @@ def _read(scope: CScope, e: m.Read) -> str:
 def read_name(scope: CScope, e: m.Read) -> str:
     """The array of a field or parameter."""
     machine = scope.universe.model.machines[e_owner(scope, e)]
-    name = name_in_c(scope.machine_name(machine), e.name)
+    name = identifier(scope.machine_name(machine), e.name)
     return f"w.{name}" if e.kind == "field" else name
 
 
@@ -125,7 +126,7 @@ def _add_let(scope: CScope, e: m.Derived, own: bool) -> None:
     body = scope.elaboration.body(e)
     same = sum((e.owner, e.name) == key[:2] for key in scope.lets)
     owner = scope.machine_name(scope.universe.model.machines[e.owner]) if own else e.owner.rpartition(".")[2]
-    name = name_in_c("let", owner, e.name) + (f"_{same + 1}" if same else "")
+    name = identifier("let", owner, e.name) + (f"_{same + 1}" if same else "")
     key = (e.owner, e.name, id(body))
     scope.lets[key] = name, body
     with scope.read_by(e.owner if own else ""):
@@ -153,6 +154,9 @@ def _binary(scope: CScope, e: m.Binary) -> str:
             left, right = scope.cast(left, e.left.type, e.type), scope.cast(right, e.right.type, e.type)
             sign = {"union": "{} | {}", "difference": "{} & ~{}", "intersection": "{} & {}"}[e.operator]
             return _ordered(scope, left, right, sign)
+        case "/" | "%":
+            function = "quotient" if e.operator == "/" else "remainder_of"
+            return _ordered(scope, left, right, f"{function}({{}}, {{}}, {scope.place(e.span)})")
         case "<" | "<=" | ">" | ">=" | "+" | "-" | "*":
             return _ordered(scope, left, right, f"{{}} {e.operator} {{}}")
         case _:
@@ -229,6 +233,10 @@ def _apply(scope: CScope, e: m.Apply) -> str:
             n, t = scope.fresh(), scope.type(first.type)
             head = f"V v{n}[ITEMS]; int n{n} = elements_of({t}, {expression(scope, first)}, v{n});"
             return f"({{ {head} if (!n{n}) fail(NONE_FAULT, {scope.place(e.span)}); v{n}[0]; }})"
+        case "item":
+            place = scope.place(e.span)
+            call = f"item_of({scope.type(first.type)}, {{}}, {{}}, {place})"
+            return _ordered(scope, expression(scope, first), expression(scope, e.arguments[1]), call)
         case "rest":
             return f"rest_of({scope.type(first.type)}, {expression(scope, first)})"
         case "subsets":

@@ -10,34 +10,35 @@ from fsmdsl.core.selection import Move, Selection
 from fsmdsl.core.triggers import CRASH, EVENTLESS
 from fsmdsl.export.c_effects import TAB, block, event_function
 from fsmdsl.export.c_expressions import expression
-from fsmdsl.export.c_scope import CScope, local, name_in_c
+from fsmdsl.export.c_scope import CScope, local
+from fsmdsl.export.scope import identifier
 
 
 def leaf_name(scope: CScope, machine: m.Machine, leaf: str) -> str:
     """The constant that stands for a leaf."""
-    return name_in_c("at", scope.machine_name(machine), leaf)
+    return identifier("at", scope.machine_name(machine), leaf)
 
 
 def guard_function(scope: CScope, machine: m.Machine, t: m.Transition) -> str:
     """The function that is a transition's guard."""
-    return name_in_c("guard", scope.machine_name(machine), str(t.index))
+    return identifier("guard", scope.machine_name(machine), str(t.index))
 
 
 def follow_function(scope: CScope, machine: m.Machine, t: m.Transition) -> str:
     """The function that follows a transition."""
-    return name_in_c("follow", scope.machine_name(machine), str(t.index))
+    return identifier("follow", scope.machine_name(machine), str(t.index))
 
 
 def choose_function(scope: CScope, machine: m.Machine, trigger: str) -> str:
     """The function that chooses among the transitions of a trigger."""
     shown = {CRASH: "on crash", EVENTLESS: "next"}.get(trigger, trigger)
     kind = "choose" if trigger not in (CRASH, EVENTLESS) else "choose_own"
-    return name_in_c(kind, scope.machine_name(machine), shown)
+    return identifier(kind, scope.machine_name(machine), shown)
 
 
 def accepts_function(scope: CScope, machine: m.Machine, event: str) -> str:
     """The function that says whether an event from the environment would be handled."""
-    return name_in_c("accepts", scope.machine_name(machine), event)
+    return identifier("accepts", scope.machine_name(machine), event)
 
 
 def triggers(machine: m.Machine) -> list[str]:
@@ -105,7 +106,7 @@ def _guard(scope: CScope, machine: m.Machine, t: m.Transition) -> str:
 
 def _hooks(scope: CScope, selection: Selection) -> Iterator[str]:
     for (kind, state), effects in selection.hooks.items():
-        name = name_in_c(kind, scope.machine_name(selection.machine), state)
+        name = identifier(kind, scope.machine_name(selection.machine), state)
         yield f"static void {name}(int self)\n{{\n{indent(block(scope, effects), TAB)}}}"
 
 
@@ -136,7 +137,7 @@ def _follow(scope: CScope, selection: Selection, t: m.Transition) -> str:
         lines.append(f"{TAB}w.state[self] = {leaf_name(scope, machine, move.target)};\n{TAB}wrote();\n")
         for state in move.entered:
             if ("entry", state) in selection.hooks:
-                lines.append(f"{TAB}{name_in_c('entry', scope.machine_name(machine), state)}(self);\n")
+                lines.append(f"{TAB}{identifier('entry', scope.machine_name(machine), state)}(self);\n")
     waits = not isinstance(t.trigger, m.OnEvent | m.OnTimer)
     lines.append(f"{TAB}end(self, {int(waits)});\n}}")
     return "".join(lines)
@@ -148,7 +149,7 @@ def _exits(scope: CScope, selection: Selection, moves: dict[str, Move]) -> str:
     for leaf, move in moves.items():
         left = [s for s in move.left if ("exit", s) in selection.hooks]
         if left:
-            calls = " ".join(f"{name_in_c('exit', scope.machine_name(machine), s)}(self);" for s in left)
+            calls = " ".join(f"{identifier('exit', scope.machine_name(machine), s)}(self);" for s in left)
             lines.append(f"{TAB}case {leaf_name(scope, machine, leaf)}: {calls} break;\n")
     return f"{TAB}switch (w.state[self]) {{\n{''.join(lines)}{TAB}}}\n" if lines else ""
 
@@ -158,7 +159,7 @@ def _follow_any(scope: CScope, machine: m.Machine) -> str:
     cases = "".join(
         f"{TAB}case {t.index}: {follow_function(scope, machine, t)}(self, a); break;\n" for t in machine.transitions
     )
-    name = name_in_c("follow", scope.machine_name(machine))
+    name = identifier("follow", scope.machine_name(machine))
     return f"static void {name}(int self, int t, const V *a)\n{{\n{TAB}switch (t) {{\n{cases}{TAB}}}\n}}"
 
 
@@ -248,7 +249,7 @@ def _in_place(text: str) -> str:
 
 
 def _handle(scope: CScope, machine: m.Machine, trigger: str) -> str:
-    name = name_in_c("answer", scope.machine_name(machine), trigger)
+    name = identifier("answer", scope.machine_name(machine), trigger)
     return (
         f"/* {trigger} */\nstatic void {name}(int self, const V *a, int misfit, int place)\n{{\n"
         f"{TAB}touched |= 1LL << self;\n{_in_place(_handling(scope, machine, trigger))}}}"

@@ -2,90 +2,45 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fsmdsl import model as m
-from fsmdsl.core.elaborate import Body, Elaboration
-from fsmdsl.core.selection import Selection
+from fsmdsl.core.elaborate import Body
 from fsmdsl.export.runs import Promise
+from fsmdsl.export.scope import Scope, identifier
 from fsmdsl.export.values import Values, type_shown
-from fsmdsl.source import Span
-from fsmdsl.step import Universe
-from fsmdsl.step.values import MOST, cardinality
 
 SUBSETS = 4096
 """A loop over subsets visits no more."""
 
 
-def name_in_c(*parts: str) -> str:
-    """A name of the source as a name in C: `Cell_user`."""
-    return "_".join(re.sub(r"\W", "_", x) for x in parts)
-
-
 def local(name: str) -> str:
     """A variable of the source; the sign at its end keeps it apart from words of C."""
-    return f"{name_in_c(name)}_"
+    return f"{identifier(name)}_"
 
 
 @dataclass(slots=True)
-class CScope:
+class CScope(Scope):
     """One system on its way to C. Functions are added as they are met, in an order in which C can read them."""
 
-    universe: Universe
-    values: Values
-    elaboration: Elaboration
-    selections: dict[str, Selection]
+    FIRST = 0
+
     types: dict[m.Type, int] = field(default_factory=dict)
-    places: dict[Span, int] = field(default_factory=dict)
     functions: list[str] = field(default_factory=list)
     lets: dict[tuple[str, str, int], tuple[str, Body]] = field(default_factory=dict)
     promises: list[Promise] = field(default_factory=list)
     """What fairness asks about; steps take note of it."""
-    used: int = 0
-    reader: str = ""
-    """The machine (qualified) that reads; empty: the system."""
-
-    @contextmanager
-    def read_by(self, machine: str) -> Iterator[None]:
-        """Inside, `self` is an instance of a machine."""
-        before, self.reader = self.reader, machine
-        yield
-        self.reader = before
-
-    @classmethod
-    def of(cls, model: m.Model, system: m.System) -> CScope:
-        """Ready to export a system."""
-        universe = Universe(model, system)
-        values = Values(len(system.instances), system.span)
-        elaboration = Elaboration(model, system, lambda t: min(cardinality(t, universe), MOST))
-        machines = dict.fromkeys(universe.machines)
-        return cls(universe, values, elaboration, {x.qualified: Selection(x) for x in machines})
 
     @property
-    def machines(self) -> tuple[m.Machine, ...]:
-        """Each machine of the system once."""
-        return tuple(x.machine for x in self.selections.values())
-
-    def machine_name(self, machine: m.Machine) -> str:
-        """Of a machine; with its module where two are called the same."""
-        same = [x for x in self.machines if x.name == machine.name]
-        return name_in_c(machine.name) if len(same) == 1 else name_in_c(machine.module, machine.name)
-
-    def numbers(self, machine: m.Machine) -> list[int]:
-        """The instances of a machine."""
-        return sorted(self.universe.instances_of(machine.qualified))
+    def values(self) -> Values:
+        """Numbers of the values."""
+        return Values(len(self.universe.system.instances), self.universe.system.span)
 
     def fresh(self) -> int:
         """A number that no other variable has."""
         self.used += 1
         return self.used
-
-    def place(self, span: Span) -> int:
-        """The number of a place in the source."""
-        return self.places.setdefault(span, len(self.places))
 
     # Types
 

@@ -8,8 +8,9 @@ from fsmdsl import model as m
 from fsmdsl.core.triggers import CRASH, EVENTLESS
 from fsmdsl.export import c_machines as cm
 from fsmdsl.export.c_effects import event_function
-from fsmdsl.export.c_scope import CScope, name_in_c
+from fsmdsl.export.c_scope import CScope
 from fsmdsl.export.c_world import arguments_most
+from fsmdsl.export.scope import identifier
 from fsmdsl.step.universe import flag
 
 
@@ -62,7 +63,7 @@ def tables(scope: CScope) -> str:
         f"static int (*const choose_next[])(int, const V *) = {{{chosen(EVENTLESS)}}};",
         f"static int (*const choose_crash[])(int, const V *) = {{{chosen(CRASH)}}};",
         "static void (*const follow_of[])(int, int, const V *) = "
-        f"{{{each(lambda x: name_in_c('follow', scope.machine_name(x)))}}};",
+        f"{{{each(lambda x: identifier('follow', scope.machine_name(x)))}}};",
         f"static const int *const transition_places[] = {{{each(lambda x: f'places_{scope.machine_name(x)}')}}};",
         f"static const int *const state_places[] = {{{each(lambda x: f'leaf_places_{scope.machine_name(x)}')}}};",
         "static const char *const lasting[] = {" + each(lambda x: f'"{marked[x]}"') + "};",
@@ -89,8 +90,8 @@ def _action_tables(scope: CScope, handler: str) -> Iterator[str]:
     actions = [(x, a) for x in scope.machines for a in x.actions]
     rows = []
     for x, a in actions:
-        name = f"answers_{name_in_c(scope.machine_name(x), a.name)}"
-        found = ", ".join(name_in_c("answer", scope.machine_name(x), f"{a.name}.{o}") for o in a.outcomes)
+        name = f"answers_{identifier(scope.machine_name(x), a.name)}"
+        found = ", ".join(identifier("answer", scope.machine_name(x), f"{a.name}.{o}") for o in a.outcomes)
         yield f"static void (*const {name}[]){handler} = {{{found or '0'}}};"
         rows.append(name)
     yield f"static void (*const *const answers[]){handler} = {{{', '.join(rows) or '0'}}};"

@@ -7,7 +7,8 @@ from textwrap import indent
 from fsmdsl.export import c_machines as cm
 from fsmdsl.export.c_effects import TAB, action_name, event_function
 from fsmdsl.export.c_expressions import number
-from fsmdsl.export.c_scope import CScope, name_in_c
+from fsmdsl.export.c_scope import CScope
+from fsmdsl.export.scope import identifier
 from fsmdsl.export.values import type_shown
 from fsmdsl.step import World
 
@@ -27,7 +28,7 @@ def world_type(scope: CScope) -> str:
     for machine in scope.machines:
         count = len(scope.numbers(machine))
         for f in machine.fields:
-            name = name_in_c(scope.machine_name(machine), f.name)
+            name = identifier(scope.machine_name(machine), f.name)
             lines.append(f"{TAB}V {name}[{count}]; /* {type_shown(f.type)} */")
     lines += [
         f"#ifdef PROPERTIES\n{TAB}V happened; /* promises that the last step kept */\n#endif",
@@ -72,7 +73,7 @@ def parameters(scope: CScope) -> str:
     for machine in scope.machines:
         for p in machine.params:
             values = [scope.values.number(p.type, scope.universe.params[n][p.name]) for n in scope.numbers(machine)]
-            name = name_in_c(scope.machine_name(machine), p.name)
+            name = identifier(scope.machine_name(machine), p.name)
             lines.append(f"static const V {name}[] = {{{', '.join(map(number, values))}}};")
     return "\n".join(lines)
 
@@ -86,7 +87,7 @@ def first_world(scope: CScope) -> str:
         for f, value in zip(machine.fields, start.fields[n], strict=True):
             found = scope.values.number(f.type, value)
             if found:
-                name = name_in_c(scope.machine_name(machine), f.name)
+                name = identifier(scope.machine_name(machine), f.name)
                 lines.append(f"first.{name}[at[{n}]] = {number(found)};")
     body = indent("\n".join(["memset(&first, 0, sizeof first);", *lines, "return first;"]), TAB)
     return f"static World first;\nstatic World first_world(void)\n{{\n{body}\n}}"
@@ -98,6 +99,6 @@ def reset(scope: CScope) -> str:
     for machine in scope.machines:
         for f in machine.fields:
             if not f.durable:
-                name = name_in_c(scope.machine_name(machine), f.name)
+                name = identifier(scope.machine_name(machine), f.name)
                 lines.append(f"{TAB}memcpy(w.{name}, first.{name}, sizeof w.{name});\n")
     return f"static void reset(void)\n{{\n{''.join(lines)}}}"

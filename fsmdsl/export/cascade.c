@@ -12,6 +12,27 @@ static V present(V v, int place)
     return v;
 }
 
+/* Both round down. */
+static V quotient(V a, V b, int place)
+{
+    if (!b) fail(NONE_FAULT, place);
+    return a / b - (a % b && (a < 0) != (b < 0));
+}
+
+static V remainder_of(V a, V b, int place)
+{
+    return a - b * quotient(a, b, place);
+}
+
+/* What is at a place of a list, or of a set in order. */
+static V item_of(const Type *t, V of, V at, int place)
+{
+    V x[ITEMS];
+    int n = elements_of(t, of, x);
+    if (at < 0 || at >= n) fail(NONE_FAULT, place);
+    return x[at];
+}
+
 static int in_states(V x, unsigned long long states)
 {
     return x != NOTHING && states >> w.state[x] & 1;

@@ -10,6 +10,8 @@ Holds(s, x) == \E i \in DOMAIN s : s[i] = x
 Rest(s) == IF s = <<>> THEN <<>> ELSE Tail(s)
 Among(s, S) == SelectSeq(s, LAMBDA x : x \in S)
 Subsets(S, n) == {x \in SUBSET S : Cardinality(x) = n}
+Quotient(a, b) == IF b > 0 THEN a \div b ELSE (-a) \div (-b)
+Remainder(a, b) == IF b > 0 THEN a % b ELSE -((-a) % (-b))
 Rank(s, x) == CHOOSE i \in DOMAIN s : s[i] = x
 RECURSIVE Ascending(_), AnyOrder(_)
 Ascending(S) == IF S = {} THEN <<>> ELSE LET x == Least(S) IN <<x>> \o Ascending(S \ {x})

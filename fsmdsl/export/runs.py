@@ -16,6 +16,7 @@ WITHOUT = {
     "fairness": "it promises more than SPIN's formulas can take",
     "recovery": "`recovers` is not exported",
     "changing": "it speaks of a collection that may change",
+    "stuck": "`stuck` speaks of all runs at once",
     "next": "SPIN has no `next` as it is usually built",
     "shape": "its temporal words are inside something that is not a formula",
 }
@@ -174,8 +175,8 @@ def _formula(found: Claims, roster: Roster, e: m.Expr, bound: Bound, atom: Atom)
             return f"([] {inner(x)})"
         case m.Temporal(operator="eventually", operands=(x,)):
             return f"(<> {inner(x)})"
-        case m.Temporal(operator="next"):
-            raise UnsaidError("next")
+        case m.Temporal(operator="next" | "stuck" as word):
+            raise UnsaidError(word)
         case m.Temporal(operator="until", operands=(x, y)):
             return f"({inner(x)} U {inner(y)})"
         case m.Temporal(operator="~>", operands=(x, y)):

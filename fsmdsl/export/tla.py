@@ -11,8 +11,9 @@ from fsmdsl import model as m
 from fsmdsl.export import tla_machines as tm
 from fsmdsl.export import tla_system as ts
 from fsmdsl.export.questions import Question, questions
+from fsmdsl.export.scope import identifier
 from fsmdsl.export.tla_expressions import FINE, fault, value
-from fsmdsl.export.tla_scope import Env, TlaScope, name_in_tla
+from fsmdsl.export.tla_scope import Env, TlaScope
 from fsmdsl.source import Span
 
 CONFIGURATION = """\
@@ -37,7 +38,7 @@ def tla(model: m.Model, system: m.System) -> Tla:
     """A module for TLC. Raises `RefusedError`, `TooManyValuesError`, `TooLargeNumberError`."""
     scope = TlaScope.of(model, system)
     asked = questions(scope.universe)
-    name = name_in_tla(system.name)
+    name = identifier(system.name)
     machines = list(chain.from_iterable(tm.operators(scope, x) for x in scope.machines))
     parts = [*ts.dispatch(scope), *ts.environment(scope), *ts.recovery(scope)]
     crashes, questioned = list(ts.crashes(scope)), list(_asked(scope, asked))

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.export.scope import identifier
 from fsmdsl.export.tla_expressions import FINE, chain, fault, in_order, reference_fault, value
-from fsmdsl.export.tla_scope import Env, TlaScope, name_in_tla
+from fsmdsl.export.tla_scope import Env, TlaScope
 from fsmdsl.export.values import machine_of
 from fsmdsl.model.typing import holds, is_limited
 
@@ -86,7 +87,7 @@ def _assign(scope: TlaScope, e: m.Assign | m.Change, env: Env) -> str:
         if owner not in scope.selections:
             return _failing(scope, reference_fault(scope, e.target, env), env, env.world)
     machine = scope.universe.model.machines[owner]
-    name = name_in_tla(scope.machine_name(machine), e.name)
+    name = identifier(scope.machine_name(machine), e.name)
     whose = env.self if e.target is None else value(scope, e.target, env)
     given = e.value if isinstance(e, m.Assign) else e.item
     bad = [] if e.target is None else [reference_fault(scope, e.target, env)]
@@ -155,7 +156,7 @@ def arguments_misfit(scope: TlaScope, parameters: Sequence[m.Variable], given: s
 
 def event_operator(scope: TlaScope, machine: str, event: str) -> str:
     """What delivers an event to an instance of a machine."""
-    return name_in_tla("on", scope.machine_name(machine), event)
+    return identifier("on", scope.machine_name(machine), event)
 
 
 def _checked(scope: TlaScope, parameters: Sequence[m.Variable], e: m.Post | m.Request, env: Env, text: str) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.export.tla_scope import Env, TlaScope, name_in_tla
+from fsmdsl.export.scope import identifier
+from fsmdsl.export.tla_scope import Env, TlaScope
 from fsmdsl.export.values import machine_of, type_shown
 from fsmdsl.model.typing import bare
+from fsmdsl.operators import may_divide_by_zero
 from fsmdsl.step.world import Value
 
 FINE = "0"
@@ -93,7 +95,7 @@ def _numbers(found: frozenset[int]) -> str:
 
 def _array(scope: TlaScope, e: m.Read, env: Env) -> str:
     owner = scope.reader if e.target is None else machine_of(e.target.type)
-    name = name_in_tla(scope.machine_name(owner), e.name)
+    name = identifier(scope.machine_name(owner), e.name)
     return f"{env.world}.{name}" if e.kind == "field" else name
 
 
@@ -114,6 +116,8 @@ def _binary(scope: TlaScope, e: m.Binary, env: Env) -> str:
             return f"({rank(left)} {e.operator} {rank(right)})"
         case "+" | "-" | "*":
             return f"({left} {e.operator} {right})"
+        case "/" | "%":
+            return f"{'Quotient' if e.operator == '/' else 'Remainder'}({left}, {right})"
         case _:
             assert_never(e.operator)
 
@@ -191,6 +195,9 @@ def _apply(scope: TlaScope, e: m.Apply, env: Env) -> str:
             return text
         case "first":
             return f"Head({in_order(scope, first.type, value(scope, first, env))})"
+        case "item":
+            of = in_order(scope, first.type, value(scope, first, env))
+            return f"({of}[{value(scope, e.arguments[1], env)} + 1])"
         case "rest":
             return f"Rest({value(scope, first, env)})"
         case "subsets":
@@ -217,7 +224,7 @@ def _let(scope: TlaScope, e: m.Derived) -> tuple[str, bool]:
         own = e.owner in scope.universe.model.machines
         same = sum(key[:2] == other[:2] for other in scope.lets)
         owner = scope.machine_name(e.owner) if own else e.owner.rpartition(".")[2]
-        name = name_in_tla("let", owner, e.name) + (f"_{same + 1}" if same else "")
+        name = identifier("let", owner, e.name) + (f"_{same + 1}" if same else "")
         env, names = Env(), []
         for p in body.parameters:
             x, env = env.bind(p)
@@ -283,8 +290,12 @@ def fault(scope: TlaScope, e: m.Expr, env: Env) -> str:
             return _logic_fault(scope, operands, operator == "and", env)
         case m.Binary(operator="=>", left=left, right=right):
             return _logic_fault(scope, (left, right), True, env)
-        case m.Binary(left=left, right=right):
-            return all_of((left, right))
+        case m.Binary(operator=operator, left=left, right=right):
+            found = all_of((left, right))
+            if isinstance(right.type, m.RangeType) and may_divide_by_zero(operator, (right.type.low, right.type.high)):
+                zero = f"(IF {value(scope, right, env)} = 0 THEN {scope.place(e.span)} ELSE 0)"
+                return chain(scope, [found, zero])
+            return found
         case m.Conditional(condition=c, then=x, otherwise=y):
             one, other = fault(scope, x, env), fault(scope, y, env)
             branch = FINE if one == other == FINE else f"(IF {value(scope, c, env)} THEN {one} ELSE {other})"
@@ -348,6 +359,10 @@ def _apply_fault(scope: TlaScope, e: m.Apply, env: Env) -> str:
         case "first":
             empty = "<<>>" if isinstance(first.type, m.ListType) else "{}"
             found.append(f"(IF {value(scope, first, env)} = {empty} THEN {scope.place(e.span)} ELSE 0)")
+        case "item":
+            of = in_order(scope, first.type, value(scope, first, env))
+            inside = f"({value(scope, e.arguments[1], env)} + 1) \\in DOMAIN {of}"
+            found.append(f"(IF {inside} THEN 0 ELSE {scope.place(e.span)})")
         case "size" | "min" | "max" | "rest" | "subsets":
             pass
         case _:

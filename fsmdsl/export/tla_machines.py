@@ -8,27 +8,28 @@ from fsmdsl import model as m
 from fsmdsl.core.selection import Selection
 from fsmdsl.core.triggers import CRASH, EVENTLESS
 from fsmdsl.export.c_machines import triggers
+from fsmdsl.export.scope import identifier
 from fsmdsl.export.tla_effects import arguments_misfit, event_operator, performed, then
 from fsmdsl.export.tla_expressions import FINE, fault, value
-from fsmdsl.export.tla_scope import Env, TlaScope, name_in_tla
+from fsmdsl.export.tla_scope import Env, TlaScope
 
 Step = Callable[[str], str]
 
 
 def follow_operator(scope: TlaScope, machine: m.Machine, t: m.Transition) -> str:
     """What follows a transition."""
-    return name_in_tla("follow", scope.machine_name(machine), str(t.index))
+    return identifier("follow", scope.machine_name(machine), str(t.index))
 
 
 def guard_operator(scope: TlaScope, machine: m.Machine, t: m.Transition) -> str:
     """A guard: 1, 0, or the place where it has no value, negative."""
-    return name_in_tla("guard", scope.machine_name(machine), str(t.index))
+    return identifier("guard", scope.machine_name(machine), str(t.index))
 
 
 def choose_operator(scope: TlaScope, machine: m.Machine, trigger: str) -> str:
     """The choice among the transitions of a trigger."""
     shown = {CRASH: "crash", EVENTLESS: "next"}.get(trigger)
-    return name_in_tla("choose" if shown is None else "own", scope.machine_name(machine), shown or trigger)
+    return identifier("choose" if shown is None else "own", scope.machine_name(machine), shown or trigger)
 
 
 def operators(scope: TlaScope, machine: m.Machine) -> Iterator[str]:
@@ -40,7 +41,7 @@ def operators(scope: TlaScope, machine: m.Machine) -> Iterator[str]:
             if t.guard is not None:
                 yield from with_lets(scope, _guard(scope, machine, t))
         for (kind, state), effects in selection.hooks.items():
-            text = f"{name_in_tla(kind, name, state)}(w, self) == {performed(scope, effects, Env())}"
+            text = f"{identifier(kind, name, state)}(w, self) == {performed(scope, effects, Env())}"
             yield from with_lets(scope, text)
         for t in machine.transitions:
             yield from with_lets(scope, _follow(scope, selection, t))
@@ -55,7 +56,7 @@ def operators(scope: TlaScope, machine: m.Machine) -> Iterator[str]:
         for a in machine.actions:
             for o in a.outcomes:
                 text = _handling(scope, machine, f"{a.name}.{o}", "[w EXCEPT !.touched = @ \\cup {self}]")
-                yield f"{name_in_tla('answer', name, f'{a.name}.{o}')}(w, self, a, place) == {text}"
+                yield f"{identifier('answer', name, f'{a.name}.{o}')}(w, self, a, place) == {text}"
 
 
 def with_lets(scope: TlaScope, text: str) -> Iterator[str]:
@@ -121,7 +122,7 @@ def _follow(scope: TlaScope, selection: Selection, t: m.Transition) -> str:
         steps.append(lambda w: f'Wrote([{w} EXCEPT !.state[self] = "{arrival}"])')
     for state in selection.hierarchy.arrived(t):
         if ("entry", state) in selection.hooks:
-            entry = name_in_tla("entry", name, state)
+            entry = identifier("entry", name, state)
             steps.append(lambda w, entry=entry: f"{entry}({w}, self)")  # type: ignore[misc]
     waits = str(not isinstance(t.trigger, m.OnEvent | m.OnTimer)).upper()
     steps.append(lambda w: f"End({w}, self, {waits})")
@@ -137,7 +138,7 @@ def _exits(selection: Selection, t: m.Transition, name: str) -> Step:
             text = w
             for s in selection.move(leaf, t).left:
                 if ("exit", s) in selection.hooks:
-                    call = f"{name_in_tla('exit', name, s)}({{}}, self)"
+                    call = f"{identifier('exit', name, s)}({{}}, self)"
                     done = call.format(text)
                     text = done if text == w else f'(LET e == {text} IN IF e.stop # "" THEN e ELSE {call.format("e")})'
             if text != w:
@@ -182,7 +183,7 @@ def _accepts(scope: TlaScope, selection: Selection, event: m.Event) -> str:
         if found:
             test = " \\/ ".join("TRUE" if t.guard is None else f"{_asked(scope, machine, t)} # 0" for t in found)
             cases.append(f'w.state[self] = "{leaf.name}" -> {test}')
-    name = name_in_tla("accepts", scope.machine_name(machine), event.name)
+    name = identifier("accepts", scope.machine_name(machine), event.name)
     return f"{name}(w, self, a) == ~Awaits(w, self) /\\ ({case(cases, 'FALSE')})"
 
 

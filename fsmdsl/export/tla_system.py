@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from fsmdsl import model as m
 from fsmdsl.core.triggers import CRASH, EVENTLESS
 from fsmdsl.export import tla_machines as tm
+from fsmdsl.export.scope import identifier
 from fsmdsl.export.tla_effects import event_operator, performed
 from fsmdsl.export.tla_expressions import FINE, chain, constant, fault, in_order, reference_fault, value
-from fsmdsl.export.tla_scope import Env, TlaScope, name_in_tla
+from fsmdsl.export.tla_scope import Env, TlaScope
 from fsmdsl.model.typing import element
 from fsmdsl.step.universe import flag
 
@@ -27,7 +28,7 @@ def constants(scope: TlaScope) -> Iterator[str]:
     for machine in scope.machines:
         for p in machine.params:
             given = {n: constant(p.type, u.params[n][p.name]) for n in scope.numbers(machine)}
-            yield f"{name_in_tla(scope.machine_name(machine), p.name)} == {function(given)}"
+            yield f"{identifier(scope.machine_name(machine), p.name)} == {function(given)}"
 
     def listed(test: Callable[[m.Channel], object]) -> str:
         return f"<<{', '.join(str(test(c)).upper() for c in u.channels)}>>"
@@ -65,7 +66,7 @@ def dispatch(scope: TlaScope) -> Iterator[str]:
             events.append(f'{_is(scope, "i", x)} /\\ e = "{e.name}" -> {call}')
         for a in x.actions:
             for o in a.outcomes:
-                call = name_in_tla("answer", scope.machine_name(x), f"{a.name}.{o}")
+                call = identifier("answer", scope.machine_name(x), f"{a.name}.{o}")
                 test = f'{_is(scope, "i", x)} /\\ act = "{a.name}" /\\ o = "{o}"'
                 answers.append(f"{test} -> {call}(w, i, <<>>, {scope.place(a.span)})")
     yield f"Deliver(w, i, e, a) == {tm.case(events, 'w')}"
@@ -136,7 +137,7 @@ def recovery(scope: TlaScope) -> Iterator[str]:
     yield from tm.with_lets(scope, f"Recover(w) == {text}")
     yield f"Recovers == {str(u.system.recover is not None).upper()}"
     fields = [
-        f"!.{name_in_tla(scope.machine_name(x), f.name)} = {_first_values(scope, x, slot, f)}"
+        f"!.{identifier(scope.machine_name(x), f.name)} = {_first_values(scope, x, slot, f)}"
         for x in scope.machines
         for slot, f in enumerate(x.fields)
         if not f.durable
@@ -170,7 +171,7 @@ def _offered(scope: TlaScope) -> Iterator[str]:
             rows = ", ".join(
                 f"<<{', '.join(constant(t, x) for t, x in zip(types, row, strict=True))}>>" for row in combinations
             )
-            accepts = f"{name_in_tla('accepts', scope.machine_name(machine), event)}(w, {instance}, a)"
+            accepts = f"{identifier('accepts', scope.machine_name(machine), event)}(w, {instance}, a)"
             parts.append(f'{{<<"event", {instance}, "{event}", a>> : a \\in {{a \\in {{{rows}}} : {accepts}}}}}')
     else:
         for o in offers:
@@ -201,7 +202,7 @@ def _offer(scope: TlaScope, o: m.Offer, depth: int, env: Env, types: dict[str, m
     bad = chain(scope, [reference_fault(scope, target, env), *(fault(scope, a, env) for a in given)])
     arguments = f"<<{', '.join(value(scope, a, env) for a in given)}>>"
     whom = value(scope, target, env)
-    accepts = f"{name_in_tla('accepts', scope.machine_name(o.machine), o.event)}(w, {whom}, {arguments})"
+    accepts = f"{identifier('accepts', scope.machine_name(o.machine), o.event)}(w, {whom}, {arguments})"
     event = f'{{<<"event", {whom}, "{o.event}", {arguments}>>}}'
     if guard is None:
         return f"(IF {accepts} THEN {event} ELSE {{}})", bad
@@ -247,7 +248,7 @@ def first_world(scope: TlaScope) -> str:
     for machine in scope.machines:
         for slot, f in enumerate(machine.fields):
             parts.append(
-                f"{name_in_tla(scope.machine_name(machine), f.name)} |-> {_first_values(scope, machine, slot, f)}"
+                f"{identifier(scope.machine_name(machine), f.name)} |-> {_first_values(scope, machine, slot, f)}"
             )
     empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c in u.channels)
     parts += [

@@ -91,6 +91,8 @@ class Printer:
         before, after = self.tokens[self.last(left)].kind, self.tokens[self.first(right)].kind
         if after in NO_SPACE_BEFORE or before in NO_SPACE_BEHIND or rule in TIGHT or (before, after) == ("{", "}"):
             return ""
+        if ".." in (before, after):
+            return ""
         if rule == "set" and (_is(left, "{") or _is(right, "}")):
             return ""
         if after == "(":

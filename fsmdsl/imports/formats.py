@@ -15,10 +15,12 @@ Reader = Callable[[Source], Imported]
 
 READERS = {
     "transitions": "fsmdsl.imports.python_transitions",
+    "python-statemachine": "fsmdsl.imports.python_statemachine",
     "mermaid": "fsmdsl.imports.mermaid",
     "plantuml": "fsmdsl.imports.plantuml",
     "scxml": "fsmdsl.imports.scxml",
     "xstate": "fsmdsl.imports.xstate",
+    "xstate-source": "fsmdsl.imports.xstate_source",
 }
 """The formats of one file, and the modules that read them."""
 
@@ -38,19 +40,27 @@ ENDINGS = {
     ".scxml": "scxml",
     ".xml": "scxml",
     ".json": "xstate",
+    **dict.fromkeys((".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"), "xstate-source"),
     ".go": LOOPLAB,
 }
 """The format of a file by the end of its name."""
 
 
-def format_of(name: str) -> str | None:
-    """The format of a file by its name; None where that does not tell."""
+_STATEMACHINE = re.compile(r"^\s*(?:from|import)\s+statemachine\b", re.MULTILINE)
+
+
+def format_of(name: str, text: str = "") -> str | None:
+    """The format of a file by its name, and of Python by the library that it imports; None where neither tells."""
     ending = re.search(r"\.\w+$", file_name(name))
-    return None if ending is None else ENDINGS.get(ending[0].lower())
+    form = None if ending is None else ENDINGS.get(ending[0].lower())
+    return "python-statemachine" if form == "transitions" and _STATEMACHINE.search(text) else form
 
 
-def read(source: Source, form: str) -> Imported:
-    """Read a file in one of `READERS`' formats. Raises `ImportFailedError`."""
+def read(source: Source, form: str | None = None) -> Imported:
+    """Read a file in one of `READERS`' formats: this one, or that of the file. Raises `ImportFailedError`."""
+    form = form or format_of(source.name, source.text)
+    if form not in READERS:
+        raise unknown(source.name)
     try:
         reader: Reader = import_module(READERS[form]).read
         return reader(source)

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fsmdsl.imports.go_package import Declared, Node, Package, package, span, statements, text, walk
+from fsmdsl.imports.go_package import Declared, Package, package, statements
 from fsmdsl.imports.go_values import Env, Evaluator, Listed, Struct, text_of
 from fsmdsl.imports.rules import NOT_READ, TOO_DEEP
+from fsmdsl.imports.syntax_tree import Node, span, text, walk
 from fsmdsl.imports.table import Imported, ImportFailedError, LeftOut, Row, State, Table
 from fsmdsl.imports.words import words_of
 from fsmdsl.source import Source, Span

@@ -9,11 +9,9 @@ from functools import cache
 from typing import Any
 
 from fsmdsl.imports.rules import NOT_READ
+from fsmdsl.imports.syntax_tree import Node, span, text, walk
 from fsmdsl.imports.table import ImportFailedError
 from fsmdsl.source import Source, Span
-
-Node = Any
-"""A node of tree-sitter's tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,38 +80,11 @@ def _refuse(source: Source, root: Node) -> None:
         raise ImportFailedError(NOT_READ.at(span(source, broken), "this is not Go"))
 
 
-def walk(node: Node) -> Iterator[Node]:
-    """The node and all that is in it, in the order of the text; no deeper than a stack can hold."""
-    waiting = [node]
-    while waiting:
-        here = waiting.pop()
-        yield here
-        waiting.extend(reversed(here.children))
-
-
-def span(source: Source, node: Node) -> Span:
-    """Where a node is written."""
-    line = min(node.start_point[0], len(source.line_starts) - 1)
-    start = source.line_starts[line]
-    column = len(source.line(line + 1).encode("utf-8")[: node.start_point[1]].decode("utf-8", "replace"))
-    return Span(source, start + column, start + column)
-
-
-def text(node: Node | None) -> str:
-    """What is written there."""
-    return "" if node is None or node.text is None else node.text.decode("utf-8", "replace")
-
-
 def statements(block: Node | None) -> list[Node]:
     """The statements of a block or a case."""
     if block is None:
         return []
     return [y for x in block.named_children for y in (x.named_children if x.type == "statement_list" else [x])]
-
-
-def children(node: Node | None) -> list[Node]:
-    """The named nodes directly inside of one."""
-    return [] if node is None else node.named_children
 
 
 def _imports(root: Node) -> Iterator[tuple[str, str]]:

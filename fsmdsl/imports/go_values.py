@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fsmdsl.imports.go_package import Declared, GoFile, Node, Package, children, statements, text, walk
+from fsmdsl.imports.go_package import Declared, GoFile, Package, statements
 from fsmdsl.imports.rules import TOO_DEEP
+from fsmdsl.imports.syntax_tree import Node, children, text, walk
 from fsmdsl.imports.table import ImportFailedError
 from fsmdsl.source import Source, Span
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from fsmdsl.imports.guards import Guard, GuardedRow
-from fsmdsl.imports.names import Names, event_name, state_name, term_name
+from fsmdsl.imports.names import Names, event_names, state_name, term_name
 from fsmdsl.imports.table import Condition, Row, State, Table
 from fsmdsl.imports.words import file_name
 from fsmdsl.source import NOWHERE, Span
@@ -21,7 +21,7 @@ OPENS = ("entry", "exit", "crash", "add", "remove", "send")
 """Words that mean something behind `on` or `do`."""
 
 OPERATORS = (
-    "wait", "index", "count", "size", "first", "rest", "min", "max", "next", "always", "eventually", "until",
+    "wait", "index", "count", "size", "first", "last", "rest", "min", "max", "next", "always", "eventually", "until",
 )  # fmt: skip
 """Words that mean something in a condition."""
 
@@ -35,7 +35,7 @@ class MachineText:
         self.name = name
         self.states = self._state_names()
         names = Names(OPENS)
-        self.events = {x: names.give(event_name(x), f"{event_name(x)}_event") for x in self._event_texts()}
+        self.events = {x: names.give(*event_names(x)) for x in self._event_texts()}
         self.actions = {x: names.give(term_name(x), f"do_{term_name(x)}") for x in self._action_texts()}
         conditions = Names([*OPERATORS, name, *self.states.values(), *self.events.values(), *self.actions.values()])
         texts = dict.fromkeys(text for row in rows for text in row.guard.texts)

@@ -50,6 +50,11 @@ def event_name(text: str) -> str:
     return _begun("_".join(re.findall(r"[A-Za-z0-9_]+", text)), "event")
 
 
+def event_names(text: str) -> tuple[str, str]:
+    """What an event may be called in a spec: the first name where it is free, else the second."""
+    return event_name(text), f"{event_name(text)}_event"
+
+
 def term_name(text: str) -> str:
     """A name for a condition or an action: of a call its function, of an expression its words."""
     call = _CALL.fullmatch(text.strip())

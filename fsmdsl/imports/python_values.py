@@ -22,6 +22,14 @@ class Unknown:
 
 
 @dataclass(frozen=True, slots=True)
+class Part(Unknown):
+    """An attribute of something that the text does not define: `State(…).to`."""
+
+    owner: Any = field(compare=False, hash=False, repr=False)
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Member:
     """A member of an enum."""
 
@@ -76,6 +84,8 @@ class Called:
     """The class in whose methods the call is."""
     calls: list[Called] = field(default_factory=list)
     """The calls of methods of what this call makes, in the order of the text."""
+    receiver: Any = field(default=None, repr=False)
+    """What the method is called on: `off` of `off.to(on)`."""
 
     def argument(self, index: int, name: str, default: Any = None) -> Any:
         """An argument by keyword, else by position."""
@@ -132,6 +142,9 @@ def value(node: ast.expr, scope: Scope) -> Any:
             return _subscript(node, scope)
         case ast.ListComp(generators=[generator]):
             return [value(node.elt, inner) for inner in _turns(generator, scope)]
+        case ast.DictComp(generators=[generator]):
+            pairs = [(value(node.key, inner), value(node.value, inner)) for inner in _turns(generator, scope)]
+            return Keyed({k: v for k, v in pairs if isinstance(k, str | int | Member)}, node)
         case _:
             return Unknown(ast.unparse(node))
 
@@ -174,13 +187,15 @@ def _attribute(node: ast.Attribute, scope: Scope) -> Any:
     owner = value(node.value, scope)
     match owner:
         case Class():
-            return owner.names.get(node.attr, Unknown(ast.unparse(node)))
+            return owner.names.get(node.attr, Part(ast.unparse(node), owner, node.attr))
         case Member() if node.attr == "name":
             return owner.name
         case Member() if node.attr == "value":
             return owner.value
     assigned = scope.find(ast.unparse(node))
-    return Unknown(ast.unparse(node)) if assigned is None else assigned
+    if assigned is not None:
+        return assigned
+    return Part(ast.unparse(node), owner, node.attr) if isinstance(owner, Called | Part) else Unknown(ast.unparse(node))
 
 
 def _call(node: ast.Call, scope: Scope) -> Any:
@@ -203,7 +218,7 @@ def _call(node: ast.Call, scope: Scope) -> Any:
         shown = value(node.args[0], scope)
         return shown if isinstance(shown, str) else Unknown(ast.unparse(node))
     owner: Any = value(node.func.value, scope) if isinstance(node.func, ast.Attribute) else None
-    call = Called(function, list(_items(node.args, scope)), keywords, node, scope.owner)
+    call = Called(function, list(_items(node.args, scope)), keywords, node, scope.owner, receiver=owner)
     if isinstance(owner, Called | Class):
         owner.calls.append(call)
     scope.calls.append(call)
@@ -267,6 +282,9 @@ def _sum(node: ast.BinOp, scope: Scope) -> Any:
             return left + right
         case (dict() as left, dict() as right):
             return left | right
+        case (Called() | list() as left, Called() | list() as right) if isinstance(node.op, ast.BitOr):
+            listed = [y for x in (left, right) for y in (x if isinstance(x, list) else [x])]
+            return Items(listed[:MOST_ITEMS], node)
     return Unknown(ast.unparse(node))
 
 

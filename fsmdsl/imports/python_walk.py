@@ -79,8 +79,8 @@ class _Walk:
                     self.assign(target, found, scope)
             case ast.AnnAssign(target=target, value=ast.expr() as node):
                 self.assign(target, value(node, scope), scope)
-            case ast.AugAssign(target=ast.Name() as target, op=ast.Add(), value=node):
-                whole = value(ast.BinOp(target, ast.Add(), node), scope)
+            case ast.AugAssign(target=ast.Name() as target, op=ast.Add() | ast.BitOr() as sign, value=node):
+                whole = value(ast.BinOp(target, sign, node), scope)
                 self.assign(target, whole, scope)
             case ast.Expr(value=ast.Await(value=node)) | ast.Expr(value=node):
                 self.expression(node, scope)

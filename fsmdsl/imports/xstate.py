@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+from fsmdsl.imports.durations import duration
 from fsmdsl.imports.rules import NOT_READ, TOO_DEEP
+from fsmdsl.imports.script_values import Code, shown
 from fsmdsl.imports.table import Condition, Imported, ImportFailedError, LeftOut, Row, State, Table
 from fsmdsl.imports.words import file_name
 from fsmdsl.source import Source, Span
@@ -15,9 +18,11 @@ from fsmdsl.source import Source, Span
 MOST_LEVELS = 100
 MOST_STATES = 10_000
 
+_ANSWERS = {"onDone": "done", "onError": "error", "onSnapshot": "snapshot"}
+"""What an invoked service answers, and what such an event is called behind its name."""
+
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}:]')
-_UNSAID = ("invoke", "context", "data", "output", "input", "activities")
-_UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
+_UNSAID = ("context", "data", "output", "input", "activities")
 
 
 def read(source: Source) -> Imported:
@@ -32,14 +37,26 @@ def read(source: Source) -> Imported:
     if not isinstance(found, dict) or not isinstance(found.get("states"), dict) or not found["states"]:
         problem = NOT_READ.at(Span(source, 0, 0), "there are no `states` in this document")
         raise ImportFailedError(problem.help("write the argument of `createMachine` as JSON"))
-    return machine(found, source)
+    places = {path: Span(source, at, at) for path, at in _places(source.text)}
+    return machine(found, Config(file_name(source.name).split(".")[0], Span(source, 0, 0), places, {}))
 
 
-def machine(found: dict[str, Any], source: Source) -> Imported:
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Where a config is written. `name` is that of a machine without `id`, `delays` are milliseconds by their names."""
+
+    name: str
+    place: Span
+    places: Mapping[tuple[str, ...], Span]
+    """The places of keys by their paths: `states`, `a`, `on`, `GO`."""
+    delays: Mapping[str, float]
+
+
+def machine(found: dict[str, Any], config: Config) -> Imported:
     """The machine of a config that was read."""
-    reader = _Reader(source)
+    reader = _Reader(config)
     root = found.get("id")
-    name = root if isinstance(root, str) and root else file_name(source.name).split(".")[0]
+    name = root if isinstance(root, str) and root else config.name
     if isinstance(root, str):
         reader.ids[root] = ""
     parallel = found.get("type") == "parallel"
@@ -51,34 +68,34 @@ def machine(found: dict[str, Any], source: Source) -> Imported:
         top = None
     reader.children(found, "", top, 1)
     reader.without_history()
+    if not reader.states:
+        raise ImportFailedError(NOT_READ.at(config.place, "this machine has no states but histories"))
     names = {s.name for s in reader.states}
-    initial = found.get("initial")
+    initial = _initial(found)
     first = "" if parallel else initial if isinstance(initial, str) and initial in names else reader.states[0].name
     rows = tuple(row for path, spec in reader.specs for row in reader.rows(path, spec))
     if not parallel:
         rows += tuple(reader.of_machine(found))
-    table = Table(name, first, tuple(reader.states), rows, acts_at_start=True, place=Span(source, 0, 0))
+    table = Table(name, first, tuple(reader.states), rows, acts_at_start=True, place=config.place)
     return Imported((table,), tuple(reader.left_out))
 
 
 class _Reader:
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(self, config: Config) -> None:
+        self.config = config
         self.states: list[State] = []
         self.specs: list[tuple[str, dict[str, Any]]] = []
         self.ids: dict[str, str] = {}
         self.history: set[str] = set()
-        self.places = dict(_places(source.text))
         self.left_out: list[LeftOut] = []
 
     def place(self, name: str, *more: str) -> Span:
         """Where a state is written, or what `more` names in it: `on`, `EVENT`."""
         inside = [y for x in name.split(".") if x for y in ("states", x)]
         path = (*inside, *more)
-        while path and path not in self.places:
+        while path and path not in self.config.places:
             path = path[:-1]
-        at = self.places.get(path, 0)
-        return Span(self.source, at, at)
+        return self.config.places.get(path, self.config.place)
 
     def note(self, told: str, name: str = "") -> None:
         self.left_out.append(LeftOut(told, self.place(name)))
@@ -95,7 +112,7 @@ class _Reader:
         for title, child in inside.items():
             child = child if isinstance(child, dict) else {}
             name = f"{path}.{title}" if path else title
-            self.add(name, title, parent, child, initial=parent is not None and spec.get("initial") == title)
+            self.add(name, title, parent, child, initial=parent is not None and _initial(spec) == title)
             self.children(child, name, name, level + 1)
 
     def add(self, name: str, title: str, parent: str | None, spec: dict[str, Any], *, initial: bool = False) -> None:
@@ -118,6 +135,8 @@ class _Reader:
         for extra in _UNSAID:
             if spec.get(extra):
                 self.note(f"`{extra}` of {of}", name)
+        for service in map(service_name, _listed(spec.get("invoke"))):
+            self.note(f"`invoke` of {of}: the environment answers for `{service}`", name)
 
     def without_history(self) -> None:
         """History states are entered at their composite's beginning."""
@@ -141,19 +160,32 @@ class _Reader:
         for event, listed in _pairs(spec.get("on")):
             plain = "any" if event in ("*", "") else event
             if plain == "any":
-                self.note(f"a row of `{path}` on every event: its event is `any`", path)
+                self.note(f"a row of {_of(path)} on every event: its event is `any`", path)
             yield from (row for x in _listed(listed) for row in self.row(path, x, (path, "on", event), plain))
         for x in _listed(spec.get("always")):
             yield from self.row(path, x, (path, "always"), None)
         for delay, listed in _pairs(spec.get("after")):
-            after = _duration(delay)
+            after = _milliseconds(delay, self.config.delays)
             for x in _listed(listed):
                 yield from self.row(path, x, (path, "after", delay), None if after else f"after {delay}", after)
         for x in _listed(spec.get("onDone")):
-            finals = [s.name for s in self.states if s.final and s.parent == path]
-            if not finals:
-                self.note(f"`onDone` of `{path}`, which has no final state of its own", path)
-            yield from (row for final in finals for row in self.row(final, x, (path, "onDone"), None))
+            yield from self.done(path, x)
+        for service in _listed(spec.get("invoke")):
+            for key, what in _ANSWERS.items():
+                event = f"{service_name(service)} {what}"
+                for x in _listed(service.get(key) if isinstance(service, dict) else None):
+                    yield from self.row(path, x, (path, "invoke", key), event)
+
+    def done(self, path: str, found: Any) -> Iterator[Row]:
+        """What follows when the states of a composite have ended: its final states lead on by themselves."""
+        finals = [s.name for s in self.states if s.final and s.parent == path]
+        if finals:
+            yield from (row for final in finals for row in self.row(final, found, (path, "onDone"), None))
+            return
+        self.note(
+            f"`onDone` of `{path}`, which has no final state of its own: the environment sends `{path} done`", path
+        )
+        yield from self.row(path, found, (path, "onDone"), f"{path} done")
 
     def row(
         self, path: str, found: Any, where: tuple[str, ...], event: str | None, after: str | None = None
@@ -161,14 +193,17 @@ class _Reader:
         """A row from `path`; `where` is the state that it is written in, and what names it there."""
         base = where[0]
         spec = {"target": found} if isinstance(found, str) else found if isinstance(found, dict) else {}
-        wanted = spec.get("target")
-        targets = [x for x in (wanted if isinstance(wanted, list) else [wanted]) if isinstance(x, str)]
+        wanted = [x for x in _listed(spec.get("target")) if x is not None]
+        targets = [x for x in wanted if isinstance(x, str)]
         target = self.resolved(targets[0], base) if targets else None
         if len(targets) > 1:
-            self.note(f"a row of `{path}` enters several states: `{targets[0]}` is taken", path)
-        if targets and target is None:
-            self.note(f"a row of `{path}` to `{targets[0]}`: there is no such state", path)
+            self.note(f"a row of {_of(path)} enters several states: `{targets[0]}` is taken", path)
+        if wanted and target is None:
+            self.note(f"a row of {_of(path)} to `{shown(wanted[0])}`: there is no such state", path)
             return
+        if target == path and spec.get("reenter") is not True and all(s.parent != path for s in self.states):
+            # A state that is not left on the way to itself: its entry and exit do not run.
+            target = None
         conditions = tuple(self.conditions(spec.get("guard", spec.get("cond")), path))
         actions = tuple(self.actions(spec.get("actions"), path))
         yield Row(path, target, event, conditions, actions, after, self.place(*where))
@@ -196,14 +231,29 @@ class _Reader:
             case str():
                 yield Condition(guard)
             case {"type": str() as kind, "params": params} if params:
-                yield Condition(f"{kind} {json.dumps(params)}")
+                yield Condition(f"{kind} {shown(params)}")
             case {"type": str() as kind}:
                 yield Condition(kind)
+            case Code(function="and", arguments=(list() as parts,)):
+                for part in parts:
+                    yield from self.conditions(part, path)
+            case Code(function="not", arguments=(part,)):
+                inner = list(self.conditions(part, path))
+                whole = " && ".join(x.text if x.holds else f"!({x.text})" for x in inner)
+                yield replace(inner[0], holds=not inner[0].holds) if len(inner) == 1 else Condition(whole, False)
+            case Code(function="or", arguments=(list() as parts,)):
+                yield Condition(" || ".join(self.joined(part, path) for part in parts))
+            case Code():
+                yield Condition(guard.text)
             case None:
                 return
             case _:
-                self.note(f"a guard of `{path}` that is not named: `{json.dumps(guard)[:60]}`", path)
+                self.note(f"a guard of {_of(path)} that is not named: `{shown(guard)}`", path)
                 yield Condition("guard")
+
+    def joined(self, guard: Any, path: str) -> str:
+        """A guard as one expression."""
+        return " && ".join(x.text if x.holds else f"!{x.text}" for x in self.conditions(guard, path))
 
     def actions(self, listed: Any, path: str) -> Iterator[str]:
         for x in _listed(listed):
@@ -212,8 +262,41 @@ class _Reader:
                     yield x
                 case {"type": str() as kind}:
                     yield kind
+                case Code(function="assign", arguments=(dict() as fields, *_)):
+                    yield from (f"set {key}" for key in fields)
+                case Code(function="raise" | "emit" | "sendTo" | "sendParent" as how, arguments=given) if given:
+                    yield f"{how} {_event_name(given[-1]) or _event_name(given[min(1, len(given) - 1)]) or ''}".strip()
+                case Code(function="") if re.fullmatch(r"[\w$.]+", x.text):
+                    yield x.text.rpartition(".")[2]
                 case _:
-                    self.note(f"an action of `{path}` that is not named: `{json.dumps(x)[:60]}`", path)
+                    self.note(f"an action of {_of(path)} that is not named: `{shown(x)}`", path)
+
+
+def service_name(service: Any) -> str:
+    """What an invoked service is called: by its `id`, else its source."""
+    match service:
+        case {"id": str() as name} | {"src": str() as name} | {"src": {"type": str() as name}}:
+            return name
+        case {"src": Code() as code}:
+            return code.text if re.fullmatch(r"[\w$.]+", code.text) else code.function.strip("=>") or "service"
+    return "service"
+
+
+def _event_name(given: Any) -> str | None:
+    match given:
+        case str() | {"type": str()}:
+            return given if isinstance(given, str) else str(given["type"])
+    return None
+
+
+def _of(path: str) -> str:
+    return f"`{path}`" if path else "the machine"
+
+
+def _initial(spec: dict[str, Any]) -> Any:
+    """The initial state: named, or as the target of a row."""
+    initial = spec.get("initial")
+    return initial.get("target") if isinstance(initial, dict) else initial
 
 
 def _places(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
@@ -240,11 +323,7 @@ def _pairs(found: Any) -> list[tuple[str, Any]]:
     return list(found.items()) if isinstance(found, dict) else []
 
 
-def _duration(delay: str) -> str | None:
-    """Milliseconds as a duration of the language; None for the name of one."""
-    if not delay.isdigit() or len(delay) > 12 or not delay.isascii():
-        return None
-    for size, unit in _UNITS:
-        if int(delay) % size == 0:
-            return f"{int(delay) // size}{unit}"
-    return None
+def _milliseconds(delay: str, delays: Mapping[str, float]) -> str | None:
+    """Milliseconds, or the name of so many, as a duration of the language; None for other names."""
+    known = int(delay) if re.fullmatch(r"[0-9]{1,12}", delay) else delays.get(delay)
+    return None if known is None else duration(known)

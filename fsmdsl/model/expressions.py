@@ -143,12 +143,15 @@ class Collection:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-Function = Literal["size", "min", "max", "first", "rest", "subsets", "present"]
+Function = Literal["size", "min", "max", "first", "rest", "item", "subsets", "present"]
 
 
 @dataclass(frozen=True, slots=True)
 class Apply:
     """A built-in function. `subsets(set, n)` is for binders only; `size` also takes a `ChannelRef`.
+
+    `item` is `log[i]`, counted from 0: of a list, or of the `Instances` of a system, in the order in which they are
+    made.
 
     `present` is put where an optional value is used as what it holds (`user.preempted` with `user: AffinityGroup?`): it
     is its argument, and a fault `none` where that is none.
@@ -206,9 +209,9 @@ class Ordinal:
 
 @dataclass(frozen=True, slots=True)
 class Temporal:
-    """Only in properties. Binary: `~>` and `until`; the others have one operand."""
+    """Only in properties. Binary: `~>` and `until`; the others have one operand, `stuck` an instance."""
 
-    operator: Literal["~>", "until", "always", "eventually", "next"]
+    operator: Literal["~>", "until", "always", "eventually", "next", "stuck"]
     operands: tuple[Expr, ...]
     type: Type = BOOL
     span: Span = field(compare=False, default=NOWHERE)

@@ -14,8 +14,9 @@ from fsmdsl.resolve.lets import derived, let_of
 from fsmdsl.resolve.names import Typed, dotted
 from fsmdsl.resolve.scope import Scope, unknown
 from fsmdsl.resolve.states import machine_of
+from fsmdsl.source import Span
 
-FUNCTIONS = {"size": 1, "min": 2, "max": 2, "first": 1, "rest": 1, "subsets": 2}
+FUNCTIONS = {"size": 1, "min": 2, "max": 2, "first": 1, "last": 1, "rest": 1, "stuck": 1, "subsets": 2}
 """How many arguments each takes; `min` and `max` also take more."""
 
 OfType = Callable[[Scope, s.Expr, m.Type], m.Expr]
@@ -34,11 +35,37 @@ def applied(scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None, 
         return m.Constant(None, m.ERROR, e.span)
     inner = replace(scope, channel=name == "size" and isinstance(e.arguments[0], s.Name))
     arguments = [opened(typed(inner, a, expected)) for a in e.arguments]
+    if name == "stuck":
+        return _stuck(scope, e, arguments[0])
     result = _result(name, arguments)
     if result is None:
         scope.report(rules.MISMATCH.at(e.span, f"`{name}` does not take these").help(_WANTS[name]))
         return m.Constant(None, m.ERROR, e.span)
+    if name == "last":
+        return _last(arguments[0], result, e.span)
     return m.Apply(name, tuple(arguments), result, e.span)  # type: ignore[arg-type]
+
+
+def _stuck(scope: Scope, e: s.Call, whom: m.Expr) -> m.Expr:
+    """`stuck(x)`: x can never move again. Only who knows all runs can say."""
+    if not scope.temporal:
+        found = rules.MISPLACED.at(
+            e.span, "`stuck` speaks of what can still come, and has a meaning only in a `property`"
+        )
+        scope.report(found.help("write `property free: all x in …: always not stuck(x)`"))
+    elif not isinstance(whom.type, m.RefType | m.ErrorType):
+        scope.report(rules.MISMATCH.at(e.span, "`stuck` does not take this").help("it takes an instance"))
+    return m.Temporal("stuck", (whom,), span=e.span)
+
+
+def _last(listed: m.Expr, result: m.Type, span: Span) -> m.Expr:
+    """`last(log)`: `log[size(log) - 1]`."""
+    if not isinstance(listed.type, m.ListType):
+        return m.Constant(None, m.ERROR, span)
+    size = m.Apply("size", (listed,), m.RangeType(0, listed.type.bound), span)
+    one = m.Constant(1, m.RangeType(1, 1), span)
+    at = m.Binary("-", size, one, m.RangeType(-1, listed.type.bound - 1), span)
+    return m.Apply("item", (listed, at), result, span)
 
 
 _WANTS = {
@@ -46,6 +73,7 @@ _WANTS = {
     "min": "it takes numbers, or members of one ordered enum",
     "max": "it takes numbers, or members of one ordered enum",
     "first": "it takes a list",
+    "last": "it takes a list",
     "rest": "it takes a list",
     "subsets": "it takes a set and how many of it",
 }
@@ -67,7 +95,7 @@ def _result(name: str, arguments: list[m.Expr]) -> m.Type | None:
             return m.RangeType(0, 1 << 16)
         case "size", [m.ListType(bound=bound)]:
             return m.RangeType(0, bound)
-        case "first", [m.ListType(of=of)]:
+        case "first" | "last", [m.ListType(of=of)]:
             return of
         case "rest", [m.ListType()]:
             return types[0]

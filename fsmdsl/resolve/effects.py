@@ -10,10 +10,12 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
+from fsmdsl.resolve.binders import bound
 from fsmdsl.resolve.calls import opened
 from fsmdsl.resolve.expressions import condition, element, of_type, typed
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, machine_at, unknown
 from fsmdsl.resolve.states import machine_of
+from fsmdsl.source import Span
 
 Where = Literal["transition", "hook", "crash", "recover"]
 
@@ -51,13 +53,20 @@ def _effect(place: Place, e: s.Effect) -> m.Effect | None:
         case s.Post():
             return _post(place, e)
         case s.ForEach(binder, body, span):
-            over = opened(typed(scope, binder.over))
-            inner = Place(scope.bind(binder.name, element(scope, over)), place.where, False)
-            return m.ForEach(binder.name.text, over, effects(inner, body), span)
+            return _loop(place, binder, body, span)
         case s.If(test, then, otherwise, span):
             return m.If(condition(scope, test), effects(place, then), effects(place, otherwise), span)
         case _:
             assert_never(e)
+
+
+def _loop(place: Place, binder: s.Binder, body: tuple[s.Effect, ...], span: Span) -> m.Effect:
+    inner = bound(place.scope, binder, typed, element, "a loop")
+    if len(inner.variables) > 1:
+        found = rules.MISPLACED.at(binder.span, "a loop goes through the subsets of one size")
+        place.scope.report(found.help("write `subsets(nodes, 2)`"))
+    name, over = inner.variables[-1]
+    return m.ForEach(name, over, effects(Place(inner.scope, place.where, False), body), span)
 
 
 def _field(place: Place, target: s.Expr) -> tuple[str, m.Expr | None, m.Type] | None:

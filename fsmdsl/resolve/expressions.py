@@ -13,8 +13,9 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import arithmetic_type, bare, compatible, join, join_all, negative_type
-from fsmdsl.operators import LARGEST, Written, of_numbers, of_sets
+from fsmdsl.operators import LARGEST, Written, may_divide_by_zero, of_numbers, of_sets
 from fsmdsl.resolve import rules
+from fsmdsl.resolve.binders import bound, quantified
 from fsmdsl.resolve.calls import applied, call_let, opened
 from fsmdsl.resolve.limits import too_many_digits
 from fsmdsl.resolve.names import member, name
@@ -104,15 +105,34 @@ def _word(scope: Scope, e: s.Word) -> m.Expr:
 
 
 def _index(scope: Scope, e: s.Index) -> m.Expr:
-    group = (
-        scope.system.groups.get(e.target.text) if scope.system is not None and isinstance(e.target, s.Name) else None
-    )
-    if group is None or scope.system is None or not isinstance(e.target, s.Name):
-        return wrong(scope, e.span, "only the instances of a system have numbers")
-    scope.note(e.target, "group", scope.system.qualified)
-    if e.index >= group.count:
+    """`groups[0]`, `log[i]`: an instance by its number, an item of a list by its place."""
+    system = scope.system
+    group = system.groups.get(e.target.text) if system is not None and isinstance(e.target, s.Name) else None
+    at = opened(typed(scope, e.index))
+    if not isinstance(at.type, m.RangeType):
+        return _not_number(scope, at)
+    if group is None or system is None or not isinstance(e.target, s.Name) or e.target.text in scope.locals:
+        return _item(scope, e, at)
+    scope.note(e.target, "group", system.qualified)
+    one = m.RefType(group.machine)
+    if not isinstance(e.index, s.Number):
+        return m.Apply("item", (m.Instances(group.name, m.SetType(one), e.target.span), at), one, e.span)
+    if e.index.value >= group.count:
         return wrong(scope, e.span, f"`{group.name}` has instances 0 to {group.count - 1}")
-    return m.InstanceRef(group.name, e.index, m.RefType(group.machine), e.span)
+    return m.InstanceRef(group.name, e.index.value, one, e.span)
+
+
+def _item(scope: Scope, e: s.Index, at: m.Expr) -> m.Expr:
+    listed = opened(typed(scope, e.target))
+    match listed.type:
+        case m.ListType(of=of):
+            return m.Apply("item", (listed, at), of, e.span)
+        case m.ErrorType():
+            return m.Constant(None, m.ERROR, e.span)
+        case _:
+            found = rules.MISMATCH.at(e.target.span, f"this is {_a(listed.type)}, and has no items by number")
+            scope.report(found.help("a list has, and a set of instances of a system, by its name"))
+            return m.Constant(None, m.ERROR, e.span)
 
 
 def _call(scope: Scope, e: s.Call, expected: m.Type | None) -> m.Expr:
@@ -207,6 +227,8 @@ def _operation(scope: Scope, e: s.Binary, written: Written) -> m.Expr:
     arithmetic, of_two_sets = of_numbers(written), of_sets(written)
     match left.type, right.type, join(left.type, right.type):
         case m.RangeType() as a, m.RangeType() as b, _ if arithmetic is not None:
+            if may_divide_by_zero(arithmetic, (b.low, b.high)) and b.low == b.high:
+                return wrong(scope, right.span, "nothing is divided by 0")
             result = arithmetic_type(arithmetic, a, b)
             if max(-result.low, result.high) > LARGEST:
                 scope.report(rules.TOO_LARGE.at(e.span, too_many_digits(result)))
@@ -257,16 +279,16 @@ def _conditional(scope: Scope, e: s.Conditional, expected: m.Type | None) -> m.E
 
 def _quantified(scope: Scope, e: s.Quantified) -> m.Expr:
     binder, *others = e.binders
-    over = opened(typed(scope, binder.over))
-    inner = scope.bind(binder.name, element(scope, over))
+    inner = bound(scope, binder, typed, element)
+    if e.kind == "count" and (others or len(inner.variables) > 1):
+        found = rules.MISMATCH.at(e.span, "`count` takes one variable")
+        scope.report(found if others else found.help("subsets are counted by their size: `subsets(nodes, 2)`"))
+        return m.Constant(None, m.ERROR, e.span)
     if others:
-        if e.kind == "count":
-            return wrong(scope, e.span, "`count` takes one variable")
-        body = _quantified(inner, replace(e, binders=tuple(others)))
+        body = _quantified(inner.scope, replace(e, binders=tuple(others)))
     else:
-        body = condition(inner, e.body)
-    result: m.Type = m.RangeType(0, 1 << 16) if e.kind == "count" else m.BOOL
-    return m.Quantified(e.kind, binder.name.text, over, body, result, e.span)
+        body = condition(inner.scope, e.body)
+    return quantified(e, inner, body, m.RangeType(0, 1 << 16) if e.kind == "count" else m.BOOL)
 
 
 def element(scope: Scope, over: m.Expr) -> m.Type:

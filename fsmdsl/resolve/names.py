@@ -120,8 +120,12 @@ def _last(qualified: str) -> str:
 
 
 def _declaration(scope: Scope, e: s.Name) -> m.Expr | None:
-    """All instances of a machine, or a channel."""
+    """All instances of a machine, all members of an enum, or a channel."""
     home = scope.module.home(e.text)
+    if e.text in home.enums:
+        scope.note(e, "enum", home.name)
+        t = home.enums[e.text]
+        return m.Collection("set", tuple(m.Constant(x, t, e.span) for x in t.members), m.SetType(t), e.span)
     if e.text in home.machines and scope.machine is None:
         scope.note(e, "machine", home.name)
         qualified = home.machines[e.text].qualified
@@ -207,7 +211,7 @@ def _static(scope: Scope, e: s.Member) -> m.Expr | None:
 
 
 def _exported(home: ModuleNames, e: s.Member) -> m.Expr | None:
-    """All instances of a machine of another module, or its channel."""
+    """All instances of a machine of another module, all members of its enum, or its channel."""
     found = _declaration(Scope(home), e.name)
     return None if found is None else replace(found, span=e.span)
 

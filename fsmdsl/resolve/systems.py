@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import limits, rules
+from fsmdsl.resolve.binders import bound
 from fsmdsl.resolve.calls import opened
 from fsmdsl.resolve.effects import Place, effects, event_of
 from fsmdsl.resolve.expressions import condition, element, of_type, typed
 from fsmdsl.resolve.lets import all_of
 from fsmdsl.resolve.meanings import Kind
+from fsmdsl.resolve.ordinals import numbered
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, machine_at, unknown
 from fsmdsl.resolve.states import machine_of
 from fsmdsl.resolve.types import shown
@@ -116,7 +117,7 @@ def made(scope: Scope, names: SystemNames, decls: Sequence[s.InstanceDecl]) -> t
         state = _state(scope, machine, decl)
         values = _values(scope, machine, decl)
         for i in range(group.count):
-            given = tuple((n, _numbered(v, i)) for n, v in values)
+            given = tuple((n, numbered(scope, v, i)) for n, v in values)
             out.append(m.Instance(shown_name[(group.name, i)], group.name, i, group.machine, state, given, decl.span))
     return tuple(out)
 
@@ -159,20 +160,6 @@ def _values(scope: Scope, machine: MachineNames, decl: s.InstanceDecl) -> list[t
     return values
 
 
-def _numbered(value: m.Expr, index: int) -> m.Expr:
-    """The value with `index` replaced, wherever it stands."""
-    if isinstance(value, m.Ordinal):
-        return m.Constant(index, m.RangeType(index, index), value.span)
-    parts: dict[str, Any] = {f.name: _numbered_part(getattr(value, f.name), index) for f in fields(value)}
-    return replace(value, **parts)
-
-
-def _numbered_part(part: object, index: int) -> object:
-    if isinstance(part, tuple):
-        return tuple(_numbered_part(x, index) for x in part)
-    return _numbered(part, index) if isinstance(part, m.Expr) else part
-
-
 def channels_of(module: ModuleNames, names: SystemNames, at: s.Name) -> tuple[str, ...]:
     """The channels whose receiver is in the system; a receiver must be alone."""
     out: list[str] = []
@@ -196,9 +183,9 @@ def channels_of(module: ModuleNames, names: SystemNames, at: s.Name) -> tuple[st
 def _offer(scope: Scope, o: s.Offer) -> m.Offer | None:
     variables: list[tuple[str, m.Expr]] = []
     for binder in o.binders:
-        over = opened(typed(scope, binder.over))
-        variables.append((binder.name.text, over))
-        scope = scope.bind(binder.name, element(scope, over))
+        inner = bound(scope, binder, typed, element, "what the environment chooses")
+        variables += inner.variables
+        scope = inner.scope
     call = o.call
     target, arguments = (call.target, call.arguments) if isinstance(call, s.Call) else (call, ())
     located = event_call(scope, target, arguments)

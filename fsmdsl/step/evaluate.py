@@ -5,16 +5,17 @@ Operands are looked at from left to right, and no further than needed: `user != 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import combinations
 from math import comb
 from operator import eq, ge, gt, le, lt, ne
-from typing import Any, assert_never
+from typing import Any, Protocol, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.values import MOST, TooManyValuesError, cardinality, default, domain, domains, elements, outside, rank
-from fsmdsl.step.world import FaultError, NoFirst, NoInstance, Readable, Value
+from fsmdsl.step.world import DivisionByZero, FaultError, Message, NoFirst, NoInstance, NoItem, Value
 
 __all__ = [
     "MOST",
@@ -34,6 +35,19 @@ __all__ = [
     "reference",
     "truth",
 ]
+
+
+class Readable(Protocol):
+    """What an expression reads: a world, or the draft of the next one."""
+
+    @property
+    def states(self) -> Sequence[str]: ...
+    @property
+    def fields(self) -> Sequence[tuple[Value, ...]]: ...
+    @property
+    def waited(self) -> AbstractSet[int]: ...
+    @property
+    def channels(self) -> Sequence[tuple[Message, ...]]: ...
 
 
 class Frame:
@@ -213,6 +227,10 @@ def _binary(frame: Frame, e: m.Binary) -> Value:
             return left - right  # type: ignore[operator]
         case "*":
             return left * right  # type: ignore[operator]
+        case "/" | "%":
+            if right == 0:
+                raise FaultError(DivisionByZero(e.right.span), frame.instance, e.span)
+            return left // right if e.operator == "/" else left % right  # type: ignore[operator]
         case _:
             assert_never(e.operator)
 
@@ -251,12 +269,22 @@ def _apply(frame: Frame, e: m.Apply) -> Value:
             if not listed:
                 raise FaultError(NoFirst(first.span), frame.instance, e.span)
             return elements(first.type, listed)[0]
+        case "item":
+            return _item(frame, e)
         case "rest":
             return tuple(members(frame, first))[1:]
         case "subsets":
             return _subsets(members(frame, first), number(frame, e.arguments[1]))
         case _:
             assert_never(e.function)
+
+
+def _item(frame: Frame, e: m.Apply) -> Value:
+    of, at = e.arguments
+    listed, place = elements(of.type, members(frame, of)), number(frame, at)
+    if not 0 <= place < len(listed):
+        raise FaultError(NoItem(of.span, place, len(listed)), frame.instance, e.span)
+    return listed[place]
 
 
 def _size(frame: Frame, e: m.Expr) -> int:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from fsmdsl.source import Span
 
@@ -42,19 +40,6 @@ class World(NamedTuple):
     pending: tuple[Pending, ...]
     down: bool
     """The system has crashed, and `recover` has not run."""
-
-
-class Readable(Protocol):
-    """What an expression reads: a world, or the draft of the next one."""
-
-    @property
-    def states(self) -> Sequence[str]: ...
-    @property
-    def fields(self) -> Sequence[tuple[Value, ...]]: ...
-    @property
-    def waited(self) -> AbstractSet[int]: ...
-    @property
-    def channels(self) -> Sequence[tuple[Message, ...]]: ...
 
 
 # Steps ---------------------------------------------------------------------------------------------------------------
@@ -287,6 +272,24 @@ class NoFirst:
 
 
 @dataclass(frozen=True, slots=True)
+class NoItem:
+    """The item at a place that a list or a set of instances does not have."""
+
+    of: Span
+    at: int
+    size: int
+    kind: ClassVar[FaultKind] = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class DivisionByZero:
+    """`a / b` or `a % b` where b is 0."""
+
+    of: Span
+    kind: ClassVar[FaultKind] = "none"
+
+
+@dataclass(frozen=True, slots=True)
 class Misfit:
     """A value that a place cannot hold: outside `low..high` (`range`), longer than `high` (`overflow`), or none."""
 
@@ -347,7 +350,7 @@ class Lost:
 
 Cause = (
     Unhandled | NotAwaited | NoTimer | NoMessage | NotDown | Overlap | Reentrance | Waiting | StandsStill | Down
-    | NoInstance | NoFirst | Unfit | Full | Nested | EndlessRound | Lost
+    | NoInstance | NoFirst | NoItem | DivisionByZero | Unfit | Full | Nested | EndlessRound | Lost
 )  # fmt: skip
 """Why a step fails. `describe.fault_message` has the words."""
 

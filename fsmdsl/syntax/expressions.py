@@ -69,10 +69,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """`groups[0]`."""
+    """`groups[0]`, `log[i]`."""
 
     target: Expr
-    index: int
+    index: Expr
     span: Span = field(compare=False, default=NOWHERE)
 
 
@@ -124,10 +124,11 @@ class Conditional:
 
 @dataclass(frozen=True, slots=True)
 class Binder:
-    """`c in cells`."""
+    """`c in cells`, or `i in 0..3` with `last`."""
 
     name: Name
     over: Expr
+    last: Expr | None = None
     span: Span = field(compare=False, default=NOWHERE)
 
 

@@ -125,8 +125,8 @@ class Pod(Machine):
                     or all(all(p.in_placed for p in i.guaranteed) for i in self.gang.cliques)
                 )
             ):
-                # place: Pods are placed when their gang is; a best-effort pod only when every
-                # guaranteed pod of the gang has its place.
+                # Amended: the notes rank no pod before another; room that a best-effort pod has is
+                # missing for the guaranteed ones.
                 self._follow("place", "place", WAITING)
                 self._state = WAITING
                 self._system.start(

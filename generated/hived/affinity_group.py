@@ -73,12 +73,14 @@ class AffinityGroup(Machine):
 
     @property
     def demoted(self) -> bool:
-        """Runs on without a guarantee. Only an amendment sets it."""
+        """Runs on without a guarantee; of the amendments alone, not of the document."""
         return self._demoted
 
     @property
     def rank(self) -> int:
-        """The priority as it counts now: a demoted group is opportunistic."""
+        """The priority as it counts now: a demoted group is opportunistic. As documented, it is
+        always the priority.
+        """
         return -1 if self._demoted else self._priority
 
     def schedule(self, choice: frozenset[Cell]) -> None:
@@ -114,7 +116,7 @@ class AffinityGroup(Machine):
                 raise UnhandledEvent(self, self._state, "schedule", (PENDING,))
 
     def proceed(self) -> None:
-        """The scheduler comes back to a preempting group.
+        """The scheduler comes back; the document has no name for it.
 
         e2: Preempting -> Allocated when all c in cells: c in Reserved
         """

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from door import DOOR
 from hypothesis import strategies as st
 
 from fsmdsl.live.app import application
@@ -18,21 +19,6 @@ from fuzz.asking import ask, read
 from fuzz.bodies import constant, objects
 from fuzz.target import Target
 from fuzz.texts import texts
-
-DOOR = """\
-module door
-
-machine Door {
-    n: 0..9
-    initial state Shut
-    state Open
-    event push from environment
-    open:  Shut -> Open on push do n = n + 1
-    close: Open -> Shut on push
-}
-
-system One { door: Door  invariant few: door.n < 3 }
-"""
 
 TOKEN = "token"
 HEADERS = (("host", "127.0.0.1:80"), ("x-fsm-token", TOKEN))

@@ -14,18 +14,13 @@ from random import Random
 from typing import Any
 
 from clusters import gang, healthy
-from differences import Difference, rooms, spread
+from differences import Difference
 from hived import HiveD, PanicError, RefusedError, bind_info, to_hived, victims
 from invariants import check
 from shapes import changed, complete, shape
+from sides import Sides, nodes_of
 
 from runtime import Allocator, Answer, Bind, BindInfo, Phase, Pod, Preempt, UserError, Wait
-from runtime.cells import Device, PhysicalCell
-from runtime.gangs import Gang
-from runtime.placement.choose import choose
-from runtime.placement.offer import Offer
-from runtime.placement.proposal import Placement
-from runtime.placement.toll import Toll, toll
 from runtime.pods import OPPORTUNISTIC
 
 
@@ -62,7 +57,7 @@ class Histories:
         self.first.setdefault(difference, seed)
 
 
-class History:
+class History(Sides):
     """One cluster on both sides."""
 
     def __init__(self, histories: Histories, seed: int) -> None:
@@ -113,69 +108,9 @@ class History:
                 raise self.end(Difference.TAKES_BACK)
             demoted = "lazyPreemptionStatus" in theirs
             if demoted != (gang.demotion is not None):
-                raise self.end(Difference.DEMOTES if demoted else self._demotion(self.allocator.gangs[name]))
+                raise self.end(Difference.DEMOTES if demoted else self.demotion(self.allocator.gangs[name]))
             if theirs["state"] != gang.state.value:
                 raise self.end(Difference.STAYS_PREEMPTED)
-
-    def _demotion(self, gang: Gang) -> Difference:
-        """Why ours has demoted a gang, and HiveD has not."""
-        if self._repinned(gang):
-            return Difference.PINNED
-        tenant = self.allocator.cluster.tenants.get(gang.spec.virtual_cluster)
-        view = tenant.views.get(gang.places.chain) if tenant is not None else None
-        promised = {view.chain.types[top.level] for top in view.tops} if view is not None else set()
-        places = [slot.place for same in gang.places.slots.values() for slot in same]
-        lost = any(kind not in promised for place in places for kind in place.preassigned_types)
-        return Difference.RESTORES if lost and self.bad else Difference.OURS_DEMOTES
-
-    def _repinned(self, gang: Gang) -> bool:
-        """Whether a gang runs in pinned cells that it has not asked for, or outside of the one that it has."""
-        pinned = self.allocator.cluster.pinned
-        inside = {device: [cell for cell in pinned.values() if device in cell.devices()] for device in gang.virtual}
-        own = pinned.get(gang.spec.pinned_cell)
-        return any(cells != ([] if own is None else [own]) for cells in inside.values()) or (
-            own is None and bool(gang.spec.pinned_cell)
-        )
-
-    def _frees(self) -> bool:
-        """Whether a cell is free in HiveD's books, and has devices of a guaranteed gang in it."""
-        found = self.hived.ask("dump", what=["groups", "books"])
-        free = found["books"]["free_list"]
-        for group in found["groups"]:
-            for chain, node, index, *_ in group["cells"] if group["virtual"] else ():
-                cell: PhysicalCell | None = self._device(chain, node, index)
-                while cell is not None:
-                    if cell.address in free[chain][str(cell.level)]:
-                        return True
-                    cell = cell.parent
-        return False
-
-    def _demoted_for(self, pod: Pod) -> bool:
-        """Whether a gang lost its guarantee in HiveD for that of a pod: HiveD demotes while it decides."""
-        lost = (group["status"].get("lazyPreemptionStatus") for group in self.hived.groups())
-        return any(status["preemptor"] == pod.spec.gang.name for status in lost if status)
-
-    def _packs(self, pod: Pod, offered: list[str], theirs: dict[str, Any]) -> bool:
-        """Whether the gang would be less close in HiveD's places than in ours, or packed otherwise."""
-        gang = self.allocator.gangs[pod.spec.gang.name]
-        offer = Offer(None if gang.spec.ignore_suggested else offered)
-        ours = choose(self.allocator.core.books, gang.spec, offer)
-        assert isinstance(ours, Placement)
-        info = bind_info(theirs["bind"])
-        if info.chain != ours.chain:
-            return False
-        mine = [list(seat.devices) for seat in ours.seats]
-        others = [
-            [self._device(info.chain, place.node, index) for index in place.leaf_cells]
-            for same in info.gang
-            for place in same
-        ]
-        return spread(mine) < spread(others) or rooms(mine) != rooms(others)
-
-    def _device(self, chain: str, node: str, index: int) -> Device:
-        """One of a node, by its number there."""
-        devices = self.allocator.cluster.forests[chain].devices()
-        return next(device for device in devices if (device.host.name, device.index) == (node, index))
 
     # What happens
 
@@ -255,9 +190,9 @@ class History:
         if home is not None and home.state.value == "BeingPreempted":
             raise self.end(Difference.BEING_PREEMPTED)
         worse = kind != "bind" and theirs["kind"] != "wait"
-        if worse and self._frees():
+        if worse and self.frees():
             raise self.end(Difference.FREES)
-        if worse and theirs["kind"] == "bind" and self.bad & _nodes(bind_info(theirs["bind"])):
+        if worse and theirs["kind"] == "bind" and self.bad & nodes_of(bind_info(theirs["bind"])):
             raise self.end(Difference.ON_BAD)
         match kind, theirs["kind"]:
             case "refuse", _:
@@ -275,9 +210,9 @@ class History:
                 gangs = {self.allocator.homes[victim.uid] for victim in ours.pods()}
                 weak = all(x.priority == OPPORTUNISTIC for x in gangs)
                 found = Difference.OURS_DISPLACES if weak else Difference.OURS_KILLS
-                if weak and self._demoted_for(pod):
+                if weak and self.demoted_for(pod):
                     found = Difference.LENDS
-                elif weak and self._packs(pod, offered, theirs):
+                elif weak and self.packs(pod, offered, theirs):
                     found = Difference.PACKS
             case _, "bind" if self._breaks(pod, theirs):
                 raise self.end(Difference.BREAKS)
@@ -314,7 +249,7 @@ class History:
         named = victims(theirs)
         if mine and named:
             self.all.seen["other victims"] += mine != named
-            if self._devices(mine) > self._devices(named):
+            if self.devices(mine) > self.devices(named):
                 raise self.end(self._more(pod, offered, mine, named))
         for uid in sorted(mine if self.ours_lead else named):
             self.forget(self._bound_pod(uid))
@@ -329,22 +264,14 @@ class History:
             gone |= named
             theirs = self._theirs(pod, offered)
             named = victims(theirs) - gone
-        if theirs["kind"] != "bind" or self._devices(gone) >= self._devices(mine):
+        if theirs["kind"] != "bind" or self.devices(gone) >= self.devices(mine):
             return Difference.IN_TURNS
-        if self._strongest(mine) < self._strongest(gone):
+        if self.strongest(mine) < self.strongest(gone):
             return Difference.WEAKER
-        return Difference.PACKS if self._packs(pod, offered, theirs) else Difference.MORE_VICTIMS
+        return Difference.PACKS if self.packs(pod, offered, theirs) else Difference.MORE_VICTIMS
 
     def _bound_pod(self, uid: str) -> Pod:
         return next(pod for pod in self.bound if pod.uid == uid)
-
-    def _devices(self, uids: set[str]) -> Toll:
-        """Of all gangs of some pods: what they hold, as they count now, with a guarantee or without."""
-        return toll({self.allocator.homes[uid] for uid in uids}, ())
-
-    def _strongest(self, uids: set[str]) -> int:
-        """The highest priority of the gangs of some pods."""
-        return max(self.allocator.homes[uid].priority for uid in uids)
 
     def go(self) -> None:
         if self.gangs:
@@ -396,11 +323,6 @@ class History:
         self.all.seen["reconfigured"] += 1
         self.configuration = complete(changed(self.random, self.configuration))
         self.restart()
-
-
-def _nodes(info: BindInfo) -> set[str]:
-    """All nodes of a gang."""
-    return {place.node for same in info.gang for place in same}
 
 
 def report(histories: Histories) -> str:

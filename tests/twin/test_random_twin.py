@@ -19,7 +19,8 @@ sys.path.append(str(Path(__file__).parents[1]))
 from random_specs import spec
 from seeds import seeds
 
-SEEDS = seeds(range(220))
+SEEDS, NEWER = seeds(range(220)), seeds(range(20))
+"""`NEWER`: with the newer words of the language."""
 RUNS, STEPS = 6, 15
 MOST_ANSWERS = 60
 
@@ -49,8 +50,8 @@ class RandomWalk(Walk):
         return super().foresee(step)
 
 
-def model_of(seed: int) -> m.Model:
-    resolved = resolve([parse(Source(f"{seed}.fsm", spec(seed))).module])
+def model_of(seed: int, newer: bool = False) -> m.Model:
+    resolved = resolve([parse(Source(f"{seed}.fsm", spec(seed, newer))).module])
     assert resolved.model is not None
     return resolved.model
 
@@ -60,11 +61,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("random")
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_walks_through_random_specs_agree(seed: int, folder: Path) -> None:
-    model = model_of(seed)
+@pytest.mark.parametrize(("seed", "newer"), [*((n, False) for n in SEEDS), *((n, True) for n in NEWER)])
+def test_walks_through_random_specs_agree(seed: int, newer: bool, folder: Path) -> None:
+    model = model_of(seed, newer)
     (system,) = model.systems.values()
-    packages = Packages(model, folder, f"twin_of_{seed}")
+    packages = Packages(model, folder, f"twin_of_{seed}{'_newer' * newer}")
     universe = Universe(model, system)
     if universe.fault is not None:  # the generated constructors refuse such values
         return

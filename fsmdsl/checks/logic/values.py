@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-from fsmdsl.operators import COMPARISONS, LARGEST, Arithmetic, bounds, number
+from fsmdsl.operators import COMPARISONS, LARGEST, Arithmetic, bounds, may_divide_by_zero, number
 
 Values = range | frozenset[Any]
 
@@ -75,7 +75,8 @@ def computed(operator: Arithmetic, a: Values, b: Values) -> Values:
     if not a or not b:
         return FAULT
     if isinstance(a, frozenset) and isinstance(b, frozenset) and len(a) * len(b) <= MOST:
-        return frozenset(number(operator, x, y) for x, y in product(a, b))
+        pairs = ((x, y) for x, y in product(a, b) if not may_divide_by_zero(operator, (y, y)))
+        return frozenset(number(operator, x, y) for x, y in pairs)
     low, high = bounds(operator, ends(a), ends(b))
     return range(max(low, -LARGEST), min(high, LARGEST) + 1)
 

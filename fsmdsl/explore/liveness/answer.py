@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from fsmdsl.explore.liveness.automaton import TooLargeError
@@ -12,6 +12,8 @@ from fsmdsl.explore.liveness.formula import Formula, negation
 from fsmdsl.explore.liveness.graph import STAYS, Graph, Hop, Lasso
 from fsmdsl.explore.liveness.plan import Claim, Plan, Premise, Question
 from fsmdsl.explore.liveness.record import Marks
+from fsmdsl.explore.liveness.standstill import Standstill, along, decided
+from fsmdsl.explore.liveness.stutter import stuttering, unstuttered
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.source import Span
 from fsmdsl.step import World, enabled, fire
@@ -23,6 +25,8 @@ class Breach:
 
     claim: Claim
     lasso: Lasso
+    stuck: Standstill
+    """In which states of the run the atoms `stuck(x)` are true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +47,22 @@ class Answer:
 
 def answers(plan: Plan, graph: Graph) -> Iterator[Answer]:
     """Decide the properties of a plan on a graph that was recorded for it, one after the other."""
-    prepared = Prepared(graph)
+    prepared = Prepared(stuttering(graph) if plan.stutters else graph)
+    decided(prepared, plan.stuck)
     for q in plan.questions:
-        yield _answer(q, prepared, graph.expanded is None)
+        answer = _answer(plan, q, prepared, graph.expanded is None)
+        if plan.stutters:
+            breaches = tuple(replace(b, lasso=unstuttered(b.lasso, graph)) for b in answer.breaches)
+            answer = replace(answer, breaches=breaches)
+        yield answer
 
 
-def _answer(q: Question, graph: Prepared, complete: bool) -> Answer:
+def _answer(plan: Plan, q: Question, graph: Prepared, complete: bool) -> Answer:
     if q.unchecked is not None:
         return Answer(q, "not checked", q.unchecked)
     try:
-        decided = [(c, decide(graph, c.formula, q.weak, q.strong)) for c in q.claims]
-        breaches = [Breach(c, lasso) for c, lasso in decided if lasso is not None]
+        found = [(c, decide(graph, c.formula, q.weak, q.strong)) for c in q.claims]
+        breaches = [Breach(c, lasso, along(graph, plan, lasso)) for c, lasso in found if lasso is not None]
         if breaches:
             breaches.sort(key=lambda b: len(b.lasso.stem) + len(b.lasso.loop))
             return Answer(q, "violated", breaches=tuple(breaches))

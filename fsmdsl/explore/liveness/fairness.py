@@ -51,6 +51,10 @@ class Duties:
                 bits |= 1 << self._number(o)
         return bits, known
 
+    def any_move(self, instance: int, transitions: frozenset[int]) -> int:
+        """The number of what an instance fulfils with any of these transitions."""
+        return self._number(Obligation(instance, "", transitions, frozenset()))
+
     def _number(self, o: Obligation) -> int:
         if o not in self.obligations:
             if len(self.obligations) == BITS:

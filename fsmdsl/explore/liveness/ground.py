@@ -17,7 +17,8 @@ from fsmdsl.describe import fault_message, shown, words
 from fsmdsl.explore.liveness import formula as f
 from fsmdsl.explore.liveness.fairness import Duties
 from fsmdsl.explore.liveness.formula import Formula, Literal
-from fsmdsl.explore.liveness.plan import Atom, Claim, Plan, Premise, Question, UncheckedError
+from fsmdsl.explore.liveness.plan import Atom, Claim, Plan, Premise, Question, Stuck, UncheckedError
+from fsmdsl.explore.liveness.standstill import moves, waits
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, value
 from fsmdsl.step.evaluate import cardinality, domain, elements
 from fsmdsl.walk import expressions
@@ -31,16 +32,17 @@ MOST_VALUES = 64
 Bound = Mapping[str, Value]
 
 
-def questions(universe: Universe) -> Plan:
-    """What there is to decide about the runs of a system (all its properties but `recovers`)."""
-    ground = Ground(universe)
+def questions(universe: Universe, *, stutters: bool = False) -> Plan:
+    """What there is to decide about the runs of a system (all its properties but `recovers`); see `Plan.stutters`."""
     duties = Duties(universe)
+    ground = Ground(universe, duties)
     asked = [
         _question(ground, duties, p, p.formula)
         for p in universe.system.properties
         if not isinstance(p.formula, m.Recovers)
     ]
-    return Plan(universe, tuple(ground.atoms), tuple(duties.obligations), tuple(asked))
+    stuck = tuple(ground.stuck.values())
+    return Plan(universe, tuple(ground.atoms), tuple(duties.obligations), tuple(asked), stuck, stutters)
 
 
 def _question(ground: Ground, duties: Duties, p: m.Property, e: m.Expr) -> Question:
@@ -62,9 +64,12 @@ def _question(ground: Ground, duties: Duties, p: m.Property, e: m.Expr) -> Quest
 class Ground:
     """The atoms found so far, and how they are found."""
 
-    def __init__(self, universe: Universe) -> None:
+    def __init__(self, universe: Universe, duties: Duties | None = None) -> None:
         self.universe = universe
+        self.duties = duties or Duties(universe)
         self.atoms: dict[Atom, int] = {}
+        self.stuck: dict[int, Stuck] = {}
+        """By the number of the atom."""
 
     # Claims
 
@@ -142,6 +147,8 @@ class Ground:
             case m.Quantified(kind="all" | "some"):
                 parts = (self.body(e, x, bound, positive) for x in self.values(e, bound))
                 return _joined(parts, (e.kind == "all") is positive)
+            case m.Temporal(operator="stuck", operands=(whom,)):
+                return self._stuck(e, whom, bound, positive)
             case m.Temporal():
                 return self._temporal(e, [of(x) for x in e.operands], bound, positive)
             case _:
@@ -168,17 +175,39 @@ class Ground:
                 if positive:
                     return f.always(f.disjunction([premise, f.eventually(parts[1])]))
                 return f.eventually(f.conjunction([premise, f.always(parts[1])]))
+            case "stuck":
+                raise TypeError("`stuck` is no formula of its operand")
             case _:
                 assert_never(e.operator)
 
     # Atoms
 
+    def _stuck(self, e: m.Temporal, whom: m.Expr, bound: Bound, positive: bool) -> Formula:
+        if not constant(self.universe, whom):
+            raise UncheckedError(f"`{words(whom)}` changes, and `stuck` asks of one instance for ever")
+        try:
+            instance = value(self.universe, self.universe.start, whom, locals=bound)
+        except FaultError as error:
+            raise UncheckedError(fault_message(self.universe, error.fault)) from error
+        assert isinstance(instance, int)
+        machine = self.universe.machines[instance]
+        here = m.InState(m.Self(m.RefType(machine.qualified)), waits(machine), "waiting")
+        atom, waiting = (
+            self.atoms.setdefault(x, len(self.atoms)) for x in (self._about(e, bound), Atom(here, (), instance))
+        )
+        self.stuck[atom] = Stuck(atom, waiting, self.duties.any_move(instance, moves(machine)))
+        return Literal(atom, positive)
+
+    def _about(self, e: m.Expr, bound: Bound) -> Atom:
+        """An atom with the variables that it uses."""
+        used = {x.name for x in expressions(e) if isinstance(x, m.Local)}
+        return Atom(e, tuple((name, x) for name, x in sorted(bound.items()) if name in used))
+
     def _literal(self, e: m.Expr, bound: Bound, positive: bool) -> Formula:
         """A condition on one state. `not p` is an atom of its own where `p` may have no value: both are false then."""
         if isinstance(e, m.Not) and not may_lack_value(self.universe.model, e.operand, self.universe.system):
             return self._literal(e.operand, bound, not positive)
-        used = {x.name for x in expressions(e) if isinstance(x, m.Local)}
-        atom = Atom(e, tuple((name, x) for name, x in sorted(bound.items()) if name in used))
+        atom = self._about(e, bound)
         if constant(self.universe, e):
             return f.TRUE if atom.true(self.universe, self.universe.start) is positive else f.FALSE
         return Literal(self.atoms.setdefault(atom, len(self.atoms)), positive)

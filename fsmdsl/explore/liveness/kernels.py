@@ -75,6 +75,34 @@ def spread(column: Words, bit: int, place: int, letters: Words, states: int) -> 
     return 0
 
 
+def foresee(offsets: Words, targets: Ints, ahead: Words, states: int) -> int:
+    """Add to what is ahead of each state what is ahead of those that follow it. Returns how many states have more: 0
+    when nothing is missing. States are mostly numbered after those that lead to them."""
+    changed = 0
+    state = states - 1
+    while state >= 0:
+        found = ahead[state]
+        edge = offsets[state]
+        while edge < offsets[state + 1]:
+            found |= ahead[targets[edge]]
+            edge += 1
+        if found != ahead[state]:
+            ahead[state] = found
+            changed += 1
+        state -= 1
+    return changed
+
+
+def exclude(given: Words, bit: int, ahead: Words, mark: int, column: Words, place: int, states: int) -> int:
+    """Set the bit `place` of a column where a bit is given and a mark is not ahead."""
+    state = 0
+    while state < states:
+        if ((given[state] >> bit) & 1) > ((ahead[state] >> mark) & 1):
+            column[state] |= 1 << place
+        state += 1
+    return 0
+
+
 # The product with an automaton ---------------------------------------------------------------------------------------
 # Node `s * size + q`: the run is in state s, the automaton in q. Transition t of the automaton goes from q, for t from
 # `first[q]` to `first[q + 1]`, to `goal[t]`, where the letter of s and `must[t]` make `value[t]`.

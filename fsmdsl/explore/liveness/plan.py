@@ -31,8 +31,15 @@ class Atom:
         """The values of the variables."""
         return dict(self.bound)
 
+    @property
+    def of_graphs(self) -> bool:
+        """Does only a whole graph decide it?"""
+        return isinstance(self.expr, m.Temporal)
+
     def true(self, universe: Universe, world: World) -> bool:
-        """Is it true in a world?"""
+        """Is it true in a world? What a world alone does not decide is not."""
+        if self.of_graphs:
+            return False
         try:
             return holds(universe, world, self.expr, self.locals, self.instance)
         except FaultError:
@@ -51,6 +58,16 @@ class Obligation:
     name: str
     transitions: frozenset[int] = field(compare=False)
     ignored: frozenset[str] = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """An atom `stuck(x)`, by number, which only a whole graph decides; the atom that is true where x is neither in a
+    final state nor in one that nothing leads on from; the obligation that each transition of x fulfils."""
+
+    atom: int
+    waiting: int
+    moves: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +113,6 @@ class Plan:
     atoms: tuple[Atom, ...]
     obligations: tuple[Obligation, ...]
     questions: tuple[Question, ...]
+    stuck: tuple[Stuck, ...] = ()
+    stutters: bool = False
+    """Whether a run may also stand still where a step is possible, as far as fairness lets it."""

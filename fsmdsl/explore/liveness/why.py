@@ -12,7 +12,8 @@ from fsmdsl.describe import words
 from fsmdsl.explore.explain import Binding, Reason, line, reasons
 from fsmdsl.explore.liveness.formula import And, Formula, Literal, Next, Or, Release, Until
 from fsmdsl.explore.liveness.ground import Bound, Ground, temporal
-from fsmdsl.explore.liveness.plan import Claim, Plan, Question
+from fsmdsl.explore.liveness.plan import Atom, Claim, Plan, Question
+from fsmdsl.explore.liveness.standstill import Standstill
 from fsmdsl.explore.trace import Trace
 from fsmdsl.step import Universe, Value
 from fsmdsl.step.evaluate import Frame
@@ -20,10 +21,10 @@ from fsmdsl.step.evaluate import Frame
 NOTHING: Mapping[str, Value] = {}
 
 
-def why(plan: Plan, q: Question, claim: Claim, trace: Trace) -> list[Reason]:
+def why(plan: Plan, q: Question, claim: Claim, trace: Trace, stuck: Standstill) -> list[Reason]:
     """Why a trace breaks a property: one of its claims, as in `answer.counterexample`."""
     assert not isinstance(q.property.formula, m.Recovers)
-    reader = _Reader(plan.universe, trace, dict(claim.bound))
+    reader = _Reader(plan.universe, trace, dict(claim.bound), stuck)
     return list(reader.why(q.property.formula, 0, NOTHING, ()))
 
 
@@ -69,8 +70,9 @@ class Word:
 class _Reader:
     """Reads a property along a trace. Place `n` is the world after so many steps."""
 
-    def __init__(self, universe: Universe, trace: Trace, chosen: Bound) -> None:
+    def __init__(self, universe: Universe, trace: Trace, chosen: Bound, stuck: Standstill) -> None:
         self.universe = universe
+        self.stuck = stuck
         self.chosen = chosen
         self.ground = Ground(universe)
         worlds = [trace.start, *(e.world for e in trace.entries)]
@@ -84,8 +86,15 @@ class _Reader:
 
     def along(self, f: Formula) -> list[bool]:
         """At which places a formula is true."""
-        true = [[a.true(self.universe, w) for w in self.worlds] for a in self.ground.atoms]
+        true = [self._true(a) for a in self.ground.atoms]
         return Word(len(self.worlds), self.back, true).values(f)
+
+    def _true(self, a: Atom) -> list[bool]:
+        """At which places an atom is true. Who is stuck stays so."""
+        if not a.of_graphs:
+            return [a.true(self.universe, w) for w in self.worlds]
+        known = list(self.stuck[a])[: len(self.worlds)]
+        return [*known, *known[-1:] * (len(self.worlds) - len(known))]
 
     def why(self, e: m.Expr, at: int, bound: Bound, told: tuple[Binding, ...]) -> Iterator[Reason]:
         """Why a formula is false at a place."""
@@ -107,6 +116,8 @@ class _Reader:
                 yield from self.why(e.right, at, bound, told)
             case m.Temporal():
                 yield from self._temporal(e, at, bound, told)
+            case m.Not(operand=m.Temporal(operator="stuck", operands=(whom,))):
+                yield Reason(told, f"{_when(at)}, no step that can still come is one of `{words(whom)}`")
             case _:
                 yield Reason(told, f"{_when(at)}, `{words(e)}` is false")
 
@@ -138,6 +149,8 @@ class _Reader:
                 place = self._first([a and not b for a, b in zip(left, never, strict=True)], True, at)
                 yield Reason(told, f"{_when(place)}, `{words(inner)}` holds")
                 yield Reason(told, f"{_since(place)}, `{words(e.operands[1])}` is never true")
+            case "stuck":
+                yield Reason(told, f"{_when(at)}, `{words(e)}` is false")
             case _:
                 assert_never(e.operator)
 

@@ -21,7 +21,7 @@ def counted(lowered: Lowered) -> Sequence[int]:
     """The places of a board that a search adds to."""
     b = lowered.board
     answered = range(b.answered, b.first)
-    return [b.fired, *answered, *_seen(lowered), *_firsts(lowered)]
+    return [b.fired, *answered, *lowered.flags, *lowered.firsts]
 
 
 def merged(lowered: Lowered, boards: Sequence[Memory]) -> list[int]:
@@ -31,20 +31,8 @@ def merged(lowered: Lowered, boards: Sequence[Memory]) -> list[int]:
     for other in boards[1:]:
         numbers = other.numbers
         one[fired] += numbers[fired]
-        for place in _seen(lowered):
+        for place in lowered.flags:
             one[place] |= numbers[place]
-        for place in _firsts(lowered):
+        for place in lowered.firsts:
             one[place] = min((x for x in (one[place], numbers[place]) if x), default=0)
     return one
-
-
-def _seen(lowered: Lowered) -> list[int]:
-    """What was followed, and which guards were false or true."""
-    b = lowered.board
-    return [*b.followed.values(), *b.guards.values(), *(x + 1 for x in b.guards.values())]
-
-
-def _firsts(lowered: Lowered) -> list[int]:
-    """The numbers of the first states of a kind."""
-    b = lowered.board
-    return [b.dead, *range(b.first, b.first + lowered.asked), *range(b.faults, b.faults + b.codes)]

@@ -126,6 +126,15 @@ class Layout:
         instances = len(self.universe.machines)
         return 1 if instances <= ONE_WORD else -(-instances // PER_WORD)
 
+    @property
+    def standing(self) -> list[int]:
+        """The codes of the actions that hold up the system while they are awaited."""
+        return [n + 1 for n in range(len(self.awaited)) if not self.action(n).asynchronous]
+
+    def action(self, n: int) -> m.Action:
+        """What is awaited, by its place in `awaited`."""
+        return self.universe.machines[self.awaited[n].instance].action_named[self.awaited[n].action]
+
     def reserve(self, places: int) -> int:
         """Places behind everything else."""
         self.end += places
@@ -137,7 +146,7 @@ class Layout:
         """The row of a world."""
         universe, row = self.universe, [s.number(0) for s in self.shapes]
         for n, machine in enumerate(universe.machines):
-            row[self.columns[machine.qualified, ""] + n] = leaf_number(machine, world.states[n])
+            row[self.columns[machine.qualified, ""] + n] = machine.leaf_numbers[world.states[n]]
             for f, value in zip(machine.fields, world.fields[n], strict=True):
                 row[self.columns[machine.qualified, f.name] + n] = to_number(f.type, value, universe)
             if n in world.waited:
@@ -213,11 +222,6 @@ class Layout:
 def kinds(universe: Universe) -> list[m.Machine]:
     """The machines of a system, each once."""
     return list({x.qualified: x for x in universe.machines}.values())
-
-
-def leaf_number(machine: m.Machine, name: str) -> int:
-    """A state's place among the leaves of its machine."""
-    return machine.leaf_numbers[name]
 
 
 # Building ------------------------------------------------------------------------------------------------------------
@@ -343,11 +347,11 @@ def _used(layout: Layout) -> Iterator[int]:
 def _add_scratch(layout: Layout, marked: bool) -> None:
     """What a step may change beside the row is copied with it; the rest has a place, and costs nothing."""
     universe = layout.universe
-    rounds = any(has_rounds(x) for x in kinds(universe))
+    rounds = any(x.has_rounds for x in kinds(universe))
     layout.end = layout.row
     needed = {"busy": True, "touched": rounds, "mark": marked}
     needed |= dict.fromkeys(("writes", "cut"), has_cuts(universe))
-    needed["waited"] = any(not awaitable(x) and has_rounds(x) for x in kinds(universe))
+    needed["waited"] = any(not awaitable(x) and x.has_rounds for x in kinds(universe))
     for name in (name for name, is_needed in needed.items() if is_needed):
         setattr(layout, name, layout.reserve(layout.mask_words if name in MASKS else 1))
     layout.copied = layout.end
@@ -358,11 +362,6 @@ def _add_scratch(layout: Layout, marked: bool) -> None:
     for machine in kinds(universe):
         for p in machine.params:
             _add_param(layout, machine, p)
-
-
-def has_rounds(machine: m.Machine) -> bool:
-    """Has a machine transitions that need no event?"""
-    return machine.has_rounds
 
 
 def has_cuts(universe: Universe) -> bool:

@@ -23,7 +23,10 @@ def conditions(questions: Iterable[Question]) -> dict[QuestionKey, Asked]:
 
 def of_atoms(plan: Plan) -> list[Asked]:
     """The atoms of a plan, in order."""
-    return [Asked(a.expr, instance=a.instance, locals=dict(_typed(a))) for a in plan.atoms]
+    return [
+        Asked(m.Constant(False, m.BOOL) if a.of_graphs else a.expr, instance=a.instance, locals=dict(_typed(a)))
+        for a in plan.atoms
+    ]
 
 
 def _typed(a: Atom) -> Iterable[tuple[str, tuple[m.Type, Value]]]:

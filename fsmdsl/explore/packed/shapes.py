@@ -44,6 +44,16 @@ class Shape:
         return self.high - self.low + 1 + (self.none is not None)
 
     @property
+    def base(self) -> int:
+        """What must be added to a code; where `far` has a number, not to 0."""
+        return self.low - (self.none is not None)
+
+    @property
+    def far(self) -> int | None:
+        """None, if its number is not the one just below all others."""
+        return None if self.none == self.base else self.none
+
+    @property
     def bits(self) -> int:
         return (self.codes - 1).bit_length()
 
@@ -84,9 +94,9 @@ def shape(t: m.Type, roster: Roster) -> Shape:
         case m.SetType(m.SetType() | m.ListType()):
             raise UnpackableError("a set of sets or lists")
         case m.SetType(of):
-            return Shape(0, (1 << _fitting(element(of, roster).codes, "a set of too many possible elements")) - 1)
+            return Shape(0, (1 << _fitting(shape(of, roster).codes, "a set of too many possible elements")) - 1)
         case m.ListType(of, bound):
-            listed = bound.bit_length() + bound * element(of, roster).bits
+            listed = bound.bit_length() + bound * shape(of, roster).bits
             return Shape(0, (1 << _fitting(listed, "a list that is too long")) - 1)
         case m.OpaqueType() | m.NoneType() | m.NeverType() | m.ErrorType():
             return Shape(0, 0)
@@ -94,9 +104,11 @@ def shape(t: m.Type, roster: Roster) -> Shape:
             assert_never(t)
 
 
-def element(of: m.Type, roster: Roster) -> Shape:
-    """The numbers of the elements of a set or list."""
-    return shape(of, roster)
+def none_of(t: m.OptionalType, roster: Roster) -> int:
+    """The number that stands for none."""
+    none = shape(t, roster).none
+    assert none is not None
+    return none
 
 
 def _fitting(bits: int, what: str) -> int:
@@ -112,16 +124,14 @@ def to_number(t: m.Type, value: Value, roster: Roster) -> int:
     """The number of a value of a type."""
     match t, value:
         case m.OptionalType(of), _:
-            none = shape(t, roster).none
-            assert none is not None
-            return none if value is None else to_number(of, value, roster)
+            return none_of(t, roster) if value is None else to_number(of, value, roster)
         case m.EnumType(members=members), str():
             return members.index(value)
         case m.SetType(of), frozenset():
-            inner = element(of, roster)
+            inner = shape(of, roster)
             return sum(1 << inner.code(to_number(of, x, roster)) for x in value)
         case m.ListType(of, bound), tuple():
-            return _listed(element(of, roster), bound, [to_number(of, x, roster) for x in value])
+            return _listed(shape(of, roster), bound, [to_number(of, x, roster) for x in value])
         case _, bool() | int():
             return int(value)
         case _:
@@ -147,7 +157,7 @@ def from_number(t: m.Type, number: int, roster: Roster) -> Value:
         case m.OptionalType(of):
             return None if number == shape(t, roster).none else from_number(of, number, roster)
         case m.SetType(of):
-            inner = element(of, roster)
+            inner = shape(of, roster)
             return frozenset(from_number(of, inner.number(n), roster) for n in range(inner.codes) if number >> n & 1)
         case m.ListType(of, bound):
             return tuple(_elements_listed(of, bound, number, roster))
@@ -158,7 +168,7 @@ def from_number(t: m.Type, number: int, roster: Roster) -> Value:
 
 
 def _elements_listed(of: m.Type, bound: int, number: int, roster: Roster) -> list[Value]:
-    inner, at = element(of, roster), bound.bit_length()
+    inner, at = shape(of, roster), bound.bit_length()
     length = number & ((1 << at) - 1)
     mask = (1 << inner.bits) - 1
     codes = (number >> (at + n * inner.bits) & mask for n in range(length))
@@ -166,6 +176,5 @@ def _elements_listed(of: m.Type, bound: int, number: int, roster: Roster) -> lis
 
 
 __all__ = [
-    "FAR_BELOW", "LARGEST", "WORD", "Shape", "UnpackableError", "element", "from_number", "shape",
-    "to_number",
+    "FAR_BELOW", "LARGEST", "WORD", "Shape", "UnpackableError", "from_number", "none_of", "shape", "to_number",
 ]  # fmt: skip

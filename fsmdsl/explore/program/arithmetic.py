@@ -29,12 +29,10 @@ def means_something(operator: Operator, right: int) -> bool:
 def combined(operator: Operator, a: int, b: int) -> int:
     """The result for two numbers."""
     match operator:
-        case "+" | "-" | "*":
+        case "+" | "-" | "*" | "%":
             return number(operator, a, b)
         case "//":
-            return a // b
-        case "%":
-            return a % b
+            return number("/", a, b)
         case "&":
             return a & b
         case "|":

@@ -5,7 +5,6 @@ Names are those of the program; nothing of a spec's text gets here but in commen
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import assert_never
 
 from fsmdsl.explore.program import nodes as ir
@@ -18,11 +17,6 @@ BINDING: dict[Operator, int] = {
     "|": BIT_OR, "^": BIT_XOR, "&": BIT_AND, "<<": SHIFT, ">>": SHIFT, "+": SUM, "-": SUM, "*": PRODUCT, "//": PRODUCT,
     "%": PRODUCT,
 }  # fmt: skip
-
-
-def module(functions: Iterable[ir.Function]) -> str:
-    """The text of a module."""
-    return "\n\n".join(map(function, functions))
 
 
 def function(f: ir.Function) -> str:

@@ -62,6 +62,9 @@ def _named(universe: Universe, x: SymmetricSet) -> Iterator[str]:
         for inner in expressions(e):
             if isinstance(inner, m.InstanceRef) and inner.name == x.name:
                 yield f"`{words(inner)}` is spoken of by itself ({inner.span})"
+            match inner:
+                case m.Apply(function="item", arguments=(m.Instances(name=name), _)) if name == x.name:
+                    yield f"`{words(inner)}` chooses one of them by its number ({inner.span})"
 
 
 def _said(system: m.System) -> Iterator[m.Expr]:

@@ -80,8 +80,12 @@ def document(kind: str, name: str) -> dict[str, Any]:
     return next(x for x in documents() if x["kind"] == kind and x["metadata"]["name"] == name)
 
 
-def scheduler_profile(extender: str) -> dict[str, Any]:
-    """The configuration of the kube-scheduler in `deploy`, as version 1.20 reads it, with addresses of this machine."""
+def scheduler_profile(extender: str, requests: int | None) -> dict[str, Any]:
+    """The configuration of the kube-scheduler in `deploy`, as version 1.20 reads it, with addresses of this machine.
+
+    `requests` is how many the kube-scheduler may send to the API server in a second; none for what it allows itself
+    (50, and 100 at once).
+    """
     shipped = yaml.safe_load(document("ConfigMap", "gang-scheduler")["data"]["configuration.yaml"])
     (only,) = shipped["extenders"]
     path = only["urlPrefix"].split("/", 3)[3]
@@ -89,7 +93,10 @@ def scheduler_profile(extender: str) -> dict[str, Any]:
         **shipped,
         "apiVersion": "kubescheduler.config.k8s.io/v1beta1",
         "leaderElection": {"leaderElect": False},
-        "clientConnection": {"kubeconfig": "@KUBECONFIG@", "qps": 400, "burst": 400},
+        "clientConnection": {
+            "kubeconfig": "@KUBECONFIG@",
+            **({} if requests is None else {"qps": requests, "burst": requests}),
+        },
         "healthzBindAddress": "127.0.0.1:@HEALTH@",
         "metricsBindAddress": "127.0.0.1:@HEALTH@",
         # Waiting pods are tried again after a second at most, not after ten: a test has no time for that.
@@ -102,11 +109,18 @@ def scheduler_profile(extender: str) -> dict[str, Any]:
 class ControlPlane:
     """In one folder, on ports of its own; ended when the tests end, in whatever way."""
 
-    def __init__(self, folder: Path, port: int | None = None, resources: str = "nvidia.com/gpu=8") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        port: int | None = None,
+        resources: str = "nvidia.com/gpu=8",
+        requests: int | None = 400,
+    ) -> None:
         self.folder = folder.resolve()
         self.port = free_ports() if port is None else port
         self.extender = f"127.0.0.1:{self.port + 8}"
         self._resources = resources
+        self._requests = requests
         self._guardian = subprocess.Popen(
             [sys.executable, GUARDIAN, self.folder], stdin=subprocess.PIPE, start_new_session=True
         )
@@ -116,7 +130,7 @@ class ControlPlane:
         """All components, and so many nodes, named `node-1` and so on."""
         BINARIES.mkdir(parents=True, exist_ok=True)
         config = self.folder / "profile.yaml"
-        config.write_text(yaml.safe_dump(scheduler_profile(self.extender)))
+        config.write_text(yaml.safe_dump(scheduler_profile(self.extender, self._requests)))
         with (BINARIES / "lock").open("w") as lock:
             flock(lock, LOCK_EX)  # it makes the binaries where there are none, and another worker may do so, too
             self._run("up", self.folder, config)

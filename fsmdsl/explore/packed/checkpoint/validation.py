@@ -13,6 +13,7 @@ from itertools import islice
 from operator import lt, or_
 
 from fsmdsl import model as m
+from fsmdsl.explore.packed.boards import counted
 from fsmdsl.explore.packed.layout import Box, Layout, kinds
 from fsmdsl.explore.packed.lower import Lowered
 from fsmdsl.explore.packed.plain import row
@@ -28,20 +29,17 @@ def board_problem(lowered: Lowered, board: list[int], count: int) -> str | None:
     b = lowered.board
     if len(board) != lowered.size + 1:
         return f"its board has {len(board)} places, not {lowered.size + 1}"
-    firsts = [b.dead, *range(b.first, b.first + lowered.asked), *range(b.faults, b.faults + b.codes)]
-    if any(not 0 <= board[x] <= count for x in firsts):
+    if any(not 0 <= board[x] <= count for x in lowered.firsts):
         return "something was found in a state that there is not"
-    flags = [*b.followed.values(), *b.guards.values(), *(x + 1 for x in b.guards.values())]
-    if any(board[x] not in (0, 1) for x in flags) or board[b.fired] < 0:
+    if any(board[x] not in (0, 1) for x in lowered.flags) or board[b.fired] < 0:
         return "its counts are impossible"
     return None
 
 
 def board_of(lowered: Lowered, board: list[int]) -> list[int]:
     """A board with what a search has found, and everything else as a search begins."""
-    b, found = lowered.board, row(lowered)
-    kept = [b.fired, b.dead, *range(b.answered, b.first + lowered.asked), *range(b.faults, b.faults + b.codes)]
-    for place in (*kept, *b.followed.values(), *b.guards.values(), *(x + 1 for x in b.guards.values())):
+    found = row(lowered)
+    for place in counted(lowered):
         found[place] = board[place]
     return found
 

@@ -79,6 +79,18 @@ class Lowered:
         return self.layout.words + self.marked
 
     @property
+    def firsts(self) -> list[int]:
+        """The places of the board with the numbers of the first states of a kind."""
+        b = self.board
+        return [b.dead, *range(b.first, b.first + self.asked), *range(b.faults, b.faults + b.codes)]
+
+    @property
+    def flags(self) -> list[int]:
+        """The places of the board that say what was followed, and which guards were false or true."""
+        b = self.board
+        return [*b.followed.values(), *b.guards.values(), *(x + 1 for x in b.guards.values())]
+
+    @property
     def functions(self) -> tuple[Function, ...]:
         """The functions, those that others call first."""
         return tuple(x.function for x in self.listings)

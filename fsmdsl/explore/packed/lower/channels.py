@@ -9,7 +9,7 @@ from fsmdsl.explore.packed.layout import Box, awaitable
 from fsmdsl.explore.packed.lower.context import Context, T
 from fsmdsl.explore.packed.lower.convert import decoded
 from fsmdsl.explore.packed.lower.steps import Steps
-from fsmdsl.explore.packed.shapes import UnpackableError, element
+from fsmdsl.explore.packed.shapes import UnpackableError, shape
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
 from fsmdsl.explore.program.nodes import FALSE, ZERO, Choice, Expr, Function, Not, Var, all_of, any_of, call
 from fsmdsl.explore.program.source import functions_in
@@ -112,7 +112,7 @@ def _compared(context: Context, t: m.Type, a: Expr, b: Expr) -> Expr:
         case m.ListType(of=m.SetType() | m.ListType()):
             raise UnpackableError("a bag of messages with lists of sets or lists")
         case m.ListType(of=of, bound=bound):
-            return call("list_order", a, b, bound.bit_length(), element(of, context.universe).bits)
+            return call("list_order", a, b, bound.bit_length(), shape(of, context.universe).bits)
         case _:
             return a - b
 

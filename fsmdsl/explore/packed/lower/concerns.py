@@ -13,8 +13,9 @@ from operator import add
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import Box, Layout, kinds
 from fsmdsl.explore.packed.lower.context import T
-from fsmdsl.explore.packed.lower.renaming import J, X, awaited, code_of, columns, number_of
-from fsmdsl.explore.packed.shapes import element, shape
+from fsmdsl.explore.packed.lower.convert import code_of, number_of
+from fsmdsl.explore.packed.lower.renaming import J, X, awaited, columns
+from fsmdsl.explore.packed.shapes import none_of, shape
 from fsmdsl.explore.program.builder import Builder, function, numbers
 from fsmdsl.explore.program.nodes import ONE, ZERO, Choice, Expr, Function, Int, Statement, Var, all_of, call
 from fsmdsl.explore.symmetry import Reduction, SymmetricSet
@@ -65,19 +66,13 @@ def _size(layout: Layout, t: m.Type, value: Expr) -> Iterator[Piece]:
     """How many instances a value refers to."""
     match t:
         case m.OptionalType(of=m.RefType()):
-            yield Choice(value.equals(_none(layout, t)), ZERO, ONE), 1
+            yield Choice(value.equals(none_of(t, layout.universe)), ZERO, ONE), 1
         case m.SetType(of):
-            yield call("ones", value), element(of, layout.universe).codes.bit_length()
+            yield call("ones", value), shape(of, layout.universe).codes.bit_length()
         case m.ListType(bound=bound):
             yield value & (1 << bound.bit_length()) - 1, bound.bit_length()
         case _:
             return
-
-
-def _none(layout: Layout, t: m.OptionalType) -> int:
-    none = shape(t, layout.universe).none
-    assert none is not None
-    return none
 
 
 def _sum(parts: Sequence[Expr]) -> Expr:
@@ -110,11 +105,11 @@ def _refers(layout: Layout, x: SymmetricSet, t: m.Type, value: Expr) -> Iterator
             yield _bit(value.equals(x.first + J)), 1
         case m.OptionalType(of):
             for inner, bits in _refers(layout, x, of, value):
-                yield Choice(value.equals(_none(layout, t)), ZERO, inner), bits
+                yield Choice(value.equals(none_of(t, layout.universe)), ZERO, inner), bits
         case m.SetType(of):
-            yield value >> element(of, universe).code(x.first) + J & 1, 1
+            yield value >> shape(of, universe).code(x.first) + J & 1, 1
         case m.ListType(of, bound):
-            s, at = element(of, universe), bound.bit_length()
+            s, at = shape(of, universe), bound.bit_length()
             for n in range(bound):
                 item = value >> at + n * s.bits & (1 << s.bits) - 1
                 there = (value & (1 << at) - 1) > n

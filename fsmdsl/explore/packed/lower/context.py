@@ -12,7 +12,7 @@ from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.presence import Known, without
 from fsmdsl.core.selection import Selection
 from fsmdsl.explore.liveness.plan import Obligation
-from fsmdsl.explore.packed.layout import Layout, has_cuts, has_rounds, kinds
+from fsmdsl.explore.packed.layout import Layout, has_cuts, kinds
 from fsmdsl.explore.packed.lower.sites import Sites
 from fsmdsl.explore.program.builder import Builder
 from fsmdsl.explore.program.nodes import Element, Expr, Function, Int, Operand, Var
@@ -99,7 +99,7 @@ class Context:
     @property
     def rounds(self) -> bool:
         """Are there transitions that need no event?"""
-        return any(has_rounds(x) for x in kinds(self.universe))
+        return any(x.has_rounds for x in kinds(self.universe))
 
     @property
     def cuts(self) -> bool:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.lower.context import Scope
-from fsmdsl.explore.packed.shapes import Shape, UnpackableError, element, shape
+from fsmdsl.explore.packed.shapes import Shape, UnpackableError, none_of, shape
 from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Choice, Compare, Expr, Int, Operand, all_of, any_of
 from fsmdsl.model.typing import holds
 
@@ -21,7 +21,7 @@ def element_of(scope: Scope, t: m.Type) -> Shape:
     """The numbers of what a set or list holds, if it fits in a word."""
     assert isinstance(t, m.SetType | m.ListType)
     shape_of(scope, t)
-    return element(t.of, scope.context.universe)
+    return shape(t.of, scope.context.universe)
 
 
 # Codes: places in sets, items of lists, arguments in messages --------------------------------------------------------
@@ -29,20 +29,24 @@ def element_of(scope: Scope, t: m.Type) -> Shape:
 
 def coded(scope: Scope, x: Expr, s: Shape) -> Expr:
     """A number as its code."""
-    first = s.low if s.none is None else s.low - 1
-    if s.none is not None and s.none != first:
-        name = scope.builder.named(x)
-        return Choice(name.equals(s.none), ZERO, _plus(name, -first))
-    return _plus(x, -first)
+    return code_of(x if s.far is None else scope.builder.named(x), s)
 
 
 def decoded(scope: Scope, x: Expr, s: Shape) -> Expr:
     """The number of a code."""
-    first = s.low if s.none is None else s.low - 1
-    if s.none is not None and s.none != first:
-        name = scope.builder.named(x)
-        return Choice(name.equals(0), Int(s.none), _plus(name, first))
-    return _plus(x, first)
+    return number_of(x if s.far is None else scope.builder.named(x), s)
+
+
+def code_of(number: Expr, s: Shape) -> Expr:
+    """The code of a number, which is computed twice where `s.far` has a number."""
+    code = _plus(number, -s.base)
+    return code if s.far is None else Choice(number.equals(s.far), ZERO, code)
+
+
+def number_of(code: Expr, s: Shape) -> Expr:
+    """The number of a code, which is computed twice where `s.far` has a number."""
+    number = _plus(code, s.base)
+    return number if s.far is None else Choice(code.equals(0), Int(s.far), number)
 
 
 def _plus(x: Expr, number: int) -> Expr:
@@ -56,7 +60,7 @@ def placed(scope: Scope, item: Expr, have: m.Type, of: m.Type) -> tuple[list[Exp
     universe = scope.context.universe
     if isinstance(have, m.NoneType):
         return ([], ZERO) if isinstance(of, m.OptionalType) else ([FALSE], ZERO)
-    given, s = shape(have, universe), element(of, universe)
+    given, s = shape(have, universe), shape(of, universe)
     inside: list[Expr] = []
     if given.low < s.low or given.high > s.high:
         inside.append(Compare(Int(s.low), (("<=", item), ("<=", Int(s.high)))))
@@ -85,7 +89,7 @@ def converted(scope: Scope, x: Expr, have: m.Type, want: m.Type) -> Expr:
         case (m.OptionalType(a), _):
             return converted(scope, x, a, want)
         case (_, m.OptionalType(b)) if isinstance(have, m.NoneType):
-            return Int(_none(scope, want))
+            return Int(none_of(want, scope.context.universe))
         case (_, m.OptionalType(b)):
             return converted(scope, x, have, b)
         case (m.SetType(a), m.SetType(b)) if not isinstance(a, m.NeverType | m.SetType):
@@ -96,15 +100,8 @@ def converted(scope: Scope, x: Expr, have: m.Type, want: m.Type) -> Expr:
             return x
 
 
-def _none(scope: Scope, t: m.Type) -> int:
-    """The number that stands for none in an optional type."""
-    none = shape_of(scope, t).none
-    assert none is not None
-    return none
-
-
-def _optional(scope: Scope, x: Expr, have: m.Type, want: m.Type, a: m.Type, b: m.Type) -> Expr:
-    old, new = _none(scope, have), _none(scope, want)
+def _optional(scope: Scope, x: Expr, have: m.OptionalType, want: m.OptionalType, a: m.Type, b: m.Type) -> Expr:
+    old, new = (none_of(t, scope.context.universe) for t in (have, want))
     if old == new and not isinstance(a, m.SetType | m.ListType):
         return x
     name = scope.builder.named(x)
@@ -180,14 +177,14 @@ def misfit(scope: Scope, x: Expr, have: m.Type, want: m.Type) -> list[tuple[Expr
         case (m.NoneType(), _):
             return []
         case (m.OptionalType(a), m.OptionalType(b)):
-            there = x.differs(_none(scope, have))
+            there = x.differs(none_of(have, scope.context.universe))
             with _there(scope, there):
                 faults = misfit(scope, x, a, b)
             return [(all_of([there, condition]), kind) for condition, kind in faults]
         case (_, m.OptionalType(b)):
             return misfit(scope, x, have, b)
         case (m.OptionalType(a), _):
-            none = _none(scope, have)
+            none = none_of(have, scope.context.universe)
             with _there(scope, x.differs(none)):
                 faults = misfit(scope, x, a, want)
             return [(x.equals(none), "none"), *faults]

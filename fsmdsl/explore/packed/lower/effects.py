@@ -193,7 +193,7 @@ def _send(scope: Scope, e: m.Send) -> None:
     event = machine.event_named[e.event]
     if not all(holds(p.type, a.type) for a, p in zip(e.arguments, event.parameters, strict=True)):
         # Whether the receiver is free is looked at before the arguments.
-        _check_free(scope, machine, receiver, first)
+        check_free(scope, machine, receiver, first + REENTRANCE, first + BUSY)
     given = _fitting(scope, values, e.arguments, event.parameters)
     code = b.name()
     context.sends += 1
@@ -202,13 +202,14 @@ def _send(scope: Scope, e: m.Send) -> None:
         b.leave(Choice(code > 0, code, first - code))
 
 
-def _check_free(scope: Scope, machine: m.Machine, receiver: Expr, first: int) -> None:
+def check_free(scope: Scope, machine: m.Machine, receiver: Expr, reentrance: int, busy: int) -> None:
+    """In the middle of its own transition, or waiting for an answer, an instance takes no event: the codes of both."""
     b, layout = scope.builder, scope.context.layout
     with b.when(masks.test(layout, T, layout.busy, receiver)):
-        b.leave(first + REENTRANCE)
+        b.leave(reentrance)
     if awaitable(machine):
         with b.when(call("awaits", T, receiver)):
-            b.leave(first + BUSY)
+            b.leave(busy)
 
 
 def _values(scope: Scope, arguments: Sequence[m.Expr]) -> list[Expr]:

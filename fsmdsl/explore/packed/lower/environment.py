@@ -11,7 +11,7 @@ from math import comb
 from fsmdsl import model as m
 from fsmdsl.core.elaborate import Types
 from fsmdsl.core.guards import conjuncts
-from fsmdsl.explore.packed.layout import awaitable, leaf_number
+from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower.context import AT, S, T
 from fsmdsl.explore.packed.lower.convert import coded, converted, element_of, misfit
 from fsmdsl.explore.packed.lower.expressions import is_one_of, joined, value
@@ -140,7 +140,7 @@ class Environment:
         if not leaves or not context.universe.instances_of(machine):
             return FALSE
         state = self.steps.scope.at(context.column(machine, ""), at)
-        there = is_one_of(state, [leaf_number(kind, s) for s in leaves], len(kind.leaves))
+        there = is_one_of(state, [kind.leaf_numbers[s] for s in leaves], len(kind.leaves))
         return all_of([there, Not(call("awaits", S, at))]) if awaitable(kind) else there
 
     def _send(self, o: m.Offer, types: Types) -> None:

@@ -14,7 +14,7 @@ from typing import Literal, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.core.presence import Known, present_if
-from fsmdsl.explore.packed.layout import awaitable, leaf_number
+from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower import lets, masks, sets
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.convert import converted, shape_of
@@ -38,7 +38,7 @@ from fsmdsl.explore.program.nodes import (
     call,
 )
 from fsmdsl.model.typing import common
-from fsmdsl.operators import SetOperator
+from fsmdsl.operators import SetOperator, may_divide_by_zero
 from fsmdsl.walk import expressions
 
 Connective = Literal["and", "or"]
@@ -121,7 +121,7 @@ def _in_state(scope: Scope, e: m.InState) -> Expr:
     target = scope.builder.named(value(scope, e.target))
     machine = machine_of(scope, e.target.type)
     state = scope.at(scope.context.column(machine.qualified, ""), target)
-    there = is_one_of(state, [leaf_number(machine, s) for s in e.states], len(machine.leaves))
+    there = is_one_of(state, [machine.leaf_numbers[s] for s in e.states], len(machine.leaves))
     if isinstance(e.target.type, m.OptionalType):
         return all_of([target >= 0, there])
     return there
@@ -236,7 +236,22 @@ def _binary(scope: Scope, e: m.Binary) -> Expr:
             return converted(scope, _of_sets(e.operator, left, right), t, e.type)
         case _:  # of numbers: each has its like in programs
             left, right = _both(scope, e.left, e.right, e.left.type, e.right.type)
+            return _of_numbers(scope, e, left, right)
+
+
+def _of_numbers(scope: Scope, e: m.Binary, left: Expr, right: Expr) -> Expr:
+    assert isinstance(e.right.type, m.RangeType)
+    if may_divide_by_zero(e.operator, (e.right.type.low, e.right.type.high)):
+        left, right = scope.builder.named(left), scope.builder.named(right)
+        with scope.builder.when(right.equals(0)):
+            scope.fail("none")
+    match e.operator:
+        case "/":
+            return binary("//", left, right)
+        case "+" | "-" | "*" | "%":
             return binary(e.operator, left, right)
+        case _:
+            raise TypeError(f"`{e.operator}` is not of numbers")
 
 
 def _of_sets(operator: SetOperator, left: Expr, right: Expr) -> Expr:
@@ -298,6 +313,8 @@ def _apply(scope: Scope, e: m.Apply) -> Expr:
             return call(e.function, *(value(scope, x, e.type) for x in e.arguments))
         case "first":
             return sets.first(scope, first)
+        case "item":
+            return sets.item(scope, first, e.arguments[1])
         case "rest":
             return sets.rest(scope, first, e.type)
         case "subsets":

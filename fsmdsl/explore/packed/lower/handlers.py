@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl.core.selection import Level
 from fsmdsl.core.triggers import EVENTLESS
-from fsmdsl.explore.packed.layout import awaitable, leaf_number, span
+from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, Scope, T
-from fsmdsl.explore.packed.lower.effects import perform, wrote
+from fsmdsl.explore.packed.lower.effects import check_free, perform, wrote
 from fsmdsl.explore.packed.lower.expressions import is_one_of, value
 from fsmdsl.explore.packed.lower.sites import BUSY, IGNORED, REENTRANCE, UNHANDLED
 from fsmdsl.explore.program.builder import Builder, function, rows
 from fsmdsl.explore.program.builder import numbers as parameters
-from fsmdsl.explore.program.nodes import TRUE, Choice, Expr, Function, Int, Not, Var, all_of, any_of, call
+from fsmdsl.explore.program.nodes import TRUE, Choice, Expr, Function, Int, Not, Var, all_of, any_of
 
 Follow = Callable[[Scope, m.Transition, str], None]
 """Writes what following a transition from a leaf does."""
@@ -41,7 +41,7 @@ def handler(context: Context, machine: m.Machine, trigger: str, name: str) -> Fu
     parameters = () if event is None else event.parameters
     arguments = [f"a{n}" for n in range(len(parameters))]
     if event is not None:
-        _check_free(context, machine, b)
+        check_free(scope, machine, AT, -REENTRANCE, -BUSY)
     read_state(scope, machine)
     for group in context.selection(machine).groups(trigger):
         with b.when(_in(machine, group.leaves)):
@@ -79,17 +79,17 @@ def mark(context: Context, bits: dict[int, int], b: Builder) -> None:
             b.update(T[mark], "|", bit)
 
 
-def _check_free(context: Context, machine: m.Machine, b: Builder) -> None:
-    """In the middle of its own transition, or waiting for an answer, an instance takes no event."""
-    with b.when(masks.test(context.layout, T, context.layout.busy, AT)):
-        b.leave(-REENTRANCE)
-    if awaitable(machine):
-        with b.when(call("awaits", T, AT)):
-            b.leave(-BUSY)
+def mark_followed(context: Context, machine: m.Machine, t: m.Transition, b: Builder) -> None:
+    """Note that a transition was followed, and what the instance fulfils with it."""
+    key = machine.qualified, t.index
+    if key not in context.followed:
+        context.followed[key] = context.layout.reserve(1)
+    b.set(T[context.followed[key]], 1)
+    mark(context, context.followed_bits(machine, t.index), b)
 
 
 def _in(machine: m.Machine, leaves: Sequence[str]) -> Expr:
-    return is_one_of(STATE, [leaf_number(machine, s) for s in leaves], len(machine.leaves))
+    return is_one_of(STATE, [machine.leaf_numbers[s] for s in leaves], len(machine.leaves))
 
 
 # Choosing ------------------------------------------------------------------------------------------------------------
@@ -127,8 +127,10 @@ def _guard(scope: Scope, t: m.Transition, arguments: dict[str, m.Variable]) -> E
     inner.locals = _bound(t, arguments)
     types = {name: of for name, (_, of) in inner.locals.items()}
     held = b.named(value(inner, context.elaboration.expression(t.guard, types)))
-    seen = context.guards.setdefault((scope.machine.qualified, t.index), 0) or context.layout.reserve(2)
-    context.guards[scope.machine.qualified, t.index] = seen
+    key = scope.machine.qualified, t.index
+    if key not in context.guards:
+        context.guards[key] = context.layout.reserve(2)
+    seen = context.guards[key]
     b.set(T[Choice(held, Int(seen + 1), Int(seen))], 1)
     return held
 
@@ -208,10 +210,7 @@ def follow_transition(scope: Scope, t: m.Transition, leaf: str) -> None:
     context, b, machine = scope.context, scope.builder, scope.machine
     layout = context.layout
     b.comment(_shown(t))
-    followed = context.followed.setdefault((machine.qualified, t.index), 0) or layout.reserve(1)
-    context.followed[machine.qualified, t.index] = followed
-    b.set(T[followed], 1)
-    mark(context, context.followed_bits(machine, t.index), b)
+    mark_followed(context, machine, t, b)
     if context.rounds:
         masks.add_to(layout, b, T, layout.touched, AT)
     before = context.sends
@@ -242,7 +241,7 @@ def _body(scope: Scope, t: m.Transition, leaf: str) -> None:
     perform(bare, move.exits)
     perform(scope, t.effects)
     state = scope.at(context.column(machine.qualified, ""), AT)
-    scope.builder.set(state, leaf_number(machine, move.target))
+    scope.builder.set(state, machine.leaf_numbers[move.target])
     wrote(scope)
     perform(bare, move.entries)
 
@@ -292,6 +291,13 @@ class Span:
 
     values: range | tuple[int, ...]
 
+    @staticmethod
+    def of(numbers: Iterable[int]) -> Span:
+        """Of some instances, or other places; there is at least one."""
+        listed = tuple(sorted(numbers))
+        gapless = range(listed[0], listed[-1] + 1)
+        return Span(gapless if len(gapless) == len(listed) else listed)
+
     @contextmanager
     def each(self, b: Builder, variable: Var) -> Iterator[None]:
         """A loop through them."""
@@ -319,6 +325,4 @@ def stretches(context: Context, machines: Sequence[m.Machine]) -> list[tuple[m.M
 
 def numbers(context: Context, machine: m.Machine) -> Span:
     """The instances of a machine."""
-    of = sorted(context.universe.instances_of(machine.qualified))
-    gapless = span(context.universe, machine.qualified)
-    return Span(range(gapless.start, gapless.stop) if len(of) == len(gapless) else tuple(of))
+    return Span.of(context.universe.instances_of(machine.qualified))

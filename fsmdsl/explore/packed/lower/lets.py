@@ -78,11 +78,28 @@ def _called(scope: Scope, e: m.Derived) -> Expr:
     instance, machine, bound = _given(scope, e)
     let = _let(scope.context, e, machine if instance is not None else None)
     about: list[Operand] = [] if instance is None else [instance]
-    result = scope.builder.named(call(let.name, scope.row, *about, *(x for x, _ in bound.values())))
-    if let.fails:
+    return received(scope, call(let.name, scope.row, *about, *(x for x, _ in bound.values())), let.fails)
+
+
+def received(scope: Scope, called: Expr, fails: bool) -> Expr:
+    """What a function is worth that may be without a value, in a variable; then it is a fault."""
+    result = scope.builder.named(called)
+    if fails:
         with scope.builder.when(result <= FAULT):
             scope.fail("none", FAULT - result)
     return result
+
+
+class Missing:
+    """The `Fail` of a function that is worth a value: it returns the fault. Has it ever to do so?"""
+
+    def __init__(self, context: Context, builder: Builder) -> None:
+        self._context, self._builder = context, builder
+        self.used = False
+
+    def __call__(self, kind: str, code: Expr | None = None, /) -> None:
+        self.used = True
+        self._builder.leave(FAULT - number(self._context.code(code)))
 
 
 def _let(context: Context, e: m.Derived, machine: m.Machine | None) -> Let:
@@ -92,13 +109,8 @@ def _let(context: Context, e: m.Derived, machine: m.Machine | None) -> Let:
     key: Key = e.owner, e.name, machine.qualified if machine is not None else None, tuple(types.values()), e.type
     if key in context.lets:
         return context.lets[key]
-    b, failing = Builder(), False
-
-    def fail(kind: str, code: Expr | None = None) -> None:
-        nonlocal failing
-        failing = True
-        b.leave(FAULT - number(context.code(code)))
-
+    b = Builder()
+    fail = Missing(context, b)
     shared: dict[Hashable, Var] = {}
     parameters = [Var(f"p{n}") for n in range(len(types))]
     scope = Scope(context, b, S, None if machine is None else AT, machine, fail, shared=shared)
@@ -108,7 +120,7 @@ def _let(context: Context, e: m.Derived, machine: m.Machine | None) -> Let:
     given = (*rows(S.name), *numbers(*([AT.name] if machine is not None else []), *(p.name for p in parameters)))
     name = f"let_{len(context.lets)}"
     context.parts.append(function(name, given, [*unknown(shared), *b.statements], f"let {e.name}"))
-    context.lets[key] = Let(name, failing)
+    context.lets[key] = Let(name, fail.used)
     return context.lets[key]
 
 

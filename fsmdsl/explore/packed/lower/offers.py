@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from fsmdsl import model as m
 from fsmdsl.core.triggers import triggered_by
-from fsmdsl.explore.packed.layout import awaitable, kinds, leaf_number
+from fsmdsl.explore.packed.layout import awaitable, kinds
 from fsmdsl.explore.packed.lower.channels import transmissions
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, N, S, T
 from fsmdsl.explore.packed.lower.environment import Environment
@@ -99,7 +99,7 @@ class Offers:
         b = self.builder
         with b.aside() as statements:
             self._outcomes()
-            with b.when(Not(STILL)) if self._standing() else nullcontext():
+            with b.when(Not(STILL)) if self.context.layout.standing else nullcontext():
                 self.environment.events()
                 self._timers()
                 transmissions(self.steps)
@@ -120,15 +120,6 @@ class Offers:
 
     # Answers
 
-    def _standing(self) -> list[int]:
-        """The codes of actions that hold up the system."""
-        awaited = self.context.layout.awaited
-        return [n + 1 for n in range(len(awaited)) if not self._action(n).asynchronous]
-
-    def _action(self, n: int) -> m.Action:
-        pending = self.context.layout.awaited[n]
-        return self.context.universe.machines[pending.instance].action_named[pending.action]
-
     def _each_pending(self) -> AbstractContextManager[object]:
         layout = self.context.layout
         return self.builder.count(K, layout.pending + layout.pending_places, layout.pending)
@@ -138,8 +129,8 @@ class Offers:
         b = self.builder
         if self.context.layout.awaited:
             b.set(FIRST, 0)
-        if self._standing():
-            any_standing = any_of([S[K].equals(code) for code in self._standing()])
+        if standing := self.context.layout.standing:
+            any_standing = any_of([S[K].equals(code) for code in standing])
             with self._each_pending(), b.when(all_of([FIRST.equals(0), any_standing])):
                 b.set(FIRST, S[K])
             b.set(STILL, FIRST.differs(0))
@@ -156,7 +147,7 @@ class Offers:
             with b.when(all_of([CODE > 0, Not(AGAIN), any_of([FIRST.equals(0), FIRST.equals(CODE)])])):
                 for n, p in enumerate(layout.awaited):
                     with b.when(CODE.equals(n + 1)):
-                        for outcome in self._action(n).outcomes:
+                        for outcome in layout.action(n).outcomes:
                             self._outcome(n, p.instance, f"{p.action}.{outcome}")
 
     def _outcome(self, n: int, instance: int, trigger: str) -> None:
@@ -182,7 +173,7 @@ class Offers:
             with stretch.each(b, AT), free:
                 b.set(STATE, self.scope.at(context.column(machine.qualified, ""), AT))
                 for t in triggered_by(machine, m.OnTimer):
-                    leaves = [leaf_number(machine, s) for s in machine.leaves_of(t.source)]
+                    leaves = [machine.leaf_numbers[s] for s in machine.leaves_of(t.source)]
                     with b.when(is_one_of(STATE, leaves, len(machine.leaves))):
                         self.steps.take(call(names[machine.qualified, t.index], T, AT), skips=True)
 

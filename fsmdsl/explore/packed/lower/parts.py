@@ -11,10 +11,9 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 
 from fsmdsl.explore.packed.lower.context import Scope
-from fsmdsl.explore.packed.lower.lets import unknown
-from fsmdsl.explore.packed.lower.sites import FAULT
+from fsmdsl.explore.packed.lower.lets import Missing, received, unknown
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
-from fsmdsl.explore.program.nodes import Expr, Var, call, number
+from fsmdsl.explore.program.nodes import Expr, Var, call
 from fsmdsl.explore.program.queries import constants_of
 
 DEEPEST = 8
@@ -28,21 +27,12 @@ def too_deep(scope: Scope) -> bool:
 
 def value_apart(scope: Scope, body: Callable[[Scope], Expr]) -> Expr:
     """A value, computed in a function of its own."""
-    b, failing = scope.builder.inner(), False
-
-    def fail(kind: str, code: Expr | None = None) -> None:
-        nonlocal failing
-        failing = True
-        b.leave(FAULT - number(scope.context.code(code)))
-
+    b = scope.builder.inner()
+    fail = Missing(scope.context, b)
     shared: dict[Hashable, Var] | None = None if scope.shared is None else {}
     b.leave(body(replace(scope, builder=b, fail=fail, shared=shared)))
     b.statements[:0] = unknown(shared or {})
-    result = scope.builder.named(_made(scope, b))
-    if failing:
-        with scope.builder.when(result <= FAULT):
-            scope.fail("none", FAULT - result)
-    return result
+    return received(scope, _made(scope, b), fail.used)
 
 
 def effects_apart(scope: Scope, body: Callable[[Scope], None]) -> None:

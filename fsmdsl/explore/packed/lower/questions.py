@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fsmdsl import model as m
-from fsmdsl.explore.packed.layout import kinds, leaf_number
+from fsmdsl.explore.packed.layout import kinds
 from fsmdsl.explore.packed.lower.context import AT, Context, S, Scope
 from fsmdsl.explore.packed.lower.expressions import is_one_of, value
 from fsmdsl.explore.packed.lower.handlers import numbers as instances
@@ -98,7 +98,7 @@ def stuck(context: Context) -> list[Function]:
     scope = Scope(context, b, S, None, None, lambda _, __=None: None)
     ending = [x for x in kinds(context.universe) if any(s.final for s in x.states)]
     for machine in ending:
-        final = [leaf_number(machine, s.name) for s in machine.leaves if machine.state_named[s.name].final]
+        final = [machine.leaf_numbers[s.name] for s in machine.leaves if machine.state_named[s.name].final]
         with instances(context, machine).each(b, AT):
             state = scope.at(context.column(machine.qualified, ""), AT)
             ended = is_one_of(state, final, len(machine.leaves)) if final else FALSE

@@ -54,12 +54,7 @@ def _crashes(scope: Scope, *, during_recovery: bool) -> None:
 
 def _offers(scope: Scope) -> None:
     layout, b = scope.context.layout, scope.builder
-    standing = [
-        n + 1
-        for n, p in enumerate(layout.awaited)
-        if not scope.context.universe.machines[p.instance].action_named[p.action].asynchronous
-    ]
-    if standing:
+    if standing := layout.standing:
         b.set(STILL, FALSE)
         with b.count(K, layout.pending + layout.pending_places, layout.pending):
             b.set(STILL, any_of([STILL, *(S[K].equals(code) for code in standing)]))

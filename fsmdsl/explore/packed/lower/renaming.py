@@ -8,8 +8,9 @@ from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import Box, Layout, awaitable, kinds
 from fsmdsl.explore.packed.lower.channels import put
 from fsmdsl.explore.packed.lower.context import Context, N, T
+from fsmdsl.explore.packed.lower.convert import code_of, number_of
 from fsmdsl.explore.packed.lower.handlers import Span
-from fsmdsl.explore.packed.shapes import Shape, element, shape
+from fsmdsl.explore.packed.shapes import none_of, shape
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
 from fsmdsl.explore.program.nodes import ZERO, Choice, Compare, Expr, Function, Int, Var, call
 from fsmdsl.explore.symmetry import SymmetricSet
@@ -54,11 +55,11 @@ class Renaming:
 
     def _referring(self, b: Builder) -> None:
         for machine in kinds(self.layout.universe):
-            of = sorted(self.layout.universe.instances_of(machine.qualified))
+            of = self.layout.universe.instances_of(machine.qualified)
             for f in machine.fields:
                 if mentions(f.type, self.of.machine):
                     column = self.layout.columns[machine.qualified, f.name]
-                    with _span([column + n for n in of]).each(b, P):
+                    with Span.of(column + n for n in of).each(b, P):
                         b.set(T[P], self._renamed(f.type, T[P]))
 
     def _messages(self, b: Builder, box: Box) -> None:
@@ -124,11 +125,9 @@ class Renaming:
         first, last, universe = self.of.first, self.of.first + self.of.count, self.layout.universe
         match t:
             case m.OptionalType(of):
-                none = shape(t, universe).none
-                assert none is not None
-                b.leave(Choice(X.equals(none), X, self._renamed(of, X)))
+                b.leave(Choice(X.equals(none_of(t, universe)), X, self._renamed(of, X)))
             case m.SetType(of):
-                self._of_set(b, element(of, universe).code(first))
+                self._of_set(b, shape(of, universe).code(first))
             case m.ListType(of, bound):
                 self._of_list(b, of, bound.bit_length())
             case _:
@@ -146,7 +145,7 @@ class Renaming:
 
     def _of_list(self, b: Builder, of: m.Type, at: int) -> None:
         """A list whose items begin at the bit `at`."""
-        s = element(of, self.layout.universe)
+        s = shape(of, self.layout.universe)
         mask, place = Int((1 << s.bits) - 1), at + ITEM * s.bits
         with b.count(ITEM, X & (1 << at) - 1):
             b.set(Y, self._renamed(of, number_of(X >> place & mask, s)))
@@ -168,24 +167,5 @@ def awaited(layout: Layout, of: SymmetricSet) -> tuple[int, int]:
     return min(codes, default=0), actions
 
 
-def number_of(code: Expr, s: Shape) -> Expr:
-    """The number of a code."""
-    if s.none is None:
-        return code + s.low if s.low else code
-    return code + s.none if s.none == s.low - 1 else Choice(code.equals(0), Int(s.none), code + (s.low - 1))
-
-
-def code_of(number: Expr, s: Shape) -> Expr:
-    """The code of a number."""
-    if s.none is None:
-        return number - s.low if s.low else number
-    return number - s.none if s.none == s.low - 1 else Choice(number.equals(s.none), ZERO, number - (s.low - 1))
-
-
 def _among(first: int, x: Expr, end: int) -> Expr:
     return Compare(Int(first), (("<=", x), ("<", Int(end))))
-
-
-def _span(places: list[int]) -> Span:
-    first, end = places[0], places[-1] + 1
-    return Span(range(first, end) if end - first == len(places) else tuple(places))

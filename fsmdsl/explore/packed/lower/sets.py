@@ -200,6 +200,26 @@ def first(scope: Scope, listed: m.Expr) -> Expr:
     return decoded(scope, call("lowest", items), element_of(scope, listed.type))
 
 
+def item(scope: Scope, of: m.Expr, at: m.Expr) -> Expr:
+    """The item at a place, or an instance by its number; a fault where there is none. The numbers of the instances of a
+    set follow one another."""
+    b = scope.builder
+    instances = sorted(scope.context.universe.instances_called(of.name)) if isinstance(of, m.Instances) else None
+    listed = ZERO if instances is not None else b.named(scope.value(of))
+    place = b.named(scope.value(at))
+    if instances is not None:
+        count: Expr = Int(len(instances))
+    else:
+        assert isinstance(of.type, m.ListType)
+        count = length_of(listed, of.type)
+    with b.when(any_of([place < 0, place >= count])):
+        scope.fail("none")
+    if instances is not None:
+        return place + (instances[0] if instances else 0)
+    assert isinstance(of.type, m.ListType)
+    return item_of(scope, listed, of.type, place)
+
+
 def rest(scope: Scope, listed: m.Expr, t: m.Type) -> Expr:
     """A list without its first item."""
     assert isinstance(listed.type, m.ListType)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from fsmdsl import model as m
 from fsmdsl.core.selection import Selection
 from fsmdsl.core.triggers import CRASH, triggered_by
-from fsmdsl.explore.packed.layout import awaitable, kinds, leaf_number
+from fsmdsl.explore.packed.layout import awaitable, kinds
 from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, N, Scope, T
 from fsmdsl.explore.packed.lower.effects import perform
 from fsmdsl.explore.packed.lower.expressions import is_one_of
-from fsmdsl.explore.packed.lower.handlers import choose, eventless, machine_scope, mark, read_state, stretches
+from fsmdsl.explore.packed.lower.handlers import choose, eventless, machine_scope, mark_followed, read_state, stretches
 from fsmdsl.explore.packed.lower.handlers import numbers as instances
 from fsmdsl.explore.packed.lower.helpers import of_library
 from fsmdsl.explore.packed.lower.orders import (
@@ -198,7 +198,7 @@ def _foreseen(machine: m.Machine) -> bool:
 def _lost(context: Context, machine: m.Machine) -> list[int]:
     """The leaves that do not last and have no crash transition."""
     selection = context.selection(machine)
-    return [leaf_number(machine, s) for s in _passing(selection) if not selection.levels(s, CRASH)]
+    return [machine.leaf_numbers[s] for s in _passing(selection) if not selection.levels(s, CRASH)]
 
 
 def _passing(selection: Selection) -> list[str]:
@@ -217,7 +217,7 @@ def _crash_choice(context: Context, machine: m.Machine, name: str) -> Function:
         levels, lasting = selection.levels(s.name, CRASH), s.name not in passing
         if not levels and lasting:
             continue
-        with b.when(STATE.equals(leaf_number(machine, s.name))):
+        with b.when(STATE.equals(machine.leaf_numbers[s.name])):
             choose(scope, levels, s.name, {}, lambda _, t, leaf: b.leave(t.index + 1))
             if not lasting:
                 scope.fail("lost")
@@ -231,15 +231,12 @@ def _crash_effects(context: Context, machine: m.Machine, b: Builder) -> None:
     foreseen = _foreseen(machine)
     b.set(CHOSEN, state if foreseen else T[context.layout.choice + AT])
     for t in triggered_by(machine, m.OnCrash):
-        followed = context.followed.setdefault((machine.qualified, t.index), 0) or context.layout.reserve(1)
-        context.followed[machine.qualified, t.index] = followed
-        leaves = [leaf_number(machine, s) for s in machine.leaves_of(t.source)]
+        leaves = [machine.leaf_numbers[s] for s in machine.leaves_of(t.source)]
         with b.when(is_one_of(CHOSEN, leaves, len(machine.leaves)) if foreseen else CHOSEN.equals(t.index + 1)):
-            b.set(T[followed], ONE)
-            mark(context, context.followed_bits(machine, t.index), b)
+            mark_followed(context, machine, t, b)
             perform(scope, t.effects)
             if t.target is not None:
-                b.set(state, leaf_number(machine, machine.entered(t.target)))
+                b.set(state, machine.leaf_numbers[machine.entered(t.target)])
 
 
 def _forget(context: Context, b: Builder) -> None:

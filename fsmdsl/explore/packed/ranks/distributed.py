@@ -60,9 +60,6 @@ class Distributed:
         """The board of what was found before, with numbers of all ranks."""
         self._row, self._board = (Memory(lowered.size + 1) for _ in range(2))
         self._begin_board()
-        b = lowered.board
-        self._firsts = [b.dead, *range(b.first, b.first + lowered.asked), *range(b.faults, b.faults + b.codes)]
-        """Where a board has numbers of states."""
         self._cap = 0
         self._out, self._hashes, self._origins, self._marks = Memory(1), Memory(1), Memory(1, "I"), Memory(1)
         self._hold(CAP)
@@ -208,7 +205,7 @@ class Distributed:
         """See `Engine`, when the search is over; by all together at first. Its findings are looked up then."""
         if self._merged is None:
             self._merged = self.merged()
-            self.look_up(self._merged[x] - 1 for x in self._firsts if self._merged[x])
+            self.look_up(self._merged[x] - 1 for x in self.lowered.firsts if self._merged[x])
         return self._merged
 
     def agree(self, numbers: Sequence[int], how: Together) -> list[int]:
@@ -225,8 +222,7 @@ class Distributed:
 
     def merged(self) -> list[int]:
         """The boards of all ranks as one, with numbers of all ranks; by all together."""
-        b, own, firsts = self.lowered.board, self._board.numbers, self._firsts
-        flags = [*b.followed.values(), *b.guards.values(), *(x + 1 for x in b.guards.values())]
+        b, own, firsts, flags = self.lowered.board, self._board.numbers, self.lowered.firsts, self.lowered.flags
         nearest = [-self.share.number(own[x] - 1) - 1 if own[x] else -NEVER for x in firsts]
         merged = list(self._before)
         for place, number in zip(firsts, self.exchange.all_reduce(nearest, "max"), strict=True):

@@ -1,0 +1,35 @@
+"""Runs that may stand still: for these, every state has one more edge, to itself, which fulfils nothing."""
+
+from __future__ import annotations
+
+from array import array
+
+from fsmdsl.explore.liveness.graph import STAYS, Graph, Hop, Lasso
+
+
+def stuttering(graph: Graph) -> Graph:
+    """The same graph with such edges, each behind those of its state. Takes time in proportion to the edges."""
+    offsets, targets, marks = array("q", [0]), array("q"), array("q")
+    expanded = graph.states if graph.expanded is None else graph.expanded
+    for state in range(graph.states):
+        edges = range(graph.offsets[state], graph.offsets[state + 1])
+        targets.extend(graph.targets[e] for e in edges)
+        marks.extend(graph.marks[e] for e in edges)
+        if state < expanded:
+            targets.append(state)
+            marks.append(0)
+        offsets.append(len(targets))
+    return Graph(offsets, targets, marks, graph.atoms, graph.expanded)
+
+
+def unstuttered(lasso: Lasso, graph: Graph) -> Lasso:
+    """A run of `stuttering(graph)` along the edges of the graph itself."""
+    stem, loop = (tuple(_hop(h, graph) for h in hops) for hops in (lasso.stem, lasso.loop))
+    return Lasso(stem, loop, lasso.state)
+
+
+def _hop(h: Hop, graph: Graph) -> Hop:
+    """Every state before has one edge more."""
+    edge = h.edge - h.source
+    stays = h.edge == STAYS or edge == graph.offsets[h.source + 1]
+    return Hop(h.source, STAYS if stays else edge, h.target)

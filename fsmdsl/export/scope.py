@@ -1,0 +1,70 @@
+"""What the texts of one exported system share, in C and in TLA+: names, machines, places in the source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
+from fsmdsl import model as m
+from fsmdsl.core.elaborate import Elaboration
+from fsmdsl.core.selection import Selection
+from fsmdsl.source import Span
+from fsmdsl.step import Universe
+from fsmdsl.step.values import MOST, cardinality
+
+
+def identifier(*parts: str) -> str:
+    """A name of the source as a name in C and in TLA+: `Cell_user`."""
+    return "_".join(re.sub(r"\W", "_", x) for x in parts)
+
+
+@dataclass(slots=True)
+class Scope:
+    """One system on its way to another language."""
+
+    FIRST: ClassVar[int] = 1
+    """The number of the first place."""
+
+    universe: Universe
+    elaboration: Elaboration
+    selections: dict[str, Selection]
+    places: dict[Span, int] = field(default_factory=dict)
+    used: int = 0
+    reader: str = ""
+    """The machine (qualified) that reads; empty: the system."""
+
+    @classmethod
+    def of(cls, model: m.Model, system: m.System) -> Self:
+        """Ready to export a system."""
+        universe = Universe(model, system)
+        elaboration = Elaboration(model, system, lambda t: min(cardinality(t, universe), MOST))
+        return cls(universe, elaboration, {x.qualified: Selection(x) for x in dict.fromkeys(universe.machines)})
+
+    @contextmanager
+    def read_by(self, machine: str) -> Iterator[None]:
+        """Inside, `self` is an instance of a machine."""
+        before, self.reader = self.reader, machine
+        yield
+        self.reader = before
+
+    @property
+    def machines(self) -> tuple[m.Machine, ...]:
+        """Each machine of the system once."""
+        return tuple(x.machine for x in self.selections.values())
+
+    def machine_name(self, machine: m.Machine | str) -> str:
+        """Of a machine; with its module where two are called the same."""
+        found = self.universe.model.machines[machine] if isinstance(machine, str) else machine
+        same = [x for x in self.machines if x.name == found.name]
+        return identifier(found.name) if len(same) == 1 else identifier(found.module, found.name)
+
+    def numbers(self, machine: m.Machine) -> list[int]:
+        """The instances of a machine."""
+        return sorted(self.universe.instances_of(machine.qualified))
+
+    def place(self, span: Span) -> int:
+        """The number of a place in the source."""
+        return self.places.setdefault(span, self.FIRST + len(self.places))

@@ -1,0 +1,111 @@
+"""The modules that are shipped with the toolkit: found by name from everywhere, checked, and explored part by part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_tutorial import followed
+
+from fsmdsl.checks import check
+from fsmdsl.diagnostics import Severity
+from fsmdsl.editing import Desk
+from fsmdsl.explore import explore, play
+from fsmdsl.format import format_source
+from fsmdsl.live.documents import Documents
+from fsmdsl.live.loading import model_of, texts_of
+from fsmdsl.workspace import LIBRARY, load
+
+ROOT = Path(__file__).absolute().parent.parent
+MODULES = sorted(LIBRARY.rglob("*.fsm"))
+PARTS = ROOT / "tests" / "library" / "kubernetes_parts.fsm"
+USER = "module user\nimport kubernetes { Object }\nsystem S { pod: Object }\n"
+
+# Found by name -------------------------------------------------------------------------------------------------------
+
+
+def test_a_library_is_found_where_no_file_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("user.fsm").write_text(USER)
+    loaded = load(["user.fsm"])
+    assert loaded.diagnostics == ()
+    assert [p.source.name for p in loaded.parsed] == ["user.fsm", str(LIBRARY / "kubernetes.fsm")]
+    assert loaded.asked == {"user"}
+
+
+def test_a_file_of_the_same_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("user.fsm").write_text(USER)
+    Path("kubernetes.fsm").write_text("module kubernetes\nmachine Object { initial state Own }\n")
+    model = load(["user.fsm"]).model
+    assert model is not None
+    assert [s.name for s in model.machines["kubernetes.Object"].states] == ["Own"]
+
+
+def test_the_live_page_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "user.fsm").write_text(USER)
+    model = model_of(texts_of(Documents([tmp_path]), {}), False)
+    assert model is not None
+    assert "kubernetes.Object" in model.machines
+
+
+def test_the_editor_knows_it(tmp_path: Path) -> None:
+    user, other = tmp_path / "user.fsm", tmp_path / "other.fsm"
+    user.write_text(USER)
+    other.write_text(USER.replace("module user", "module other"))
+    desk = Desk([tmp_path])
+    analysis = desk.analysis(str(user))
+    at = USER.index("pod: Object") + len("pod: ")
+    (use,) = analysis.uses_at(str(user), at)
+    (declared,) = [u for u in analysis.uses_of([use.meaning]) if u.declares]
+    assert declared.span.source.name == str(LIBRARY / "kubernetes.fsm")
+    assert str(other) not in desk.documents(str(user)), "two that import a library have nothing to do with each other"
+
+
+def test_the_editor_prefers_a_file_of_the_project(tmp_path: Path) -> None:
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "own").mkdir()
+    user, own = tmp_path / "specs" / "user.fsm", tmp_path / "own" / "kubernetes.fsm"
+    user.write_text(USER)
+    own.write_text("module kubernetes\nmachine Object { initial state Own }\n")
+    assert set(Desk([tmp_path]).documents(str(user))) == {str(user), str(own)}
+
+
+# What is in it -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [*MODULES, PARTS], ids=lambda p: p.stem)
+def test_a_library_is_clean(path: Path) -> None:
+    loaded = load([path])
+    assert loaded.model is not None
+    assert format_source(loaded.parsed[0]) == path.read_text("utf-8")
+    assert [d for d in check(loaded.model) if d.severity > Severity.NOTE] == []
+
+
+def test_the_parts_of_kubernetes_do_what_its_documents_say() -> None:
+    model = load([PARTS]).model
+    assert model is not None
+    assert {x.name: x.failure for x in (play(model, s) for s in model.scenarios.values()) if not x.passed} == {}
+    states = {}
+    for system in model.systems.values():
+        found = explore(model, system)
+        assert found.complete
+        assert [v.name for v in found.violations] == []
+        states[system.name] = found.states
+    assert states == {"Cached": 22_908, "Owned": 36, "Nodes": 240, "Election": 15}
+
+
+def test_every_part_is_used_in_a_system() -> None:
+    model = load([PARTS]).model
+    assert model is not None
+    machines = {i.machine for s in model.systems.values() for i in s.instances}
+    assert machines | {"kubernetes.Faults"} == set(model.machines)
+
+
+# The page ------------------------------------------------------------------------------------------------------------
+
+
+def test_writing_a_controller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert len(list(followed(ROOT / "docs" / "kubernetes.md"))) == 2
+    assert len(Path("task.fsm").read_text("utf-8").splitlines()) <= 60
