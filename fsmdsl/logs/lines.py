@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import count, repeat
 from json.scanner import make_scanner
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 
 from fsmdsl.logs.mapping import LogMapping
 
@@ -99,7 +99,7 @@ def _matched(pattern: re.Pattern[str], match: Match, text: str) -> Fields | None
     return None if found is None else found.groupdict()
 
 
-_scan = make_scanner(json.JSONDecoder())
+_scan = make_scanner(cast(Any, json.JSONDecoder()))
 """What `json.loads` calls: without its checks of types and blanks, a short line takes half of the time."""
 
 
