@@ -102,7 +102,7 @@ def test_each_line_is_a_step() -> None:
     assert x.outcome == "explained"
     assert steps(x) == ["g0.grow 1", "g0.grow 2", "g0.finish 3", "g1.grow 4"]
     assert x.ledger.names == {"a": 0, "b": 1}
-    assert [n for n, *_ in covered(x)] == [2, 1, 1]
+    assert [n for n, *_ in covered(x.ledger)] == [2, 1, 1]
 
 
 def test_lines_that_say_nothing_are_counted() -> None:
@@ -694,3 +694,31 @@ def test_too_many_worlds_are_no_answer(folder: Path, monkeypatch: pytest.MonkeyP
     (folder / "run.log").write_bytes(log("a poke"))
     done = run("run.log", "--mapping", "one.toml")
     assert (done.exit_code, done.output.splitlines()[0].split()[0]) == (3, "undecided")
+
+
+def test_counts_are_drawn(folder: Path) -> None:
+    (folder / "run.log").write_bytes(log("a grow", "a grow", "a finish", "a grow"))
+    assert run("run.log", "--mapping", "gang.toml", "--counts", "counts.json").exit_code == 0
+    drawn = CliRunner().invoke(cli, ["draw", "gang.fsm", "--counts", "counts.json", "--format", "mermaid", "-o", "-"])
+    assert "Queued --> Half : grow<br/>2×" in drawn.stdout
+    assert "Half --> Running : grow<br/>1×" in drawn.stdout
+    (folder / "gang.fsm").write_text(GANG.replace("Half    -> Running  on grow", "Half -> Queued on grow"))
+    other = CliRunner().invoke(cli, ["draw", "gang.fsm", "--counts", "counts.json", "--format", "mermaid", "-o", "-"])
+    assert "1×" not in other.stdout  # another row since: nobody has counted it
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "it is not JSON"),
+        ("[]", "it has no `counts`"),
+        ('{"counts": {}}', "counts rows of none of these machines"),
+        ('{"counts": {"gang.Gang": 3}}', "not a list of rows"),
+        ('{"counts": {"gang.Gang": [3]}}', "has no `count`"),
+        ('{"counts": {"gang.Gang": [{"count": true}]}}', "has no `count`"),
+    ],
+)
+def test_a_file_that_has_no_counts(text: str, told: str, folder: Path) -> None:
+    (folder / "counts.json").write_text(text)
+    done = CliRunner().invoke(cli, ["draw", "gang.fsm", "--counts", "counts.json", "--format", "dot", "-o", "-"])
+    assert (done.exit_code, told in done.output) == (2, True), done.output

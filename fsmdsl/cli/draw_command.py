@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -63,6 +63,12 @@ PICTURES = ("svg", "png", "pdf")
     help="Mark what exploring all systems reaches, or what scenarios pass through, and what never.",
 )
 @click.option(
+    "--counts",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Show how often each transition happened in a log, as `fsm explain --counts FILE` has written it.",
+)
+@click.option(
     "--direction",
     type=click.Choice(["down", "right"]),
     help="Down the page or to the right, whatever `layout` says in the spec.",
@@ -89,6 +95,7 @@ def command(
     out: str,
     form: str,
     overlay: str | None,
+    counts: Path | None,
     direction: str | None,
     detail: Detail,
     theme: Theme,
@@ -108,7 +115,7 @@ def command(
     if theme != "auto" and form != "svg":
         misuse(f"`--theme` colours SVG; `--format {form}` has one theme")
     look = _Look(form, None if direction is None else _DIRECTIONS[direction], detail, theme)
-    marks = _marks(model, machines, overlay)
+    marks = _marks(model, machines, overlay, counts)
     drawn: dict[str, str | bytes] = {}
     for machine in machines:
         content = _drawn(machine, look, marks.get(machine.qualified))
@@ -124,12 +131,33 @@ def command(
         say(f"{len(machines)} diagram{'s' * (len(machines) != 1)} in {out}")
 
 
-def _marks(model: m.Model, machines: list[m.Machine], overlay: str | None) -> dict[str, Overlay]:
+def _marks(
+    model: m.Model, machines: list[m.Machine], overlay: str | None, counts: Path | None
+) -> Mapping[str, Overlay]:
+    if overlay is not None and counts is not None:
+        misuse("a picture has one overlay: either `--overlay` or `--counts`")
+    if counts is not None:
+        return _counted(counts, machines)
     if overlay is None:
         return {}
     from fsmdsl.report.coverage import reached
 
     return reached(model, machines, overlay)
+
+
+def _counted(counts: Path, machines: list[m.Machine]) -> Mapping[str, Overlay]:
+    from fsmdsl.files.read import UnreadableError, read_text
+    from fsmdsl.report.counts import CountsError, read_counts
+
+    if not counts.exists():
+        misuse(f"there is no file `{counts}`")
+    try:
+        found = read_counts(read_text(counts, None), machines)
+    except (UnreadableError, CountsError) as error:
+        misuse(f"`{counts}`: {error}")
+    if not found:
+        misuse(f"`{counts}` counts rows of none of these machines")
+    return found
 
 
 _DIRECTIONS: dict[str, Direction] = {"down": "TB", "right": "LR"}

@@ -8,7 +8,8 @@ import click
 
 from fsmdsl.cli.common import documented_option, format_option, links_option, paint, say_json
 from fsmdsl.cli.completing import rule_names, system_names
-from fsmdsl.cli.explain_log import Request, explain_log
+from fsmdsl.cli.explain_log import Output, Request, explain_log
+from fsmdsl.cli.explain_watch import Watch
 from fsmdsl.cli.messages import misuse, say
 from fsmdsl.diagnostics import Rule, did_you_mean
 
@@ -24,6 +25,12 @@ from fsmdsl.diagnostics import Rule, did_you_mean
 @click.option("--hidden", type=click.IntRange(0), metavar="N", help="Steps that nobody logged between two lines.")
 @click.option("--show", is_flag=True, help="Show the whole run.")
 @click.option("--coverage", is_flag=True, help="Show how often each row was followed.")
+@click.option(
+    "--counts", type=click.Path(path_type=Path), metavar="FILE", help="Write it here, for `fsm draw --counts`."
+)
+@click.option("--follow", is_flag=True, help="Continue as LOG grows, until Ctrl-C or a line that nothing explains.")
+@click.option("--metrics", type=click.Path(path_type=Path), metavar="FILE", help="Write metrics for Prometheus here.")
+@click.option("--metrics-port", type=click.IntRange(0, 65535), metavar="PORT", help="Serve them to this machine.")
 @documented_option
 @links_option
 @format_option
@@ -36,6 +43,10 @@ def command(
     hidden: int | None,
     show: bool,
     coverage: bool,
+    counts: Path | None,
+    follow: bool,
+    metrics: Path | None,
+    metrics_port: int | None,
     as_documented: bool,
     form: str,
 ) -> None:
@@ -47,10 +58,13 @@ def command(
     Exit codes: 0 explained, 1 not explained, 2 misuse, 3 (logs) it cannot be decided.
     """
     if mapping is not None:
-        request = Request(what or "-", mapping, specs, system, settings, hidden, show, coverage, as_documented)
+        watch = Watch(follow, metrics, metrics_port)
+        output = Output(show, coverage, counts)
+        request = Request(what or "-", mapping, specs, system, settings, hidden, as_documented, output, watch)
         explain_log(request, form)
         return
-    if specs or system or settings or hidden is not None or show or coverage or as_documented:
+    others = (specs, system, settings, show, coverage, counts, follow, metrics, as_documented)
+    if any(others) or hidden is not None or metrics_port is not None:
         misuse("a log is explained by a mapping: name it with `--mapping FILE`")
     _explain_rules(what, form)
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from fsmdsl.cli.common import FINDINGS, follows_links, model_or_exit, paint, say_json
+from fsmdsl.cli.explain_watch import Watch, check, following, metrics
 from fsmdsl.cli.messages import misuse, say
 from fsmdsl.files import reason
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fsmdsl import model as m
     from fsmdsl.logs.amendments import OtherReading
     from fsmdsl.logs.explanation import Explanation
-    from fsmdsl.logs.lines import Match
+    from fsmdsl.logs.lines import Match, Readable
     from fsmdsl.logs.mapping import LogMapping
     from fsmdsl.logs.meaning import Reading
     from fsmdsl.logs.rules import LogError
@@ -34,6 +35,15 @@ PATTERN_TIME = 1.0
 
 
 @dataclass(frozen=True, slots=True)
+class Output:
+    """How much of the answer is printed, and what is written."""
+
+    show: bool
+    coverage: bool
+    counts: Path | None
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """What the command line asks for."""
 
@@ -43,9 +53,9 @@ class Request:
     system: str | None
     settings: tuple[str, ...]
     hidden: int | None
-    show: bool
-    coverage: bool
     as_documented: bool
+    output: Output
+    watch: Watch
 
 
 def explain_log(request: Request, form: str) -> None:
@@ -57,14 +67,16 @@ def explain_log(request: Request, form: str) -> None:
     reading = _reading(request, mapping, form)
     found = _explained(request, reading, form)
     other = None if found.failure is None else _other(request, mapping, found)
+    if request.output.counts is not None:
+        _write_counts(request.output.counts, found)
     name = "<stdin>" if request.log == "-" else request.log
     if form == "json":
         say_json("explain", data(found, name, other=other))
     else:
         say(summary(found, paint))
-        for line in details(found, name, paint, whole=request.show, other=other):
+        for line in details(found, name, paint, whole=request.output.show, other=other):
             say(line)
-        for line in ("  rows:", *coverage(found)) if request.coverage else ():
+        for line in ("  rows:", *coverage(found)) if request.output.coverage else ():
             say(line)
     if found.outcome != "explained":
         sys.exit(UNDECIDED if found.outcome == "undecided" else FINDINGS)
@@ -143,18 +155,38 @@ def _refuse(error: LogError, form: str) -> NoReturn:
 
 
 def _explained(request: Request, reading: Reading, form: str) -> Explanation:
-    from fsmdsl.logs.explanation import explain
+    from fsmdsl.logs.explanation import Explainer
     from fsmdsl.logs.lines import lines
     from fsmdsl.logs.rules import LogError
 
     depth = reading.mapping.hidden if request.hidden is None else request.hidden
+    watch = request.watch
+    check(watch, whole=request.output.show)
     try:
-        with _opened(request.log) as file, _guarded() as match:
-            return explain(reading, request.log, lines(file), depth=depth, whole=request.show, match=match)
+        with metrics(watch, reading) as report, _guarded() as match:
+            opened = following(request.log, report.tick) if watch.follow else _opened(request.log)
+            with opened as file:
+                log = lines(file, growing=watch.follow)
+                explainer = Explainer(reading, request.log, log, depth=depth, whole=request.output.show, match=match)
+                report.explainer = explainer
+                found = explainer.explanation()
+                report.end(explained=found.failure is None)
+                return found
     except LogError as error:
         _refuse(error, form)
     except OSError as error:
         misuse(f"`{request.log}` cannot be read: {reason(error)}")
+
+
+def _write_counts(path: Path, found: Explanation) -> None:
+    from fsmdsl.files.write import write
+    from fsmdsl.report.counts import write_counts
+
+    machines = dict.fromkeys(found.ledger.roster.machines)
+    try:
+        write(path, write_counts(machines, lambda machine, t: found.ledger.rows[machine.qualified, t.index]))
+    except OSError as error:
+        misuse(f"`{path}` cannot be written: {reason(error)}")
 
 
 def _other(request: Request, mapping: LogMapping, found: Explanation) -> OtherReading | None:
@@ -167,7 +199,7 @@ def _other(request: Request, mapping: LogMapping, found: Explanation) -> OtherRe
     from fsmdsl.workspace import load
 
     assert found.failure is not None
-    if not Path(request.log).is_file():  # a pipe is read once
+    if request.watch.follow or not Path(request.log).is_file():  # a pipe is read once, and the log may be another now
         return None
     documented, last = not request.as_documented, found.failure.record.line
     settings = settings_of(request.settings)
@@ -190,12 +222,12 @@ def _other(request: Request, mapping: LogMapping, found: Explanation) -> OtherRe
 
 
 @contextmanager
-def _opened(log: str) -> Iterator[BinaryIO]:
+def _opened(log: str) -> Iterator[Readable]:
     """The bytes of a log; a pipe may be one. Raises OSError."""
     if log == "-":
         if sys.stdin is None:
             misuse("standard input is closed")
-        yield sys.stdin.buffer
+        yield cast("Readable", sys.stdin.buffer)
         return
     try:
         file = open(log, "rb")  # noqa: SIM115  (closed below; what cannot be opened is misuse)

@@ -47,10 +47,11 @@ class Member:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """How a line leads from a member of a set to one of the next set: the places of both."""
+    """How a line leads from a member of a set (`origin`: its place) to one of the next set."""
 
     origin: int
-    end: int
+    instances: tuple[int | None, ...]
+    """What each new name of the line stands for."""
     steps: tuple[tuple[Edge, bool], ...]
     """With each, whether the line told of it; if not, it is hidden."""
     about_last: bool
@@ -122,7 +123,7 @@ class Beliefs:
             used.add(taken[-1])
         place = slots | dict(zip(new, taken, strict=True))
         members = [_member(x, place, after[0].hidden) for x in after]
-        paths = tuple(_path(self.tracker.universe, x, n, roots) for n, x in enumerate(after))
+        paths = tuple(_path(self.tracker.universe, x, new, roots) for x in after)
         return Transition(belief, self._belief(members), paths, tuple(taken), freed, bool(taken or freed))
 
     def _belief(self, members: Sequence[Member]) -> Belief:
@@ -139,12 +140,15 @@ def line_outline(meaning: Meaning, values: Values, slots: Slots) -> Hashable:
     """What decides what a line does to a set of worlds: lines of the same outline do the same. Its first part is the
     number of the `[[line]]`."""
     if len(values) == 1:
-        return meaning.number, slots.get(values[0])  # type: ignore[arg-type]
+        return meaning.number, slots.get(values[0])
     return meaning.number, *_outlines(meaning, values, slots, {})
 
 
 def new_names(record: Record, slots: Slots) -> list[str]:
     """The names in a line that are not in use before it, in the order of the line."""
+    name, *others = record.values
+    if not others:
+        return [] if name is None or name in slots else [name]
     new: dict[str, int] = {}
     for _ in _outlines(record.meaning, record.values, slots, new):
         pass
@@ -184,10 +188,11 @@ def _member(x: Possibility, place: Mapping[str, int], least: int) -> Member:
     return Member(x.spot, tuple(sorted((place[name], n) for name, n in x.names)), x.rest, x.hidden - least)
 
 
-def _path(roster: Roster, x: Possibility, end: int, roots: Mapping[int, int]) -> Path:
+def _path(roster: Roster, x: Possibility, new: Sequence[str], roots: Mapping[int, int]) -> Path:
     """What lies between a possibility and the one before the line that it comes from."""
     steps: list[tuple[Edge, bool]] = []
     moment, told = x.past, False
+    names = {} if moment is None else dict(moment.names)
     while moment is not None and id(moment) not in roots:
         told = told or moment.line is not None
         if moment.edge is not None:
@@ -196,4 +201,4 @@ def _path(roster: Roster, x: Possibility, end: int, roots: Mapping[int, int]) ->
         moment = moment.before
     followed = (h for edge, _ in steps for h in edge.cascade if isinstance(h, Followed))
     rows = Counter((roster.machines[h.instance].qualified, h.transition) for h in followed)
-    return Path(roots[id(moment)], end, tuple(reversed(steps)), told, rows)
+    return Path(roots[id(moment)], tuple(map(names.get, new)), tuple(reversed(steps)), told, rows)

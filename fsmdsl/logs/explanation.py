@@ -53,26 +53,48 @@ class Explanation:
     """Why there is no answer."""
 
 
+class Explainer:
+    """An explanation under way: what was read, and where it has led to."""
+
+    def __init__(
+        self,
+        reading: Reading,
+        name: str,
+        log: Iterable[Line],
+        *,
+        depth: int,
+        whole: bool = False,
+        match: Match = search,
+    ) -> None:
+        """`depth`: hidden steps between two lines, at most; `whole`: keep the whole run."""
+        self.reading = reading
+        self.records = Records(reading, name, log, match)
+        self.walk = Walk(Tracker(Atlas(reading), depth), whole=whole)
+
+    def explanation(self) -> Explanation:
+        """Read the log to its end, or to the first line that nothing explains. To be called once.
+
+        The answer is exact for this depth. Memory does not grow with the log, unless the whole run is kept, or more
+        than `walk.MAX_LEDGERS` worlds stay possible. Raises `LogError` where the mapping is strict.
+        """
+        walk, tally, records = self.walk, self.records.tally, iter(self.records)
+        try:
+            failed = walk.follow(records)
+            failure = None if failed is None else _failure(walk, failed, records, tally)
+        except (TooManyWorldsError, UndecidedError) as error:
+            undecided = f"line {walk.line}: {error}"
+            return Explanation("undecided", self.reading, tally, walk.ledger(), undecided=undecided)
+        if failure is not None:
+            return Explanation("not explained", self.reading, failure.tally, walk.ledger(), failure)
+        outcome: Outcome = "explained" if tally.matched else "nothing to explain"
+        return Explanation(outcome, self.reading, tally, walk.ledger())
+
+
 def explain(
     reading: Reading, name: str, log: Iterable[Line], *, depth: int, whole: bool = False, match: Match = search
 ) -> Explanation:
-    """Explain a log. `depth`: hidden steps between two lines, at most; `whole`: keep the whole run.
-
-    The answer is exact for that depth. Memory does not grow with the log, unless the whole run is kept, or more than
-    `walk.MAX_LEDGERS` worlds stay possible. Raises `LogError` where the mapping is strict.
-    """
-    records = Records(reading, name, log, match)
-    walk = Walk(Tracker(Atlas(reading), depth), whole=whole)
-    try:
-        failed = walk.follow(items := iter(records))
-        failure = None if failed is None else _failure(walk, failed, items, records.tally)
-    except (TooManyWorldsError, UndecidedError) as error:
-        undecided = f"line {walk.line}: {error}"
-        return Explanation("undecided", reading, records.tally, walk.ledger(), undecided=undecided)
-    if failure is not None:
-        return Explanation("not explained", reading, failure.tally, walk.ledger(), failure)
-    outcome: Outcome = "explained" if records.tally.matched else "nothing to explain"
-    return Explanation(outcome, reading, records.tally, walk.ledger())
+    """Explain a log: see `Explainer`."""
+    return Explainer(reading, name, log, depth=depth, whole=whole, match=match).explanation()
 
 
 def _failure(walk: Walk, record: Record, records: Iterator[Record], tally: Tally) -> Failure:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from fsmdsl.logs.lines import MISSING, Fields, UnreadableLineError, field_of, value_at
 from fsmdsl.logs.mapping import LineRule, Template
 from fsmdsl.logs.meaning import Claim, Meaning
 
-Values: TypeAlias = tuple[object, ...]
+Values: TypeAlias = tuple[Any, ...]
 """The name of the instance (None: the line is of the whole system), then each argument, then each field."""
 
 MAX_KNOWN = 10_000

@@ -91,8 +91,8 @@ class Ledger:
         """The names that lines brought up, with what they stand for on these paths."""
         for (record, slots, t), path in zip(passages, paths, strict=True):
             if t.new_slots:
-                bound, new = dict(t.target.members[path.end].bound), new_names(record, slots)
-                self.names |= {name: bound[n] for name, n in zip(new, t.new_slots, strict=True) if n in bound}
+                new = zip(new_names(record, slots), path.instances, strict=True)
+                self.names.update((name, n) for name, n in new if n is not None)
         if passages and self.steps.maxlen is not None and len(self.names) > MAX_NAMES:
             kept = {*passages[-1][1], *[*self.names][-MAX_NAMES // 2 :]}
             self.names = {name: n for name, n in self.names.items() if name in kept}

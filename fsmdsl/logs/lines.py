@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import count, repeat
-from typing import Any, BinaryIO, TypeAlias
+from json.scanner import make_scanner
+from typing import Any, Protocol, TypeAlias, cast
 
 from fsmdsl.logs.mapping import LogMapping
 
@@ -34,12 +35,20 @@ Line: TypeAlias = tuple[int, str, bool]
 """A line of a log: its number, from 1, its text, and whether it is too long: its end was not read then."""
 
 
-def lines(file: BinaryIO) -> Iterator[Line]:
+class Readable(Protocol):
+    """What bytes are read from: a file, or one that grows."""
+
+    def read1(self, size: int, /) -> bytes:
+        """Some bytes, at most so many; none: there are no more."""
+        ...
+
+
+def lines(file: Readable, *, growing: bool = False) -> Iterator[Line]:
     """The lines that are not blank, as soon as they are there. Bytes that are not UTF-8 are replaced; of a line above
-    the limit only the beginning is kept. About one line and one block are in memory."""
+    the limit only the beginning is kept. About one line and one block are in memory. Of a file that is `growing`, a
+    last line without an end is not there yet."""
     number, rest = 1, b""
-    read = getattr(file, "read1", file.read)
-    while block := read(BLOCK):
+    while block := file.read1(BLOCK):
         whole, newline, tail = block.rpartition(b"\n")
         if not newline:
             rest = (rest + block)[: MAX_LINE + 1]
@@ -47,7 +56,7 @@ def lines(file: BinaryIO) -> Iterator[Line]:
         data, rest = rest + whole, tail
         yield from _split(data, number)
         number += data.count(b"\n") + 1
-    if rest:
+    if rest and not growing:
         yield from _split(rest, number)
 
 
@@ -90,14 +99,14 @@ def _matched(pattern: re.Pattern[str], match: Match, text: str) -> Fields | None
     return None if found is None else found.groupdict()
 
 
-_decoded = json.JSONDecoder().raw_decode
-"""`json.loads` without its checks of types and blanks: half of the time of a short line."""
+_scan = make_scanner(cast(Any, json.JSONDecoder()))
+"""What `json.loads` calls: without its checks of types and blanks, a short line takes half of the time."""
 
 
 def _json(text: str) -> Fields:
     try:
-        value, end = _decoded(text)
-    except (ValueError, RecursionError):
+        value, end = _scan(text, 0)
+    except (ValueError, RecursionError, StopIteration):
         value, end = _loaded(text), len(text)
     if end != len(text):
         value = _loaded(text)

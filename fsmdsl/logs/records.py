@@ -71,7 +71,7 @@ class Records:
                     self._skip(number, text)
                     continue
                 meaning, extract = known
-                record = Record(number, text, meaning, extract(found))
+                record = Record._make((number, text, meaning, extract(found)))
             except UnreadableLineError as error:
                 self._unreadable(number, text, str(error))
                 continue

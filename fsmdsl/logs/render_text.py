@@ -65,18 +65,18 @@ def run(ledger: Ledger, steps: Iterable[Taken], paint: Paint = plain) -> Iterato
 
 def coverage(x: Explanation) -> Iterator[str]:
     """A line for each row of the machines in the system: how often it was followed."""
-    rows = list(covered(x))
+    rows = list(covered(x.ledger))
     width = max((len(f"{n:,}") for n, *_ in rows), default=1)
     for n, machine, row, arrow in rows:
         yield f"  {n:>{width},}  {machine}  {row}  {arrow}"
 
 
-def covered(x: Explanation) -> Iterator[tuple[int, str, str, str]]:
+def covered(ledger: Ledger) -> Iterator[tuple[int, str, str, str]]:
     """How often, machine, row, `A → B`: for each row of the system's machines, in the order of the text."""
-    for machine in dict.fromkeys(x.ledger.roster.machines):
+    for machine in dict.fromkeys(ledger.roster.machines):
         for t in machine.transitions:
             arrow = f"in {t.source}" if t.target is None else f"{t.source} → {t.target}"
-            yield x.ledger.rows[machine.qualified, t.index], machine.name, t.name, arrow
+            yield ledger.rows[machine.qualified, t.index], machine.name, t.name, arrow
 
 
 # A line that nothing explains ----------------------------------------------------------------------------------------

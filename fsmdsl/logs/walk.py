@@ -71,6 +71,18 @@ class Walk:
         """The run with the fewest hidden steps, up to where the walk is."""
         return _extended(dict(enumerate(self._ledgers)), self._passages, 0)
 
+    @property
+    def last_line(self) -> int:
+        """The last line that was explained; 0 before the first. Like `ledger`, it may be asked for between lines."""
+        last = self._passages or self._earlier
+        return last[-1][0].line if last else 0
+
+    @property
+    def worlds(self) -> int:
+        """How many worlds are possible after it."""
+        belief = self._passages[-1][2].target if self._passages else self._belief
+        return len(belief.members)
+
     # Memory
 
     def settle(self) -> None:

@@ -1,0 +1,62 @@
+"""How often each row of machines has happened, as a file: what `fsm explain` has counted, and `fsm draw` shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from fsmdsl import model as m
+from fsmdsl.draw.graph import Mark, Overlay
+
+
+class CountsError(Exception):
+    """A text is not such a file; the message says why."""
+
+
+def write_counts(machines: Iterable[m.Machine], count: Callable[[m.Machine, m.Transition], int]) -> str:
+    """The text of the file: for each machine, by qualified name, its rows with from where they lead to where."""
+    found = {
+        machine.qualified: [
+            {"row": t.name, "from": t.source, "to": t.target, "count": count(machine, t)} for t in machine.transitions
+        ]
+        for machine in machines
+    }
+    return json.dumps({"counts": found}, indent=2, ensure_ascii=False) + "\n"
+
+
+def read_counts(text: str, machines: Iterable[m.Machine]) -> dict[str, Overlay]:
+    """The marks of the machines that a file counts rows of, by qualified name; rows that are not in it are unmarked.
+
+    Raises `CountsError`.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CountsError(f"it is not JSON: {error}") from error
+    rows = _field(data, "counts", dict, "it has no `counts`")
+    return {x.qualified: _overlay(x, rows[x.qualified]) for x in machines if x.qualified in rows}
+
+
+def _overlay(machine: m.Machine, rows: object) -> Overlay:
+    if not isinstance(rows, list):
+        raise CountsError(f"what it has for `{machine.qualified}` is not a list of rows")
+    counts: dict[tuple[object, ...], int] = {}
+    for x in rows:
+        count = _field(x, "count", int, f"a row of `{machine.qualified}` has no `count`, a number")
+        key = x.get("row"), x.get("from"), x.get("to")
+        if all(isinstance(k, str | None) for k in key):
+            counts[key] = counts.get(key, 0) + count
+    marks = {t.index: counts.get((t.name, t.source, t.target)) for t in machine.transitions}
+    return Overlay(transitions={n: _mark(count) for n, count in marks.items() if count is not None})
+
+
+def _mark(count: int) -> Mark:
+    return Mark("seen", f"{count:,}×") if count > 0 else Mark("unseen")
+
+
+def _field(data: object, name: str, wanted: type, wrong: str) -> Any:
+    found = data.get(name) if isinstance(data, Mapping) else None
+    if not isinstance(found, wanted) or isinstance(found, bool):
+        raise CountsError(wrong)
+    return found
