@@ -17,7 +17,7 @@ from .faults import Faults
 from .garbage_collector import GarbageCollector
 from .kubelet import Kubelet
 from .lease import Lease
-from .machinery import Followed, StepRefused, System, UnhandledEvent
+from .machinery import Followed, ForeignSnapshot, StepRefused, System, UnhandledEvent
 from .node import Node
 from .object_ import Object
 from .states import (
@@ -44,6 +44,7 @@ __all__ = [
     "Faults",
     "FaultsState",
     "Followed",
+    "ForeignSnapshot",
     "GarbageCollector",
     "GarbageCollectorState",
     "Kubelet",

@@ -137,6 +137,26 @@ def _number(machine: Machine) -> int:
     return machine._number
 
 
+# Snapshots --------------------------------------------------------------------------------------
+
+VERSION = "e1c4344b6dc5"
+"""Of snapshots. It changes with the states and fields of machines, and with their types."""
+
+
+class ForeignSnapshot(ValueError):
+    """A snapshot that does not fit these classes, or the machines of a system."""
+
+
+def fitting(
+    part: object, decode: Callable[[Any, Mapping[int, Any]], Saved], data: Any, machines: Mapping[int, Any]
+) -> Saved:
+    """What a part of a snapshot stands for."""
+    try:
+        return decode(data, machines)
+    except (LookupError, TypeError, ValueError) as error:
+        raise ForeignSnapshot(f"what the snapshot has does not fit {part!r}: {error!r}") from error
+
+
 # Machines and systems ---------------------------------------------------------------------------
 
 
@@ -165,8 +185,8 @@ class Machine:
         raise NotImplementedError
 
     def restore(self, data: Data) -> None:
-        """Back to a snapshot."""
-        self._load(self._decode(data, self._system._machines))
+        """Back to a snapshot. Raises `ForeignSnapshot`, and changes nothing, where it is not one of this machine."""
+        self._load(fitting(self, self._decode, data, self._system._machines))
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         raise NotImplementedError
@@ -251,6 +271,26 @@ class System:
     def listen(self, listener: Listener) -> None:
         """Has a listener told of every step from now on."""
         self._listeners = (*self._listeners, listener)
+
+    def unlisten(self, listener: Listener) -> None:
+        """Has a listener told of nothing any more."""
+        if listener not in self._listeners:
+            raise ValueError(f"{listener!r} does not listen to this system")
+        self._listeners = tuple(x for x in self._listeners if x != listener)
+
+    def can(self, event: Callable[..., object], *arguments: object) -> bool:
+        """Would a step happen? It is tried and taken back; no listener and no action is called."""
+        if self._handling:
+            raise ReentrantEvent("a step cannot be tried in the middle of another one")
+        try:
+            self._handling.append(self)
+            event(*arguments)
+            self._finish_round()
+        except StepRefused:
+            return False
+        finally:
+            self._undo()
+        return True
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
@@ -368,13 +408,28 @@ class System:
     def snapshot(self) -> Data:
         """All machines, as JSON has them."""
         return {
+            "version": VERSION,
             "machines": [{"number": x._number, **x.snapshot()} for x in self._machines.values()],
         }
 
-    def restore(self, data: Data) -> None:
-        """Back to a snapshot. The machines must have been made in the same order as those of the snapshot."""
+    def restore(self, data: Data, migrate: Mapping[str, Callable[[Data], Data]] | None = None) -> None:
+        """Back to a snapshot. The machines must have been made in the same order as those of the snapshot.
+
+        `migrate` has, by the version of a snapshot, what makes one of this version of it. Without it, and where a
+        snapshot has no version, it is taken as it is. Raises `ForeignSnapshot`, and changes nothing, where a snapshot
+        does not fit, or `migrate` does not have its version.
+        """
+        version = data.get("version", VERSION)
+        if version != VERSION and migrate is not None:
+            if version not in migrate:
+                raise ForeignSnapshot(f"`migrate` does not convert version {version} to {VERSION}")
+            data = migrate[version](data)
+        if len(data["machines"]) != len(self._machines):
+            raise ForeignSnapshot(
+                f"a snapshot of {len(data['machines'])} machines for a system that has {len(self._machines)}"
+            )
         pairs = list(zip(data["machines"], self._machines.values(), strict=True))
         machines = {saved["number"]: machine for saved, machine in pairs}
-        decoded = [(machine, machine._decode(saved, machines)) for saved, machine in pairs]
+        decoded = [(machine, fitting(machine, machine._decode, saved, machines)) for saved, machine in pairs]
         for machine, saved in decoded:
             machine._load(saved)

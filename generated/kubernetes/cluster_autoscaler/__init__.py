@@ -9,7 +9,7 @@ After “core/scaledown/actuation, core/static_autoscaler.go” (kubernetes/auto
 cluster-autoscaler-1.36.1 (35e8a280)).
 """
 
-from ..machinery import Followed, StepRefused, System, UnhandledEvent
+from ..machinery import Followed, ForeignSnapshot, StepRefused, System, UnhandledEvent
 from .derived import bound, running, tainted
 from .scale_down import ScaleDown
 from .states import ScaleDownState
@@ -17,6 +17,7 @@ from .systems import OneNode
 
 __all__ = [
     "Followed",
+    "ForeignSnapshot",
     "OneNode",
     "ScaleDown",
     "ScaleDownState",

@@ -9,7 +9,7 @@ After “KEP-2307, and pkg/controller/job/job_controller.go” (kubernetes/enhan
 kubernetes/kubernetes 6ae037f1).
 """
 
-from ..machinery import Followed, StepRefused, System, UnhandledEvent
+from ..machinery import Followed, ForeignSnapshot, StepRefused, System, UnhandledEvent
 from .derived import complete, succeeded
 from .job_controller import JobController
 from .states import JobControllerState
@@ -17,6 +17,7 @@ from .systems import TwoPods
 
 __all__ = [
     "Followed",
+    "ForeignSnapshot",
     "JobController",
     "JobControllerState",
     "StepRefused",

@@ -9,7 +9,7 @@ After “pkg/controllers/jobset_controller.go, failure_policy.go” (kubernetes-
 08dfbdfd).
 """
 
-from ..machinery import Followed, StepRefused, System, UnhandledEvent
+from ..machinery import Followed, ForeignSnapshot, StepRefused, System, UnhandledEvent
 from .derived import failed, given_up
 from .job_set_controller import JobSetController
 from .states import JobSetControllerState
@@ -17,6 +17,7 @@ from .systems import TwoJobs
 
 __all__ = [
     "Followed",
+    "ForeignSnapshot",
     "JobSetController",
     "JobSetControllerState",
     "StepRefused",

@@ -9,7 +9,7 @@ end.
 After “ray-operator/controllers/ray/rayjob_controller.go” (ray-project/kuberay feeaf72f).
 """
 
-from ..machinery import Followed, StepRefused, System, UnhandledEvent
+from ..machinery import Followed, ForeignSnapshot, StepRefused, System, UnhandledEvent
 from .derived import finished, ready
 from .ray import Ray
 from .ray_job import RayJob
@@ -18,6 +18,7 @@ from .systems import OneJob
 
 __all__ = [
     "Followed",
+    "ForeignSnapshot",
     "OneJob",
     "Ray",
     "RayJob",
