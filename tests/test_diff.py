@@ -32,7 +32,7 @@ from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
 from fsmdsl.step import Universe, World, enabled, fire
-from fsmdsl.workspace import load
+from fsmdsl.workspace import load, shipped
 
 ROOT = Path(__file__).parent.parent
 HIVED = re.sub(r"property s14:.*", "", (ROOT / "specs" / "hived" / "hived.fsm").read_text("utf-8"))
@@ -139,7 +139,7 @@ def test_a_machine_that_is_renamed_is_no_other_machine(folder: str, tmp_path: Pa
     paths = sorted((ROOT / "specs" / folder).glob("*.fsm"))
     old = load(paths).model
     assert old is not None
-    for machine in old.machines.values():
+    for machine in (x for x in old.machines.values() if not shipped(x.span.source.name)):
         for path in paths:
             (tmp_path / path.name).write_text(re.sub(rf"\b{machine.name}\b", "Other", path.read_text("utf-8")))
         new = load(sorted(tmp_path.glob("*.fsm"))).model

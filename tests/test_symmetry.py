@@ -109,7 +109,7 @@ def breaks(plan: Plan, name: str, trace: Trace) -> None:
     """A run that breaks a property: by the formula read along it, and by what is promised."""
     q = next(q for q in plan.questions if q.property.name == name)
     assert not isinstance(q.property.formula, m.Recovers)
-    assert Reader(plan.universe, trace, {}).values(q.property.formula, {})[0] is False
+    assert Reader(plan.universe, trace, {}, {}).values(q.property.formula, {})[0] is False
     if trace.loop is None or trace.loop == len(trace.entries):
         return
     loop, marks = trace.entries[trace.loop :], Marks(plan)

@@ -155,9 +155,16 @@ def let_member(place: Place, let: m.Let, name: str) -> Member:
     inner, names = place.given(let.parameters)
     given = signature(place, names, let.parameters)
     doc = sentence(let.doc) or sentence(f"`{shown(let.value)}`")
-    body = [f"return {python(inner, let.value)}"]
-    head = f"def {name}({given}) -> {annotation(place.file, let.type)}:"
+    kind, value = annotation(place.file, let.type), python(inner, let.value)
+    body = [f"value: {kind} = {value}", "return value"] if _untyped(place.file, let.value) else [f"return {value}"]
+    head = f"def {name}({given}) -> {kind}:"
     return method(head, doc, body, *([] if let.parameters else ["@property"]))
+
+
+def _untyped(file: File, e: m.Expr) -> bool:
+    """Does a value read instances of a machine that has no class here, so that types do not tell what it is?"""
+    read = {x.type.machine for x in expressions(e) if isinstance(x.type, m.RefType)}
+    return not all(map(file.context.written, read))
 
 
 # The constructor -----------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from fsmdsl.lsp.idle import Idle
 from fsmdsl.lsp.positions import Lines, lines, path_of, uri_of
 from fsmdsl.lsp.reports import of_diagnostic, of_mark
 from fsmdsl.lsp.texts import Change, Text, Texts
-from fsmdsl.workspace import unreadable
+from fsmdsl.workspace import shipped, unreadable
 
 QUICK_STATES = 100_000
 QUICK_SECONDS = 5.0
@@ -186,6 +186,8 @@ class State:
         """Publish the problems of files to the client, where they have changed since the last time."""
         found, known = analysis.found, self.known(analysis)
         for path, document in analysis.documents.items():
+            if shipped(path) and path not in self._uris:  # nobody can change it
+                continue
             self._move(document, known)
             listed = [*self._excess(path), *found[path]]
             if analysis.model is None:
