@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import zip_longest
 
 from random_expressions import Env, MachinePlan, Text, Writer, alike, bare
 
@@ -22,9 +23,13 @@ class EffectWriter(Writer):
         return f" do {self.block(listed)}"
 
     def block(self, listed: list[str]) -> str:
-        """Effects in braces, with and without `;` between them."""
-        parts = [x + (";" if self.chance(0.7) and not x.endswith("}") else "") for x in listed]
-        return "{ " + " ".join(parts) + " }"
+        """Effects in braces, with and without `;` between them. Before an event `until`, an expression needs one."""
+
+        def ended(x: str, following: str) -> str:
+            wanted = self.chance(0.7) or following.startswith("until")
+            return x + (";" if wanted and not x.endswith("}") else "")
+
+        return "{ " + " ".join(ended(x, y) for x, y in zip_longest(listed, listed[1:], fillvalue="")) + " }"
 
     def effects(self, env: Env, count: int, depth: int, *, quiet: bool = False, last: bool = True) -> list[str]:
         """So many effects, as far as there are any; `last`: an action with outcomes may end them."""

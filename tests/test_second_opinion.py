@@ -218,6 +218,14 @@ def test_spin_confirms_each_verdict(spin: Spin) -> None:
     assert {r.what: r.ours for r in found.rows} == LEASED
 
 
+FULL = LEASE.replace("left: 0..2 = 2", "left: 0..2 = 3")
+
+
+def test_spin_finds_a_first_value_that_does_not_fit(spin: Spin) -> None:
+    found = {r.what: r.agreement for r in asked(spin, *system_of(FULL)).rows}
+    assert found["fault range at random.fsm:23:18"] == "confirmed"
+
+
 def test_time_ends_a_search(spin: Spin) -> None:
     model, system = system_of(LEASE)
     assert "in 0.01 s" in str(spin.opinion(model, system, 404, Budgeted(0.01)).unfinished)
@@ -282,6 +290,11 @@ def test_tlc_confirms_what_it_is_asked(tlc: Tlc) -> None:
         "property ends", "property waits", "property stays", "property ended",
     ]  # fmt: skip
     assert {r.what: r.ours for r in found.rows} == LEASED
+
+
+def test_tlc_finds_a_first_value_that_does_not_fit(tlc: Tlc) -> None:
+    found = {r.what: r.agreement for r in asked(tlc, *system_of(FULL)).rows}
+    assert found["fault range at random.fsm:23:18"] == "confirmed"
 
 
 # The commands --------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ Spec == Init /\ [][Next]_world
 
 \* What is asked ----------------------------------------------------------------------------------------------------
 
-NoStepFails == NoValue(world) = 0 /\ \A s \in Steps(world) : Taken(world, s).stop = ""
+NoStepFails == FirstFault = <<>> /\ NoValue(world) = 0 /\ \A s \in Steps(world) : Taken(world, s).stop = ""
 NoDeadlock ==
   \/ NoValue(world) # 0
   \/ \E s \in Steps(world) : s[1] # "crash"
@@ -23,6 +23,7 @@ NoDeadlock ==
 Found(x) == x \in TLCGet(1) \/ (PrintT(<<"found", x>>) /\ TLCSet(1, TLCGet(1) \cup {x}))
 ASSUME TLCSet(1, {})
 FaultsSeen ==
-  IF NoValue(world) # 0 THEN Found(<<"fault", "none", NoValue(world)>>)
-  ELSE \A s \in Steps(world) :
-         LET x == Taken(world, s) IN x.stop = "" \/ Found(<<"fault", x.fault[1], x.fault[2]>>)
+  /\ FirstFault = <<>> \/ Found(FirstFault)
+  /\ IF NoValue(world) # 0 THEN Found(<<"fault", "none", NoValue(world)>>)
+     ELSE \A s \in Steps(world) :
+            LET x == Taken(world, s) IN x.stop = "" \/ Found(<<"fault", x.fault[1], x.fault[2]>>)

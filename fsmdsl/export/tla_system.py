@@ -255,7 +255,8 @@ def first_world(scope: TlaScope) -> str:
         "waited |-> {}", f"channels |-> <<{empty}>>", "pending |-> <<>>", "down |-> FALSE", "busy |-> {}",
         "touched |-> {}", "writes |-> 0", "cut |-> 0", 'stop |-> ""', "fault |-> <<>>",
     ]  # fmt: skip
-    return f"First == [{', '.join(parts)}]"
+    told = "" if u.fault is None else f'"fault", "{u.fault.kind}", {scope.place(u.fault.span)}'
+    return f"First == [{', '.join(parts)}]\n\\* A first value that does not fit.\nFirstFault == <<{told}>>"
 
 
 def _first_values(scope: TlaScope, machine: m.Machine, slot: int, f: m.Field) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from fsmdsl import model as m
 from fsmdsl.describe import describe
-from fsmdsl.step import FaultError, Followed, TooManyValuesError, Universe, World, enabled, fire, initial
+from fsmdsl.explore.space import Arc, Visit, visits
+from fsmdsl.step import Followed, Universe, World, initial
 
 STEPS = 2000
 """Steps that are looked at in one system; the rest of a larger one is not counted."""
@@ -45,36 +46,32 @@ def census(model: m.Model, system: m.System, most: int = STEPS) -> Census:
     counted = Census()
     if universe.fault is not None:
         return counted
-    begin = initial(universe)
-    number = {begin: 0}
-    counted.worlds.append(begin)
+    counted.worlds.append(initial(universe))
     counted.depths.append(0)
     taken = 0
-    for at, world in enumerate(counted.worlds):
-        _inhabit(counted, universe, world)
-        try:
-            steps = enabled(universe, world)
-        except (FaultError, TooManyValuesError):
-            continue
-        if taken + len(steps) > most:
+    for visit in visits(universe, most + 1):
+        _inhabit(counted, universe, visit.world)
+        taken += len(visit.arcs)
+        if taken > most:
             counted.complete = False
             break
-        taken += len(steps)
-        for step in steps:
-            result = fire(universe, world, step)
-            followed = [h for h in result.cascade if isinstance(h, Followed)]
-            counted.fired.update({(universe.machines[h.instance].qualified, h.transition) for h in followed})
-            if result.fault is not None:
-                counted.failing.setdefault(at, []).append(describe(universe, step, world))
-                continue
-            if result.world not in number:
-                number[result.world] = len(number)
-                counted.worlds.append(result.world)
-                counted.depths.append(counted.depths[at] + 1)
-            if len(number) <= SMALL:
-                said = describe(universe, step, world)
-                counted.edges.setdefault((at, number[result.world]), []).append(said)
+        for arc in visit.arcs:
+            _take(counted, universe, visit, arc)
     return counted
+
+
+def _take(counted: Census, universe: Universe, visit: Visit, arc: Arc) -> None:
+    followed = [h for h in arc.result.cascade if isinstance(h, Followed)]
+    counted.fired.update({(universe.machines[h.instance].qualified, h.transition) for h in followed})
+    if arc.target is None:
+        counted.failing.setdefault(visit.number, []).append(describe(universe, arc.step, visit.world))
+        return
+    if arc.target == len(counted.worlds):
+        counted.worlds.append(arc.result.world)
+        counted.depths.append(counted.depths[visit.number] + 1)
+    if len(counted.worlds) <= SMALL:
+        said = describe(universe, arc.step, visit.world)
+        counted.edges.setdefault((visit.number, arc.target), []).append(said)
 
 
 def _inhabit(counted: Census, universe: Universe, world: World) -> None:

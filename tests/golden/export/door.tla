@@ -88,6 +88,8 @@ Places(w, c) == IF Fifo[c] THEN DOMAIN w.channels[c] ELSE {x[1] : x \in w.channe
 
 
 First == [state |-> [i \in {0} |-> CASE i = 0 -> "Open"], waited |-> {}, channels |-> <<>>, pending |-> <<>>, down |-> FALSE, busy |-> {}, touched |-> {}, writes |-> 0, cut |-> 0, stop |-> "", fault |-> <<>>]
+\* A first value that does not fit.
+FirstFault == <<>>
 
 RECURSIVE follow_Door(_, _, _, _), on_Door_push(_, _, _, _), on_Door_pull(_, _, _, _)
 
@@ -269,7 +271,7 @@ Spec == Init /\ [][Next]_world
 
 \* What is asked ----------------------------------------------------------------------------------------------------
 
-NoStepFails == NoValue(world) = 0 /\ \A s \in Steps(world) : Taken(world, s).stop = ""
+NoStepFails == FirstFault = <<>> /\ NoValue(world) = 0 /\ \A s \in Steps(world) : Taken(world, s).stop = ""
 NoDeadlock ==
   \/ NoValue(world) # 0
   \/ \E s \in Steps(world) : s[1] # "crash"
@@ -279,9 +281,10 @@ NoDeadlock ==
 Found(x) == x \in TLCGet(1) \/ (PrintT(<<"found", x>>) /\ TLCSet(1, TLCGet(1) \cup {x}))
 ASSUME TLCSet(1, {})
 FaultsSeen ==
-  IF NoValue(world) # 0 THEN Found(<<"fault", "none", NoValue(world)>>)
-  ELSE \A s \in Steps(world) :
-         LET x == Taken(world, s) IN x.stop = "" \/ Found(<<"fault", x.fault[1], x.fault[2]>>)
+  /\ FirstFault = <<>> \/ Found(FirstFault)
+  /\ IF NoValue(world) # 0 THEN Found(<<"fault", "none", NoValue(world)>>)
+     ELSE \A s \in Steps(world) :
+            LET x == Taken(world, s) IN x.stop = "" \/ Found(<<"fault", x.fault[1], x.fault[2]>>)
 
 question_0_holds == ~question_0(world, -1)
 Watch == FaultsSeen /\ (NoDeadlock \/ Found(<<"deadlock">>)) /\ (question_0_holds \/ Found(<<"question", 0>>))

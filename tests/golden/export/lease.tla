@@ -88,6 +88,8 @@ Places(w, c) == IF Fifo[c] THEN DOMAIN w.channels[c] ELSE {x[1] : x \in w.channe
 
 
 First == [state |-> [i \in {0, 1, 2, 3} |-> CASE i = 0 -> "Up" [] i = 1 -> "Up" [] i = 2 -> "Waiting" [] i = 3 -> "Waiting"], Node_holders |-> [i \in {0, 1} |-> CASE i = 0 -> {} [] i = 1 -> {}], Job_node |-> [i \in {2, 3} |-> CASE i = 2 -> none [] i = 3 -> none], Job_left |-> [i \in {2, 3} |-> CASE i = 2 -> 2 [] i = 3 -> 2], Job_kind |-> [i \in {2, 3} |-> CASE i = 2 -> "spot" [] i = 3 -> "spot"], waited |-> {}, channels |-> <<>>, pending |-> <<>>, down |-> FALSE, busy |-> {}, touched |-> {}, writes |-> 0, cut |-> 0, stop |-> "", fault |-> <<>>]
+\* A first value that does not fit.
+FirstFault == <<>>
 
 RECURSIVE follow_Node(_, _, _, _), on_Node_take(_, _, _, _), on_Node_give(_, _, _, _), on_Node_fail(_, _, _, _), on_Node_heal(_, _, _, _), follow_Job(_, _, _, _), on_Job_start(_, _, _, _), on_Job_refused(_, _, _, _), on_Job_lost(_, _, _, _), on_Job_finish(_, _, _, _), loop_23(_, _, _)
 
@@ -363,7 +365,7 @@ Spec == Init /\ [][Next]_world
 
 \* What is asked ----------------------------------------------------------------------------------------------------
 
-NoStepFails == NoValue(world) = 0 /\ \A s \in Steps(world) : Taken(world, s).stop = ""
+NoStepFails == FirstFault = <<>> /\ NoValue(world) = 0 /\ \A s \in Steps(world) : Taken(world, s).stop = ""
 NoDeadlock ==
   \/ NoValue(world) # 0
   \/ \E s \in Steps(world) : s[1] # "crash"
@@ -373,9 +375,10 @@ NoDeadlock ==
 Found(x) == x \in TLCGet(1) \/ (PrintT(<<"found", x>>) /\ TLCSet(1, TLCGet(1) \cup {x}))
 ASSUME TLCSet(1, {})
 FaultsSeen ==
-  IF NoValue(world) # 0 THEN Found(<<"fault", "none", NoValue(world)>>)
-  ELSE \A s \in Steps(world) :
-         LET x == Taken(world, s) IN x.stop = "" \/ Found(<<"fault", x.fault[1], x.fault[2]>>)
+  /\ FirstFault = <<>> \/ Found(FirstFault)
+  /\ IF NoValue(world) # 0 THEN Found(<<"fault", "none", NoValue(world)>>)
+     ELSE \A s \in Steps(world) :
+            LET x == Taken(world, s) IN x.stop = "" \/ Found(<<"fault", x.fault[1], x.fault[2]>>)
 
 question_0_holds == \A self \in {-1} : question_0(world, self)
 question_1_holds == \A self \in {2, 3} : question_1(world, self)
