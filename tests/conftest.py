@@ -7,6 +7,7 @@ import signal
 import tempfile
 from pathlib import Path
 
+import chromium
 import pytest
 from hypothesis import settings
 
@@ -30,3 +31,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """Leave the asserts of `fsmdsl` as they are. Pytest rewrites those of every package that has a plugin, which takes
     a sixth of the time before the first test, and `fsmdsl` is not a plugin here but what is tested."""
     getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", set()).discard("fsmdsl")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--second-try`: used by CI with `--last-failed`."""
+    parser.addoption("--second-try", action="store_true", help="only tests of a browser may be run a second time")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Browsers starve now and then on a small machine. No other test that failed gets a second try."""
+    if session.config.getoption("second_try"):
+        for item in session.items:
+            if chromium.needed.mark not in item.iter_markers():
+                pytest.exit(f"{item.nodeid} failed and opens no browser: it is not run again", returncode=1)

@@ -119,8 +119,8 @@ def answer(text: str) -> Answer:
 LAMP = """
 machine Lamp {
     initial state Off  state On  state Broken
-    event press, hit, mend from environment
-    Off -> On on press  On -> Off on press  Off, On -> Broken on hit  Broken -> Off on mend
+    event press, hit, repair from environment
+    Off -> On on press  On -> Off on press  Off, On -> Broken on hit  Broken -> Off on repair
 }
 system S { lamps: Lamp[%d]  environment { some l in lamps: l.press %s } property p: %s }
 """
