@@ -36,7 +36,8 @@ from fsmdsl.explore.narrative import story
 from fsmdsl.explore.replay import simplest
 from fsmdsl.report.chart import chart, violation
 from fsmdsl.report.exploration import details, summary
-from fsmdsl.report.formats.gather import from_check, from_verify
+from fsmdsl.report.formats.checked import from_check
+from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.formats.markdown import cell, fenced, markdown, text
 from fsmdsl.report.frames import frames, tally
 from fsmdsl.settings import given_settings

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 
 import grimp
 import pytest
+from test_cli import DOOR
 
 
 @pytest.mark.parametrize("package", ["fsmdsl", "runtime"])
@@ -22,3 +26,16 @@ def test_every_module_is_in_a_package_that_the_linter_sees() -> None:
     """A folder without `__init__.py` would be left out of the layers without a word."""
     modules = grimp.build_graph("fsmdsl", cache_dir=None).modules
     assert {"fsmdsl.explore.packed.lower.expressions", "fsmdsl.explore.program.nodes"} <= modules
+
+
+@pytest.mark.parametrize("command", ["check", "fmt --check", "list", "generate --check --out out"])
+def test_what_does_not_explore_does_not_load_the_search(command: str, tmp_path: Path) -> None:
+    """It would be a third of the time until the first line."""
+    (tmp_path / "door.fsm").write_text(DOOR, "utf-8")
+    code = "import sys; from fsmdsl.__main__ import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *command.split(), "door.fsm"], cwd=tmp_path, capture_output=True, text=True
+    )
+    loaded = ran.stderr.split()
+    assert "fsmdsl.model" in loaded, ran.stderr
+    assert [x for x in loaded if x.startswith(("fsmdsl.explore", "fsmdsl.step", "fsmdsl.draw"))] == []

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from campaign import model_of
 from campaign_second_opinion import BUDGET, campaign, explored, known
+from random_systems import text_of
 from test_cli import DOOR, ROOT, fsm
 
 from fsmdsl import model as m
@@ -224,6 +227,52 @@ FULL = LEASE.replace("left: 0..2 = 2", "left: 0..2 = 3")
 def test_spin_finds_a_first_value_that_does_not_fit(spin: Spin) -> None:
     found = {r.what: r.agreement for r in asked(spin, *system_of(FULL)).rows}
     assert found["fault range at random.fsm:23:18"] == "confirmed"
+
+
+BUSY = """\
+module busy
+
+machine Door {
+    action report(who: 0..3, what: 0..3, why: list<bool>[2])
+    initial state Open
+    state Shut
+    event push from environment
+    Open -> Shut on push do report(1, 2, [true, false])
+    Shut -> Open on push do report(3, 0, [])
+}
+
+system One { door: Door }
+"""
+
+
+def sanitised(text: str, folder: Path) -> str:
+    """What a compiler's sanitizers say of the C that SPIN makes of a system, while it runs."""
+    gcc = shutil.which("gcc")
+    if gcc is None:
+        pytest.skip("SKIPPED, THE EXPORTED C IS NOT SANITISED: there is no gcc")
+    made = promela(*system_of(text))
+    (folder / "model.pml").write_text(made.model, "utf-8")
+    flags = ["-w", "-DNOREDUCE", "-DSAFETY", "-DBFS", "-DNOCLAIM", f"-DVECTORSZ={made.vector}"]
+    compiled = [
+        gcc,
+        "-O0",
+        "-fsanitize=address,bounds,shift",
+        "-fno-sanitize-recover=all",
+        *flags,
+        "-o",
+        "pan",
+        "pan.c",
+    ]
+    for command in (["spin", "-a", "model.pml"], compiled):
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    ran = subprocess.run(["./pan", "-c0"], cwd=folder, check=False, capture_output=True, text=True)
+    assert "states, stored" in ran.stdout, ran.stderr
+    return ran.stderr
+
+
+@pytest.mark.parametrize("text", [BUSY, LEASE, text_of(1891)], ids=["busy", "lease", "random"])
+def test_exported_c_stays_in_its_arrays(spin: Spin, tmp_path: Path, text: str) -> None:
+    assert "rror" not in sanitised(text, tmp_path)
 
 
 def test_time_ends_a_search(spin: Spin) -> None:

@@ -12,7 +12,7 @@ from fsmdsl.cli.common import FINDINGS, checked, documented_option, paint, paths
 from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.printing import printing, printing_options
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
-from fsmdsl.report.formats.gather import from_check
+from fsmdsl.report.formats.checked import from_check
 from fsmdsl.report.frames import frames, tally
 from fsmdsl.workspace import RULES as FILES
 from fsmdsl.workspace import Loaded

@@ -168,7 +168,7 @@ def _caused_by_settings(
 
 def refuse(printing: Printing, errors: list[Diagnostic], why: str) -> None:
     """Say what keeps a command from its work, in the format asked for."""
-    from fsmdsl.report.formats.gather import from_check
+    from fsmdsl.report.formats.checked import from_check
 
     told = f"{tally(errors)}; {why}"
     printing.say(frames(errors, paint), err=True)

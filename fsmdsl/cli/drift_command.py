@@ -14,7 +14,7 @@ from fsmdsl.cli.printing import printing, printing_options
 from fsmdsl.diagnostics import did_you_mean
 from fsmdsl.drift import RULES, Drift, Leads, drift, report
 from fsmdsl.imports.formats import FORMATS
-from fsmdsl.report.formats.gather import from_check
+from fsmdsl.report.formats.checked import from_check
 from fsmdsl.report.frames import frames
 from fsmdsl.source import Source, Span
 

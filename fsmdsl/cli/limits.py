@@ -80,7 +80,7 @@ def within(budget: Budget, paths: Sequence[str], out: Printing | None = None) ->
 
 
 def _unfinished(told: str, paths: Sequence[str]) -> Results:
-    from fsmdsl.report.formats.gather import from_check
+    from fsmdsl.report.formats.checked import from_check
 
     d = UNFINISHED.at(Span(Source(" ".join(chosen(paths)), ""), 0, 0), told)
     return from_check([d], [d], (), told, "diagnostics")

@@ -90,7 +90,8 @@ def event_function(scope: CScope, machine: str, event: str) -> str:
 def set_arguments(scope: CScope, given: Sequence[m.Expr], types: Sequence[m.Type], keep: bool = False) -> str:
     """Statements that make `a` the arguments, and `misfit` why the first that does not fit does not. `keep`: guards
     look at arguments that do not fit, too."""
-    parts = ["V a[ARGUMENTS] = {0}; int misfit = 0;"]
+    room = "ARGUMENTS" if len(given) <= scope.arguments else str(len(given))
+    parts = [f"V a[{room}] = {{0}}; int misfit = 0;"]
     names = [f"g{scope.fresh()}" for _ in given]
     for name, x in zip(names, given, strict=True):
         parts.append(f"V {name} = {expression(scope, x)};")

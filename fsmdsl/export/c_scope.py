@@ -37,6 +37,11 @@ class CScope(Scope):
         """Numbers of the values."""
         return Values(len(self.universe.system.instances), self.universe.system.span)
 
+    @property
+    def arguments(self) -> int:
+        """How many arguments the longest event has, at least 1: ARGUMENTS. Actions may have more."""
+        return max([1, *(len(e.parameters) for x in self.machines for e in x.events)])
+
     def fresh(self) -> int:
         """A number that no other variable has."""
         self.used += 1

@@ -14,7 +14,7 @@ from fsmdsl.export.c_environment import crashes, events, timers
 from fsmdsl.export.c_expressions import expression
 from fsmdsl.export.c_scope import CScope, local
 from fsmdsl.export.c_tables import messages, tables
-from fsmdsl.export.c_world import arguments_most, constants, first_world, parameters, pending_most, reset, world_type
+from fsmdsl.export.c_world import constants, first_world, parameters, pending_most, reset, world_type
 from fsmdsl.export.questions import Question
 from fsmdsl.export.refusals import Refusal, RefusedError
 from fsmdsl.export.runs import Condition
@@ -113,7 +113,7 @@ def _variables(scope: CScope) -> str:
     slots, ordinals = (", ".join(map(str, x)) for x in ([at[n] for n in sorted(at)], [i.index for i in instances]))
     most = max([1, *(len(x.transitions) for x in scope.machines)])
     return f"""\
-enum {{ ARGUMENTS = {arguments_most(scope)}, RIVALS = {most}, PENDING = {pending_most(scope)}, ROUND = 1000 }};
+enum {{ ARGUMENTS = {scope.arguments}, RIVALS = {most}, PENDING = {pending_most(scope)}, ROUND = 1000 }};
 static const int at[] = {{{slots}}}, ordinal[] = {{{ordinals}}};
 static World w, expanded, next[CHOICES];
 static int known, choices, listed, writes, cut_after, fault_kind, fault_place;

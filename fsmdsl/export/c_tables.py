@@ -9,7 +9,6 @@ from fsmdsl.core.triggers import CRASH, EVENTLESS
 from fsmdsl.export import c_machines as cm
 from fsmdsl.export.c_effects import event_function
 from fsmdsl.export.c_scope import CScope
-from fsmdsl.export.c_world import arguments_most
 from fsmdsl.export.scope import identifier
 from fsmdsl.step.universe import flag
 
@@ -24,7 +23,7 @@ def messages(scope: CScope) -> str:
         types = []
         for e in machine.events:
             given = [scope.type(p.type) for p in e.parameters]
-            types.append("{" + ", ".join([*given, "0"][: arguments_most(scope)]) + "}")
+            types.append("{" + ", ".join([*given, "0"][: scope.arguments]) + "}")
         lines.append(f"static const Type *types_{n}[][ARGUMENTS] = {{{', '.join(types)}}};")
         rows.append(f"types_{n}")
     lines.append(f"static const Type *(*message_types[])[ARGUMENTS] = {{{', '.join(rows) or '0'}}};")

@@ -17,7 +17,7 @@ def vector_size(scope: CScope) -> int:
     """No less than the bytes of a state."""
     channels = scope.universe.channels
     fields = sum(len(x.fields) for x in scope.universe.machines)
-    messages = max(len(channels), 1) * max([1, *(c.bound for c in channels)]) * (1 + 8 * arguments_most(scope))
+    messages = max(len(channels), 1) * max([1, *(c.bound for c in channels)]) * (1 + 8 * scope.arguments)
     return 256 + len(scope.universe.machines) + 8 * fields + 3 * pending_most(scope) + len(channels) + messages
 
 
@@ -39,13 +39,8 @@ def world_type(scope: CScope) -> str:
         f"{TAB}signed char held[{max(len(channels), 1)}];",
         f"{TAB}Message messages[{max(len(channels), 1)}][{max([1, *(c.bound for c in channels)])}];",
     ]
-    message = f"typedef struct Message {{ signed char event; V a[{arguments_most(scope)}]; }} PACKED Message;"
+    message = f"typedef struct Message {{ signed char event; V a[{scope.arguments}]; }} PACKED Message;"
     return "\n".join([message, "typedef struct World {", *lines, "} PACKED World;"])
-
-
-def arguments_most(scope: CScope) -> int:
-    """How many arguments the longest event has; at least 1."""
-    return max([1, *(len(e.parameters) for x in scope.machines for e in x.events)])
 
 
 def pending_most(scope: CScope) -> int:

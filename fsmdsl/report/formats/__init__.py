@@ -11,9 +11,7 @@ from fsmdsl.report.formats.concise import concise
 from fsmdsl.report.formats.github import github
 from fsmdsl.report.formats.gitlab import gitlab
 from fsmdsl.report.formats.junit import junit
-from fsmdsl.report.formats.markdown import markdown
 from fsmdsl.report.formats.results import Case, Finding, Kind, Outcome, Results, Suite
-from fsmdsl.report.formats.sarif import sarif
 
 __all__ = ["ENDINGS", "FORMATS", "Case", "Finding", "Kind", "Outcome", "Results", "Suite", "rendered"]
 
@@ -32,6 +30,8 @@ def rendered(form: str, results: Results, rules: Sequence[Rule], version: str) -
         case "json":
             return json.dumps(document(results.kind, results.content), indent=2, ensure_ascii=False) + "\n"
         case "sarif":
+            from fsmdsl.report.formats.sarif import sarif  # it reads runs, and imports what finds them
+
             return sarif(results, rules, version)
         case "junit":
             return junit(results)
@@ -40,6 +40,8 @@ def rendered(form: str, results: Results, rules: Sequence[Rule], version: str) -
         case "gitlab":
             return gitlab(results)
         case "markdown":
+            from fsmdsl.report.formats.markdown import markdown  # it draws
+
             return markdown(results)
         case _:
             raise ValueError(form)

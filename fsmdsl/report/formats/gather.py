@@ -1,8 +1,7 @@
-"""What the commands find, as results."""
+"""What the commands find that explore or play scenarios, as results."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fsmdsl import model as m
@@ -15,8 +14,8 @@ from fsmdsl.report import shapes
 from fsmdsl.report.chart import chart, violation
 from fsmdsl.report.data import diagnostics
 from fsmdsl.report.exploration import explored, played
-from fsmdsl.report.formats.results import Case, Finding, Kind, Outcome, Results, Suite
-from fsmdsl.report.frames import tally
+from fsmdsl.report.formats.checked import from_check
+from fsmdsl.report.formats.results import Case, Finding, Outcome, Results, Suite
 
 _OUTCOMES: dict[str, Outcome] = {
     "holds": "passed",
@@ -24,25 +23,6 @@ _OUTCOMES: dict[str, Outcome] = {
     "unknown": "undecided",
     "not checked": "undecided",
 }
-
-
-def from_check(
-    found: Sequence[Diagnostic], shown: Sequence[Diagnostic], rules: Iterable[Rule], told: str, kind: Kind = "check"
-) -> Results:
-    """A case for each rule that was looked at. JSON tells all that was found, other formats what is `shown`."""
-    findings = tuple(Finding(d) for d in shown)
-    by_rule: defaultdict[str, list[Finding]] = defaultdict(list)
-    for f in findings:
-        by_rule[f.diagnostic.rule.code].append(f)
-    listed = {rule.code: rule for rule in [*rules, *(d.rule for d in shown)]}
-    cases = (_rule(rule, by_rule[code]) for code, rule in sorted(listed.items()))
-    suite = Suite("checks", tally(shown) or "clean", tuple(cases))
-    return Results(kind, told, (suite,), findings, diagnostics(found))
-
-
-def _rule(rule: Rule, found: Sequence[Finding]) -> Case:
-    failed = bool(found) and rule.severity > Severity.NOTE
-    return Case(f"{rule.code} {rule.name}", "failed" if failed else "passed", "", tuple(found))
 
 
 # Explorations --------------------------------------------------------------------------------------------------------

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from fsmdsl.diagnostics import Diagnostic, Severity
-from fsmdsl.draw.sequence import Sequence
-from fsmdsl.explore import Trace
+
+if TYPE_CHECKING:  # most commands neither explore nor draw
+    from fsmdsl.draw.sequence import Sequence
+    from fsmdsl.explore import Trace
 
 Kind = Literal["check", "verify", "test", "report", "diagnostics", "drift"]
 """Which command it was; `diagnostics`: one that needs a model, and the specs have errors."""
