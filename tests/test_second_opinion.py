@@ -24,6 +24,7 @@ from fsmdsl import model as m
 from fsmdsl.export.promela import promela
 from fsmdsl.export.refusals import REASONS, RefusedError
 from fsmdsl.export.tla import tla
+from fsmdsl.export.tla_scope import Env
 from fsmdsl.opinion import Budgeted, Key, MissingError, Opinion, SecondOpinion, compare
 from fsmdsl.opinion.spin import Spin
 from fsmdsl.opinion.tlc import Tlc, distinct_states
@@ -149,6 +150,15 @@ def test_golden(name: str) -> None:
     if os.environ.get("UPDATE"):
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text("utf-8")
+
+
+def test_a_variable_in_tla_is_called_as_none_around_it_even_if_hidden() -> None:
+    env, names = Env(), []
+    for name in ("n", "m", "n", "n"):
+        text, env = env.bind(name)
+        names.append(text)
+    assert len(set(names)) == 4
+    assert env.names == {"n": names[3], "m": names[1]}
 
 
 def test_what_c_cannot_hold_is_refused_by_name() -> None:

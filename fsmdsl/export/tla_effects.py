@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from fsmdsl import model as m
@@ -188,7 +189,7 @@ def _loop(scope: TlaScope, e: m.ForEach, env: Env) -> str:
     name = scope.fresh("loop_")
     x, inner = env.bind(e.variable)
     outer = list(env.names.values())
-    body = _sequence(scope, e.body, Env("w", "self", inner.names))
+    body = _sequence(scope, e.body, replace(inner, world="w", self="self"))
     head = ", ".join(["w", "self", *outer, "s"])
     turn = ", ".join([body, "self", *outer, "Tail(s)"])
     scope.operators.append(

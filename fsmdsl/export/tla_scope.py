@@ -12,20 +12,22 @@ from fsmdsl.export.scope import Scope, identifier
 
 @dataclass(frozen=True, slots=True)
 class Env:
-    """Where an expression is read: the world (a name), the instance, and what variables are called."""
+    """Where an expression is read: the world (a name), the instance, what variables are called, and what is called so
+    here, hidden variables too: TLA+ has no two things of one name."""
 
     world: str = "w"
     self: str = "self"
     names: Mapping[str, str] = field(default_factory=dict)
+    taken: frozenset[str] = frozenset()
 
     def bind(self, name: str) -> tuple[str, Env]:
         """A variable, called as nothing around it is."""
         plain = text = f"v_{identifier(name)}"
         count = 1
-        while text in self.names.values():
+        while text in self.taken:
             count += 1
             text = f"{plain}_{count}"
-        return text, replace(self, names={**self.names, name: text})
+        return text, replace(self, names={**self.names, name: text}, taken=self.taken | {text})
 
     def at(self, world: str) -> Env:
         """The same in another world."""
