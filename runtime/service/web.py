@@ -156,7 +156,7 @@ class Web:
         try:
             asked = read_bind(body)
             tracked = await self.service.ask(lambda scheduler: scheduler.to_bind(asked), durable=False)
-            await run_in_threadpool(self.service.bind, tracked)
+            await self.service.bind(tracked)
             return Json(bind_answer())
         except NotServingError:
             raise
