@@ -185,11 +185,12 @@ class Service:
             await asyncio.to_thread(self.allocator.journal.sync)
         return result
 
-    async def bind(self, tracked: Tracked) -> None:
-        """Binds a pod to where it has its place, as soon as that is on the disk. Takes as long as the cluster does."""
-        await asyncio.get_running_loop().run_in_executor(self._binders, self._bind, tracked)
+    async def have_bound(self, tracked: Tracked) -> None:
+        """The same as `bind`, in one of the threads that do so."""
+        await asyncio.get_running_loop().run_in_executor(self._binders, self.bind, tracked)
 
-    def _bind(self, tracked: Tracked) -> None:
+    def bind(self, tracked: Tracked) -> None:
+        """Binds a pod to where it has its place, as soon as that is on the disk. Takes as long as the cluster does."""
         assert tracked.info is not None, "it has a place"
         self._require_leadership()
         self.allocator.journal.sync()
@@ -205,7 +206,7 @@ class Service:
 
     def _bind_quietly(self, tracked: Tracked) -> None:
         try:
-            self._bind(tracked)
+            self.bind(tracked)
         except Exception as error:
             log.warning("pod %s could not be bound: %s", tracked.seen.key, error)
 

@@ -156,7 +156,7 @@ class Web:
         try:
             asked = read_bind(body)
             tracked = await self.service.ask(lambda scheduler: scheduler.to_bind(asked), durable=False)
-            await self.service.bind(tracked)
+            await self.service.have_bound(tracked)
             return Json(bind_answer())
         except NotServingError:
             raise

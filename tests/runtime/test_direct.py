@@ -82,7 +82,7 @@ def test_what_the_server_says_is_told(tmp_path: Path, running: Running) -> None:
     api = known(kubeconfig(tmp_path, running.port))
     one, two = pods(running, 2)
     running.api.failures["POST"] = [500]
-    with pytest.raises(ApiError, match="^500: told to answer 500$"):
+    with pytest.raises(ApiError, match=r"^500: told to answer 500$"):
         api.bind(one, "a", {})
     api.bind(one, "a", {})
     with pytest.raises(ApiError, match="already assigned") as error:
@@ -133,7 +133,7 @@ def test_a_server_below_a_path(tmp_path: Path, running: Running) -> None:
     api = connect(path)
     api._who = {"Authorization": f"Bearer {kube.TOKEN}"}
     (pod,) = pods(running, 1)
-    with pytest.raises(ApiError, match="^404: Not Found$"):
+    with pytest.raises(ApiError, match=r"^404: Not Found$"):
         api.bind(pod, "a", {})
     assert running.api.requests == []
     assert json.dumps(bound(running)) == "{}"
