@@ -226,8 +226,8 @@ class _Search:
     def _demoting(self, best: Placement) -> Placement:
         """Such that whoever loses cells is demoted, if somebody has to go who would rather be: one attempt.
 
-        Who is demoted stays on its devices. So a node is taken from all its gangs, or only what is free of it; looked at
-        are the first nodes of each class.
+        Who is demoted stays on its devices. So a node is taken from all its gangs, or only what is free of it. Looked
+        at are the first nodes of each class.
         """
         if not any(gang.spec.lazy_preemption for gang in _killed(best)):
             return best
