@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -124,7 +124,7 @@ def write_pod(gang: Gang, pod: Pod) -> str:
 
 
 def _spec(spec: PodSpec) -> dict[str, Any]:
-    fields = asdict(spec)
+    fields = {name: getattr(spec, name) for name in spec.__dataclass_fields__}
     fields["gang"] = [spec.gang.name, [[m.pods, m.leaf_cells] for m in spec.gang.members]]
     return fields
 

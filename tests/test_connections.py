@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -59,11 +60,12 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
 
 @contextmanager
 def serving(module: ModuleType, **seconds: float) -> Iterator[tuple[int, uvicorn.Server]]:
-    """A real server in a thread, on any free port."""
+    """A real server in a thread, on any free port; that of the allocator with the loop that its image has."""
     listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
     config = uvicorn.Config(
         application, http=module.Bounded, ws="none", limit_concurrency=MOST, log_config=None, lifespan="off",
         timeout_graceful_shutdown=1,
+        loop="uvloop" if module is runtime.connections and find_spec("uvloop") is not None else "asyncio",
     )  # fmt: skip
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],))

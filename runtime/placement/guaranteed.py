@@ -65,8 +65,10 @@ class _Search:
     def first(self, threshold: int, spared: Collection[Gang] = (), avoided: int = 0) -> Placement | None:
         """Places where those with less than a priority may be displaced; with `ALL`, nobody of the virtual cluster."""
         spots = self.allowed & ~avoided
+        own = (leaf for gang in spared for leaf in gang.virtual.values())
+        taken = frozenset(leaf for leaf in own if leaf is not None and leaf.view is self.view)
         for _ in range(TRIES):
-            leaves = inside.place(self.view, self.sizes, threshold, spots, spared)
+            leaves = inside.place(self.view, self.sizes, threshold, spots, taken)
             if leaves is None:
                 return None
             found = self._mapped(leaves)
@@ -107,6 +109,7 @@ class _Search:
         """
         chosen = [seat.virtual for seat in first.seats]
         yield from self._without(first, chosen)
+        yield from self._beside(first, chosen)
         nodes = {leaf.node: None for own in chosen for leaf in own if leaf.node is not None}
         empty = [node for node in nodes if not self.view.rooms.used[node.spot]]
         for one, other in islice(combinations(empty, 2), TRIES):
@@ -127,6 +130,34 @@ class _Search:
             if isinstance(found, Misfit):
                 return
             last = found
+
+    def _beside(self, first: Placement, chosen: Leaves) -> Iterator[Leaves]:
+        """As close and as dense, with other leaf cells of the nodes that the virtual cluster uses already."""
+        close, last = _closeness(chosen), first
+        taken: set[VirtualCell] = set()
+        for _ in range(TRIES):
+            pairs = ((x, leaf) for seat in last.seats for x, leaf in zip(seat.devices, seat.virtual, strict=True))
+            lent = {leaf for device, leaf in pairs if device.priority == OPPORTUNISTIC and self._uses(leaf)}
+            leaves = inside.place(self.view, self.sizes, ALL, self.allowed, taken := taken | lent) if lent else None
+            if leaves is None or not self._leave_alike(chosen, leaves) or _closeness(leaves) > close:
+                return
+            yield leaves
+            found = self._with_demoted(leaves, (), Fewest.any)
+            if isinstance(found, Misfit):
+                return
+            last = found
+
+    def _leave_alike(self, one: Leaves, other: Leaves) -> bool:
+        """Whether nodes have as much room left after the one choice as after the other."""
+        left: list[Counter[int]] = [Counter(), Counter()]
+        for leaves, counts in zip((one, other), left, strict=True):
+            counts.update(leaf.node.spot for own in leaves for leaf in own if leaf.node is not None)
+        rooms = [[self.view.rooms.room(spot, ALL) - counts[spot] for spot in left[0] | left[1]] for counts in left]
+        return sorted(rooms[0]) == sorted(rooms[1])
+
+    def _uses(self, leaf: VirtualCell) -> bool:
+        """Whether somebody of the virtual cluster is on the node of a leaf cell."""
+        return leaf.node is not None and bool(self.view.rooms.used[leaf.node.spot])
 
     def _lent(self, placement: Placement) -> int:
         """The nodes of the view on which opportunistic gangs would have to go."""
@@ -178,14 +209,37 @@ class _Search:
                 if self.budget.left > ATTEMPTS // 2:
                     attempt((*spared, gang))
         _, _, spared, best = min(found)
-        return self._avoiding(best, spared)
+        return self._demoting(self._avoiding(best, spared))
 
     def _lazy(self) -> bool:
         """Whether a weaker gang would rather be demoted than killed, on the first nodes of each class."""
+        return any(self._weaker(willing(self.view.nodes[spot].leaves())) for spot in self._few())
+
+    def _weaker(self, gangs: Iterable[Gang]) -> list[Gang]:
+        return [gang for gang in gangs if gang.priority < self.priority]
+
+    def _few(self) -> list[int]:
+        """The first nodes of each class."""
         classes = self.view.rooms.classes(self.priority, ALL, self.allowed)
-        spots = [spot for (room, free), own in classes if room > free for spot in islice(each(own), NODES)]
-        weaker = willing(leaf for spot in spots for leaf in self.view.nodes[spot].leaves())
-        return any(gang.priority < self.priority for gang in weaker)
+        return [spot for _, own in classes for spot in islice(each(own), NODES)]
+
+    def _demoting(self, best: Placement) -> Placement:
+        """Such that whoever loses cells is demoted, if somebody has to go who would rather be: one attempt.
+
+        Who is demoted stays on its devices. So a node is taken from all its gangs, or only what is free of it. Looked
+        at are the first nodes of each class.
+        """
+        if not any(gang.spec.lazy_preemption for gang in _killed(best)):
+            return best
+        spots, taken = 0, set[VirtualCell]()
+        for spot in self._few():
+            spots |= 1 << spot
+            used = {leaf for leaf in self.view.nodes[spot].leaves() if leaf.priority != FREE}
+            if used - {leaf for gang in self._weaker(willing(used)) for leaf in gang.virtual.values()}:
+                taken |= {leaf for leaf in used if leaf.priority < self.priority}
+        leaves = inside.place(self.view, self.sizes, self.priority, spots, taken)
+        found = self._mapped(leaves) if leaves is not None else None
+        return found if isinstance(found, Placement) and placement_toll(found) < placement_toll(best) else best
 
     def _avoiding(self, best: Placement, spared: Collection[Gang]) -> Placement:
         """Without the nodes that are lent, or else without one of them after the other."""
@@ -229,7 +283,7 @@ class _Search:
         if demoted and isinstance(found, Placement) and placement_toll(found).killed:
             nodes = {leaf.node: None for leaf in leaves if leaf.node is not None}
             around = willing(x for node in nodes for x in node.leaves())
-            more = [gang for gang in around if gang.priority < self.priority]
+            more = self._weaker(around)
             if len(more) > len(demoted):
                 other = self._with_demoted(chosen, more, Fewest.first)
                 if isinstance(other, Placement) and placement_toll(other) < placement_toll(found):
@@ -255,12 +309,23 @@ def _signature(chosen: Leaves) -> tuple[object, ...]:
     found: list[object] = []
     tops: dict[VirtualCell, int] = {}
     for leaves in chosen:
-        cell: VirtualCell | None = leaves[0].node
-        while cell is not None and cell.physical is None:
-            cell = cell.parent
-        top = leaves[0].top
-        found.append(cell if cell is not None else (top.level, tops.setdefault(top, len(tops))))
+        for leaf in leaves:
+            cell: VirtualCell | None = leaf.parent
+            while cell is not None and cell.physical is None:
+                cell = cell.parent
+            top = leaf.top
+            found.append(cell if cell is not None else (top.level, tops.setdefault(top, len(tops))))
     return tuple(found)
+
+
+def _closeness(chosen: Leaves) -> list[int]:
+    """In how many cells the leaf cells of a gang are, and those of each of its pods, from the top level down."""
+    counts: list[int] = []
+    groups = [{leaf for own in chosen for leaf in own}, *(set(own) for own in chosen)]
+    while any(groups):
+        counts += [sum(map(len, groups[1:])), len(groups[0])]
+        groups = [{cell.parent for cell in group if cell.parent is not None} for group in groups]
+    return counts[::-1]
 
 
 def placement_toll(placement: Placement) -> Toll:

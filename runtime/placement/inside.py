@@ -6,22 +6,20 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from runtime.cells import ALL, FREE, View, VirtualCell
-from runtime.gangs import Gang
 from runtime.placement.leaves import nearest
 from runtime.placement.packing import Class
 from runtime.placement.seating import seat
 
 
 def place(
-    view: View, sizes: Sequence[int], priority: int, allowed: int, spared: Collection[Gang] = ()
+    view: View, sizes: Sequence[int], priority: int, allowed: int, taken: Collection[VirtualCell] = frozenset()
 ) -> list[tuple[VirtualCell, ...]] | None:
     """The leaf cells of each pod, on allowed nodes; sizes fall.
 
     With priority `ALL` nobody is displaced, and gangs are packed: each pod goes where the least room is left over.
-    With another one it goes where it displaces least, and displaces none of the gangs that are spared.
+    With another one it goes where it displaces least. Leaf cells of the view that are `taken` are not used.
     """
     nodes = dict(view.rooms.classes(priority, ALL, allowed))
-    taken = {leaf for gang in spared for leaf in gang.virtual.values() if leaf is not None and leaf.view is view}
     _shrink(nodes, taken)
     seats = seat(nodes, sizes, _better, _filled, view.around)
     if seats is None:
@@ -33,7 +31,7 @@ def place(
         if spot not in costs:
             costs[spot] = {}
             _price(node, priority, costs[spot])
-            for leaf in taken & costs[spot].keys():
+            for leaf in costs[spot].keys() & taken:
                 del costs[spot][leaf]
         leaves = nearest(node, size, costs[spot])
         for leaf in leaves:
@@ -43,7 +41,7 @@ def place(
 
 
 def _shrink(nodes: dict[Class, int], taken: Collection[VirtualCell]) -> None:
-    """Nodes have less room where leaf cells are taken that those of a lower priority use."""
+    """Nodes have less room where leaf cells are taken that could be used otherwise."""
     for spot, count in Counter(leaf.node.spot for leaf in taken if leaf.node is not None).items():
         for (room, free), among in list(nodes.items()):
             if among >> spot & 1:

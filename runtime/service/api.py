@@ -15,15 +15,17 @@ from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx2
-from lightkube.config.client_adapter import Client, ConnectionParams
+from lightkube.config.client_adapter import Client, ConnectionParams, verify_cluster
 from lightkube.config.kubeconfig import KubeConfig, SingleConfig
 from lightkube.config.models import NameValue, User
 from lightkube.core.exceptions import ConfigError
 
 from runtime.errors import UserError
+from runtime.service.direct import Direct, NoAnswerError
 from runtime.service.election import LeaseConflictError
 from runtime.service.objects import PodObject
 
@@ -34,6 +36,9 @@ WATCH = 60
 a word is missed for no longer than this."""
 PATIENCE = 10.0
 """Seconds for any other request, and for what is late on a watch."""
+JSON = {"Content-Type": "application/json"}
+WHO = ("Authorization",)
+"""Headers that say who asks."""
 CREDENTIALS = "client.authentication.k8s.io/"
 """Versions of plugins for credentials begin so."""
 
@@ -57,8 +62,12 @@ class ApiError(Exception):
 class Api:
     """Requests to one server, from any thread."""
 
-    def __init__(self, client: httpx2.Client) -> None:
+    def __init__(self, client: httpx2.Client, direct: Direct | None = None) -> None:
+        """`direct`: for bindings, as soon as it is known how to say who asks; none where a proxy is on the way."""
         self._client = client
+        self._direct = direct
+        self._who: dict[str, str] | None = None
+        """The headers that said who asks in the last request that was answered; none before the first."""
 
     def list(self, kind: Kind) -> tuple[list[dict[str, Any]], str]:
         """All there are, and the version of the cluster that they were listed at. Raises `ApiError`."""
@@ -86,8 +95,7 @@ class Api:
             self._client.stream("GET", f"api/v1/{kind.value}", params=parameters, timeout=timeout) as response,
         ):
             if response.status_code >= 400:
-                response.read()
-                raise _error(response)
+                raise _error(response.status_code, response.read())
             begun = b""
             for chunk in response.iter_bytes():
                 *lines, begun = (begun + chunk).split(b"\n")
@@ -115,7 +123,7 @@ class Api:
             "metadata": metadata,
             "target": {"apiVersion": "v1", "kind": "Node", "name": node},
         }
-        self._ask("POST", f"{_path(pod.namespace, pod.name)}/binding", json=binding)
+        self._post(f"{_path(pod.namespace, pod.name)}/binding", binding)
 
     def delete(self, pod: PodObject) -> None:
         """Has a pod deleted, in its own time, unless another one has taken its name. Raises `ApiError`."""
@@ -145,11 +153,25 @@ class Api:
                 raise LeaseConflictError(str(error)) from error
             raise
 
+    def _post(self, path: str, document: dict[str, Any]) -> None:
+        """A request whose answer says no more than that it was done. Raises `ApiError`."""
+        status, answer = 401, b""
+        if self._direct is not None and self._who is not None:
+            try:
+                status, answer = self._direct.post(path, json.dumps(document).encode(), {**JSON, **self._who})
+            except NoAnswerError as error:
+                raise ApiError(0, str(error)) from error
+        if status == 401:
+            self._ask("POST", path, json=document)
+        elif status >= 400:
+            raise _error(status, answer)
+
     def _ask(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         with _told():
             response = self._client.request(method, path, **more)
             if response.status_code >= 400:
-                raise _error(response)
+                raise _error(response.status_code, response.content)
+            self._who = {x: response.request.headers[x] for x in WHO if x in response.request.headers}
             answer = response.json()
         if not isinstance(answer, dict):
             raise ApiError(0, f"the answer to {method} {path} is no object")
@@ -158,6 +180,8 @@ class Api:
     def close(self) -> None:
         """Lets go of all connections that nobody reads from."""
         self._client.close()
+        if self._direct is not None:
+            self._direct.close()
 
 
 def _path(namespace: str, name: str) -> str:
@@ -192,13 +216,13 @@ def _event(line: bytes) -> dict[str, Any]:
     return event
 
 
-def _error(response: httpx2.Response) -> ApiError:
+def _error(status: int, body: bytes) -> ApiError:
     """With the message of the server, where there is one."""
     try:
-        message = response.json()["message"]
+        message = json.loads(body)["message"]
     except (ValueError, KeyError, TypeError):
-        message = response.text[:200]
-    return ApiError(response.status_code, f"{response.status_code}: {message}")
+        message = body[:200].decode(errors="replace")
+    return ApiError(status, f"{status}: {message}")
 
 
 def connect(kubeconfig: Path | None, server: str = "") -> Api:
@@ -213,11 +237,22 @@ def connect(kubeconfig: Path | None, server: str = "") -> Api:
         if server:
             config.cluster.server = server
         _tell_plugin(config.user)
-        return Api(Client(config, ConnectionParams(timeout=httpx2.Timeout(PATIENCE))))
+        client = Client(config, ConnectionParams(timeout=httpx2.Timeout(PATIENCE)))
+        return Api(client, None if _proxied(config.cluster.server) else _direct(config))
     except KeyError as error:
         raise UserError(f"the cluster cannot be reached: the kubeconfig has no {error}") from error
     except Exception as error:
         raise UserError(f"the cluster cannot be reached: {error}") from error
+
+
+def _direct(config: SingleConfig) -> Direct:
+    assert config.user is not None, "there is one, if only one that says nothing"
+    return Direct(config.cluster.server, verify_cluster(config.cluster, config.user, config.abs_file), PATIENCE)
+
+
+def _proxied(server: str) -> bool:
+    """Whether the environment names a proxy for it."""
+    return bool(getproxies()) and not proxy_bypass(urlsplit(server).hostname or "")
 
 
 def _tell_plugin(user: User | None) -> None:

@@ -103,6 +103,7 @@ def serve(options: Options) -> int:
             log_config=None,
             log_level="warning",
             access_log=False,
+            proxy_headers=False,
             lifespan="on",
             limit_concurrency=options.connections,
             timeout_graceful_shutdown=options.grace,

@@ -34,6 +34,10 @@ from runtime.service.tracker import Tracked
 log = logging.getLogger(__name__)
 
 
+BINDERS = 16
+"""Pods that are bound, or deleted, at a time. Each has a thread, and that a connection."""
+
+
 class LeadershipLostError(Exception):
     """Another instance decides by now, or may."""
 
@@ -72,7 +76,7 @@ class Service:
         self._set_aside = set_aside
         self._scheduler: Scheduler | None = None
         self._engine: Engine | None = None
-        self._binders = ThreadPoolExecutor(4, "bind")
+        self._binders = ThreadPoolExecutor(BINDERS, "bind")
         self._stopping = False
         self._life = Life(self._register, self._recover, self._run, self._fail)
         self._beginning = Thread(target=self._life.begin, name="beginning", daemon=True)
@@ -180,6 +184,10 @@ class Service:
         if durable and not self.allocator.journal.synced:
             await asyncio.to_thread(self.allocator.journal.sync)
         return result
+
+    async def have_bound(self, tracked: Tracked) -> None:
+        """The same as `bind`, in one of the threads that do so."""
+        await asyncio.get_running_loop().run_in_executor(self._binders, self.bind, tracked)
 
     def bind(self, tracked: Tracked) -> None:
         """Binds a pod to where it has its place, as soon as that is on the disk. Takes as long as the cluster does."""

@@ -18,6 +18,7 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from runtime.answers import GangStatus
 from runtime.errors import UserError
@@ -50,6 +51,25 @@ class Json(Response):
         return json.dumps(content, separators=(",", ":")).encode()
 
 
+class Shortcut:
+    """What is asked for each pod is answered without looking for its route among all the others."""
+
+    def __init__(self, app: ASGIApp, often: Mapping[str, Handler]) -> None:
+        self._app, self._often = app, often
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        handler = self._often.get(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
+        if handler is None:
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        try:
+            response = await handler(request)
+        except HTTPException as error:
+            response = await _refused(request, error)
+        await response(scope, receive, send)
+
+
 class Web:
     """The endpoints."""
 
@@ -61,11 +81,14 @@ class Web:
 
     def app(self) -> Starlette:
         """All of them."""
-        paths: Mapping[str, Handler] = {
-            "/": self.paths,
+        extender: Mapping[str, Handler] = {
             "/v1/extender/filter": self.filter,
             "/v1/extender/preempt": self.preempt,
             "/v1/extender/bind": self.bind,
+        }
+        paths: Mapping[str, Handler] = {
+            "/": self.paths,
+            **extender,
             "/v1/inspect/affinitygroups/": self.looking(self.groups),
             "/v1/inspect/affinitygroups/{name:path}": self.looking(self.group),
             "/v2/inspect/gangs/": self.looking(self.full_groups),
@@ -94,8 +117,9 @@ class Web:
         routes = [Route(path, _told(handler, self.service, path), methods=ANY) for path, handler in paths.items()]
         routes += self.look.pages.routes("/view")
         handlers = {HTTPException: _refused, Exception: _failed}
-        guard = [Middleware(Guard, names=self._names)]
-        return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan, middleware=guard)
+        often = {path: _told(handler, self.service, path) for path, handler in extender.items()}
+        between = [Middleware(Guard, names=self._names), Middleware(Shortcut, often=often)]
+        return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan, middleware=between)
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -156,7 +180,7 @@ class Web:
         try:
             asked = read_bind(body)
             tracked = await self.service.ask(lambda scheduler: scheduler.to_bind(asked), durable=False)
-            await run_in_threadpool(self.service.bind, tracked)
+            await self.service.have_bound(tracked)
             return Json(bind_answer())
         except NotServingError:
             raise

@@ -54,9 +54,13 @@ def spread(pods: Sequence[Sequence[Device]]) -> list[int]:
     return counts[::-1]
 
 
-def rooms(pods: Sequence[Sequence[Device]]) -> list[tuple[int, list[int]]]:
-    """How much guaranteed gangs use of each node, before the pods of another one come, and these."""
+def rooms(pods: Sequence[Sequence[Device]], level: int) -> list[tuple[int, list[int]]]:
+    """How much guaranteed gangs use of each cell of a level, before the pods of another one come, and these."""
     sizes: dict[PhysicalCell, list[int]] = {}
     for devices in pods:
-        sizes.setdefault(devices[0].host, []).append(len(devices))
-    return sorted((sum(device.priority >= 0 for device in node.devices()), sorted(n)) for node, n in sizes.items())
+        cell: PhysicalCell = devices[0]
+        while cell.level < level:
+            assert cell.parent is not None, "it is a level of the chain"
+            cell = cell.parent
+        sizes.setdefault(cell, []).append(len(devices))
+    return sorted((sum(device.priority >= 0 for device in x.devices()), sorted(n)) for x, n in sizes.items())

@@ -63,7 +63,8 @@ class Sides:
         return any(status["preemptor"] == pod.spec.gang.name for status in lost if status)
 
     def packs(self, pod: Pod, offered: list[str], theirs: dict[str, Any]) -> bool:
-        """Whether the gang would be less close in HiveD's places than in ours, or packed otherwise."""
+        """Whether the gang would be less close in HiveD's places than in ours, or packed otherwise: into nodes, or into
+        the cells that its virtual cluster is promised, where these are smaller."""
         gang = self.allocator.gangs[pod.spec.gang.name]
         offer = Offer(None if gang.spec.ignore_suggested else offered)
         ours = choose(self.allocator.core.books, gang.spec, offer)
@@ -77,7 +78,10 @@ class Sides:
             for same in info.gang
             for place in same
         ]
-        return spread(mine) < spread(others) or rooms(mine) != rooms(others)
+        chain = self.allocator.cluster.forests[ours.chain].chain
+        promised = [leaf.top.level for seat in ours.seats for leaf in seat.virtual]
+        level = min([chain.node, *promised])
+        return spread(mine) < spread(others) or rooms(mine, level) != rooms(others, level)
 
     def _device(self, chain: str, node: str, index: int) -> Device:
         """One of a node, by its number there."""

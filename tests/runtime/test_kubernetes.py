@@ -240,7 +240,7 @@ def test_a_server_that_is_away_or_overloaded_is_waited_for(tmp_path: Path) -> No
         (place,) = cluster.filter(pod)["NodeNames"]
         cluster.running.stop()
         error = cluster.bind(pod, place)
-        assert error.startswith("platform error (500): ApiError: ConnectError")
+        assert error.startswith("platform error (500): ApiError: ConnectionRefusedError")
         assert cluster.client.get("/readyz").status_code == 200, "it decides, with what it knows"
         other = gang("h", "A", 4)[0]
         cluster.api.put(written(other))

@@ -231,6 +231,37 @@ def test_a_node_that_is_lent_in_part_is_left_alone_where_others_have_to_go_anywa
     assert uids(ask(allocator, "new", 3, 1, 1, priority=5)) == {"weak-0", "weak-1"}
 
 
+def test_a_device_that_is_lent_is_left_alone_where_another_one_of_its_node_does_as_well() -> None:
+    """The virtual cluster fills the node that it uses either way."""
+    allocator = healthy(config(nodes("a", "b"), A={"NODE": 1}))
+    (own,) = run(allocator, gang("own", "A", 1))
+    lend(allocator, "guest", (1,), [own.node])
+    (new,) = run(allocator, gang("new", "A", 1))
+    assert new.node == own.node
+
+
+def test_a_pair_is_not_torn_for_a_device_that_is_lent() -> None:
+    """The other devices are as many, and free, but not as close."""
+    allocator = healthy(config(nodes("a", "b"), A={"NODE": 1}))
+    (own,) = run(allocator, gang("own", "A", 1))
+    for name in ("gone", "guest"):
+        lend(allocator, name, (1,), [own.node])
+    end(allocator, gang("gone", "A", 1, priority=-1, ignore_suggested=False))
+    assert uids(ask(allocator, "new", 2)) == {"guest-0"}
+
+
+def test_a_lazy_gang_is_demoted_where_it_has_a_node_alone_and_not_killed_where_it_has_not() -> None:
+    """Its part of the node of a strong gang is not needed: what is free there is enough beside the other node."""
+    allocator = healthy(config(nodes("a", "b", "c", "d"), A={"NODE": 2}))
+    run(allocator, gang("strong", "A", 2, priority=9))
+    before = run(allocator, gang("lazy", "A", 1, 4, priority=1, lazy_preemption=True))
+    run(allocator, gang("new", "A", 2, 2, priority=5))
+    lazy = allocator.group("lazy")
+    assert lazy is not None
+    assert lazy.demotion is not None
+    assert {(x.node, x.leaf_cells) for x in lazy.placement} == {(x.node, x.leaf_cells) for x in before}
+
+
 def bound(allocator: Allocator, name: str, *places: tuple[str, int, int], **more: Any) -> None:
     """A gang of A in racks of its own, whose pods are on nodes, from a device on, so many."""
     pods = gang(name, "A", *(count for _, _, count in places), priority=1, **more)
