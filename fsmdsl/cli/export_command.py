@@ -1,4 +1,4 @@
-"""`fsm export`: a system in the language of another model checker."""
+"""`fsm export`: a system in the language of another model checker, a machine as other tools have it."""
 
 from __future__ import annotations
 
@@ -9,43 +9,85 @@ import click
 
 from fsmdsl import model as m
 from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, paths_argument
-from fsmdsl.cli.completing import system_names
+from fsmdsl.cli.completing import machine_names, system_names
 from fsmdsl.cli.messages import misuse, say
 from fsmdsl.cli.verify_command import chosen_systems, settings_of
 from fsmdsl.cli.writing import write
 from fsmdsl.core.elaborate import TooLargeNumberError
-from fsmdsl.export import TARGETS
+from fsmdsl.diagnostics import did_you_mean
+from fsmdsl.export import MACHINE_TARGETS, TARGETS
 from fsmdsl.export.refusals import RefusedError
 from fsmdsl.step import TooManyValuesError
+from fsmdsl.workspace import Loaded
 
 
 @click.command("export")
 @paths_argument
 @documented_option
 @click.option("--system", "name", metavar="NAME", shell_complete=system_names, help="Which (default: the only one).")
+@click.option(
+    "--machine", metavar="NAME", shell_complete=machine_names, help="Which (default: the only one); for scxml, xstate."
+)
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
-@click.option("--to", "target", type=click.Choice(list(TARGETS)), required=True, help="The language.")
+@click.option("--to", "target", type=click.Choice([*TARGETS, *MACHINE_TARGETS]), required=True, help="The language.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file (default: the terminal).")
 def command(
     paths: tuple[str, ...],
     as_documented: bool,
     name: str | None,
+    machine: str | None,
     settings: tuple[str, ...],
     target: str,
     output: Path | None,
 ) -> None:
-    """Write a system in the language of another model checker. One step there is one step here, so that both count the
-    same states. See docs/second-opinion.md.
+    """Write a system in the language of another model checker (promela, tla), or a machine as a statechart of another
+    tool (scxml, xstate). See docs/second-opinion.md and docs/export.md.
+
+    Of a system, one step there is one step here, so that both count the same states. Of a machine, what the other tool
+    cannot say is listed on standard error.
 
     Exit codes: 0 written, 1 errors in the specs, or something that the language cannot say, 2 misuse.
     """
+    of_machine = target in MACHINE_TARGETS
+    if of_machine and name is not None:
+        misuse(f"`--to {target}` writes a machine; say which with `--machine`")
+    if not of_machine and machine is not None:
+        misuse(f"`--to {target}` writes a system; say which with `--system`")
     loaded = loaded_or_exit(paths, as_documented=as_documented, settings=settings_of(settings))
-    model, systems = chosen_systems(loaded, () if name is None else (name,))
-    text = _text(model, _only(systems), target)
+    if of_machine:
+        text = _chart(loaded, machine, target)
+    else:
+        model, systems = chosen_systems(loaded, () if name is None else (name,))
+        text = _text(model, _only(systems), target)
     if output is None:
         click.echo(text, nl=False)
     else:
         write(output, text)
+
+
+def _chart(loaded: Loaded, name: str | None, target: str) -> str:
+    """A machine as the target has it; what that leaves out goes to standard error."""
+    assert loaded.model is not None
+    text, left_out = MACHINE_TARGETS[target](loaded.model, chosen_machine(loaded.model, loaded.asked, name))
+    for x in left_out:
+        say(f"left out: {x.span}: {x.text}", err=True)
+    return text
+
+
+def chosen_machine(model: m.Model, asked: frozenset[str], name: str | None) -> m.Machine:
+    """The machine of a name, of imported modules too; without one, the only one of the files that were given."""
+    if name is None:
+        found = [x for x in model.machines.values() if x.module in asked]
+    else:
+        found = [x for x in model.machines.values() if name in (x.name, x.qualified)]
+        if not found:
+            listed = [x.name for x in model.machines.values()]
+            there = ", ".join(f"`{x}`" for x in listed) or "none"
+            misuse(f"there is no machine `{name}`; {did_you_mean(name, listed) or f'there are {there}'}")
+    if len(found) != 1:
+        listed_names = ", ".join(f"`{x.name if name is None else x.qualified}`" for x in found)
+        misuse(f"this export is of one machine; say which with `--machine`: {listed_names or 'there is none'}")
+    return found[0]
 
 
 def _only(systems: list[m.System]) -> m.System:
