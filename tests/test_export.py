@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from test_cli import ROOT, fsm
 from test_import import clean
 from test_import_xstate import MODULES, facts, of_xstate
 
+from fsmdsl import graphs
 from fsmdsl import model as m
 from fsmdsl.drift.moves import Moves, of_machine, of_table
 from fsmdsl.export import MACHINE_TARGETS
@@ -51,7 +54,7 @@ machine Kiln {
     initial state Cold
     state Firing "under fire" {
         initial state Lighting    /// the gas is on
-        state Soaking
+        state Soaking             /// See https://kiln.example/soak
         state Over
     }
     error state Failed
@@ -361,3 +364,106 @@ def test_the_command_writes_a_machine_and_says_what_is_left_out(files: Path, tar
 def test_the_command_is_of_one_machine(files: Path, options: list[str], message: str) -> None:
     done = fsm("export", "kiln.fsm", *options, cwd=files)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
+
+
+# Graphs --------------------------------------------------------------------------------------------------------------
+
+DOORS = """
+module doors
+machine Door {
+    param size: 0..3 = 1
+    opened: 0..2
+    initial state Shut "quite\x0cshut"
+    state Open
+    event push, pull from environment
+    Shut -> Open on push do opened = opened + 1
+    Open -> Shut on pull
+}
+system Two {
+    depth: Door
+    g: Door[2]
+}
+"""
+
+
+def flat(values: dict[str, str], failing: dict[str, str]) -> dict[str, str]:
+    told = "; ".join(f"{step}: {kind}" for step, kind in failing.items())
+    return {**{f"values.{k}": x for k, x in values.items()}, **({"failing": told} if told else {})}
+
+
+def shown(about: dict[str, Any]) -> dict[str, Any]:
+    """What GraphML has of an edge; of texts, their words."""
+    told = ("label", "trigger", "guard", "internal", "amended", "step")
+    found = {key: about[key] for key in told if about.get(key) is not None}
+    return {key: " ".join(x.split()) if isinstance(x, str) else x for key, x in found.items()}
+
+
+def test_graphml_is_read_by_networkx() -> None:
+    networkx = pytest.importorskip("networkx")
+    model = compiled(DOORS)
+    for graph, kind in (
+        (graphs.states(model, model.systems["doors.Two"]), int),
+        (graphs.machine(model.machines["doors.Door"]), str),
+        *((graphs.machine(x), str) for _, x in every()),
+    ):
+        text = graphs.graphml(graph).encode()
+        again = networkx.read_graphml(io.BytesIO(text), node_type=kind, edge_key_type=int, force_multigraph=True)
+        wanted = {
+            n: (d.get("depth"), flat(d.get("values", {}), d.get("failing", {}))) for n, d in graph.nodes(data=True)
+        }
+        found = {
+            n: (d.get("depth"), {k: x for k, x in d.items() if k.startswith(("values.", "failing"))})
+            for n, d in again.nodes(data=True)
+        }
+        assert found == wanted
+        assert again.graph["name"] == graph.graph["name"]
+        edges, others = ({(a, b, k): shown(d) for a, b, k, d in x.edges(keys=True, data=True)} for x in (graph, again))
+        assert others == edges
+    assert {d["display"] for _, d in again.nodes(data=True)} == {s.display for s in [*every()][-1][1].leaves}
+    assert 'attr.name="values.depth"' in graphs.graphml(graphs.states(model, model.systems["doors.Two"]))
+
+
+def test_the_json_of_networkx_has_everything() -> None:
+    networkx = pytest.importorskip("networkx")
+    model = compiled(DOORS)
+    graph = graphs.states(model, model.systems["doors.Two"])
+    again = networkx.node_link_graph(json.loads(graphs.node_link(graph)), edges="edges")
+    assert again.nodes(data=True) == graph.nodes(data=True)
+    rows = {(a, b, k): [list(x) for x in d["rows"]] for a, b, k, d in graph.edges(keys=True, data=True)}
+    assert {(a, b, k): d["rows"] for a, b, k, d in again.edges(keys=True, data=True)} == rows
+    assert any(d["failing"] for _, d in again.nodes(data=True))
+
+
+@pytest.mark.parametrize("target", ["graphml", "networkx"])
+def test_the_command_writes_graphs(tmp_path: Path, target: str) -> None:
+    pytest.importorskip("networkx")
+    (tmp_path / "doors.fsm").write_text(DOORS)
+    model = compiled(DOORS)
+    write = {"graphml": graphs.graphml, "networkx": graphs.node_link}[target]
+    done = fsm("export", "doors.fsm", "--to", target, "--max-states", "125", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == write(graphs.states(model, model.systems["doors.Two"]))
+    done = fsm("export", "doors.fsm", "--to", target, "--machine", "Door", cwd=tmp_path)
+    assert done.stdout == write(graphs.machine(model.machines["doors.Door"]))
+    done = fsm("export", "doors.fsm", "--to", target, "--max-states", "20", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "fsm: doors.Two has more than 20 states; a part of them would answer most questions wrongly: "
+        "raise `--max-states`\n"
+    )
+    done = fsm("export", "doors.fsm", "--to", target, "--machine", "Door", "--system", "Two", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "fsm: `--system` or `--machine`, not both\n")
+
+
+def test_a_system_without_a_first_state_has_no_graph(tmp_path: Path) -> None:
+    pytest.importorskip("networkx")
+    (tmp_path / "doors.fsm").write_text(DOORS.replace("depth: Door", "depth: Door { opened = size(g) + size(g) }"))
+    done = fsm("export", "doors.fsm", "--to", "graphml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "`Two` has no first state: `opened` of depth begins as 4, outside 0..2" in done.stderr
+
+
+def test_without_networkx_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    with pytest.raises(ImportError, match=re.escape("pip install 'fsmdsl[graphs]'")):
+        graphs.machine(kiln()[1])

@@ -61,6 +61,10 @@ class Chart:
         inside = [s for s in named.values() if s.parent == (None if composite is None else composite.name)]
         return next((s.name for s in inside if s.initial), inside[0].name)
 
+    def told(self, s: m.State) -> str:
+        """What people read of a state beside its name."""
+        return ": ".join(x for x in (line(s.display) if s.display != s.name else "", line(s.doc)) if x)
+
     def hooks(self, state: str) -> tuple[tuple[m.Effect, ...], tuple[m.Effect, ...]]:
         """The entry and the exit effects of a state."""
         found = self.selection.hooks
@@ -76,13 +80,13 @@ def chart(model: m.Model, machine: m.Machine, tool: str) -> Chart:
 
 
 def line(text: str) -> str:
-    """A piece of a spec on one line, without comments."""
-    return " ".join(re.sub(r"//[^\r\n]*", "", text).split())
+    """A text on one line."""
+    return " ".join(text.split())
 
 
 def written(x: m.Expr | m.Effect) -> str:
-    """An expression or effect as the author wrote it."""
-    return line(x.span.text)
+    """An expression or effect as the author wrote it, on one line and without comments."""
+    return line(re.sub(r"//[^\r\n]*", "", x.span.text))
 
 
 def first_value(x: m.Expr) -> str:

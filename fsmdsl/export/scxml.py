@@ -13,8 +13,6 @@ from fsmdsl.export.chart import Chart, Lost, Row, chart, delay, first_value, lin
 DATAMODEL = "fsmdsl"
 """The language of conditions and values. It is none of the standard's, so that no processor takes them for its own."""
 
-_UNWRITABLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
 
 def scxml(model: m.Model, machine: m.Machine) -> tuple[str, tuple[Lost, ...]]:
     """The document, and what it does not say."""
@@ -37,12 +35,12 @@ def scxml(model: m.Model, machine: m.Machine) -> tuple[str, tuple[Lost, ...]]:
 
 def _told(text: str) -> list[Any]:
     """A comment, which holds no `--`; none where there is nothing to say."""
-    found = re.sub("-(?=-)", "- ", _UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", text))
+    found = re.sub("-(?=-)", "- ", text)
     return [ET.Comment(f" {found} ")] if text else []
 
 
 def _state(made: Chart, s: m.State) -> Iterator[ET.Element]:
-    yield from _told(": ".join(x for x in (s.display if s.display != s.name else "", line(s.doc)) if x))
+    yield from _told(made.told(s))
     element = ET.Element("final" if s.name in made.finals else "state", {"id": s.name})
     if s.children:
         element.set("initial", made.first(s))

@@ -57,10 +57,9 @@ def _value(value: m.Expr) -> Any:
 
 def _state(made: Chart, s: m.State) -> dict[str, Any]:
     entry, exit = made.hooks(s.name)
-    told = ": ".join(x for x in (s.display if s.display != s.name else "", line(s.doc)) if x)
     children = [made.machine.state_named[x] for x in s.children]
     found: dict[str, Any] = {
-        "description": told,
+        "description": made.told(s),
         "type": "final" if s.name in made.finals else None,
         "tags": ["error"] if s.error else None,
         "entry": _actions(made.machine, entry),
