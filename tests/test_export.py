@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from campaign import model_of
+from markdown_blocks import blocks, commands
 from random_charts import Told, machine_of, walk
 from random_specs import spec
 from stepping import compiled
@@ -467,3 +469,20 @@ def test_without_networkx_the_command_says_what_to_install(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(ImportError, match=re.escape("pip install 'fsmdsl[graphs]'")):
         graphs.machine(kiln()[1])
+
+
+def test_the_page_prints_what_the_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("networkx")
+    page = ROOT / "docs" / "export.md"
+    written = {x.words[0].removeprefix("file="): x.text for x in blocks(page) if x.words}
+    (tmp_path / "lamp.fsm").write_text(written["lamp.fsm"])
+    (tmp_path / "specs").symlink_to(ROOT / "specs")
+    for block in blocks(page):
+        for command, printed in commands(block) if block.language == "console" else ():
+            done = fsm(*shlex.split(command)[1:], "--follow-links", cwd=tmp_path)
+            assert (done.returncode, done.stderr + done.stdout) == (0, printed), command
+    assert (tmp_path / "lamp.json").read_text("utf-8") == written["lamp.json"]
+    monkeypatch.chdir(tmp_path)
+    for block in blocks(page):
+        if block.language == "python":
+            exec(compile(block.text, "export.md", "exec"), {})
