@@ -32,9 +32,9 @@ from fsmdsl import graphs
 from fsmdsl import model as m
 from fsmdsl.drift.moves import Moves, of_machine, of_table
 from fsmdsl.export import MACHINE_TARGETS
-from fsmdsl.export.chart import Lost
 from fsmdsl.imports import spec_text
 from fsmdsl.imports.formats import read
+from fsmdsl.losses import Lost
 from fsmdsl.source import Source
 from fsmdsl.workspace import load
 

@@ -2,16 +2,16 @@
 comes out; nothing is run or written.
 
 What the language of a checker cannot say is refused by name (`refusals`), never approximated. What a statechart cannot
-say is left out and told (`chart.Lost`).
+say is left out and told (`losses`).
 """
 
 from collections.abc import Callable, Mapping
 
 from fsmdsl import model as m
 from fsmdsl.export import promela, tla
-from fsmdsl.export.chart import Lost
 from fsmdsl.export.scxml import scxml
 from fsmdsl.export.xstate import xstate
+from fsmdsl.losses import Lost
 
 
 def _promela(model: m.Model, system: m.System) -> str:

@@ -6,7 +6,6 @@ first whose guard holds. Guards and effects are carried over as the text of the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ from fsmdsl import model as m
 from fsmdsl.core.selection import Selection
 from fsmdsl.core.triggers import trigger_name
 from fsmdsl.describe import duration
-from fsmdsl.source import Span
+from fsmdsl.losses import Lost, line, losses, written
 from fsmdsl.walk import effects_of
 
 
@@ -34,14 +33,6 @@ class Row:
         called = f"{t.shown_trigger}({', '.join(arguments)})" if arguments else ""
         doc = line(t.doc)
         return ": ".join(x for x in (t.label, called, doc) if x)
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """Something that the spec says and the chart does not, and where the spec says it."""
-
-    text: str
-    span: Span
 
 
 @dataclass(frozen=True)
@@ -77,16 +68,6 @@ def chart(model: m.Model, machine: m.Machine, tool: str) -> Chart:
     rows = {s.name: tuple(_rows(selection, s.name)) for s in machine.states}
     finals = frozenset(s.name for s in machine.states if s.final and not rows[s.name])
     return Chart(model, machine, selection, rows, finals, tuple(_lost(selection, rows, tool)))
-
-
-def line(text: str) -> str:
-    """A text on one line."""
-    return " ".join(text.split())
-
-
-def written(x: m.Expr | m.Effect) -> str:
-    """An expression or effect as the author wrote it, on one line and without comments."""
-    return line(re.sub(r"//[^\r\n]*", "", x.span.text))
 
 
 def first_value(x: m.Expr) -> str:
@@ -150,7 +131,7 @@ def _wild(selection: Selection, t: m.Transition) -> Iterator[Row]:
 
 def _lost(selection: Selection, rows: Mapping[str, tuple[Row, ...]], tool: str) -> Iterator[Lost]:
     machine = selection.machine
-    yield from _of_crashes(machine)
+    yield from losses(selection, tool)
     for s in machine.states:
         if s.final and rows[s.name]:
             yield Lost(f"`{s.name}` is final, and has rows: {tool} has it as any other state", s.span)
@@ -160,34 +141,13 @@ def _lost(selection: Selection, rows: Mapping[str, tuple[Row, ...]], tool: str) 
     if any(isinstance(x.transition.trigger, m.Eventless) for s in first for x in rows[s]):
         told = f"{tool} follows the rows of `{first[0]}` that need no event at the start, the spec only after a step"
         yield Lost(told, machine.span)
-    for level in selection.rivals():
-        for a, b in selection.disputed(level):
-            names = f"`{a.name}` and `{b.name}`" if a.name != b.name else f"two rows `{a.name}`"
-            told = (
-                f"{names} of `{a.source}` may be enabled at once: {tool} follows the first, the spec calls it a fault"
-            )
-            yield Lost(told, b.span)
     for t in machine.transitions:
         if isinstance(t.trigger, m.OnTimer) and (t.guard is not None or t.target is None):
             when = "its guard does not hold" if t.target is not None else "it has fired"
             yield Lost(f"`{t.name}` of `{t.source}` starts again when {when}; in {tool} it fires once", t.span)
-    for action in machine.actions:
-        if action.outcomes:
-            told = f"{tool} takes other events while `{action.name}` is not answered, the spec does not"
-            yield Lost(told, action.span)
     for x in machine.lets:
         yield Lost(f"the derived value `{x.name}`: what is computed, as guards and effects name it", x.span)
-    for i in machine.invariants:
-        yield Lost(f"the invariant `{written(i.condition)}`", i.span)
     yield from _of_others(machine, tool)
-
-
-def _of_crashes(machine: m.Machine) -> Iterator[Lost]:
-    for t in machine.transitions:
-        if isinstance(t.trigger, m.OnCrash):
-            yield Lost(f"the row `{t.source} -> {t.target or t.source} on crash`: a crash is no event", t.span)
-    if any(f.durable for f in machine.fields) or any(s.persistent or s.volatile for s in machine.states):
-        yield Lost("what a crash leaves as it is: `durable`, `persistent`, `volatile`", machine.span)
 
 
 def _of_others(machine: m.Machine, tool: str) -> Iterator[Lost]:

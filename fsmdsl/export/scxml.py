@@ -8,7 +8,8 @@ from typing import Any, assert_never
 from xml.etree import ElementTree as ET
 
 from fsmdsl import model as m
-from fsmdsl.export.chart import Chart, Lost, Row, chart, delay, first_value, line, written
+from fsmdsl.export.chart import Chart, Row, chart, delay, first_value
+from fsmdsl.losses import Lost, line, written
 
 DATAMODEL = "fsmdsl"
 """The language of conditions and values. It is none of the standard's, so that no processor takes them for its own."""

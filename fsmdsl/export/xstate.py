@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from fsmdsl import model as m
-from fsmdsl.export.chart import Chart, Lost, Row, chart, delay, line, written
+from fsmdsl.export.chart import Chart, Row, chart, delay
+from fsmdsl.losses import Lost, line, written
 
 
 def xstate(model: m.Model, machine: m.Machine) -> tuple[str, tuple[Lost, ...]]:
