@@ -36,8 +36,8 @@ TITLES = {
     ),
     "Tools": (
         "docs/command-line.md", "docs/editor.md", "docs/live.md", "docs/report.md", "docs/diff.md", "docs/ci.md",
-        "docs/testing.md", "docs/twin-in-another-language.md", "docs/import.md", "docs/explain.md", "docs/json.md",
-        "docs/notebook.md", "docs/generated-code.md",
+        "docs/testing.md", "docs/twin-in-another-language.md", "docs/import.md", "docs/export.md", "docs/explain.md",
+        "docs/json.md", "docs/notebook.md", "docs/generated-code.md",
     ),
     "Checker": ("docs/how-the-checker-works.md", "docs/scale.md", "docs/second-opinion.md"),
     "Findings": (

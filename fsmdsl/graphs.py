@@ -9,6 +9,8 @@ step.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fsmdsl import model as m
@@ -86,6 +88,35 @@ def states(model: m.Model, system: m.System, most: int = MOST) -> nx.MultiDiGrap
             rows = tuple((universe.machines[h.instance].qualified, h.transition) for h in followed)
             graph.add_edge(at, arc.target, step=shown, rows=rows)
     return graph
+
+
+def node_link(graph: nx.MultiDiGraph[Any]) -> str:
+    """A graph as JSON, with everything in it; `networkx.node_link_graph(…, edges="edges")` reads it."""
+    return json.dumps(_networkx().node_link_data(graph, edges="edges"), indent=1, ensure_ascii=False) + "\n"
+
+
+def graphml(graph: nx.MultiDiGraph[Any]) -> str:
+    """A graph as GraphML, for Gephi, yEd, Cytoscape and others. It knows no lists and no attributes in attributes.
+
+    So the values of a state are attributes `values.g0` and `values.g0.size`, steps that fail are a text, and rows are
+    names of machines, each with the index of a row. What is none is left out.
+    """
+    plain = _networkx().MultiDiGraph(**graph.graph)
+    for node, about in graph.nodes(data=True):
+        values = {f"values.{place}": x for place, x in about.get("values", {}).items()}
+        failing = "; ".join(f"{step}: {kind}" for step, kind in about.get("failing", {}).items())
+        own = {key: x for key, x in about.items() if key not in ("values", "failing")}
+        plain.add_node(node, **_plain({**own, **values, "failing": failing or None}))
+    for a, b, key, about in graph.edges(keys=True, data=True):
+        rows = ", ".join(f"{machine} {row}" for machine, row in about.get("rows", ()))
+        plain.add_edge(a, b, key=key, **_plain({**about, "rows": rows or None}))
+    written: Iterable[str] = _networkx().generate_graphml(plain)
+    return "".join(f"{x}\n" for x in ('<?xml version="1.0" encoding="UTF-8"?>', *written))
+
+
+def _plain(about: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is none; texts have no form feeds, which XML forbids."""
+    return {key: " ".join(x.split()) if isinstance(x, str) else x for key, x in about.items() if x is not None}
 
 
 def _values(universe: Universe, world: Any) -> dict[str, str]:

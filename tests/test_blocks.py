@@ -47,6 +47,7 @@ RUN = {
     "docs/kubernetes.md": "tests/test_library.py::test_writing_a_controller",
     "docs/explain.md": "tests/test_explain.py::test_the_page_prints_what_the_commands_print",
     "docs/import.md": "tests/test_import_cli.py::test_the_tutorial",
+    "docs/export.md": "tests/test_export.py::test_the_page_prints_what_the_commands_print",
     "docs/findings.md": "tests/test_holes.py::test_the_findings_print_what_the_commands_print",
     "docs/findings/hived.md": "tests/test_holes.py::test_the_findings_print_what_the_commands_print",
     "docs/findings/confine.md": "tests/test_holes.py::test_the_findings_print_what_the_commands_print",

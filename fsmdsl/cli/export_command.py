@@ -1,51 +1,130 @@
-"""`fsm export`: a system in the language of another model checker."""
+"""`fsm export`: a system in the language of another model checker, a machine as other tools have it."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
+from fsmdsl import graphs
 from fsmdsl import model as m
 from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, paths_argument
-from fsmdsl.cli.completing import system_names
+from fsmdsl.cli.completing import machine_names, system_names
 from fsmdsl.cli.messages import misuse, say
 from fsmdsl.cli.verify_command import chosen_systems, settings_of
 from fsmdsl.cli.writing import write
 from fsmdsl.core.elaborate import TooLargeNumberError
-from fsmdsl.export import TARGETS
+from fsmdsl.describe import fault_message
+from fsmdsl.diagnostics import did_you_mean
+from fsmdsl.export import MACHINE_TARGETS, TARGETS
 from fsmdsl.export.refusals import RefusedError
-from fsmdsl.step import TooManyValuesError
+from fsmdsl.step import FaultError, TooManyValuesError, Universe
+from fsmdsl.workspace import Loaded
+
+GRAPHS: Mapping[str, Callable[[Any], str]] = {"graphml": graphs.graphml, "networkx": graphs.node_link}
 
 
 @click.command("export")
 @paths_argument
 @documented_option
 @click.option("--system", "name", metavar="NAME", shell_complete=system_names, help="Which (default: the only one).")
+@click.option("--machine", metavar="NAME", shell_complete=machine_names, help="Which, where it writes a machine.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
-@click.option("--to", "target", type=click.Choice(list(TARGETS)), required=True, help="The language.")
+@click.option(
+    "--to", "target", type=click.Choice([*TARGETS, *MACHINE_TARGETS, *GRAPHS]), required=True, help="The format."
+)
+@click.option("--max-states", type=click.IntRange(1), default=graphs.MOST, show_default=True, help="Of a graph.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file (default: the terminal).")
 def command(
     paths: tuple[str, ...],
     as_documented: bool,
     name: str | None,
+    machine: str | None,
     settings: tuple[str, ...],
     target: str,
+    max_states: int,
     output: Path | None,
 ) -> None:
-    """Write a system in the language of another model checker. One step there is one step here, so that both count the
-    same states. See docs/second-opinion.md.
+    """Write a system in the language of another model checker (promela, tla), a machine as a statechart of another
+    tool (scxml, xstate), or the states of a system, or of a machine, as a graph (graphml; networkx: its node-link
+    JSON). See docs/second-opinion.md and docs/export.md.
 
-    Exit codes: 0 written, 1 errors in the specs, or something that the language cannot say, 2 misuse.
+    Of a system, one step there is one step here, so that both count the same states. Of a machine, what the other tool
+    cannot say is listed on standard error.
+
+    Exit codes: 0 written, 1 errors in the specs, something that the language cannot say, or too many states, 2 misuse.
     """
+    if target in MACHINE_TARGETS and name is not None:
+        misuse(f"`--to {target}` writes a machine; say which with `--machine`")
+    if target in TARGETS and machine is not None:
+        misuse(f"`--to {target}` writes a system; say which with `--system`")
+    if machine is not None and name is not None:
+        misuse("`--system` or `--machine`, not both")
     loaded = loaded_or_exit(paths, as_documented=as_documented, settings=settings_of(settings))
-    model, systems = chosen_systems(loaded, () if name is None else (name,))
-    text = _text(model, _only(systems), target)
+    if target in MACHINE_TARGETS:
+        text = _chart(loaded, machine, target)
+    elif machine is not None:
+        text = _graph(target, lambda: graphs.machine(_machine(loaded, machine)))
+    else:
+        model, systems = chosen_systems(loaded, () if name is None else (name,))
+        only = _only(systems)
+        if target in TARGETS:
+            text = _text(model, only, target)
+        else:
+            text = _graph(target, lambda: _states(model, only, max_states))
     if output is None:
         click.echo(text, nl=False)
     else:
         write(output, text)
+
+
+def _graph(target: str, made: Callable[[], Any]) -> str:
+    try:
+        return GRAPHS[target](made())
+    except ImportError as error:
+        misuse(str(error))
+
+
+def _states(model: m.Model, system: m.System, most: int) -> Any:
+    """The graph of a system; the command ends where it has too many states, or no first one."""
+    try:
+        return graphs.states(model, system, most)
+    except graphs.TooManyStatesError as error:
+        say(f"fsm: {error}; a part of them would answer most questions wrongly: raise `--max-states`", err=True)
+    except FaultError as error:
+        why = fault_message(Universe(model, system), error.fault)
+        say(f"fsm: {error.fault.span}: `{system.name}` has no first state: {why}", err=True)
+    sys.exit(FINDINGS)
+
+
+def _chart(loaded: Loaded, name: str | None, target: str) -> str:
+    """A machine as the target has it; what that leaves out goes to standard error."""
+    assert loaded.model is not None
+    text, left_out = MACHINE_TARGETS[target](loaded.model, _machine(loaded, name))
+    for x in left_out:
+        say(f"left out: {x.span}: {x.text}", err=True)
+    return text
+
+
+def _machine(loaded: Loaded, name: str | None) -> m.Machine:
+    """The machine of a name, of imported modules too; without one, the only one of the files that were given."""
+    assert loaded.model is not None
+    machines = loaded.model.machines.values()
+    if name is None:
+        found = [x for x in machines if x.module in loaded.asked]
+    else:
+        found = [x for x in machines if name in (x.name, x.qualified)]
+        if not found:
+            listed = [x.name for x in machines]
+            there = ", ".join(f"`{x}`" for x in listed) or "none"
+            misuse(f"there is no machine `{name}`; {did_you_mean(name, listed) or f'there are {there}'}")
+    if len(found) != 1:
+        listed_names = ", ".join(f"`{x.name if name is None else x.qualified}`" for x in found)
+        misuse(f"this export is of one machine; say which with `--machine`: {listed_names or 'there is none'}")
+    return found[0]
 
 
 def _only(systems: list[m.System]) -> m.System:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from fsmdsl import model as m
 from fsmdsl.core.hierarchy import Hierarchy
+from fsmdsl.imports.durations import canonical
 from fsmdsl.imports.table import Row, Table
 from fsmdsl.source import NOWHERE, Span
 
@@ -35,6 +36,10 @@ class Moves:
     place: Span
 
 
+ALWAYS = (None, m.Constant(True, m.BOOL))
+"""Guards that say nothing."""
+
+
 class _Written(NamedTuple):
     """A row as it is written, of a leaf or of a composite around it."""
 
@@ -50,10 +55,11 @@ def of_machine(machine: m.Machine) -> Moves:
     written: dict[str, list[_Written]] = {}
     for t in machine.transitions:
         if not isinstance(t.trigger, m.OnCrash):
-            target = hierarchy.arrival(t)
-            written.setdefault(t.source, []).append(_Written(t.shown_trigger, target, t.guard is not None, t.span))
+            row = _Written(_shown(t.shown_trigger), hierarchy.arrival(t), t.guard not in ALWAYS, t.span)
+            written.setdefault(f"* {t.source}" if t.wild else t.source, []).append(row)
     leaves = [s.name for s in machine.leaves]
-    moves = tuple(x for leaf in leaves for x in _of_leaf(leaf, list(hierarchy.around[leaf]), written))
+    # Rows made from `*` come after those of all composites.
+    moves = tuple(x for leaf in leaves for x in _of_leaf(leaf, [*hierarchy.around[leaf], f"* {leaf}"], written))
     names = {s.name: (s.name, s.display) for s in machine.states}
     places = {s.name: s.span for s in machine.states if s.name in leaves}
     triggers = tuple(dict.fromkeys(x.trigger for x in moves))
@@ -77,7 +83,12 @@ def of_table(table: Table) -> Moves:
 def _trigger(row: Row) -> str:
     if row.event is not None:
         return row.event
-    return "" if row.after is None else f"after {row.after}"
+    return "" if row.after is None else _shown(f"after {row.after}")
+
+
+def _shown(trigger: str) -> str:
+    """A trigger; equal times are written alike."""
+    return f"after {canonical(trigger[6:])}" if trigger.startswith("after ") else trigger
 
 
 def _of_leaf(leaf: str, around: Sequence[str], written: dict[str, list[_Written]]) -> Iterator[Move]:
@@ -91,4 +102,5 @@ def _of_leaf(leaf: str, around: Sequence[str], written: dict[str, list[_Written]
 
 
 def _always(rows: Iterable[_Written]) -> set[str]:
-    return {x.trigger for x in rows if not x.guarded}
+    """What leaves nothing to rows further out. Timers do not: each runs by itself."""
+    return {x.trigger for x in rows if not x.guarded and not x.trigger.startswith("after ")}

@@ -1,12 +1,17 @@
-"""Systems in the languages of other model checkers, one module for each. Text comes out; nothing is run or written.
+"""Systems in the languages of other model checkers, machines as other tools' statecharts, one module for each. Text
+comes out; nothing is run or written.
 
-What a language cannot say is refused by name (`refusals`), never approximated.
+What the language of a checker cannot say is refused by name (`refusals`), never approximated. What a statechart cannot
+say is left out and told (`losses`).
 """
 
 from collections.abc import Callable, Mapping
 
 from fsmdsl import model as m
 from fsmdsl.export import promela, tla
+from fsmdsl.export.scxml import scxml
+from fsmdsl.export.xstate import xstate
+from fsmdsl.losses import Lost
 
 
 def _promela(model: m.Model, system: m.System) -> str:
@@ -18,6 +23,12 @@ def _tla(model: m.Model, system: m.System) -> str:
 
 
 TARGETS: Mapping[str, Callable[[m.Model, m.System], str]] = {"promela": _promela, "tla": _tla}
-"""By the name that `fsm export --to` takes."""
+"""Of systems, by the name that `fsm export --to` takes."""
 
-__all__ = ["TARGETS"]
+MACHINE_TARGETS: Mapping[str, Callable[[m.Model, m.Machine], tuple[str, tuple[Lost, ...]]]] = {
+    "scxml": scxml,
+    "xstate": xstate,
+}
+"""Of machines: the text, and what it leaves out."""
+
+__all__ = ["MACHINE_TARGETS", "TARGETS"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
 MOST = 10**12
 """Milliseconds; no duration is that long."""
@@ -13,3 +15,9 @@ def duration(milliseconds: float) -> str | None:
         return None
     whole = int(milliseconds)
     return next(f"{whole // size}{unit}" for size, unit in _UNITS if whole % size == 0)
+
+
+def canonical(text: str) -> str:
+    """A duration in the largest unit that divides it (`5min` for `300s`); any other text as it is."""
+    found = re.fullmatch(r"([0-9]{1,15})(d|h|min|s|ms)", text)
+    return text if found is None else duration(int(found[1]) * {b: a for a, b in _UNITS}[found[2]]) or text

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 from xml.parsers import expat
 
+from fsmdsl.imports.durations import duration
 from fsmdsl.imports.rules import NOT_READ, TOO_DEEP
 from fsmdsl.imports.table import Condition, Imported, ImportFailedError, LeftOut, Row, State, Table
 from fsmdsl.imports.words import file_name
@@ -16,6 +18,15 @@ MOST_LEVELS = 100
 MOST_ELEMENTS = 200_000
 
 _STATES = ("state", "parallel", "final")
+
+
+class Timer(NamedTuple):
+    """An event that a state sends to itself later, and takes back when it is left."""
+
+    send: str
+    after: str | None
+    """As specs write it; None where an expression says it."""
+    shown: str
 
 
 @dataclass(slots=True)
@@ -35,6 +46,7 @@ def read(source: Source) -> Imported:
         raise ImportFailedError(NOT_READ.at(root.place, f"the document is `{root.tag}`, not `scxml`"))
     reader = _Reader()
     reader.noted("the machine", root)
+    reader.timers = _timers(root)
     reader.states_in(root, None)
     if not reader.states:
         raise ImportFailedError(NOT_READ.at(root.place, "there is no state in it"))
@@ -93,6 +105,7 @@ class _Reader:
         self.states: list[State] = []
         self.elements: dict[str, Element] = {}
         self.left_out: list[LeftOut] = []
+        self.timers: dict[str, dict[str, Timer]] = {}
 
     def note(self, told: str, place: Span) -> None:
         self.left_out.append(LeftOut(told, place))
@@ -106,7 +119,7 @@ class _Reader:
             if name in self.elements:
                 raise ImportFailedError(NOT_READ.at(x.place, f"a second state is called `{name}`"))
             self.elements[name] = x
-            entry, exit = (tuple(self.actions(x, tag)) for tag in ("onentry", "onexit"))
+            entry, exit = (tuple(self.actions(x, tag, name)) for tag in ("onentry", "onexit"))
             state = State(name, name, parent, name == first, x.tag == "parallel", entry=entry, exit=exit, place=x.place)
             self.states.append(state)
             self.noted(name, x)
@@ -162,7 +175,11 @@ class _Reader:
                 self.note(f"a row of `{name}` on every event: its event is `any`", t.place)
                 plain = "any"
             finals = self.finals(done.get(plain or ""))
-            if finals and target is not None:
+            timer = self.timers.get(name, {}).get(event or "")
+            if timer is not None:
+                plain = None if timer.after else f"after {timer.shown}"
+                yield Row(name, target, plain, conditions, actions, timer.after, t.place)
+            elif finals and target is not None:
                 yield from (Row(y, target, None, conditions, actions, place=t.place) for y in finals)
             else:
                 yield Row(name, target, plain, conditions, actions, place=t.place)
@@ -173,9 +190,12 @@ class _Reader:
             return []
         return [s.name for s in self.states if s.parent == composite and self.elements[s.name].tag == "final"]
 
-    def actions(self, x: Element, tag: str) -> Iterator[str]:
+    def actions(self, x: Element, tag: str, name: str) -> Iterator[str]:
+        """What a state does on entry or exit, without the starting and stopping of its timers."""
+        own = {timer.send for timer in self.timers.get(name, {}).values()}
         for block in (y for y in x.children if y.tag == tag):
-            yield from self.called(block)
+            left = [y for y in block.children if not own & {y.attributes.get("id"), y.attributes.get("sendid")}]
+            yield from self.called(replace(block, children=left))
 
     def called(self, block: Element) -> Iterator[str]:
         """The executable content as names of actions."""
@@ -197,6 +217,43 @@ class _Reader:
                     self.note(f"what `{x.tag}` does", x.place)
                 case _:
                     self.note(f"`{x.tag}`", x.place)
+
+
+def _timers(root: Element) -> dict[str, dict[str, Timer]]:
+    """The timers of each state by their events: sent with a delay on entry, cancelled on exit, taken by it alone."""
+    states = list(_inside(root))
+    takers: dict[str, set[int]] = {}
+    for x in states:
+        for t in (y for y in x.children if y.tag == "transition"):
+            for event in t.attributes.get("event", "").split():
+                takers.setdefault(event, set()).add(id(x))
+    found: dict[str, dict[str, Timer]] = {}
+    for x in states:
+        stopped = {y.attributes.get("sendid") for y in _content(x, "onexit") if y.tag == "cancel"}
+        for y in (y for y in _content(x, "onentry") if y.tag == "send"):
+            a = y.attributes
+            name, event, shown = a.get("id", ""), a.get("event", ""), a.get("delay") or a.get("delayexpr") or ""
+            after = _time(a.get("delay", ""))
+            known = after is not None or ("delay" not in a and shown)
+            if known and not {"target", "targetexpr"} & a.keys() and name in stopped and takers.get(event) == {id(x)}:
+                found.setdefault(x.attributes.get("id", ""), {})[event] = Timer(name, after, shown)
+    return found
+
+
+def _inside(x: Element) -> Iterator[Element]:
+    for y in (y for y in x.children if y.tag in _STATES):
+        yield y
+        yield from _inside(y)
+
+
+def _content(x: Element, tag: str) -> Iterator[Element]:
+    return (z for y in x.children if y.tag == tag for z in y.children)
+
+
+def _time(text: str) -> str | None:
+    """A length of time of CSS as specs write it."""
+    found = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})(s|ms)", text.strip())
+    return None if found is None else duration(round(float(found[1]) * (1000 if found[2] == "s" else 1), 6))
 
 
 def _condition(text: str) -> Condition:
