@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fsmdsl import amendments
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity, ordered
@@ -91,33 +92,37 @@ class Loaded:
     asked: frozenset[str]
     """The modules of the files that were named, apart from those that came by import."""
     unanswered: Mapping[str, str] = field(default_factory=dict)
-    """Settings that no set of instances and no parameter answered to, each with the reason."""
+    """Settings that no set of instances and no parameter answered to, and names of no amendment or of several, with the
+    reason of each."""
 
 
 def load(
     paths: Sequence[Path | str],
     *,
     as_documented: bool = False,
+    without: Sequence[str] = (),
     settings: Mapping[str, s.Expr] | None = None,
     follow_links: bool = False,
 ) -> Loaded:
     """Read files and folders (searched for `*.fsm`; `-` is standard input), what they import, and resolve it all.
 
-    `settings` replace sizes and parameters of systems, see `settings.with_settings`. `follow_links`: see `read`.
+    `without` names amendments to be left out, see `amendments.without`. `settings` replace sizes and parameters of
+    systems, see `settings.with_settings`. `follow_links`: see `read`.
     """
     parsed, found = read(paths, follow_links=follow_links)
     asked = frozenset(module_name(p.module) for p in parsed)
     known = len(parsed)
     _read_imports(parsed, found, follow_links)
-    settled = with_settings([p.module for p in parsed], settings or {})
-    resolved = resolve(settled.modules, as_documented=as_documented)
+    left = amendments.without([p.module for p in parsed], without)
+    settled = with_settings(left.modules, settings or {})
+    resolved = resolve(settled.modules, as_documented=as_documented, incomplete=bool(without))
     found.extend(d for p in parsed[known:] for d in p.diagnostics)
     if not any(d.severity is Severity.ERROR for d in found):
         # Otherwise declarations are missing, and what resolve would say of the rest could be a consequence.
         found.extend(resolved.diagnostics)
     broken = any(d.severity is Severity.ERROR for d in found)
     model = None if broken else resolved.model
-    return Loaded(tuple(parsed), model, tuple(ordered(found)), asked, settled.unanswered)
+    return Loaded(tuple(parsed), model, tuple(ordered(found)), asked, {**settled.unanswered, **left.unanswered})
 
 
 def read(paths: Sequence[Path | str], *, follow_links: bool = False) -> tuple[list[Parsed], list[Diagnostic]]:

@@ -125,3 +125,12 @@ class Calls:
     @property
     def names(self) -> list[str]:
         return [name for name, _ in self.made]
+
+
+def hived(made: Callable[[str], Generated], calls: Any = None) -> tuple[Generated, Any, Any, Any]:
+    """A system of two groups and two cells."""
+    package = made(HIVED)
+    system = package.System()
+    groups = [package.AffinityGroup(system, priority=n) for n in (1, 2)]
+    cells = [package.Cell(system, calls or Calls()) for _ in range(2)]
+    return package, system, groups, cells

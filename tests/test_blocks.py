@@ -71,7 +71,7 @@ NOT_RUN = {
     "docs/architecture.md": "a line of the source",
     "docs/ci.md": "the same commands as in the workflow, which tests/test_ci_page.py runs",
     "docs/conformance.md": "takes an hour",
-    "docs/diff.md": "needs a history; tests/test_diff.py makes one",
+    "docs/diff.md": "needs a history; tests/test_diff_command.py makes one",
     "docs/editor.md": "an installation; tests/test_readme.py has one",
     "docs/live.md": "a server and a terminal; tests/test_live.py and tests/test_simulation.py have them",
     "docs/migrating-from-hived.md": "needs a configuration of HiveD",

@@ -31,12 +31,14 @@ def certificate_options(command: F) -> F:
     return path(states(command))
 
 
-def check_options(certificate: Path | None, with_states: bool) -> None:
+def check_options(certificate: Path | None, with_states: bool, without: Sequence[str]) -> None:
     """What does not go together ends the command with 2."""
     if with_states and certificate is None:
         misuse("`--with-states` says what `--certificate` writes")
     if certificate is not None and several():
         misuse("`--certificate` is for one process")
+    if certificate is not None and without:
+        misuse("`--certificate` is for all amendments, or with `--as-documented` for none: take `--without` away")
 
 
 def write_certificate(

@@ -76,6 +76,12 @@ def documented_option(command: F) -> F:
     )
 
 
+def without_option(command: F) -> F:
+    """`--without NAME`, any number of them."""
+    about = "Leave one amendment out: by a row or name that it has (Cell.e4), or by its place (hived.fsm:78)."
+    return click.option("--without", multiple=True, metavar="NAME", help=about)(command)
+
+
 def chosen(paths: Sequence[str]) -> list[str]:
     """The paths given, else `specs` where there is one, else the current folder."""
     if paths:
@@ -108,10 +114,15 @@ def serious(found: Iterable[Diagnostic]) -> bool:
 
 
 def checked(
-    paths: Sequence[str], *, as_documented: bool = False, settings: dict[str, Any] | None = None
+    paths: Sequence[str],
+    *,
+    as_documented: bool = False,
+    without: Sequence[str] = (),
+    settings: dict[str, Any] | None = None,
 ) -> tuple[Loaded, list[Diagnostic]]:
     """The specs, and everything that `fsm check` finds in them."""
-    loaded = load(existing(paths), as_documented=as_documented, settings=settings, follow_links=follows_links())
+    links = follows_links()
+    loaded = load(existing(paths), as_documented=as_documented, without=without, settings=settings, follow_links=links)
     if loaded.unanswered:
         misuse("; ".join(loaded.unanswered.values()))
     found = list(loaded.diagnostics)
@@ -130,13 +141,13 @@ def model_or_exit(paths: Sequence[str], form: str | Printing = "text", **options
 def loaded_or_exit(paths: Sequence[str], form: str | Printing = "text", **options: Any) -> Loaded:
     """The same, with what was named on the command line."""
     loaded, found = checked(paths, **options)
-    # As documented, what the checks find is the document's doing, and the reason to look further; but not at numbers
-    # that nobody can compute.
-    documented = options.get("as_documented")
+    # Without amendments, what the checks find is the document's doing, and the reason to look further; but not at
+    # numbers that nobody can compute.
+    documented = options.get("as_documented") or options.get("without")
     fatal = [d for d in found if not documented or d in loaded.diagnostics or d.rule == TOO_LARGE]
     errors = [d for d in fatal if d.severity is Severity.ERROR]
     if loaded.model is None or errors:
-        errors = _caused_by_settings(errors, paths, **options)
+        errors = _caused_by_options(errors, paths, **options)
         if form == "json":
             from fsmdsl.report.data import diagnostics
 
@@ -150,18 +161,20 @@ def loaded_or_exit(paths: Sequence[str], form: str | Printing = "text", **option
     return loaded
 
 
-def _caused_by_settings(
+def _caused_by_options(
     errors: list[Diagnostic],
     paths: Sequence[str],
     *,
     as_documented: bool = False,
+    without: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
 ) -> list[Diagnostic]:
-    """The errors; those that the text has not as it is written say that the settings cause them."""
-    if not settings:
+    """The errors; those that the text has not as it is written say which options cause them."""
+    if not settings and not without:
         return errors
     _, as_written = checked(paths, as_documented=as_documented)
-    given = " ".join(f"--set {x.span.text}" for x in settings.values())
+    changed = [*(f"--set {x.span.text}" for x in (settings or {}).values()), *(f"--without {x}" for x in without)]
+    given = " ".join(changed)
     note = f"`{given}` causes this: as it is written, the text is fine"
     return [d if d in as_written else d.note(note) for d in errors]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
-from fsmdsl.cli.common import documented_option, links_option, paint
+from fsmdsl.cli.common import documented_option, links_option, paint, without_option
 from fsmdsl.cli.completing import versions as offered
 from fsmdsl.cli.limits import MINUTES, made, within
 from fsmdsl.cli.messages import say
-from fsmdsl.cli.versions import Revisions, model_of, versions
+from fsmdsl.cli.versions import Revisions, models_of, versions
 from fsmdsl.cli.writing import earlier, force_option, write, write_folder
 from fsmdsl.compare import Bounds, Difference, compare
 from fsmdsl.compare.as_markdown import as_markdown
@@ -46,6 +46,7 @@ DIFFERENT = 1
     f"(default: {MINUTES:g}).",
 )
 @documented_option
+@without_option
 @click.option("--out", "-o", type=click.Path(path_type=Path), help="A folder for a page with diagrams, and their SVG.")
 @force_option
 @links_option
@@ -61,6 +62,7 @@ def command(
     max_states: int,
     max_seconds: float | None,
     as_documented: bool,
+    without: tuple[str, ...],
     out: Path | None,
     force: bool,
     form: str,
@@ -76,7 +78,7 @@ def command(
     before, after = versions(old, new, path)
     revisions = Revisions()
     with within(made(max_seconds or MINUTES, None), (old, *(x for x in (new, path) if x is not None))):
-        models = model_of(before, revisions, as_documented), model_of(after, revisions, as_documented)
+        models = models_of((before, after), revisions, as_documented, without)
     bounds = Bounds(max_states, max_seconds or Bounds().seconds)
     found = compare(*models, bounds, run=not quick, verify=not (quick or no_verdicts))
     names = before.shown, after.shown

@@ -11,7 +11,15 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.budget import Budget
 from fsmdsl.cli.certificates import certificate_options, check_options, write_certificate
-from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, only_asked, paint, paths_argument
+from fsmdsl.cli.common import (
+    FINDINGS,
+    documented_option,
+    loaded_or_exit,
+    only_asked,
+    paint,
+    paths_argument,
+    without_option,
+)
 from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.completing import system_names
 from fsmdsl.cli.limits import BOUNDED, limit_options, within
@@ -35,6 +43,7 @@ from fsmdsl.workspace import Loaded
 @click.command("verify")
 @paths_argument
 @documented_option
+@without_option
 @click.option(
     "--system",
     "names",
@@ -69,6 +78,7 @@ from fsmdsl.workspace import Loaded
 def command(
     paths: tuple[str, ...],
     as_documented: bool,
+    without: tuple[str, ...],
     names: tuple[str, ...],
     settings: tuple[str, ...],
     max_states: int | None,
@@ -102,9 +112,10 @@ def command(
     if stutter and other is not None:
         misuse("`--stutter` asks about runs that `--second-opinion` does not")
     out, checker = printing(form, outputs), installed(other, tool)
-    check_options(certificate, with_states)
+    check_options(certificate, with_states, without)
     with within(budget, paths, out):
-        loaded = loaded_or_exit(paths, out, as_documented=as_documented, settings=settings_of(settings))
+        parts = {"as_documented": as_documented, "without": without}
+        loaded = loaded_or_exit(paths, out, **parts, settings=settings_of(settings))
     model, systems = chosen_systems(loaded, names)
     chosen = _one(systems, out) if by_hand else systems
     limits = Limits(max_states, after_violation=None if every or checker else AFTER_VIOLATION)
@@ -142,7 +153,7 @@ def command(
     replays = [] if replay is None or not is_first() else _write_replays(done, model, replay, out, force)
     if by_hand:
         rest = f"{' '.join(specs(paths))}{' --as-documented' * as_documented}"
-        _walk(done[0], model, rest, own=bool(settings))
+        _walk(done[0], model, rest, own=bool(settings or without))
     for name, left in () if names else _left_out(model):
         out.say(f"{paint('left out', 'warning')}  {name}: it speaks of what only amendments declare, for {left.why}")
     if not done:

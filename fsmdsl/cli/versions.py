@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -15,7 +15,7 @@ from fsmdsl.cli.common import chosen, follows_links, only_asked, paint
 from fsmdsl.cli.messages import misuse, say
 from fsmdsl.diagnostics import Severity
 from fsmdsl.report.frames import frames, tally
-from fsmdsl.workspace import load
+from fsmdsl.workspace import Loaded, load
 
 PREFIX = "git:"
 
@@ -70,12 +70,30 @@ class Revisions:
         return text
 
 
+def models_of(
+    both: tuple[Version, Version], revisions: Revisions, as_documented: bool, without: Sequence[str]
+) -> tuple[m.Model, m.Model]:
+    """The models of two versions. Amendments that are to be left out must be in one of them, or in both."""
+    old, new = (_loaded(x, revisions, as_documented, without) for x in both)
+    missing = {name: why for name, why in new.unanswered.items() if name in old.unanswered}
+    if missing:
+        misuse(revisions.named("; ".join(missing.values())))
+    return _model(old, both[0], revisions), _model(new, both[1], revisions)
+
+
 def model_of(version: Version, revisions: Revisions, as_documented: bool = False) -> m.Model:
     """The model of a version; errors are printed, and the command ends with 2: there is nothing to compare."""
+    return _model(_loaded(version, revisions, as_documented, ()), version, revisions)
+
+
+def _loaded(version: Version, revisions: Revisions, as_documented: bool, without: Sequence[str]) -> Loaded:
     with _place(version) as (path, folder):
         if folder and version.revision is not None:
             revisions.folders[folder] = version.revision
-        loaded = load([path], as_documented=as_documented, follow_links=follows_links())
+        return load([path], as_documented=as_documented, without=without, follow_links=follows_links())
+
+
+def _model(loaded: Loaded, version: Version, revisions: Revisions) -> m.Model:
     errors = [d for d in loaded.diagnostics if d.severity is Severity.ERROR]
     if loaded.model is not None and not errors:
         return only_asked(loaded)

@@ -10,13 +10,13 @@ from fsmdsl.core.triggers import EVENTLESS, triggered_by
 from fsmdsl.emit.clockwork import FollowTimer, clockwork, starts, stops
 from fsmdsl.emit.code import Block, Branch, If, Statement, Suite, Text
 from fsmdsl.emit.crashes import crash_members
-from fsmdsl.emit.effects import argument_checks, statements
+from fsmdsl.emit.effects import Border, argument_checks, statements
 from fsmdsl.emit.expressions import python
 from fsmdsl.emit.members import (
     Member,
+    always_given,
     constants,
     event_doc,
-    initial_state,
     invariant_member,
     is_constant,
     joined,
@@ -28,6 +28,7 @@ from fsmdsl.emit.members import (
     signature,
     slots,
     state_members,
+    stored_state,
     table,
     unhandled,
     value_members,
@@ -90,12 +91,12 @@ def _constructor(place: Place, waits: bool) -> Member:
     late = connected(file.context.model, machine)
     values = [keyword(place, x, late=x in late) for x in stored(machine)]
     body: list[Statement] = ["self._actions = actions"] if machine.actions else []
-    body += ["self._state = state", *(k.store for k in values), *_first_values(place)]
+    body += [stored_state(place), *(k.store for k in values), *_first_values(place)]
     body += ["self._wait = True"] if waits else []
-    body += ["super().__init__(system)", *(["self._start_timers()"] if triggered_by(machine, m.OnTimer) else [])]
+    body += ["super().__init__(system, name)", *(["self._start_timers()"] if triggered_by(machine, m.OnTimer) else [])]
     head = ["self", f"system: {file.machinery('System', typing=True)}"]
     head += [f"actions: {file.actions_class(machine.qualified)}"] if machine.actions else []
-    given = ", ".join([*head, "*", *keywords(values), initial_state(place)])
+    given = ", ".join([*head, "*", *keywords(values), *always_given(place)])
     return method(f"def __init__({given}) -> None:", "", body)
 
 
@@ -159,7 +160,8 @@ def _event(place: Place, waits: bool, event: m.Event) -> Member:
     inner = Place(file, machine, locals={p.name: n for p, n in zip(event.parameters, given, strict=True)})
     trigger = Trigger(event.name, event.name, inner, given, _following(place, waits), unhandled(place, event.name))
     head = f"def {place.names.events[event.name]}({signature(place, given, event.parameters)}) -> None:"
-    body = (*argument_checks(file, given, event.parameters), *dispatch(trigger, _passed(machine, event.name)))
+    checks = argument_checks(file, given, event.parameters, Border(place.names.class_, itself=True))
+    body = (*checks, *dispatch(trigger, _passed(machine, event.name)))
     step = Suite(f"with self._system.step(self, {literal(event.name)}):", body)
     return method(head, event_doc(machine, event), [step])
 

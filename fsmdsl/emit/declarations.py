@@ -8,7 +8,7 @@ from fsmdsl import model as m
 from fsmdsl.core.lets import looks_beyond, surveys
 from fsmdsl.emit.code import Block, Branch, If, Suite, Text
 from fsmdsl.emit.context import Context
-from fsmdsl.emit.effects import argument_checks
+from fsmdsl.emit.effects import Border, argument_checks
 from fsmdsl.emit.expressions import python
 from fsmdsl.emit.files import File, Written
 from fsmdsl.emit.members import Member, joined, method, shown, signature, typed
@@ -191,7 +191,8 @@ def _posting(file: File, channel: m.Channel, event: m.Event) -> Member:
     message = file.machinery("Message")
     put = f"self._put({message}({literal(event.name)}, {tuple_of(given)}, lambda: {call}), len(self))"
     sent = ("receiver = self.receiver", If((Branch(Text("receiver is not None"), (put,)),)))
-    body = (*argument_checks(file, given, event.parameters), *sent)
+    where = Border(file.context.packages[channel.module].channels[channel.qualified])
+    body = (*argument_checks(file, given, event.parameters, where), *sent)
     doc = sentence(event.doc) or f"Sends `{event.name}`."
     return method(f"def {name}({signature(place, given, event.parameters)}) -> None:", doc, body)
 
@@ -221,25 +222,24 @@ def _transmissions(file: File, channel: m.Channel) -> list[Member]:
 
 
 def _codec(file: File, events: list[m.Event], channel: m.Channel) -> list[Member]:
-    """Messages as JSON has them. They come back by being sent again."""
-    data, saved = file.machinery("Data", typing=True), file.machinery("Saved", typing=True)
+    """Messages as JSON has them."""
+    data = file.machinery("Data", typing=True)
     mapping, any_ = file.library("collections.abc", "Mapping"), file.library("typing", "Any")
     names = file.context.channel_methods(channel.qualified)
     converted: dict[Block, list[str]] = {}
     reading: list[Branch] = []
     for event in events:
         listed = [encoded(p.type, f"message.arguments[{i}]") for i, p in enumerate(event.parameters)]
-        back = [decoded(file, p.type, f"given[{i}]") for i, p in enumerate(event.parameters)]
+        back = [decoded(file, p.type, f"given[{i}]", p.name) for i, p in enumerate(event.parameters)]
         if not all(is_same_in_json(p.type) for p in event.parameters):
             converted.setdefault((f"arguments = [{', '.join(listed)}]",), []).append(literal(event.name))
         received = Text(f"event == {literal(event.name)}")
         reading.append(Branch(received, (f"self.{names[event.name]}({', '.join(back)})",)))
     tests = {code: f"in ({', '.join(of)})" if len(of) > 1 else f"== {of[0]}" for code, of in converted.items()}
     writing = [Branch(Text(f"message.event {test}"), code) for code, test in tests.items()]
-    given: Block = ('given = message["arguments"]',) if any(e.parameters for e in events) else ()
     note = 'held.append({"event": message.event, "arguments": arguments})'
     encoding: Block = ("arguments = list(message.arguments)", *([If(tuple(writing))] if writing else []), note)
-    decoding: Block = ('event = message["event"]', *given, *([If(tuple(reading))] if reading else []))
+    unknown = 'raise ValueError(f"there is no message {event!r}")'
     return [
         method(
             f"def _encode(self) -> list[{data}]:",
@@ -247,13 +247,8 @@ def _codec(file: File, events: list[m.Event], channel: m.Channel) -> list[Member
             [f"held: list[{data}] = []", Suite("for message in self._messages:", encoding), "return held"],
         ),
         method(
-            f"def _decode(self, data: list[{data}], machines: {mapping}[int, {any_}]) -> {saved}:",
+            f"def _send(self, event: str, given: list[{any_}], machines: {mapping}[int, {any_}]) -> None:",
             "",
-            [
-                "before, self._messages = self._messages, ()",
-                Suite("for message in data:", decoding),
-                "found, self._messages = self._messages, before",
-                "return (found,)",
-            ],
+            [If(tuple(reading), (unknown,))] if reading else [unknown],
         ),
     ]

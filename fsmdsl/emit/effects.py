@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import assert_never
 
 from fsmdsl import model as m
@@ -116,15 +117,33 @@ def post_name(channel: str, event: str) -> str:
 # Limits --------------------------------------------------------------------------------------------------------------
 
 
-def argument_checks(file: File, names: Sequence[str], parameters: Sequence[m.Variable]) -> Block:
+@dataclass(frozen=True, slots=True)
+class Border:
+    """Where values come in from outside: by a class, or (`itself`) by a machine that is there already."""
+
+    class_: str
+    itself: bool = False
+
+    def told(self, shown: str) -> str:
+        """A string literal that names a value and where it came in."""
+        return f"f{literal(f'{{self!r}}: {shown}')}" if self.itself else literal(f"{self.class_}: {shown}")
+
+
+def argument_checks(file: File, names: Sequence[str], parameters: Sequence[m.Variable], where: Border) -> Block:
     """Statements that refuse arguments from outside which their parameters cannot hold."""
     pairs = zip(names, parameters, strict=True)
-    return tuple(f"{n} = {checked(file, p.type, n, p.name)}" for n, p in pairs if is_limited(p.type))
+    return tuple(f"{n} = {checked(file, p.type, n, p.name, where)}" for n, p in pairs if _is_checked(p.type, where))
 
 
-def checked(file: File, place: m.Type, name: str, shown: str) -> str:
-    """The value of a variable, with a check where its place may not hold it: anything of its kind may come."""
-    return _checked(file, place, Text(name), shown).text
+def checked(file: File, place: m.Type, name: str, shown: str, where: Border) -> str:
+    """The value of a variable from outside, with a check where its place may not hold it."""
+    return _checked(file, place, Text(name), shown, where).text
+
+
+def member_or_refused(file: File, enum: str, name: str, shown: str, where: Border) -> str:
+    """A variable, if it holds a member of an enum; otherwise an exception. Written out, as a call costs more."""
+    refused = f"{file.machinery('misfit')}({name}, {enum}, {where.told(shown)})"
+    return f"{name} if isinstance({name}, {enum}) else {refused}"
 
 
 def _value(place: Place, t: m.Type, value: m.Expr, shown: str) -> Text:
@@ -146,23 +165,36 @@ def first_value(place: Place, t: m.Type, value: m.Expr, shown: str) -> str:
     return _value(place, t, value, shown).text
 
 
-def _checked(file: File, t: m.Type, text: Text, shown: str) -> Text:
-    """A value of which nothing but its kind is known."""
-    if not is_limited(t):
+def _is_checked(t: m.Type, where: Border | None) -> bool:
+    """Is a value looked at of which nothing but its kind is known? From outside (`where`), not even that is."""
+    match t:
+        case m.EnumType():
+            return where is not None
+        case m.OptionalType(of) | m.SetType(of):
+            return _is_checked(of, where)
+        case _:
+            return is_limited(t)
+
+
+def _checked(file: File, t: m.Type, text: Text, shown: str, where: Border | None = None) -> Text:
+    """A value of which nothing but its kind is known; from outside (`where`), nothing at all."""
+    if not _is_checked(t, where):
         return text
     match t:
+        case m.EnumType() if where is not None:
+            return Text(member_or_refused(file, file.enum(t), text.text, shown, where), Binds.CONDITIONAL)
         case m.RangeType(low, high):
             return Text(f"{file.machinery('in_range')}({_given(text)}, {low}, {high}, {literal(shown)})")
         case m.OptionalType(of=m.RangeType(low, high)):
             return Text(f"{file.machinery('in_range_or_none')}({_given(text)}, {low}, {high}, {literal(shown)})")
         case m.OptionalType(of):
-            known = f"None if {text.within(Binds.ATOM)} is None else {_checked(file, of, text, shown).text}"
+            known = f"None if {text.within(Binds.ATOM)} is None else {_checked(file, of, text, shown, where).text}"
             return Text(known, Binds.CONDITIONAL)
         case m.SetType(of):
-            return _each(file, of, "frozenset", text, shown)
+            return _each(file, of, "frozenset", text, shown, where)
         case m.ListType(of=of, bound=bound):
             found = _short(file, text, bound, shown)
-            return _each(file, of, "tuple", found, shown) if is_limited(of) else found
+            return _each(file, of, "tuple", found, shown, where) if _is_checked(of, where) else found
         case _:
             raise TypeError(t)
 
@@ -175,11 +207,11 @@ def _short(file: File, text: Text, bound: int, shown: str) -> Text:
     return Text(f"{file.machinery('not_longer')}({_given(text)}, {bound}, {literal(shown)})")
 
 
-def _each(file: File, of: m.Type, kind: str, text: Text, shown: str) -> Text:
+def _each(file: File, of: m.Type, kind: str, text: Text, shown: str, where: Border | None = None) -> Text:
     """A set or list with a check of what it holds."""
     match of:
         case m.RangeType(low, high) | m.OptionalType(of=m.RangeType(low, high)):
             return Text(f"{file.machinery('each_in_range')}({_given(text)}, {low}, {high}, {literal(shown)})")
         case _:
-            item = _checked(file, of, Text("x"), shown).text
+            item = _checked(file, of, Text("x"), shown, where).text
             return Text(f"{kind}({item} for x in {text.within(Binds.ATOM)})")

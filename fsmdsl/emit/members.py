@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fsmdsl import model as m
 from fsmdsl.core.triggers import trigger_name
 from fsmdsl.emit.code import Binds, Block, Branch, Comment, If, Statement, Text, lines
-from fsmdsl.emit.effects import checked, first_value
+from fsmdsl.emit.effects import Border, checked, first_value, member_or_refused
 from fsmdsl.emit.expressions import code, python
 from fsmdsl.emit.files import File
 from fsmdsl.emit.names import own_name
@@ -188,24 +188,28 @@ def keyword(place: Place, x: m.Param | m.Field, late: bool = False) -> Keyword:
         return _given(place, x, late)
     default = python(place, x.default)
     if is_constant(x.default):
-        return Keyword(f"{name}: {kind} = {default}", False, f"{own} = {checked(place.file, x.type, name, x.name)}")
+        return Keyword(f"{name}: {kind} = {default}", False, f"{own} = {_from_outside(place, x, name)}")
     first = first_value(place, x.type, x.default, x.name)
     if isinstance(x.type, m.OptionalType):
         return Keyword(None, False, f"{own}: {kind} = {first}")
-    value = checked(place.file, x.type, name, x.name)
+    value = _from_outside(place, x, name)
     return Keyword(f"{name}: {kind} | None = None", False, f"{own} = {first} if {name} is None else {value}")
 
 
 def _given(place: Place, x: m.Param | m.Field, late: bool) -> Keyword:
     """Of a parameter without a default. A late one that may be none is none until `connect` gives another."""
     name, kind = place.names.values[x.name], annotation(place.file, x.type)
-    store = f"{place.own(x.name)} = {checked(place.file, x.type, name, x.name)}"
+    store = f"{place.own(x.name)} = {_from_outside(place, x, name)}"
     if not late:
         return Keyword(f"{name}: {kind}", True, store)
     if isinstance(x.type, m.OptionalType):
         return Keyword(f"{name}: {kind} = None", False, store)
     present = Text(f"{name} is not None", Binds.COMPARISON)
     return Keyword(f"{name}: {kind} | None = None", False, If((Branch(present, (store,)),)))
+
+
+def _from_outside(place: Place, x: m.Param | m.Field, name: str) -> str:
+    return checked(place.file, x.type, name, x.name, Border(place.names.class_))
 
 
 def keywords(listed: Iterable[Keyword]) -> list[str]:
@@ -219,10 +223,16 @@ def is_constant(e: m.Expr) -> bool:
     return all(isinstance(x, m.Constant | m.Collection | m.Negative) for x in expressions(e))
 
 
-def initial_state(place: Place) -> str:
-    """The keyword for the state that a machine begins in."""
+def always_given(place: Place) -> list[str]:
+    """Keywords of all constructors: the state that a machine begins in, and what it is called."""
     class_ = place.file.states_class(place.own_machine.qualified, typing=True)
-    return f"state: {class_} = {place.names.states[place.own_machine.initial.name]}"
+    return [f"state: {class_} = {place.names.states[place.own_machine.initial.name]}", 'name: str = ""']
+
+
+def stored_state(place: Place) -> str:
+    """The statement that stores the state that a machine begins in."""
+    class_ = place.file.states_class(place.own_machine.qualified)
+    return f"self._state = {member_or_refused(place.file, class_, 'state', 'state', Border(place.names.class_))}"
 
 
 def parameter_names(place: Place, event: m.Event) -> list[str]:

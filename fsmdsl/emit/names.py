@@ -11,8 +11,8 @@ RESERVED = frozenset([*keyword.kwlist, *dir(builtins)])
 """Names that a module or a function cannot use for its own."""
 
 RESERVED_IN_CLASSES = frozenset([
-    *keyword.kwlist, "all", "any", "bool", "dict", "float", "frozenset", "int", "len", "list", "max", "min", "object",
-    "property", "sorted", "str", "sum", "super", "tuple",
+    *keyword.kwlist, "all", "any", "bool", "dict", "float", "frozenset", "int", "isinstance", "len", "list", "max",
+    "min", "object", "property", "sorted", "str", "sum", "super", "tuple",
 ])  # fmt: skip
 """Names that a class cannot use for its members, which its constructor takes: its own text needs them."""
 

@@ -20,19 +20,19 @@ _TAKEN = (
     "IntEnum", "InvariantBroken", "Iterable", "Listener", "Literal", "Lost", "Machine", "Mapping", "MissingReference",
     "OutOfRange", "Overlap", "Protocol", "ReentrantEvent", "Sequence", "StaleAnswer", "State", "StepRefused", "System",
     "TypeAlias", "UnhandledEvent", "VirtualClock", "Lock", "LockOrder", "LockOrderBroken", "Timer", "Data", "Saved",
-    "ForeignSnapshot", "VERSION",
+    "ForeignSnapshot", "VERSION", "Alone", "Named", "Migrations",
 )  # fmt: skip
 
 MEMBERS = (
     "state", "snapshot", "restore", "check_invariants", "connect", "listen", "system", "number", "actions", "first",
     "wait", "save", "load", "encode", "decode", "forget", "crash_row", "crash", "follow", "go_on", "due", "period",
-    "start_timers", "listeners", "tell", "self", "timers",
+    "start_timers", "listeners", "tell", "self", "timers", "name", "version", "can", "unlisten",
 )  # fmt: skip
 """Names that machines have anyway, with or without an underscore before them."""
 
 FUNCTIONS = (
     "self", "present", "first", "rest", "item", "divisor", "subsets", "in_order", "in_range", "not_longer", "without",
-    "each", "state",
+    "each", "state", "misfit",
 )  # fmt: skip
 """Names that no variable may hide."""
 
@@ -104,7 +104,7 @@ def package_names(module: m.Module, inner: Iterable[str]) -> PackageNames:
 
 
 def _constants(names: Iterable[str]) -> dict[str, str]:
-    space = Namespace(("FIRST", "TYPE_CHECKING"))
+    space = Namespace(("FIRST", "TYPE_CHECKING", "VERSION"))
     return {n: space.claim(upper(n)) for n in names}
 
 

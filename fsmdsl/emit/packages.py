@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Set
+from collections.abc import Container, Mapping, Set
 from dataclasses import fields
-from hashlib import sha256
 
 from fsmdsl import model as m
 from fsmdsl.emit.classes import machine_class
@@ -14,11 +13,12 @@ from fsmdsl.emit.files import File, Written
 from fsmdsl.emit.imports import relative_imports
 from fsmdsl.emit.locks import locks_file
 from fsmdsl.emit.names import numbered
+from fsmdsl.emit.persistence import version
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.standalone import standalone_class
 from fsmdsl.emit.systems import needs_file, systems_file, with_code
 from fsmdsl.emit.templates import rendered
-from fsmdsl.emit.text import WIDTH, docstring, folded, mark, sentence
+from fsmdsl.emit.text import WIDTH, docstring, folded, mark, sentence, tuple_of
 from fsmdsl.emit.traits import Traits
 
 
@@ -64,7 +64,7 @@ def needs_machinery(module: m.Module) -> bool:
 
 _HELPERS = frozenset([
     "present", "first", "item", "divisor", "without", "not_longer", "in_range", "in_range_or_none", "each_in_range",
-    "in_order", "subsets",
+    "in_order", "subsets", "misfit", "named",
 ])  # fmt: skip
 
 
@@ -76,14 +76,15 @@ def machinery(context: Context, module: str, used: Set[str]) -> str:
         t=traits,
         used=used,
         busy=traits.outcomes or traits.recovers,
-        ranges=bool(used & {"in_range", "in_range_or_none", "each_in_range"}),
+        **_checks(used),
         functions=bool(used & _HELPERS),
         slots=_slots(context, module),
         values=bool(used & {"present", "first", "item", "without", "not_longer", "subsets"}),
-        collections=", ".join(_collections(traits, used)),
+        collections=", ".join(_collections(used)),
         mark=mark(None),
         lost_in_crash=_lost(context, module),
         version=_version(context, module),
+        restored=tuple_of(_restored(traits)),
     )
 
 
@@ -95,22 +96,27 @@ def support(used: Set[str]) -> str:
         "support.py.jinja",
         t=Traits(*[False] * len(fields(Traits))),
         used=used,
-        ranges=bool(used & {"in_range", "in_range_or_none", "each_in_range"}),
+        **_checks(used),
         functions=bool(used & _HELPERS),
         mark=mark(None),
     )
 
 
-def _collections(t: Traits, used: Set[str]) -> list[str]:
-    iterable = ["Iterable"] if used & {"in_order", "subsets"} else []
-    return ["Callable", *iterable, *(["Mapping"] if t.systems else [])]
+def _checks(used: Set[str]) -> Mapping[str, bool]:
+    """Which values are looked at: numbers in ranges, members of enums."""
+    ranges = {"in_range", "in_range_or_none", "each_in_range"}
+    return {"ranges": bool(used & ranges), "limits": bool(used & {*ranges, "misfit"})}
+
+
+def _collections(used: Set[str]) -> list[str]:
+    iterable = ["Iterable"] if used & {"in_order", "subsets", "misfit", "named"} else []
+    return ["Callable", *iterable, "Mapping"]
 
 
 def _version(context: Context, module: str) -> str:
-    """Of snapshots of all machines that share a machinery: another one where states, fields or their types differ."""
+    """Of snapshots of all machines that share a machinery."""
     machines = (x for name in context.sharing(module) for x in context.modules[name].machines)
-    shapes = [(x.qualified, [s.name for s in x.leaves], [(f.name, repr(f.type)) for f in x.fields]) for x in machines]
-    return sha256(repr(sorted(shapes)).encode()).hexdigest()[:12]
+    return version(machines)
 
 
 def _slots(context: Context, module: str) -> list[str]:
@@ -123,6 +129,12 @@ def _slots(context: Context, module: str) -> list[str]:
     slots += ["_channels"] if t.channels else []
     slots += ["_recovering", "_recovery", "down"] if t.recovers else []
     return sorted(slots)
+
+
+def _restored(t: Traits) -> list[str]:
+    """What a snapshot of a system holds."""
+    has = (("parts", True), ("pending", t.outcomes), ("down", t.recovers), ("timers", t.timers))
+    return [name for name, there in has if there]
 
 
 def _lost(context: Context, module: str) -> str:
@@ -159,8 +171,8 @@ def face(context: Context, module: m.Module, files: Container[str]) -> Written:
 
 def _support(context: Context, module: m.Module) -> list[str]:
     t = context.traits(module.name)
-    found = ["Followed", "StepRefused", "UnhandledEvent"]
-    found += ["ForeignSnapshot", "System"] if t.systems else []
+    found = ["Followed", "ForeignSnapshot", "StepRefused", "UnhandledEvent"]
+    found += ["System"] if t.systems else []
     return found + (["VirtualClock"] if t.timers else [])
 
 

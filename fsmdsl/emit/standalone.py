@@ -11,13 +11,13 @@ from fsmdsl.core.lets import may_lack_value, throughout
 from fsmdsl.core.presence import NOTHING
 from fsmdsl.core.selection import Move
 from fsmdsl.emit.code import Block, Branch, If, Suite, Text
-from fsmdsl.emit.effects import argument_checks, statements
+from fsmdsl.emit.effects import Border, argument_checks, statements
 from fsmdsl.emit.expressions import python
 from fsmdsl.emit.members import (
     Member,
+    always_given,
     constants,
     event_doc,
-    initial_state,
     invariant_member,
     joined,
     keyword,
@@ -28,12 +28,13 @@ from fsmdsl.emit.members import (
     signature,
     slots,
     state_members,
+    stored_state,
     typed,
     unhandled,
     value_members,
 )
 from fsmdsl.emit.names import Namespace
-from fsmdsl.emit.persistence import standalone_persistence
+from fsmdsl.emit.persistence import standalone_persistence, version_constant
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.selection import Follow, Passed, Trigger, dispatch
 from fsmdsl.emit.text import docstring, indented, literal, sentence
@@ -46,28 +47,26 @@ from fsmdsl.walk import effects, operands
 def standalone_class(place: Place) -> list[str]:
     """The constants and the class."""
     machine, names, file = place.own_machine, place.names, place.file
+    base = file.machinery("Alone")
     file.define(names.class_)
     members = [
-        slots(["_state", "_listeners", *(names.slot(x.name) for x in stored(machine))]),
+        slots(["_state", *(names.slot(x.name) for x in stored(machine))]),
         _constructor(place),
         *state_members(place),
         *value_members(place),
         *(_event(place, e) for e in machine.events),
         invariant_member(place, machine.invariants),
         *standalone_persistence(place),
-        *_listening(place),
-        _shown(),
     ]
     doc = docstring(sentence(machine.doc) or f"{machine.display}.", 1)
-    return [*constants(place), "", "", f"class {names.class_}:", *indented([*doc, "", *joined(members)])]
+    head = [*constants(place), "", *version_constant(place), "", "", f"class {names.class_}({base}):"]
+    return [*head, *indented([*doc, "", *joined(members)])]
 
 
 def _constructor(place: Place) -> Member:
-    machine, file = place.own_machine, place.file
-    values = [keyword(place, x) for x in stored(machine)]
-    listeners = f"self._listeners: tuple[{file.machinery('Listener', typing=True)}, ...] = ()"
-    body = ["self._state = state", *(k.store for k in values), listeners]
-    head = ", ".join(["self", "*", *keywords(values), initial_state(place)])
+    values = [keyword(place, x) for x in stored(place.own_machine)]
+    body = [stored_state(place), *(k.store for k in values), "self._listeners = ()", "self._name = name"]
+    head = ", ".join(["self", "*", *keywords(values), *always_given(place)])
     return method(f"def __init__({head}) -> None:", "", body)
 
 
@@ -85,7 +84,8 @@ def _event(place: Place, event: m.Event) -> Member:
     follow = _following(place, label if len(labels) > 1 else None)
     trigger = Trigger(event.name, event.name, inner, given, follow, unhandled(place, event.name, "state"))
     passed: Passed = {i.state: lambda: ("return  # ignored",) for i in machine.ignores if i.event == event.name}
-    body = [*argument_checks(file, given, event.parameters), *dispatch(trigger, passed, fast=True)]
+    checks = argument_checks(file, given, event.parameters, Border(place.names.class_, itself=True))
+    body = [*checks, *dispatch(trigger, passed, fast=True)]
     if labels:
         name = literal(labels.pop()) if len(labels) == 1 else label
         told = f"self._tell({name}, {literal(event.name)}, state)"
@@ -173,32 +173,3 @@ def _may_fail(model: m.Model, e: m.Effect) -> bool:
             return any(may_lack_value(model, x) for x in operands(e))
         case _:
             assert_never(e)
-
-
-# Listeners -----------------------------------------------------------------------------------------------------------
-
-
-def _listening(place: Place) -> list[Member]:
-    listener = place.file.machinery("Listener", typing=True)
-    followed = place.file.machinery("Followed")
-    source = place.file.states_class(place.own_machine.qualified, typing=True)
-    return [
-        method(
-            f"def listen(self, listener: {listener}) -> None:",
-            "Has a listener told of every transition from now on.",
-            ["self._listeners = (*self._listeners, listener)"],
-        ),
-        method(
-            f"def _tell(self, label: str, event: str, source: {source}) -> None:",
-            "",
-            [
-                f"followed = ({followed}(self, label, event, source, self._state),)",
-                "for listener in self._listeners:",
-                "    listener(followed)",
-            ],
-        ),
-    ]
-
-
-def _shown() -> Member:
-    return method("def __repr__(self) -> str:", "", ['return f"<{type(self).__name__}: {self._state.display}>"'])

@@ -15,7 +15,7 @@ from fsmdsl.core.triggers import trigger_name, triggered_by
 from fsmdsl.emit.code import Block
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.declarations import apart, derived_function, values_file
-from fsmdsl.emit.effects import argument_checks, post_name, statements
+from fsmdsl.emit.effects import Border, argument_checks, post_name, statements
 from fsmdsl.emit.expressions import python
 from fsmdsl.emit.files import File, Written
 from fsmdsl.emit.members import (
@@ -167,7 +167,10 @@ class _Table:
         guard = effect = entry = None
         if t.guard is not None:
             guard = self._method("guard", t, f"{head} -> bool:", (f"return {python(place, t.guard)}",), shown(t.guard))
-        before = (*argument_checks(place.file, given, parameters), *statements(place, (*moved.exits, *t.effects)))
+        before = (
+            *argument_checks(place.file, given, parameters, Border(place.names.class_)),
+            *statements(place, (*moved.exits, *t.effects)),
+        )
         if before:
             effect = self._method("effect", t, f"{head} -> None:", (*notes(t), *before), "")
         if moved.entries:

@@ -6,6 +6,8 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.emit.files import File
+from fsmdsl.emit.text import literal
+from fsmdsl.model.typing import is_limited
 
 
 def annotation(file: File, t: m.Type) -> str:
@@ -64,25 +66,30 @@ def _each(of: m.Type, value: str, depth: int, inner: str) -> str:
     return value if is_same_in_json(of) else f"{inner} for {_item(depth)} in {value}"
 
 
-def decoded(file: File, t: m.Type, value: str, depth: int = 0) -> str:
-    """The way back. `machines` holds the instances by number."""
-    if is_same_in_json(t):
-        return value
+def decoded(file: File, t: m.Type, value: str, shown: str, depth: int = 0) -> str:
+    """The way back, with a look at whether a place called `shown` can hold it. `machines` holds the instances by
+    number."""
     match t:
+        case m.RangeType(low, high):
+            return f"{file.machinery('in_range')}({value}, {low}, {high}, {literal(shown)})"
         case m.EnumType():
-            return f"{file.enum(t)}[{value}]"
+            return f"{file.machinery('named')}({file.enum(t)}, {value}, {literal(shown)})"
         case m.RefType():
             return f"machines[{value}]"
-        case m.OptionalType(of):
-            return f"None if {value} is None else {decoded(file, of, value, depth)}"
+        case m.OptionalType(of) if not is_same_in_json(t) or is_limited(of):
+            return f"None if {value} is None else {decoded(file, of, value, shown, depth)}"
         case m.SetType(of):
-            inner = decoded(file, of, _item(depth), depth + 1)
-            return f"frozenset({_each(of, value, depth, inner)})"
-        case m.ListType(of=of):
-            inner = decoded(file, of, _item(depth), depth + 1)
-            return f"tuple({_each(of, value, depth, inner)})"
+            return f"frozenset({_back(file, of, value, shown, depth)})"
+        case m.ListType(of=of, bound=bound):
+            found = f"tuple({_back(file, of, value, shown, depth)})"
+            return f"{file.machinery('not_longer')}({found}, {bound}, {literal(shown)})"
         case _:
-            raise TypeError(t)
+            return value
+
+
+def _back(file: File, of: m.Type, value: str, shown: str, depth: int) -> str:
+    inner = decoded(file, of, _item(depth), shown, depth + 1)
+    return value if inner == _item(depth) else f"{inner} for {_item(depth)} in {value}"
 
 
 def _item(depth: int) -> str:

@@ -36,13 +36,16 @@ class Resolved:
     uses: tuple[Use, ...] = ()
 
 
-def resolve(listed: Sequence[s.Module], *, as_documented: bool = False, memory: Memory | None = None) -> Resolved:
+def resolve(
+    listed: Sequence[s.Module], *, as_documented: bool = False, incomplete: bool = False, memory: Memory | None = None
+) -> Resolved:
     """Bind the names of all modules of a model together.
 
-    As documented, amendments are left out. Takes time in proportion to the text; with a memory of an earlier
-    resolution, to what has changed. See NOTE(after-errors) and NOTE(memory).
+    As documented, amendments are left out. Where they are, or some have been (`incomplete`), so is what needs them.
+    Takes time in proportion to the text; with a memory of an earlier resolution, to what has changed. See
+    NOTE(after-errors) and NOTE(memory).
     """
-    program = Program(as_documented, typed)
+    program = Program(as_documented, typed, incomplete=as_documented or incomplete)
     with uncollected():
         names = modules.collect(program, list(listed))
         for machine in program.machines.values():

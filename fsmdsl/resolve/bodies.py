@@ -218,7 +218,7 @@ def _grid(scope: Scope, decls: list[s.LayoutDecl]) -> m.Grid | None:
     for n in (n for rank in decls[0].ranks for n in rank):
         if n.text in states:
             scope.note(n, "state", scope.machine.qualified)
-        elif not scope.module.program.as_documented:
+        elif not scope.module.program.incomplete:
             scope.report(unknown("state", n.text, n.span, tuple(states)))
         if n.text in placed:
             scope.report(rules.TWICE.at(n.span, f"`{n.text}` has a place in the layout already"))

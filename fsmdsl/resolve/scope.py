@@ -64,15 +64,17 @@ class Program:
     """What each name stands for, as far as that has been found out."""
     uses_in_lets: dict[tuple[str, str], list[Use]] = field(default_factory=dict)
     """By owner and name. They are noted with the owner's, whoever is the first to need the `let`: `lets.all_of`."""
+    incomplete: bool = False
+    """Were amendments left out, all or some, which what is there may need?"""
 
     def note(self, span: Span, kind: Kind, owner: str, name: str, *, declares: bool = False) -> None:
         """Keep what a name stands for."""
         self.uses.append(Use(span, Meaning(kind, owner, name), declares))
 
     def amended_since(self, before: int) -> str | None:
-        """As documented, the first of what is missing since so much was found: only amendments declare it. What was
+        """Without amendments, the first of what is missing since so much was found: only they declare it. What was
         found since then is forgotten."""
-        if not self.as_documented or len(self.found) == before:
+        if not self.incomplete or len(self.found) == before:
             return None
         first = self.found[before].message
         del self.found[before:]

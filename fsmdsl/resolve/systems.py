@@ -311,7 +311,7 @@ def _all_known(scope: Scope, kind: str, paths: Iterable[s.Path], of: Callable[[M
     """Each name, alone or behind a machine's name, is one of a machine that has instances. As documented, it may be an
     amendment's."""
     machines = _machines(scope)
-    for path in () if scope.module.program.as_documented else paths:
+    for path in () if scope.module.program.incomplete else paths:
         name = str(path)
         for x in machines:
             _note_meant(scope, path, x, of(x))

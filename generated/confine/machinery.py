@@ -7,21 +7,24 @@ from enum import Enum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any, TypeAlias, TypeVar
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, NoReturn, TypeAlias, TypeVar
 
     T = TypeVar("T")
     M = TypeVar("M", bound="Machine")
+    E = TypeVar("E", bound=Enum)
+    S = TypeVar("S", bound="State")
 
     Data: TypeAlias = dict[str, Any]
     """What JSON can hold."""
     Saved: TypeAlias = tuple[Any, ...]
     """All that can change in a machine."""
+    Migrations: TypeAlias = Mapping[str, Callable[[Data], Data]]
+    """By the version of a snapshot: what makes one of this version of it."""
     Listener: TypeAlias = Callable[[tuple["Followed", ...]], object]
     """Told of each step, when it has happened: which transitions were followed, in order."""
     Call: TypeAlias = tuple[Callable[..., object], tuple[Any, ...], bool]
     """An action and its arguments; is its answer awaited?"""
-
 
 class State(Enum):
     """A state of a machine. Its value is its name in the spec."""
@@ -34,12 +37,43 @@ class State(Enum):
         return str(self.value)
 
 
+class Named:
+    """What all machines have in common: a name and a state."""
+
+    __slots__ = ("_name",)
+
+    _name: str
+
+    @property
+    def name(self) -> str:
+        """What the machine is called in messages; empty where it was given no name."""
+        return self._name
+
+    @property
+    def state(self) -> State:
+        """Where the machine is."""
+        raise NotImplementedError
+
+    def snapshot(self) -> Data:
+        """All that can change, as JSON has it. Machines go by their number."""
+        raise NotImplementedError
+
+    def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
+        raise NotImplementedError
+
+    def _save(self) -> Saved:
+        raise NotImplementedError
+
+    def _load(self, saved: Saved) -> None:
+        raise NotImplementedError
+
+
 class Followed:
     """A transition that a machine has followed."""
 
     __slots__ = ("event", "label", "machine", "source", "target")
 
-    def __init__(self, machine: object, label: str, event: str, source: State, target: State) -> None:
+    def __init__(self, machine: Named, label: str, event: str, source: State, target: State) -> None:
         self.machine = machine
         self.label = label
         """The document's label, or what triggers the transition."""
@@ -49,8 +83,12 @@ class Followed:
         self.target = target
 
     def __repr__(self) -> str:
-        name = type(self.machine).__name__
-        return f"{name} {self.label}: {self.source.value} -> {self.target.value}"
+        return f"{title(self.machine)} {self.label}: {self.source.value} -> {self.target.value}"
+
+
+def title(machine: Named) -> str:
+    """What a machine is called: its class, and its name where it was given one."""
+    return f"{type(machine).__name__} {machine.name}" if machine.name else type(machine).__name__
 
 
 # What can stop a step ---------------------------------------------------------------------------
@@ -63,8 +101,8 @@ class StepRefused(Exception):
 class UnhandledEvent(StepRefused):
     """A machine got an event that its state neither handles nor ignores."""
 
-    def __init__(self, machine: object, state: State, event: str, handled_in: tuple[State, ...]) -> None:
-        name = type(machine).__name__
+    def __init__(self, machine: Named, state: State, event: str, handled_in: tuple[State, ...]) -> None:
+        name = title(machine)
         if state in handled_in:
             message = f"{name} is {state.display}, and no guard of its transitions on {event} holds"
         else:
@@ -121,18 +159,44 @@ def in_range(value: int, low: int, high: int, name: str) -> int:
     return value
 
 
+def misfit(value: object, kind: type[Enum], what: str) -> NoReturn:
+    """Refuses what is no member of an enum."""
+    members = [f"{kind.__name__}.{x.name}" for x in kind]
+    raise OutOfRange(f"{what} is {either(members)}, not {value!r}")
+
+
+def named(kind: type[E], name: Any, what: str) -> E:
+    """The member of an enum that a snapshot names."""
+    if name not in kind.__members__:
+        raise ValueError(f"{what} is {either(kind.__members__)}, not {name!r}")
+    return kind[name]
+
+
+def either(names: Iterable[str]) -> str:
+    """Names in a sentence."""
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
+
+
 def _number(machine: Machine) -> int:
     return machine._number
 
 
 # Snapshots --------------------------------------------------------------------------------------
 
-VERSION = "f9a7be7ab245"
-"""Of snapshots. It changes with the states and fields of machines, and with their types."""
-
 
 class ForeignSnapshot(ValueError):
     """A snapshot that does not fit these classes, or the machines of a system."""
+
+
+def converted(data: Data, version: str, migrate: Migrations | None) -> Data:
+    """A snapshot as this version has it. One that has no version is taken as it is, as all are without `migrate`."""
+    found = data.get("version", version) if isinstance(data, dict) else version
+    if found == version or migrate is None:
+        return data
+    if found not in migrate:
+        raise ForeignSnapshot(f"`migrate` does not convert version {found} to {version}")
+    return migrate[found](data)
 
 
 def fitting(
@@ -141,49 +205,48 @@ def fitting(
     """What a part of a snapshot stands for."""
     try:
         return decode(data, machines)
-    except (LookupError, TypeError, ValueError) as error:
+    except ForeignSnapshot:
+        raise
+    except (LookupError, TypeError, AttributeError) as error:
         raise ForeignSnapshot(f"what the snapshot has does not fit {part!r}: {error!r}") from error
+    except (StepRefused, ValueError) as error:
+        raise ForeignSnapshot(f"what the snapshot has does not fit {part!r}: {error}") from error
+
+
+def state_named(kind: type[S], value: Any) -> S:
+    """The state that a snapshot names."""
+    try:
+        return kind(value)
+    except ValueError as error:
+        raise ValueError(f"{error}, which has {', '.join(str(x.value) for x in kind)}") from None
 
 
 # Machines and systems ---------------------------------------------------------------------------
 
+VERSION = "f9a7be7ab245"
+"""Of snapshots of a system. It changes with the states and fields of machines, and with their types."""
 
-class Machine:
-    """What all machines have in common. Every machine belongs to a system, and has a number in it."""
+
+class Machine(Named):
+    """A machine that belongs to a system, and has a number in it."""
 
     __slots__ = ("_number", "_system")
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, name: str) -> None:
         self._system = system
+        self._name = name
         self._number = system._add(self)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._number}: {self.state.display}>"
-
-    @property
-    def state(self) -> State:
-        """Where the machine is."""
-        raise NotImplementedError
+        return f"<{type(self).__name__} {self._name or self._number}: {self.state.display}>"
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
 
-    def snapshot(self) -> Data:
-        """All that can change, as JSON has it. Machines go by their number."""
-        raise NotImplementedError
-
     def restore(self, data: Data) -> None:
         """Back to a snapshot. Raises `ForeignSnapshot`, and changes nothing, where it is not one of this machine."""
-        self._load(fitting(self, self._decode, data, self._system._machines))
-
-    def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
-        raise NotImplementedError
-
-    def _save(self) -> Saved:
-        raise NotImplementedError
-
-    def _load(self, saved: Saved) -> None:
-        raise NotImplementedError
+        saved = fitting(self, self._decode, data, self._system._machines)
+        self._load(saved)
 
     def _follow(self, label: str, event: str, target: State) -> None:
         self._system._followed.append(Followed(self, label, event, self.state, target))
@@ -250,6 +313,9 @@ class System:
         self._pending: tuple[Request, ...] = ()
         self._pending_before: tuple[Request, ...] = ()
         self._tickets = 0
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self._machines)} machines>"
 
     @property
     def machines(self) -> tuple[Machine, ...]:
@@ -485,29 +551,28 @@ class System:
             ],
         }
 
-    def restore(self, data: Data, migrate: Mapping[str, Callable[[Data], Data]] | None = None) -> None:
+    def restore(self, data: Data, migrate: Migrations | None = None) -> None:
         """Back to a snapshot. The machines must have been made in the same order as those of the snapshot.
 
         `migrate` has, by the version of a snapshot, what makes one of this version of it. Without it, and where a
         snapshot has no version, it is taken as it is. Raises `ForeignSnapshot`, and changes nothing, where a snapshot
         does not fit, or `migrate` does not have its version.
         """
-        version = data.get("version", VERSION)
-        if version != VERSION and migrate is not None:
-            if version not in migrate:
-                raise ForeignSnapshot(f"`migrate` does not convert version {version} to {VERSION}")
-            data = migrate[version](data)
+        (parts, pending) = fitting(self, self._decode, converted(data, VERSION, migrate), {})
+        for part, saved in parts:
+            part._load(saved)
+        self._pending = pending
+        self._tickets = max([self._tickets, *(x.ticket for x in self._pending)])
+
+    def _decode(self, data: Data, _: Mapping[int, Any]) -> Saved:
         if len(data["machines"]) != len(self._machines):
             raise ForeignSnapshot(
                 f"a snapshot of {len(data['machines'])} machines for a system that has {len(self._machines)}"
             )
         pairs = list(zip(data["machines"], self._machines.values(), strict=True))
         machines = {saved["number"]: machine for saved, machine in pairs}
-        decoded = [(machine, fitting(machine, machine._decode, saved, machines)) for saved, machine in pairs]
+        parts: list[tuple[Any, Saved]] = [(x, fitting(x, x._decode, saved, machines)) for saved, x in pairs]
         pending = tuple(
             Request(machines[x["machine"]], x["action"], x["ticket"], x["async"]) for x in data["pending"]
         )
-        for machine, saved in decoded:
-            machine._load(saved)
-        self._pending = pending
-        self._tickets = max([self._tickets, *(x.ticket for x in self._pending)])
+        return (parts, pending)

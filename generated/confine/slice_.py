@@ -3,7 +3,15 @@
 
 from __future__ import annotations
 
-from .machinery import InvariantBroken, Machine, UnhandledEvent, in_range
+from .machinery import (
+    InvariantBroken,
+    Machine,
+    UnhandledEvent,
+    in_range,
+    misfit,
+    named,
+    state_named,
+)
 from .states import SliceState
 from .values import SetState
 
@@ -39,13 +47,20 @@ class Slice(Machine):
         resources: bool = False,
         instance_sn: int = 0,
         state: SliceState = REGISTER,
+        name: str = "",
     ) -> None:
         self._actions = actions
-        self._state = state
-        self._request = request
+        self._state = (
+            state if isinstance(state, SliceState) else misfit(state, SliceState, "Slice: state")
+        )
+        self._request = (
+            request
+            if isinstance(request, SetState)
+            else misfit(request, SetState, "Slice: request")
+        )
         self._resources = resources
         self._instance_sn = in_range(instance_sn, 0, 3, "instance_sn")
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> SliceState:
@@ -108,6 +123,7 @@ class Slice(Machine):
         in start
         """
         with self._system.step(self, "set_state"):
+            to = to if isinstance(to, SetState) else misfit(to, SetState, f"{self!r}: to")
             if self._state in (REGISTER, DEPLOY, START):
                 self._follow("set_state", "set_state", self._state)
                 self._request = to
@@ -195,10 +211,10 @@ class Slice(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            SliceState(data["state"]),
-            SetState[data["fields"]["request"]],
+            state_named(SliceState, data["state"]),
+            named(SetState, data["fields"]["request"], "request"),
             data["fields"]["resources"],
-            data["fields"]["instance_sn"],
+            in_range(data["fields"]["instance_sn"], 0, 3, "instance_sn"),
         )
 
     def _save(self) -> Saved:

@@ -3,7 +3,16 @@
 
 from __future__ import annotations
 
-from .machinery import InvariantBroken, Machine, UnhandledEvent, in_range, present
+from .machinery import (
+    InvariantBroken,
+    Machine,
+    UnhandledEvent,
+    in_range,
+    misfit,
+    named,
+    present,
+    state_named,
+)
 from .states import SliverState
 from .values import Config, SetState
 
@@ -71,23 +80,52 @@ class Sliver(Machine):
         files: Config | None = None,
         running: bool = False,
         state: SliverState = ABSENT,
+        name: str = "",
     ) -> None:
         self._actions = actions
-        self._state = state
-        self._slice_set = slice_set
-        self._own_set = own_set
-        self._new_config = new_config
+        self._state = (
+            state if isinstance(state, SliverState) else misfit(state, SliverState, "Sliver: state")
+        )
+        self._slice_set = (
+            slice_set
+            if isinstance(slice_set, SetState)
+            else misfit(slice_set, SetState, "Sliver: slice_set")
+        )
+        self._own_set = (
+            own_set
+            if isinstance(own_set, SetState)
+            else misfit(own_set, SetState, "Sliver: own_set")
+        )
+        self._new_config = (
+            None
+            if new_config is None
+            else new_config
+            if isinstance(new_config, Config)
+            else misfit(new_config, Config, "Sliver: new_config")
+        )
         self._new_slice_sn = in_range(new_slice_sn, 0, 3, "new_slice_sn")
         self._new_sliver_sn = in_range(new_sliver_sn, 0, 3, "new_sliver_sn")
         self._err_run = err_run
-        self._cur_config = cur_config
+        self._cur_config = (
+            None
+            if cur_config is None
+            else cur_config
+            if isinstance(cur_config, Config)
+            else misfit(cur_config, Config, "Sliver: cur_config")
+        )
         self._cur_slice_sn = in_range(cur_slice_sn, 0, 3, "cur_slice_sn")
         self._cur_sliver_sn = in_range(cur_sliver_sn, 0, 3, "cur_sliver_sn")
         self._reserved = reserved
-        self._files = files
+        self._files = (
+            None
+            if files is None
+            else files
+            if isinstance(files, Config)
+            else misfit(files, Config, "Sliver: files")
+        )
         self._running = running
         self._wait = True
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> SliverState:
@@ -243,6 +281,28 @@ class Sliver(Machine):
         in any state
         """
         with self._system.step(self, "fetched"):
+            slice_ = (
+                slice_
+                if isinstance(slice_, SetState)
+                else misfit(slice_, SetState, f"{self!r}: slice")
+            )
+            sliver = (
+                None
+                if sliver is None
+                else sliver
+                if isinstance(sliver, SetState)
+                else misfit(sliver, SetState, f"{self!r}: sliver")
+            )
+            default = (
+                default
+                if isinstance(default, SetState)
+                else misfit(default, SetState, f"{self!r}: default")
+            )
+            config = (
+                config
+                if isinstance(config, Config)
+                else misfit(config, Config, f"{self!r}: config")
+            )
             slice_sn = in_range(slice_sn, 0, 3, "slice_sn")
             sliver_sn = in_range(sliver_sn, 0, 3, "sliver_sn")
             self._follow("fetched", "fetched", self._state)
@@ -461,18 +521,30 @@ class Sliver(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            SliverState(data["state"]),
-            SetState[data["fields"]["slice_set"]],
-            SetState[data["fields"]["own_set"]],
-            None if data["fields"]["new_config"] is None else Config[data["fields"]["new_config"]],
-            data["fields"]["new_slice_sn"],
-            data["fields"]["new_sliver_sn"],
+            state_named(SliverState, data["state"]),
+            named(SetState, data["fields"]["slice_set"], "slice_set"),
+            named(SetState, data["fields"]["own_set"], "own_set"),
+            None if data["fields"]["new_config"] is None else named(
+                Config,
+                data["fields"]["new_config"],
+                "new_config",
+            ),
+            in_range(data["fields"]["new_slice_sn"], 0, 3, "new_slice_sn"),
+            in_range(data["fields"]["new_sliver_sn"], 0, 3, "new_sliver_sn"),
             data["fields"]["err_run"],
-            None if data["fields"]["cur_config"] is None else Config[data["fields"]["cur_config"]],
-            data["fields"]["cur_slice_sn"],
-            data["fields"]["cur_sliver_sn"],
+            None if data["fields"]["cur_config"] is None else named(
+                Config,
+                data["fields"]["cur_config"],
+                "cur_config",
+            ),
+            in_range(data["fields"]["cur_slice_sn"], 0, 3, "cur_slice_sn"),
+            in_range(data["fields"]["cur_sliver_sn"], 0, 3, "cur_sliver_sn"),
             data["fields"]["reserved"],
-            None if data["fields"]["files"] is None else Config[data["fields"]["files"]],
+            None if data["fields"]["files"] is None else named(
+                Config,
+                data["fields"]["files"],
+                "files",
+            ),
             data["fields"]["running"],
             data["wait"],
         )

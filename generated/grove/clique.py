@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import InvariantBroken, Machine
+from .machinery import InvariantBroken, Machine, misfit, state_named
 from .states import CliqueState, PodState, TerminationState
 
 TYPE_CHECKING = False
@@ -42,14 +42,17 @@ class Clique(Machine):
         guaranteed: frozenset[Pod] | None = None,
         best_effort: frozenset[Pod] = frozenset(),
         state: CliqueState = HEALTHY,
+        name: str = "",
     ) -> None:
-        self._state = state
+        self._state = (
+            state if isinstance(state, CliqueState) else misfit(state, CliqueState, "Clique: state")
+        )
         if gang is not None:
             self._gang = gang
         if guaranteed is not None:
             self._guaranteed = guaranteed
         self._best_effort = best_effort
-        super().__init__(system)
+        super().__init__(system, name)
         self._start_timers()
 
     def connect(self, *, gang: PodGang, guaranteed: frozenset[Pod]) -> None:
@@ -179,7 +182,7 @@ class Clique(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            CliqueState(data["state"]),
+            state_named(CliqueState, data["state"]),
         )
 
     def _save(self) -> Saved:

@@ -8,21 +8,23 @@ from enum import Enum
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import Any, TypeAlias, TypeVar
+    from typing import Any, NoReturn, TypeAlias, TypeVar
 
     from .clock import Alarm, Clock
 
     M = TypeVar("M", bound="Machine")
+    S = TypeVar("S", bound="State")
 
     Data: TypeAlias = dict[str, Any]
     """What JSON can hold."""
     Saved: TypeAlias = tuple[Any, ...]
     """All that can change in a machine."""
+    Migrations: TypeAlias = Mapping[str, Callable[[Data], Data]]
+    """By the version of a snapshot: what makes one of this version of it."""
     Listener: TypeAlias = Callable[[tuple["Followed", ...]], object]
     """Told of each step, when it has happened: which transitions were followed, in order."""
     Call: TypeAlias = tuple[Callable[..., object], tuple[Any, ...]]
     """An action and its arguments"""
-
 
 class State(Enum):
     """A state of a machine. Its value is its name in the spec."""
@@ -35,12 +37,43 @@ class State(Enum):
         return str(self.value)
 
 
+class Named:
+    """What all machines have in common: a name and a state."""
+
+    __slots__ = ("_name",)
+
+    _name: str
+
+    @property
+    def name(self) -> str:
+        """What the machine is called in messages; empty where it was given no name."""
+        return self._name
+
+    @property
+    def state(self) -> State:
+        """Where the machine is."""
+        raise NotImplementedError
+
+    def snapshot(self) -> Data:
+        """All that can change, as JSON has it. Machines go by their number."""
+        raise NotImplementedError
+
+    def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
+        raise NotImplementedError
+
+    def _save(self) -> Saved:
+        raise NotImplementedError
+
+    def _load(self, saved: Saved) -> None:
+        raise NotImplementedError
+
+
 class Followed:
     """A transition that a machine has followed."""
 
     __slots__ = ("event", "label", "machine", "source", "target")
 
-    def __init__(self, machine: object, label: str, event: str, source: State, target: State) -> None:
+    def __init__(self, machine: Named, label: str, event: str, source: State, target: State) -> None:
         self.machine = machine
         self.label = label
         """The document's label, or what triggers the transition."""
@@ -50,8 +83,12 @@ class Followed:
         self.target = target
 
     def __repr__(self) -> str:
-        name = type(self.machine).__name__
-        return f"{name} {self.label}: {self.source.value} -> {self.target.value}"
+        return f"{title(self.machine)} {self.label}: {self.source.value} -> {self.target.value}"
+
+
+def title(machine: Named) -> str:
+    """What a machine is called: its class, and its name where it was given one."""
+    return f"{type(machine).__name__} {machine.name}" if machine.name else type(machine).__name__
 
 
 # What can stop a step ---------------------------------------------------------------------------
@@ -64,8 +101,8 @@ class StepRefused(Exception):
 class UnhandledEvent(StepRefused):
     """A machine got an event that its state neither handles nor ignores."""
 
-    def __init__(self, machine: object, state: State, event: str, handled_in: tuple[State, ...]) -> None:
-        name = type(machine).__name__
+    def __init__(self, machine: Named, state: State, event: str, handled_in: tuple[State, ...]) -> None:
+        name = title(machine)
         if state in handled_in:
             message = f"{name} is {state.display}, and no guard of its transitions on {event} holds"
         else:
@@ -80,6 +117,10 @@ class ReentrantEvent(StepRefused):
     """A machine got an event in the middle of its own transition."""
 
 
+class OutOfRange(StepRefused):
+    """A value is outside of what its place can hold."""
+
+
 class InvariantBroken(Exception):
     """What must always hold does not."""
 
@@ -90,6 +131,18 @@ class InvariantBroken(Exception):
 
 
 # Values -----------------------------------------------------------------------------------------
+
+
+def misfit(value: object, kind: type[Enum], what: str) -> NoReturn:
+    """Refuses what is no member of an enum."""
+    members = [f"{kind.__name__}.{x.name}" for x in kind]
+    raise OutOfRange(f"{what} is {either(members)}, not {value!r}")
+
+
+def either(names: Iterable[str]) -> str:
+    """Names in a sentence."""
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def in_order(machines: Iterable[M]) -> list[M]:
@@ -103,12 +156,19 @@ def _number(machine: Machine) -> int:
 
 # Snapshots --------------------------------------------------------------------------------------
 
-VERSION = "86a02a258f90"
-"""Of snapshots. It changes with the states and fields of machines, and with their types."""
-
 
 class ForeignSnapshot(ValueError):
     """A snapshot that does not fit these classes, or the machines of a system."""
+
+
+def converted(data: Data, version: str, migrate: Migrations | None) -> Data:
+    """A snapshot as this version has it. One that has no version is taken as it is, as all are without `migrate`."""
+    found = data.get("version", version) if isinstance(data, dict) else version
+    if found == version or migrate is None:
+        return data
+    if found not in migrate:
+        raise ForeignSnapshot(f"`migrate` does not convert version {found} to {version}")
+    return migrate[found](data)
 
 
 def fitting(
@@ -117,50 +177,50 @@ def fitting(
     """What a part of a snapshot stands for."""
     try:
         return decode(data, machines)
-    except (LookupError, TypeError, ValueError) as error:
+    except ForeignSnapshot:
+        raise
+    except (LookupError, TypeError, AttributeError) as error:
         raise ForeignSnapshot(f"what the snapshot has does not fit {part!r}: {error!r}") from error
+    except (StepRefused, ValueError) as error:
+        raise ForeignSnapshot(f"what the snapshot has does not fit {part!r}: {error}") from error
+
+
+def state_named(kind: type[S], value: Any) -> S:
+    """The state that a snapshot names."""
+    try:
+        return kind(value)
+    except ValueError as error:
+        raise ValueError(f"{error}, which has {', '.join(str(x.value) for x in kind)}") from None
 
 
 # Machines and systems ---------------------------------------------------------------------------
 
+VERSION = "86a02a258f90"
+"""Of snapshots of a system. It changes with the states and fields of machines, and with their types."""
 
-class Machine:
-    """What all machines have in common. Every machine belongs to a system, and has a number in it."""
+
+class Machine(Named):
+    """A machine that belongs to a system, and has a number in it."""
 
     __slots__ = ("_number", "_system")
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, name: str) -> None:
         self._system = system
+        self._name = name
         self._number = system._add(self)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._number}: {self.state.display}>"
-
-    @property
-    def state(self) -> State:
-        """Where the machine is."""
-        raise NotImplementedError
+        return f"<{type(self).__name__} {self._name or self._number}: {self.state.display}>"
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
 
-    def snapshot(self) -> Data:
-        """All that can change, as JSON has it. Machines go by their number."""
-        raise NotImplementedError
-
     def restore(self, data: Data) -> None:
         """Back to a snapshot. Raises `ForeignSnapshot`, and changes nothing, where it is not one of this machine."""
-        self._load(fitting(self, self._decode, data, self._system._machines))
-        self._system._reset_timers(self, data["timers"])
-
-    def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
-        raise NotImplementedError
-
-    def _save(self) -> Saved:
-        raise NotImplementedError
-
-    def _load(self, saved: Saved) -> None:
-        raise NotImplementedError
+        saved = fitting(self, self._decode, data, self._system._machines)
+        timers = fitting(self, _running, data, {})
+        self._load(saved)
+        self._system._reset_timers(self, timers)
 
     def _follow(self, label: str, event: str, target: State) -> None:
         self._system._followed.append(Followed(self, label, event, self.state, target))
@@ -218,6 +278,9 @@ class System:
         self._overdue: list[tuple[Machine, str]] = []
         self._settings: list[tuple[Machine, str, float | None]] = []
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self._machines)} machines>"
+
     @property
     def machines(self) -> tuple[Machine, ...]:
         """All machines, in the order in which they were made."""
@@ -238,7 +301,7 @@ class System:
         if self._machines.get(machine._number) is not machine:
             raise ValueError(f"{machine!r} is not in this system")
         del self._machines[machine._number]
-        self._reset_timers(machine, {})
+        self._reset_timers(machine, ())
 
     def listen(self, listener: Listener) -> None:
         """Has a listener told of every step from now on."""
@@ -390,10 +453,10 @@ class System:
         running = {name: at - now for (x, name), (at, _) in self._timers.items() if x is machine}
         return {**running, **{name: 0.0 for x, name in self._overdue if x is machine}}
 
-    def _reset_timers(self, machine: Machine, remaining: Mapping[str, float]) -> None:
+    def _reset_timers(self, machine: Machine, running: Saved) -> None:
         for timer in self.remaining(machine):
             self._set(machine, timer, None)
-        for timer, seconds in remaining.items():
+        for timer, seconds in running:
             self._set(machine, timer, seconds)
 
     # Snapshots
@@ -405,33 +468,37 @@ class System:
             "machines": [{"number": x._number, **x.snapshot()} for x in self._machines.values()],
         }
 
-    def restore(self, data: Data, migrate: Mapping[str, Callable[[Data], Data]] | None = None) -> None:
+    def restore(self, data: Data, migrate: Migrations | None = None) -> None:
         """Back to a snapshot. The machines must have been made in the same order as those of the snapshot.
 
         `migrate` has, by the version of a snapshot, what makes one of this version of it. Without it, and where a
         snapshot has no version, it is taken as it is. Raises `ForeignSnapshot`, and changes nothing, where a snapshot
         does not fit, or `migrate` does not have its version.
         """
-        version = data.get("version", VERSION)
-        if version != VERSION and migrate is not None:
-            if version not in migrate:
-                raise ForeignSnapshot(f"`migrate` does not convert version {version} to {VERSION}")
-            data = migrate[version](data)
+        (parts, timers) = fitting(self, self._decode, converted(data, VERSION, migrate), {})
+        for part, saved in parts:
+            part._load(saved)
+        for machine, running in timers:
+            self._reset_timers(machine, running)
+
+    def _decode(self, data: Data, _: Mapping[int, Any]) -> Saved:
         if len(data["machines"]) != len(self._machines):
             raise ForeignSnapshot(
                 f"a snapshot of {len(data['machines'])} machines for a system that has {len(self._machines)}"
             )
         pairs = list(zip(data["machines"], self._machines.values(), strict=True))
         machines = {saved["number"]: machine for saved, machine in pairs}
-        decoded = [(machine, fitting(machine, machine._decode, saved, machines)) for saved, machine in pairs]
-        timers = [(machine, saved["timers"]) for saved, machine in pairs]
-        for machine, saved in decoded:
-            machine._load(saved)
-        for machine, remaining in timers:
-            self._reset_timers(machine, remaining)
+        parts: list[tuple[Any, Saved]] = [(x, fitting(x, x._decode, saved, machines)) for saved, x in pairs]
+        timers = [(machine, fitting(machine, _running, saved, {})) for saved, machine in pairs]
+        return (parts, timers)
 
 
 # Time -------------------------------------------------------------------------------------------
+
+
+def _running(data: Data, _: Mapping[int, Any]) -> Saved:
+    """The timers of a machine in a snapshot, and how many seconds they still run."""
+    return tuple((timer, float(seconds)) for timer, seconds in data["timers"].items())
 
 
 class VirtualClock:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import InvariantBroken, Machine, UnhandledEvent
+from .machinery import InvariantBroken, Machine, UnhandledEvent, misfit, state_named
 from .states import PodGangState, PodState
 
 TYPE_CHECKING = False
@@ -41,11 +41,14 @@ class Pod(Machine):
         *,
         clique: Clique | None = None,
         state: PodState = ABSENT,
+        name: str = "",
     ) -> None:
-        self._state = state
+        self._state = (
+            state if isinstance(state, PodState) else misfit(state, PodState, "Pod: state")
+        )
         if clique is not None:
             self._clique = clique
-        super().__init__(system)
+        super().__init__(system, name)
         self._start_timers()
 
     def connect(self, *, clique: Clique) -> None:
@@ -282,7 +285,7 @@ class Pod(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            PodState(data["state"]),
+            state_named(PodState, data["state"]),
         )
 
     def _save(self) -> Saved:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import InvariantBroken, Machine, UnhandledEvent, in_order
+from .machinery import InvariantBroken, Machine, UnhandledEvent, in_order, misfit, state_named
 from .states import PodGangState, PodState
 
 TYPE_CHECKING = False
@@ -58,9 +58,14 @@ class PodGang(Machine):
         permit_timeout: float = 300.0,
         reuse: PodGang | None = None,
         state: PodGangState = ABSENT,
+        name: str = "",
     ) -> None:
         self._actions = actions
-        self._state = state
+        self._state = (
+            state
+            if isinstance(state, PodGangState)
+            else misfit(state, PodGangState, "PodGang: state")
+        )
         if cliques is not None:
             self._cliques = cliques
         if pods is not None:
@@ -70,7 +75,7 @@ class PodGang(Machine):
         self._termination_delay = termination_delay
         self._permit_timeout = permit_timeout
         self._reuse = reuse
-        super().__init__(system)
+        super().__init__(system, name)
 
     def connect(
         self,
@@ -352,7 +357,7 @@ class PodGang(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            PodGangState(data["state"]),
+            state_named(PodGangState, data["state"]),
             None if data["fields"]["reuse"] is None else machines[data["fields"]["reuse"]],
         )
 

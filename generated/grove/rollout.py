@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, UnhandledEvent, in_order
+from .machinery import Machine, UnhandledEvent, in_order, misfit, state_named
 from .states import RolloutState
 
 TYPE_CHECKING = False
@@ -37,11 +37,16 @@ class Rollout(Machine):
         gang: PodGang,
         old: PodGang | None,
         state: RolloutState = BEGUN,
+        name: str = "",
     ) -> None:
-        self._state = state
+        self._state = (
+            state
+            if isinstance(state, RolloutState)
+            else misfit(state, RolloutState, "Rollout: state")
+        )
         self._gang = gang
         self._old = old
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> RolloutState:
@@ -127,7 +132,7 @@ class Rollout(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            RolloutState(data["state"]),
+            state_named(RolloutState, data["state"]),
         )
 
     def _save(self) -> Saved:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import InvariantBroken, Machine, UnhandledEvent, in_order
+from .machinery import InvariantBroken, Machine, UnhandledEvent, in_order, misfit, state_named
 from .states import PodState, TerminationState
 
 TYPE_CHECKING = False
@@ -34,12 +34,17 @@ class Termination(Machine):
         gang: PodGang | None = None,
         armed: bool = False,
         state: TerminationState = ALIVE,
+        name: str = "",
     ) -> None:
-        self._state = state
+        self._state = (
+            state
+            if isinstance(state, TerminationState)
+            else misfit(state, TerminationState, "Termination: state")
+        )
         if gang is not None:
             self._gang = gang
         self._armed = armed
-        super().__init__(system)
+        super().__init__(system, name)
 
     def connect(self, *, gang: PodGang) -> None:
         """Gives the parameters that refer to machines made later. To be called once, before the
@@ -183,7 +188,7 @@ class Termination(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            TerminationState(data["state"]),
+            state_named(TerminationState, data["state"]),
             data["fields"]["armed"],
         )
 

@@ -4,7 +4,16 @@
 from __future__ import annotations
 
 from .derived import whole
-from .machinery import InvariantBroken, Machine, Overlap, UnhandledEvent, in_order, in_range
+from .machinery import (
+    InvariantBroken,
+    Machine,
+    Overlap,
+    UnhandledEvent,
+    in_order,
+    in_range,
+    misfit,
+    state_named,
+)
 from .states import AffinityGroupState, CellState
 
 TYPE_CHECKING = False
@@ -41,15 +50,20 @@ class AffinityGroup(Machine):
         cells: frozenset[Cell] = frozenset(),
         demoted: bool = False,
         state: AffinityGroupState = PENDING,
+        name: str = "",
     ) -> None:
-        self._state = state
+        self._state = (
+            state
+            if isinstance(state, AffinityGroupState)
+            else misfit(state, AffinityGroupState, "AffinityGroup: state")
+        )
         self._priority = in_range(priority, -1, 1000, "priority")
         self._size = in_range(size, 0, 1000000, "size")
         self._cells = cells
         self._demoted = demoted
         first = (self._demoted,)
         self._first = FIRST if first == FIRST else first
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> AffinityGroupState:
@@ -350,7 +364,7 @@ class AffinityGroup(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            AffinityGroupState(data["state"]),
+            state_named(AffinityGroupState, data["state"]),
             frozenset(machines[x] for x in data["fields"]["cells"]),
             data["fields"]["demoted"],
         )

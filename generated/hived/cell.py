@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import InvariantBroken, Machine, UnhandledEvent, present
+from .machinery import InvariantBroken, Machine, UnhandledEvent, misfit, present, state_named
 from .states import AffinityGroupState, CellState
 
 TYPE_CHECKING = False
@@ -42,14 +42,17 @@ class Cell(Machine):
         user: AffinityGroup | None = None,
         reserver: AffinityGroup | None = None,
         state: CellState = FREE,
+        name: str = "",
     ) -> None:
         self._actions = actions
-        self._state = state
+        self._state = (
+            state if isinstance(state, CellState) else misfit(state, CellState, "Cell: state")
+        )
         self._user = user
         self._reserver = reserver
         first = (self._reserver,)
         self._first = FIRST if first == FIRST else first
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> CellState:
@@ -267,7 +270,7 @@ class Cell(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            CellState(data["state"]),
+            state_named(CellState, data["state"]),
             None if data["fields"]["user"] is None else machines[data["fields"]["user"]],
             None if data["fields"]["reserver"] is None else machines[data["fields"]["reserver"]],
         )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, UnhandledEvent
+from .machinery import Machine, UnhandledEvent, misfit, state_named
 from .states import CandidateState, LeaseState
 
 TYPE_CHECKING = False
@@ -24,10 +24,21 @@ class Candidate(Machine):
 
     __slots__ = ("_lease", "_state")
 
-    def __init__(self, system: System, *, lease: Lease, state: CandidateState = STANDBY) -> None:
-        self._state = state
+    def __init__(
+        self,
+        system: System,
+        *,
+        lease: Lease,
+        state: CandidateState = STANDBY,
+        name: str = "",
+    ) -> None:
+        self._state = (
+            state
+            if isinstance(state, CandidateState)
+            else misfit(state, CandidateState, "Candidate: state")
+        )
         self._lease = lease
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> CandidateState:
@@ -104,7 +115,7 @@ class Candidate(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            CandidateState(data["state"]),
+            state_named(CandidateState, data["state"]),
         )
 
     def _save(self) -> Saved:

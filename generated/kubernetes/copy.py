@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, in_range, present
+from .machinery import Machine, in_range, misfit, present, state_named
 from .states import CopyState, ObjectState
 
 TYPE_CHECKING = False
@@ -63,8 +63,11 @@ class Copy(Machine):
         finalizer: bool = False,
         awaits: bool = False,
         state: CopyState = UNSYNCED,
+        name: str = "",
     ) -> None:
-        self._state = state
+        self._state = (
+            state if isinstance(state, CopyState) else misfit(state, CopyState, "Copy: state")
+        )
         self._of = of
         self._through = through
         self._server = server
@@ -79,7 +82,7 @@ class Copy(Machine):
         self._members = members
         self._finalizer = finalizer
         self._awaits = awaits
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> CopyState:
@@ -279,13 +282,13 @@ class Copy(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            CopyState(data["state"]),
+            state_named(CopyState, data["state"]),
             data["fields"]["exists"],
             data["fields"]["deleting"],
-            data["fields"]["uid"],
-            data["fields"]["owner_uid"],
-            data["fields"]["spec"],
-            data["fields"]["status"],
+            in_range(data["fields"]["uid"], 0, 7, "uid"),
+            in_range(data["fields"]["owner_uid"], 0, 7, "owner_uid"),
+            in_range(data["fields"]["spec"], 0, 7, "spec"),
+            in_range(data["fields"]["status"], 0, 7, "status"),
             frozenset(machines[x] for x in data["fields"]["members"]),
             data["fields"]["finalizer"],
             data["fields"]["awaits"],

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, UnhandledEvent, in_range
+from .machinery import Machine, UnhandledEvent, in_range, misfit, state_named
 from .states import DisruptionBudgetState, ObjectState
 
 TYPE_CHECKING = False
@@ -33,12 +33,17 @@ class DisruptionBudget(Machine):
         ready: int,
         min_available: int = 1,
         state: DisruptionBudgetState = ACTIVE,
+        name: str = "",
     ) -> None:
-        self._state = state
+        self._state = (
+            state
+            if isinstance(state, DisruptionBudgetState)
+            else misfit(state, DisruptionBudgetState, "DisruptionBudget: state")
+        )
         self._pods = pods
         self._ready = in_range(ready, 0, 7, "ready")
         self._min_available = in_range(min_available, 0, 7, "min_available")
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> DisruptionBudgetState:
@@ -93,7 +98,7 @@ class DisruptionBudget(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            DisruptionBudgetState(data["state"]),
+            state_named(DisruptionBudgetState, data["state"]),
         )
 
     def _save(self) -> Saved:

@@ -3,30 +3,36 @@
 
 from __future__ import annotations
 
-from .machinery import Followed, UnhandledEvent
+from .machinery import Alone, UnhandledEvent, misfit, state_named
 from .states import FaultsState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
+    from collections.abc import Mapping
+    from typing import Any, Final
 
-    from .machinery import Data, Listener
+    from .machinery import Data, Saved
 
 
 FREQUENT: Final = FaultsState.FREQUENT
 OVER: Final = FaultsState.OVER
 
+VERSION: Final = "58c3a9bcb181"
 
-class Faults:
+
+class Faults(Alone):
     """Whether faults still come. `crash when faults in Frequent` and a property of what follows
     `faults in Over` say together that everything heals after finitely many faults.
     """
 
-    __slots__ = ("_listeners", "_state")
+    __slots__ = ("_state",)
 
-    def __init__(self, *, state: FaultsState = FREQUENT) -> None:
-        self._state = state
-        self._listeners: tuple[Listener, ...] = ()
+    def __init__(self, *, state: FaultsState = FREQUENT, name: str = "") -> None:
+        self._state = (
+            state if isinstance(state, FaultsState) else misfit(state, FaultsState, "Faults: state")
+        )
+        self._listeners = ()
+        self._name = name
 
     @property
     def state(self) -> FaultsState:
@@ -49,21 +55,20 @@ class Faults:
     def snapshot(self) -> Data:
         """All that can change, as JSON has it."""
         return {
+            "version": VERSION,
             "state": self._state.value,
         }
 
-    def restore(self, data: Data) -> None:
-        """Back to a snapshot."""
-        self._state = FaultsState(data["state"])
+    def _version(self) -> str:
+        return VERSION
 
-    def listen(self, listener: Listener) -> None:
-        """Has a listener told of every transition from now on."""
-        self._listeners = (*self._listeners, listener)
+    def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
+        return (
+            state_named(FaultsState, data["state"]),
+        )
 
-    def _tell(self, label: str, event: str, source: FaultsState) -> None:
-        followed = (Followed(self, label, event, source, self._state),)
-        for listener in self._listeners:
-            listener(followed)
+    def _save(self) -> Saved:
+        return (self._state,)
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self._state.display}>"
+    def _load(self, saved: Saved) -> None:
+        (self._state,) = saved

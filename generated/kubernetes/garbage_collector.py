@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, UnhandledEvent
+from .machinery import Machine, UnhandledEvent, misfit, state_named
 from .states import GarbageCollectorState, ObjectState
 
 TYPE_CHECKING = False
@@ -31,10 +31,15 @@ class GarbageCollector(Machine):
         *,
         objects: frozenset[Object],
         state: GarbageCollectorState = RUNNING,
+        name: str = "",
     ) -> None:
-        self._state = state
+        self._state = (
+            state
+            if isinstance(state, GarbageCollectorState)
+            else misfit(state, GarbageCollectorState, "GarbageCollector: state")
+        )
         self._objects = objects
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> GarbageCollectorState:
@@ -92,7 +97,7 @@ class GarbageCollector(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            GarbageCollectorState(data["state"]),
+            state_named(GarbageCollectorState, data["state"]),
         )
 
     def _save(self) -> Saved:

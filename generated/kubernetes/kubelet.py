@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, UnhandledEvent, in_range
+from .machinery import Machine, UnhandledEvent, in_range, misfit, state_named
 from .states import KubeletState, NodeState, ObjectState
 
 TYPE_CHECKING = False
@@ -36,14 +36,19 @@ class Kubelet(Machine):
         succeeded: int,
         failed: int,
         state: KubeletState = WATCHING,
+        name: str = "",
     ) -> None:
-        self._state = state
+        self._state = (
+            state
+            if isinstance(state, KubeletState)
+            else misfit(state, KubeletState, "Kubelet: state")
+        )
         self._pod = pod
         self._node = node
         self._running = in_range(running, 0, 7, "running")
         self._succeeded = in_range(succeeded, 0, 7, "succeeded")
         self._failed = in_range(failed, 0, 7, "failed")
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> KubeletState:
@@ -169,7 +174,7 @@ class Kubelet(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            KubeletState(data["state"]),
+            state_named(KubeletState, data["state"]),
         )
 
     def _save(self) -> Saved:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, UnhandledEvent
+from .machinery import Machine, UnhandledEvent, misfit, state_named
 from .states import LeaseState
 
 TYPE_CHECKING = False
@@ -33,10 +33,13 @@ class Lease(Machine):
         *,
         holder: Candidate | None = None,
         state: LeaseState = FREE,
+        name: str = "",
     ) -> None:
-        self._state = state
+        self._state = (
+            state if isinstance(state, LeaseState) else misfit(state, LeaseState, "Lease: state")
+        )
         self._holder = holder
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> LeaseState:
@@ -111,7 +114,7 @@ class Lease(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            LeaseState(data["state"]),
+            state_named(LeaseState, data["state"]),
             None if data["fields"]["holder"] is None else machines[data["fields"]["holder"]],
         )
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, UnhandledEvent
+from .machinery import Machine, UnhandledEvent, misfit, state_named
 from .states import NodeState
 
 TYPE_CHECKING = False
@@ -25,9 +25,11 @@ class Node(Machine):
 
     __slots__ = ("_state",)
 
-    def __init__(self, system: System, *, state: NodeState = READY) -> None:
-        self._state = state
-        super().__init__(system)
+    def __init__(self, system: System, *, state: NodeState = READY, name: str = "") -> None:
+        self._state = (
+            state if isinstance(state, NodeState) else misfit(state, NodeState, "Node: state")
+        )
+        super().__init__(system, name)
 
     @property
     def state(self) -> NodeState:
@@ -105,7 +107,7 @@ class Node(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            NodeState(data["state"]),
+            state_named(NodeState, data["state"]),
         )
 
     def _save(self) -> Saved:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, UnhandledEvent, in_range
+from .machinery import Machine, UnhandledEvent, in_range, misfit, state_named
 from .states import ObjectState
 
 TYPE_CHECKING = False
@@ -61,8 +61,11 @@ class Object(Machine):
         running: bool = False,
         current_in: frozenset[Copy] = frozenset(),
         state: ObjectState = ABSENT,
+        name: str = "",
     ) -> None:
-        self._state = state
+        self._state = (
+            state if isinstance(state, ObjectState) else misfit(state, ObjectState, "Object: state")
+        )
         self._owner = owner
         self._lives = in_range(lives, 1, 8, "lives")
         self._uid = in_range(uid, 0, 7, "uid")
@@ -76,7 +79,7 @@ class Object(Machine):
         self._current_in = current_in
         first = (self._current_in,)
         self._first = FIRST if first == FIRST else first
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> ObjectState:
@@ -445,11 +448,11 @@ class Object(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            ObjectState(data["state"]),
-            data["fields"]["uid"],
-            data["fields"]["owner_uid"],
-            data["fields"]["spec"],
-            data["fields"]["status"],
+            state_named(ObjectState, data["state"]),
+            in_range(data["fields"]["uid"], 0, 7, "uid"),
+            in_range(data["fields"]["owner_uid"], 0, 7, "owner_uid"),
+            in_range(data["fields"]["spec"], 0, 7, "spec"),
+            in_range(data["fields"]["status"], 0, 7, "status"),
             frozenset(machines[x] for x in data["fields"]["members"]),
             data["fields"]["finalizer"],
             data["fields"]["foreground"],

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, Overlap, UnhandledEvent, in_range
+from .machinery import Machine, Overlap, UnhandledEvent, in_range, misfit, state_named
 from .states import WorkQueueState
 
 TYPE_CHECKING = False
@@ -35,13 +35,18 @@ class WorkQueue(Machine):
         limit: int = 0,
         retries: int = 0,
         state: WorkQueueState = IDLE,
+        name: str = "",
     ) -> None:
-        self._state = state
+        self._state = (
+            state
+            if isinstance(state, WorkQueueState)
+            else misfit(state, WorkQueueState, "WorkQueue: state")
+        )
         self._limit = in_range(limit, 0, 7, "limit")
         self._retries = in_range(retries, 0, 7, "retries")
         first = (self._retries,)
         self._first = FIRST if first == FIRST else first
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> WorkQueueState:
@@ -164,8 +169,8 @@ class WorkQueue(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            WorkQueueState(data["state"]),
-            data["fields"]["retries"],
+            state_named(WorkQueueState, data["state"]),
+            in_range(data["fields"]["retries"], 0, 7, "retries"),
         )
 
     def _save(self) -> Saved:

@@ -54,7 +54,7 @@ class Refusals:
             event()
         except (core.UnhandledEvent, grove.UnhandledEvent, confine.UnhandledEvent) as error:
             kind = _kind(error.machine)
-            state: str = error.machine.state.display  # type: ignore[attr-defined]
+            state = error.machine.state.display
             self.counts[kind, error.event] += 1
             self.last.append(Unhandled(now, whose, kind, error.event, state))
             return False

@@ -9,9 +9,11 @@ ROOT = Path(__file__).parent.parent.parent
 
 _SMALL = "test_evaluate test_step test_crash test_rounds test_scenario test_systems test_cases"
 _GOLDEN = "test_emit::test_golden test_emit::test_the_committed_classes_are_those_of_the_specs"
-_CLASSES = "test_meanings test_emit_cases test_emit::test_hostile_names_and_texts_stay_text test_generated"
+_GENERATED = "test_generated test_generated_alone test_generated_borders test_generated_snapshots test_generated_time"
+_EXPLORED = "test_explore test_explore_findings test_explore_first test_explore_limits test_packed test_packed_cases"
+_CLASSES = f"test_meanings test_emit_cases test_emit::test_hostile_names_and_texts_stay_text {_GENERATED}"
 _EDITING = (
-    "test_names test_error_type test_connections test_documents test_generated test_rewording test_editing"
+    f"test_names test_error_type test_connections test_documents {_GENERATED} test_rewording test_editing"
     " test_completion"
 )
 _ALLOCATOR = (
@@ -22,7 +24,7 @@ _ALLOCATOR = (
 _HISTORIES = "runtime/test_conformance_histories runtime/test_allocator_histories runtime/test_allocator_private"
 
 TESTS: Mapping[str, tuple[str, ...]] = {
-    "fsmdsl/step": (_SMALL, "test_meanings test_core", "test_explore test_packed test_packed_cases"),
+    "fsmdsl/step": (_SMALL, "test_meanings test_core", _EXPLORED),
     "fsmdsl/resolve": (_SMALL, f"test_meanings {_EDITING}"),
     "runtime/journal": ("runtime/test_journal runtime/test_durable",),
     "runtime/preemption": (_ALLOCATOR, _HISTORIES),
@@ -31,7 +33,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "fsmdsl/checks": ("test_cases", "test_meanings test_checks test_vacuity test_oracles"),
     "fsmdsl/explore/packed/lower": (
         "test_meanings",
-        "test_explore test_packed test_packed_cases",
+        _EXPLORED,
         "test_symmetry test_liveness test_fairness test_properties",
     ),
 }

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, Overlap, UnhandledEvent, in_order
+from ..machinery import Machine, Overlap, UnhandledEvent, in_order, misfit, state_named
 from ..states import ObjectState
 from .derived import bound, tainted
 from .states import ScaleDownState
@@ -42,13 +42,18 @@ class ScaleDown(Machine):
         scheduler: Copy,
         budget: DisruptionBudget,
         state: ScaleDownState = STARTING,
+        name: str = "",
     ) -> None:
-        self._state = state
+        self._state = (
+            state
+            if isinstance(state, ScaleDownState)
+            else misfit(state, ScaleDownState, "ScaleDown: state")
+        )
         self._node = node
         self._pods = pods
         self._scheduler = scheduler
         self._budget = budget
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> ScaleDownState:
@@ -211,7 +216,7 @@ class ScaleDown(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            ScaleDownState(data["state"]),
+            state_named(ScaleDownState, data["state"]),
         )
 
     def _save(self) -> Saved:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, Overlap, UnhandledEvent, in_order
+from ..machinery import Machine, Overlap, UnhandledEvent, in_order, misfit, state_named
 from ..states import CopyState, WorkQueueState
 from .derived import complete, succeeded
 from .states import JobControllerState
@@ -45,8 +45,13 @@ class JobController(Machine):
         key: WorkQueue,
         found: frozenset[Object] = frozenset(),
         state: JobControllerState = WAITING,
+        name: str = "",
     ) -> None:
-        self._state = state
+        self._state = (
+            state
+            if isinstance(state, JobControllerState)
+            else misfit(state, JobControllerState, "JobController: state")
+        )
         self._job = job
         self._pods = pods
         self._seen_job = seen_job
@@ -55,7 +60,7 @@ class JobController(Machine):
         self._found = found
         first = (self._found,)
         self._first = FIRST if first == FIRST else first
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> JobControllerState:
@@ -260,7 +265,7 @@ class JobController(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            JobControllerState(data["state"]),
+            state_named(JobControllerState, data["state"]),
             frozenset(machines[x] for x in data["fields"]["found"]),
         )
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent, in_order, in_range
+from ..machinery import Machine, UnhandledEvent, in_order, in_range, misfit, state_named
 from ..states import CopyState
 from .derived import failed, given_up
 from .states import JobSetControllerState
@@ -37,13 +37,18 @@ class JobSetController(Machine):
         copies: frozenset[Copy],
         max_restarts: int = 1,
         state: JobSetControllerState = WORKING,
+        name: str = "",
     ) -> None:
-        self._state = state
+        self._state = (
+            state
+            if isinstance(state, JobSetControllerState)
+            else misfit(state, JobSetControllerState, "JobSetController: state")
+        )
         self._max_restarts = in_range(max_restarts, 0, 2, "max_restarts")
         self._set = set
         self._seen_set = seen_set
         self._copies = copies
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> JobSetControllerState:
@@ -177,7 +182,7 @@ class JobSetController(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            JobSetControllerState(data["state"]),
+            state_named(JobSetControllerState, data["state"]),
         )
 
     def _save(self) -> Saved:

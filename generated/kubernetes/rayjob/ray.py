@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent
+from ..machinery import Machine, UnhandledEvent, misfit, state_named
 from .states import RayState
 
 TYPE_CHECKING = False
@@ -24,9 +24,11 @@ class Ray(Machine):
 
     __slots__ = ("_state",)
 
-    def __init__(self, system: System, *, state: RayState = UNKNOWN) -> None:
-        self._state = state
-        super().__init__(system)
+    def __init__(self, system: System, *, state: RayState = UNKNOWN, name: str = "") -> None:
+        self._state = (
+            state if isinstance(state, RayState) else misfit(state, RayState, "Ray: state")
+        )
+        super().__init__(system, name)
 
     @property
     def state(self) -> RayState:
@@ -95,7 +97,7 @@ class Ray(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            RayState(data["state"]),
+            state_named(RayState, data["state"]),
         )
 
     def _save(self) -> Saved:

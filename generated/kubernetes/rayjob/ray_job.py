@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent, in_range
+from ..machinery import Machine, UnhandledEvent, in_range, misfit, state_named
 from ..states import CopyState
 from .derived import finished, ready
 from .states import RayJobState, RayState
@@ -57,8 +57,11 @@ class RayJob(Machine):
         backoff: int = 1,
         failures: int = 0,
         state: RayJobState = NEW,
+        name: str = "",
     ) -> None:
-        self._state = state
+        self._state = (
+            state if isinstance(state, RayJobState) else misfit(state, RayJobState, "RayJob: state")
+        )
         self._cluster = cluster
         self._submitter = submitter
         self._seen_cluster = seen_cluster
@@ -66,7 +69,7 @@ class RayJob(Machine):
         self._ray = ray
         self._backoff = in_range(backoff, 0, 2, "backoff")
         self._failures = in_range(failures, 0, 2, "failures")
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> RayJobState:
@@ -306,8 +309,8 @@ class RayJob(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            RayJobState(data["state"]),
-            data["fields"]["failures"],
+            state_named(RayJobState, data["state"]),
+            in_range(data["fields"]["failures"], 0, 2, "failures"),
         )
 
     def _save(self) -> Saved:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent
+from ..machinery import Machine, UnhandledEvent, misfit, state_named
 from .states import ApplicationState
 
 TYPE_CHECKING = False
@@ -46,11 +46,16 @@ class Application(Machine):
         *,
         workload: Workload | None = None,
         state: ApplicationState = NEW,
+        name: str = "",
     ) -> None:
         self._actions = actions
-        self._state = state
+        self._state = (
+            state
+            if isinstance(state, ApplicationState)
+            else misfit(state, ApplicationState, "Application: state")
+        )
         self._workload = workload
-        super().__init__(system)
+        super().__init__(system, name)
         self._start_timers()
 
     @property
@@ -237,7 +242,7 @@ class Application(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            ApplicationState(data["state"]),
+            state_named(ApplicationState, data["state"]),
         )
 
     def _save(self) -> Saved:

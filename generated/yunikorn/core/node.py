@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine
+from ..machinery import Machine, misfit, state_named
 from .states import NodeState, ObjectStateState
 
 TYPE_CHECKING = False
@@ -37,11 +37,14 @@ class Node(Machine):
         *,
         partition: ObjectState,
         state: NodeState = ABSENT,
+        name: str = "",
     ) -> None:
         self._actions = actions
-        self._state = state
+        self._state = (
+            state if isinstance(state, NodeState) else misfit(state, NodeState, "Node: state")
+        )
         self._partition = partition
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> NodeState:
@@ -153,7 +156,7 @@ class Node(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            NodeState(data["state"]),
+            state_named(NodeState, data["state"]),
         )
 
     def _save(self) -> Saved:

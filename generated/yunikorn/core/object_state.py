@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent
+from ..machinery import Machine, UnhandledEvent, misfit, state_named
 from .states import ObjectStateState
 
 TYPE_CHECKING = False
@@ -34,10 +34,15 @@ class ObjectState(Machine):
         actions: ObjectStateActions,
         *,
         state: ObjectStateState = ACTIVE,
+        name: str = "",
     ) -> None:
         self._actions = actions
-        self._state = state
-        super().__init__(system)
+        self._state = (
+            state
+            if isinstance(state, ObjectStateState)
+            else misfit(state, ObjectStateState, "ObjectState: state")
+        )
+        super().__init__(system, name)
 
     @property
     def state(self) -> ObjectStateState:
@@ -104,7 +109,7 @@ class ObjectState(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            ObjectStateState(data["state"]),
+            state_named(ObjectStateState, data["state"]),
         )
 
     def _save(self) -> Saved:

@@ -3,7 +3,15 @@
 
 from __future__ import annotations
 
-from ..machinery import InvariantBroken, Machine, UnhandledEvent, in_range, present
+from ..machinery import (
+    InvariantBroken,
+    Machine,
+    UnhandledEvent,
+    in_range,
+    misfit,
+    present,
+    state_named,
+)
 from .states import ApplicationState, WorkloadState
 from .values import GangStyle
 
@@ -59,18 +67,25 @@ class Workload(Machine):
         placeholders: int = 0,
         replacing: int = 0,
         state: WorkloadState = UNSUBMITTED,
+        name: str = "",
     ) -> None:
         self._actions = actions
-        self._state = state
+        self._state = (
+            state
+            if isinstance(state, WorkloadState)
+            else misfit(state, WorkloadState, "Workload: state")
+        )
         self._gang = in_range(gang, 0, 9, "gang")
-        self._style = style
+        self._style = (
+            style if isinstance(style, GangStyle) else misfit(style, GangStyle, "Workload: style")
+        )
         self._placeholder_timeout = placeholder_timeout
         self._app = app
         self._asks = in_range(asks, 0, 9, "asks")
         self._real_ = in_range(real, 0, 9, "real")
         self._placeholders = in_range(placeholders, 0, 9, "placeholders")
         self._replacing = in_range(replacing, 0, 9, "replacing")
-        super().__init__(system)
+        super().__init__(system, name)
         self._start_timers()
 
     @property
@@ -475,12 +490,12 @@ class Workload(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            WorkloadState(data["state"]),
+            state_named(WorkloadState, data["state"]),
             None if data["fields"]["app"] is None else machines[data["fields"]["app"]],
-            data["fields"]["asks"],
-            data["fields"]["real"],
-            data["fields"]["placeholders"],
-            data["fields"]["replacing"],
+            in_range(data["fields"]["asks"], 0, 9, "asks"),
+            in_range(data["fields"]["real"], 0, 9, "real"),
+            in_range(data["fields"]["placeholders"], 0, 9, "placeholders"),
+            in_range(data["fields"]["replacing"], 0, 9, "replacing"),
         )
 
     def _save(self) -> Saved:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .channels import Answers, RmReply, Updates
-from .machinery import Machine, UnhandledEvent
+from .machinery import Machine, UnhandledEvent, misfit, state_named
 from .states import CacheState
 from .values import (
     AllocationUpdate,
@@ -55,15 +55,18 @@ class Cache(Machine):
         allocated: bool = False,
         dropping: bool = False,
         state: CacheState = SERVING,
+        name: str = "",
     ) -> None:
         self._actions = actions
-        self._state = state
+        self._state = (
+            state if isinstance(state, CacheState) else misfit(state, CacheState, "Cache: state")
+        )
         self._partition = partition
         self._application = application
         self._node = node
         self._allocated = allocated
         self._dropping = dropping
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> CacheState:
@@ -108,6 +111,11 @@ class Cache(Machine):
         in Serving when proposal == preempt
         """
         with self._system.step(self, "AllocationProposalBundleEvent"):
+            proposal = (
+                proposal
+                if isinstance(proposal, Proposal)
+                else misfit(proposal, Proposal, f"{self!r}: proposal")
+            )
             if self._state is SERVING:
                 if proposal is Proposal.ALLOCATE and self.knows:
                     self._follow(
@@ -220,6 +228,11 @@ class Cache(Machine):
         in Serving when request == remove_node
         """
         with self._system.step(self, "RMUpdateRequestEvent"):
+            request = (
+                request
+                if isinstance(request, Request)
+                else misfit(request, Request, f"{self!r}: request")
+            )
             if self._state is SERVING:
                 if request is Request.ADD_APPLICATION:
                     self._follow("RMUpdateRequestEvent", "RMUpdateRequestEvent", self._state)
@@ -383,7 +396,7 @@ class Cache(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            CacheState(data["state"]),
+            state_named(CacheState, data["state"]),
             data["fields"]["partition"],
             data["fields"]["application"],
             data["fields"]["node"],

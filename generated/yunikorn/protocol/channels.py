@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import Channel, Message
+from .machinery import Channel, Message, misfit, named
 from .values import (
     AllocationUpdate,
     Answer,
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .cache import Cache
-    from .machinery import Data, Saved, System
+    from .machinery import Data, System
     from .rm import RM
     from .scheduler import Scheduler
 
@@ -41,6 +41,11 @@ class Requests(Channel):
 
     def rm_update_request_event(self, request: Request) -> None:
         """Row 6, kept: a bundle of requests."""
+        request = (
+            request
+            if isinstance(request, Request)
+            else misfit(request, Request, "Requests: request")
+        )
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -88,19 +93,15 @@ class Requests(Channel):
             held.append({"event": message.event, "arguments": arguments})
         return held
 
-    def _decode(self, data: list[Data], machines: Mapping[int, Any]) -> Saved:
-        before, self._messages = self._messages, ()
-        for message in data:
-            event = message["event"]
-            given = message["arguments"]
-            if event == "RMUpdateRequestEvent":
-                self.rm_update_request_event(Request[given[0]])
-            elif event == "RegisterRMEvent":
-                self.register_rm_event()
-            elif event == "ConfigUpdateRMEvent":
-                self.config_update_rm_event(given[0])
-        found, self._messages = self._messages, before
-        return (found,)
+    def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
+        if event == "RMUpdateRequestEvent":
+            self.rm_update_request_event(named(Request, given[0], "request"))
+        elif event == "RegisterRMEvent":
+            self.register_rm_event()
+        elif event == "ConfigUpdateRMEvent":
+            self.config_update_rm_event(given[0])
+        else:
+            raise ValueError(f"there is no message {event!r}")
 
 
 class Proposals(Channel):
@@ -119,6 +120,11 @@ class Proposals(Channel):
 
     def allocation_proposal_bundle_event(self, proposal: Proposal) -> None:
         """Row 1, removed: one, or releases."""
+        proposal = (
+            proposal
+            if isinstance(proposal, Proposal)
+            else misfit(proposal, Proposal, "Proposals: proposal")
+        )
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -196,23 +202,19 @@ class Proposals(Channel):
             held.append({"event": message.event, "arguments": arguments})
         return held
 
-    def _decode(self, data: list[Data], machines: Mapping[int, Any]) -> Saved:
-        before, self._messages = self._messages, ()
-        for message in data:
-            event = message["event"]
-            given = message["arguments"]
-            if event == "AllocationProposalBundleEvent":
-                self.allocation_proposal_bundle_event(Proposal[given[0]])
-            elif event == "RejectedNewApplicationEvent":
-                self.rejected_new_application_event()
-            elif event == "ReleaseAllocationsEvent":
-                self.release_allocations_event()
-            elif event == "RemoveRMPartitionsEvent":
-                self.remove_rm_partitions_event()
-            elif event == "RemovedApplicationEvent":
-                self.removed_application_event()
-        found, self._messages = self._messages, before
-        return (found,)
+    def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
+        if event == "AllocationProposalBundleEvent":
+            self.allocation_proposal_bundle_event(named(Proposal, given[0], "proposal"))
+        elif event == "RejectedNewApplicationEvent":
+            self.rejected_new_application_event()
+        elif event == "ReleaseAllocationsEvent":
+            self.release_allocations_event()
+        elif event == "RemoveRMPartitionsEvent":
+            self.remove_rm_partitions_event()
+        elif event == "RemovedApplicationEvent":
+            self.removed_application_event()
+        else:
+            raise ValueError(f"there is no message {event!r}")
 
 
 class Updates(Channel):
@@ -231,6 +233,11 @@ class Updates(Channel):
 
     def scheduler_node_event(self, change: NodeChange) -> None:
         """Row 9, removed."""
+        change = (
+            change
+            if isinstance(change, NodeChange)
+            else misfit(change, NodeChange, "Updates: change")
+        )
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -244,6 +251,11 @@ class Updates(Channel):
 
     def scheduler_allocation_updates_event(self, update: AllocationUpdate) -> None:
         """Row 10, removed: asks, too."""
+        update = (
+            update
+            if isinstance(update, AllocationUpdate)
+            else misfit(update, AllocationUpdate, "Updates: update")
+        )
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -257,6 +269,11 @@ class Updates(Channel):
 
     def scheduler_applications_update_event(self, change: ApplicationChange) -> None:
         """Row 11, removed."""
+        change = (
+            change
+            if isinstance(change, ApplicationChange)
+            else misfit(change, ApplicationChange, "Updates: change")
+        )
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -283,6 +300,7 @@ class Updates(Channel):
 
     def scheduler_update_partitions_config_event(self, reply: Asker) -> None:
         """Row 13, removed."""
+        reply = reply if isinstance(reply, Asker) else misfit(reply, Asker, "Updates: reply")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -326,25 +344,21 @@ class Updates(Channel):
             held.append({"event": message.event, "arguments": arguments})
         return held
 
-    def _decode(self, data: list[Data], machines: Mapping[int, Any]) -> Saved:
-        before, self._messages = self._messages, ()
-        for message in data:
-            event = message["event"]
-            given = message["arguments"]
-            if event == "SchedulerNodeEvent":
-                self.scheduler_node_event(NodeChange[given[0]])
-            elif event == "SchedulerAllocationUpdatesEvent":
-                self.scheduler_allocation_updates_event(AllocationUpdate[given[0]])
-            elif event == "SchedulerApplicationsUpdateEvent":
-                self.scheduler_applications_update_event(ApplicationChange[given[0]])
-            elif event == "RemoveRMPartitionsEvent":
-                self.remove_rm_partitions_event()
-            elif event == "SchedulerUpdatePartitionsConfigEvent":
-                self.scheduler_update_partitions_config_event(Asker[given[0]])
-            elif event == "SchedulerDeletePartitionsConfigEvent":
-                self.scheduler_delete_partitions_config_event()
-        found, self._messages = self._messages, before
-        return (found,)
+    def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
+        if event == "SchedulerNodeEvent":
+            self.scheduler_node_event(named(NodeChange, given[0], "change"))
+        elif event == "SchedulerAllocationUpdatesEvent":
+            self.scheduler_allocation_updates_event(named(AllocationUpdate, given[0], "update"))
+        elif event == "SchedulerApplicationsUpdateEvent":
+            self.scheduler_applications_update_event(named(ApplicationChange, given[0], "change"))
+        elif event == "RemoveRMPartitionsEvent":
+            self.remove_rm_partitions_event()
+        elif event == "SchedulerUpdatePartitionsConfigEvent":
+            self.scheduler_update_partitions_config_event(named(Asker, given[0], "reply"))
+        elif event == "SchedulerDeletePartitionsConfigEvent":
+            self.scheduler_delete_partitions_config_event()
+        else:
+            raise ValueError(f"there is no message {event!r}")
 
 
 class Answers(Channel):
@@ -363,6 +377,7 @@ class Answers(Channel):
 
     def rm_application_update_event(self, answer: Answer) -> None:
         """Row 15, kept: accepted and rejected ones."""
+        answer = answer if isinstance(answer, Answer) else misfit(answer, Answer, "Answers: answer")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -411,6 +426,7 @@ class Answers(Channel):
 
     def rm_node_update_event(self, answer: Answer) -> None:
         """Row 19, kept: accepted and rejected ones."""
+        answer = answer if isinstance(answer, Answer) else misfit(answer, Answer, "Answers: answer")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -436,23 +452,19 @@ class Answers(Channel):
             held.append({"event": message.event, "arguments": arguments})
         return held
 
-    def _decode(self, data: list[Data], machines: Mapping[int, Any]) -> Saved:
-        before, self._messages = self._messages, ()
-        for message in data:
-            event = message["event"]
-            given = message["arguments"]
-            if event == "RMApplicationUpdateEvent":
-                self.rm_application_update_event(Answer[given[0]])
-            elif event == "RMNewAllocationsEvent":
-                self.rm_new_allocations_event()
-            elif event == "RMReleaseAllocationEvent":
-                self.rm_release_allocation_event()
-            elif event == "RMRejectedAllocationAskEvent":
-                self.rm_rejected_allocation_ask_event()
-            elif event == "RMNodeUpdateEvent":
-                self.rm_node_update_event(Answer[given[0]])
-        found, self._messages = self._messages, before
-        return (found,)
+    def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
+        if event == "RMApplicationUpdateEvent":
+            self.rm_application_update_event(named(Answer, given[0], "answer"))
+        elif event == "RMNewAllocationsEvent":
+            self.rm_new_allocations_event()
+        elif event == "RMReleaseAllocationEvent":
+            self.rm_release_allocation_event()
+        elif event == "RMRejectedAllocationAskEvent":
+            self.rm_rejected_allocation_ask_event()
+        elif event == "RMNodeUpdateEvent":
+            self.rm_node_update_event(named(Answer, given[0], "answer"))
+        else:
+            raise ValueError(f"there is no message {event!r}")
 
 
 class RmReply(Channel):
@@ -487,14 +499,11 @@ class RmReply(Channel):
             held.append({"event": message.event, "arguments": arguments})
         return held
 
-    def _decode(self, data: list[Data], machines: Mapping[int, Any]) -> Saved:
-        before, self._messages = self._messages, ()
-        for message in data:
-            event = message["event"]
-            if event == "Answered":
-                self.answered()
-        found, self._messages = self._messages, before
-        return (found,)
+    def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
+        if event == "Answered":
+            self.answered()
+        else:
+            raise ValueError(f"there is no message {event!r}")
 
 
 class CacheReply(Channel):
@@ -526,11 +535,8 @@ class CacheReply(Channel):
             held.append({"event": message.event, "arguments": arguments})
         return held
 
-    def _decode(self, data: list[Data], machines: Mapping[int, Any]) -> Saved:
-        before, self._messages = self._messages, ()
-        for message in data:
-            event = message["event"]
-            if event == "Answered":
-                self.answered()
-        found, self._messages = self._messages, before
-        return (found,)
+    def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
+        if event == "Answered":
+            self.answered()
+        else:
+            raise ValueError(f"there is no message {event!r}")

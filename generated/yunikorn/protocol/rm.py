@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .channels import Requests, Updates
-from .machinery import Machine, UnhandledEvent
+from .machinery import Machine, UnhandledEvent, misfit, state_named
 from .states import RMState
 from .values import Answer, Request
 
@@ -37,13 +37,14 @@ class RM(Machine):
         allocation: bool = False,
         node: bool = False,
         state: RMState = UNREGISTERED,
+        name: str = "",
     ) -> None:
-        self._state = state
+        self._state = state if isinstance(state, RMState) else misfit(state, RMState, "RM: state")
         self._application = application
         self._ask = ask
         self._allocation = allocation
         self._node = node
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> RMState:
@@ -235,6 +236,11 @@ class RM(Machine):
         in Registered
         """
         with self._system.step(self, "RMApplicationUpdateEvent"):
+            answer = (
+                answer
+                if isinstance(answer, Answer)
+                else misfit(answer, Answer, f"{self!r}: answer")
+            )
             if self._state is REGISTERED:
                 self._follow("RMApplicationUpdateEvent", "RMApplicationUpdateEvent", self._state)
                 if answer is Answer.NO:
@@ -295,6 +301,11 @@ class RM(Machine):
         in Registered
         """
         with self._system.step(self, "RMNodeUpdateEvent"):
+            answer = (
+                answer
+                if isinstance(answer, Answer)
+                else misfit(answer, Answer, f"{self!r}: answer")
+            )
             if self._state is REGISTERED:
                 self._follow("RMNodeUpdateEvent", "RMNodeUpdateEvent", self._state)
                 if answer is Answer.NO:
@@ -316,7 +327,7 @@ class RM(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            RMState(data["state"]),
+            state_named(RMState, data["state"]),
             data["fields"]["application"],
             data["fields"]["ask"],
             data["fields"]["allocation"],

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .channels import Answers, CacheReply, Proposals, RmReply
-from .machinery import Machine, UnhandledEvent
+from .machinery import Machine, UnhandledEvent, misfit, named, state_named
 from .states import SchedulerState
 from .values import AllocationUpdate, Answer, ApplicationChange, Ask, Asker, NodeChange, Proposal
 
@@ -54,19 +54,24 @@ class Scheduler(Machine):
         chosen: bool = False,
         preempting: bool = False,
         state: SchedulerState = RUNNING,
+        name: str = "",
     ) -> None:
         self._actions = actions
-        self._state = state
+        self._state = (
+            state
+            if isinstance(state, SchedulerState)
+            else misfit(state, SchedulerState, "Scheduler: state")
+        )
         self._fixed = fixed
         self._partition = partition
         self._application = application
         self._node = node
-        self._ask = ask
+        self._ask = ask if isinstance(ask, Ask) else misfit(ask, Ask, "Scheduler: ask")
         self._allocated = allocated
         self._in_flight = in_flight
         self._chosen = chosen
         self._preempting = preempting
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> SchedulerState:
@@ -133,6 +138,11 @@ class Scheduler(Machine):
         Ignored in Panicked.
         """
         with self._system.step(self, "SchedulerNodeEvent"):
+            change = (
+                change
+                if isinstance(change, NodeChange)
+                else misfit(change, NodeChange, f"{self!r}: change")
+            )
             state = self._state
             if state is RUNNING:
                 if change is NodeChange.JOINED:
@@ -169,6 +179,11 @@ class Scheduler(Machine):
         Ignored in Panicked.
         """
         with self._system.step(self, "SchedulerAllocationUpdatesEvent"):
+            update = (
+                update
+                if isinstance(update, AllocationUpdate)
+                else misfit(update, AllocationUpdate, f"{self!r}: update")
+            )
             state = self._state
             if state is RUNNING:
                 if update is AllocationUpdate.ACCEPTED and self.knows and self._ask is Ask.TAKEN:
@@ -276,6 +291,11 @@ class Scheduler(Machine):
         Ignored in Panicked.
         """
         with self._system.step(self, "SchedulerApplicationsUpdateEvent"):
+            change = (
+                change
+                if isinstance(change, ApplicationChange)
+                else misfit(change, ApplicationChange, f"{self!r}: change")
+            )
             state = self._state
             if state is RUNNING:
                 if change is ApplicationChange.ADDED:
@@ -339,6 +359,7 @@ class Scheduler(Machine):
         in Running
         """
         with self._system.step(self, "SchedulerUpdatePartitionsConfigEvent"):
+            reply = reply if isinstance(reply, Asker) else misfit(reply, Asker, f"{self!r}: reply")
             if self._state is RUNNING:
                 self._follow(
                     "SchedulerUpdatePartitionsConfigEvent",
@@ -480,11 +501,11 @@ class Scheduler(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            SchedulerState(data["state"]),
+            state_named(SchedulerState, data["state"]),
             data["fields"]["partition"],
             data["fields"]["application"],
             data["fields"]["node"],
-            Ask[data["fields"]["ask"]],
+            named(Ask, data["fields"]["ask"], "ask"),
             data["fields"]["allocated"],
             data["fields"]["in_flight"],
             data["fields"]["chosen"],

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent
+from ..machinery import Machine, UnhandledEvent, misfit, state_named
 from .states import ShimApplicationState
 
 TYPE_CHECKING = False
@@ -43,10 +43,15 @@ class ShimApplication(Machine):
         actions: ShimApplicationActions,
         *,
         state: ShimApplicationState = NEW,
+        name: str = "",
     ) -> None:
         self._actions = actions
-        self._state = state
-        super().__init__(system)
+        self._state = (
+            state
+            if isinstance(state, ShimApplicationState)
+            else misfit(state, ShimApplicationState, "ShimApplication: state")
+        )
+        super().__init__(system, name)
 
     @property
     def state(self) -> ShimApplicationState:
@@ -328,7 +333,7 @@ class ShimApplication(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            ShimApplicationState(data["state"]),
+            state_named(ShimApplicationState, data["state"]),
         )
 
     def _save(self) -> Saved:

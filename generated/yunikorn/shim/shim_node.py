@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent
+from ..machinery import Machine, UnhandledEvent, misfit, state_named
 from .states import ShimNodeState
 
 TYPE_CHECKING = False
@@ -37,11 +37,16 @@ class ShimNode(Machine):
         *,
         schedulable: bool = True,
         state: ShimNodeState = NEW,
+        name: str = "",
     ) -> None:
         self._actions = actions
-        self._state = state
+        self._state = (
+            state
+            if isinstance(state, ShimNodeState)
+            else misfit(state, ShimNodeState, "ShimNode: state")
+        )
         self._schedulable = schedulable
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> ShimNodeState:
@@ -143,7 +148,7 @@ class ShimNode(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            ShimNodeState(data["state"]),
+            state_named(ShimNodeState, data["state"]),
         )
 
     def _save(self) -> Saved:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent
+from ..machinery import Machine, UnhandledEvent, misfit, state_named
 from .states import ShimSchedulerState
 
 TYPE_CHECKING = False
@@ -34,10 +34,15 @@ class ShimScheduler(Machine):
         actions: ShimSchedulerActions,
         *,
         state: ShimSchedulerState = NEW,
+        name: str = "",
     ) -> None:
         self._actions = actions
-        self._state = state
-        super().__init__(system)
+        self._state = (
+            state
+            if isinstance(state, ShimSchedulerState)
+            else misfit(state, ShimSchedulerState, "ShimScheduler: state")
+        )
+        super().__init__(system, name)
 
     @property
     def state(self) -> ShimSchedulerState:
@@ -131,7 +136,7 @@ class ShimScheduler(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            ShimSchedulerState(data["state"]),
+            state_named(ShimSchedulerState, data["state"]),
         )
 
     def _save(self) -> Saved:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent
+from ..machinery import Machine, UnhandledEvent, misfit, state_named
 from .states import ShimApplicationState, TaskState
 
 TYPE_CHECKING = False
@@ -41,12 +41,15 @@ class Task(Machine):
         app: ShimApplication,
         placeholder: bool = False,
         state: TaskState = NEW,
+        name: str = "",
     ) -> None:
         self._actions = actions
-        self._state = state
+        self._state = (
+            state if isinstance(state, TaskState) else misfit(state, TaskState, "Task: state")
+        )
         self._app = app
         self._placeholder = placeholder
-        super().__init__(system)
+        super().__init__(system, name)
 
     @property
     def state(self) -> TaskState:
@@ -240,7 +243,7 @@ class Task(Machine):
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
-            TaskState(data["state"]),
+            state_named(TaskState, data["state"]),
         )
 
     def _save(self) -> Saved:

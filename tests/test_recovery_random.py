@@ -1,0 +1,148 @@
+"""Crash and recovery of random systems, and whoever explored them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from random_specs import spec
+from stepping import compiled, only_system
+from test_recovery import PAIR, REDO, RIGHT, WRONG, answer, searched, steps
+from test_recovery_several import LENT, TAKE_LAST
+
+from fsmdsl import model as m
+from fsmdsl.explore import Limits
+from fsmdsl.explore.recovery import Answer, Edge, check
+from fsmdsl.explore.refire import Refired
+from fsmdsl.explore.search import Search
+from fsmdsl.explore.trace import Trace
+from fsmdsl.step import CrashStep, FaultError, RecoverStep, Step, Universe, World, enabled, fire
+
+# Random specs --------------------------------------------------------------------------------------------------------
+
+CRASHES = (m.CrashOffer("anywhere", None), m.CrashOffer("between writes", None), m.CrashOffer("during recovery", None))
+
+
+def expected(model: m.Model, search: Search) -> str:
+    """By the book: the worlds without a crash are those of the same system without crashes."""
+    calm = set(searched(model, replace(search.universe.system, crashes=()), Limits(states=150)).worlds)
+    u, recover = search.universe, search.universe.system.recover is not None
+    results = [
+        fire(u, world, step)
+        for world in search.worlds
+        for step in enabled_if_any(u, world)
+        if isinstance(step, CrashStep | RecoverStep)
+    ]
+    if any(r.fault for r in results):
+        return "does not"
+    recovered = {r.world for r in results if not r.world.down}
+    for world in recovered:
+        crash = fire(u, world, CrashStep())
+        after = [fire(u, crash.world, RecoverStep()) if recover else crash] if crash.fault is None else []
+        after += [fire(u, world._replace(down=True), RecoverStep())] if recover else []
+        if any(x.fault and x is after[0] for x in after) or any(data_of(x.world) != data_of(world) for x in after):
+            return "second or twice"
+    return "holds" if {data_of(x) for x in recovered} <= {data_of(x) for x in calm} else "elsewhere"
+
+
+def enabled_if_any(universe: Universe, world: World) -> list[Step]:
+    try:
+        return enabled(universe, world)
+    except FaultError:
+        return []
+
+
+def data_of(world: World) -> object:
+    return world.states, world.fields
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_the_answer_is_that_of_the_book(seed: int) -> None:
+    model = compiled(spec(seed))
+    system = replace(only_system(model), crashes=CRASHES)
+    search = searched(model, system, Limits(states=150))
+    a = check(search.universe, m.Recovers(()), search.explored())
+    if search.stopped is not None:
+        assert a.outcome in ("unknown", "violated")
+        return
+    found = "holds" if a.outcome == "holds" else "elsewhere"
+    if a.explanation and a.explanation[0].startswith("recovery does not"):
+        found = "second or twice" if "second crash" in a.explanation[0] else "does not"
+    elif a.explanation and a.explanation[0].startswith("recovery is not idempotent"):
+        found = "second or twice"
+    assert found == expected(model, search)
+    if a.trace is not None:
+        assert steps(a)
+
+
+# Whoever explored ----------------------------------------------------------------------------------------------------
+
+
+class Backwards:
+    """The same worlds and edges, kept, and numbered from the end: nothing may depend on the order."""
+
+    def __init__(self, explored: Refired) -> None:
+        self.stopped = explored.stopped
+        self.first = len(explored) - 1
+        self.refired = explored
+        self.edges: list[list[Edge]] = [
+            [(step, None if to is None else self.first - to) for step, to in explored.outgoing(self.first - n)]
+            for n in range(len(explored))
+        ]
+
+    def __len__(self) -> int:
+        return len(self.edges)
+
+    def world(self, number: int) -> World:
+        return self.refired.world(self.first - number)
+
+    def outgoing(self, number: int) -> list[Edge]:
+        return self.edges[number]
+
+    def trace(self, number: int) -> Trace:
+        return self.refired.trace(self.first - number)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PAIR.format(crash="crash between writes", recover="", on="on a, b"),
+        PAIR.format(crash="crash", recover="recover { m.b = m.a }", on="on a, b"),
+        REDO.format(crash="crash during recovery", recover=WRONG),
+        REDO.format(crash="crash during recovery", recover=RIGHT),
+        LENT.format(user="durable", cells="", crash="crash", effects=TAKE_LAST, on="", size=1),
+    ],
+)
+def test_the_order_of_the_worlds_changes_no_outcome(text: str) -> None:
+    model = compiled(text)
+    (asked,) = only_system(model).properties
+    assert isinstance(asked.formula, m.Recovers)
+    search = searched(model, only_system(model))
+    there = check(search.universe, asked.formula, search.explored())
+    back = check(search.universe, asked.formula, Backwards(search.explored()))
+    assert there.outcome == back.outcome
+    assert (there.trace is None) == (back.trace is None)
+
+
+def test_a_world_may_be_reached_with_a_crash_first_and_without_one_later() -> None:
+    a = answer(
+        """
+        machine Slow {
+            durable n: 0..3
+            initial state On
+            event up from environment
+            On on up when n < 3 do n = n + 1
+            On on crash do n = 3
+        }
+        system S { m: Slow  environment { m.up crash }  property p: recovers on n }
+        """
+    )
+    assert a == Answer("holds", "exhaustive: 4 states, 4 of them without a crash")
+
+
+def test_looking_leaves_no_trace_in_the_coverage() -> None:
+    model = compiled(PAIR.format(crash="crash", recover="recover { m.b = 1 - m.a }", on="on a, b"))
+    search = searched(model, only_system(model))
+    seen, worlds = set(search.guards_seen), list(search.worlds)
+    check(search.universe, m.Recovers(()), search.explored())
+    assert (search.guards_seen, search.worlds) == (seen, worlds)
