@@ -17,6 +17,10 @@ from typing import Any, TypeVar
 import pytest
 from protocols import chang_roberts, dijkstra_ring, german, paxos, raft, sliding_window, two_phase_commit
 
+from fsmdsl.opinion import MissingError
+from fsmdsl.opinion.spin import Spin
+from fsmdsl.opinion.tlc import Tlc
+
 ROOT = Path(__file__).parent.parent
 MODELS = ROOT / "benchmarks" / "models"
 
@@ -127,6 +131,34 @@ def test_a_ring_stabilises_where_it_has_enough_states(size: int, k: int) -> None
     outcomes = {x["name"]: x["outcome"] for x in system["verdicts"]}
     assert outcomes["converges"] == ("holds" if dijkstra_ring.stabilises(size, k) else "violated")
     assert outcomes["closure"] == outcomes["alive"] == outcomes["fair_share"] == "holds"
+
+
+OTHERS = {
+    "chang_roberts": ({"ring": 3}, {"property ends"}),
+    "dijkstra_ring": ({"ring": 3, "k": 3}, set()),
+    "german": ({"caches": 2}, set()),
+    "paxos": ({"acceptors": 2, "promises": 4, "votes": 4}, set()),
+    "raft": ({"servers": 2, "campaigns": 4}, set()),
+    "sliding_window": ({}, set()),
+    "two_phase_commit": ({}, set()),
+}
+"""Sizes for other checkers, and what SPIN's formulas have no room for."""
+
+
+@pytest.mark.parametrize(("checker", "installed"), [("spin", Spin.installed), ("tlc", Tlc.installed)])
+@pytest.mark.parametrize("model", OTHERS)
+def test_another_checker_counts_the_same(model: str, checker: str, installed: Callable[[], object]) -> None:
+    try:
+        installed()
+    except MissingError as error:
+        pytest.skip(f"{checker} SAYS NOTHING HERE: {error}")
+    sizes, unasked = OTHERS[model]
+    (opinion,) = verified(model, sizes, "--second-opinion", checker)["second_opinions"]
+    assert "states" in {row["what"] for row in opinion["rows"]}
+    left = {row["what"] for row in opinion["rows"] if row["agreement"] != "confirmed"}
+    if checker == "tlc":  # which is asked nothing about runs
+        left, unasked = {x for x in left if not x.startswith("property ")}, set()
+    assert left == unasked
 
 
 # Mistakes ------------------------------------------------------------------------------------------------------------
