@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 import pytest
-from protocols import chang_roberts, dijkstra_ring, german, paxos, raft, sliding_window, two_phase_commit
+from protocols import chang_roberts, chord, dijkstra_ring, german, paxos, raft, sliding_window, two_phase_commit
 
 from fsmdsl.opinion import MissingError
 from fsmdsl.opinion.spin import Spin
@@ -93,6 +93,7 @@ def raft_of(servers: int, terms: int, entries: int, *unreached: str) -> Case:
 
 CASES = [
     *(Case("chang_roberts", {"ring": n}, chang_roberts.start(n), chang_roberts.after(n)) for n in (2, 3, 4, 5, 6)),
+    *(Case("chord", {"nodes": n}, chord.start(n), chord.after) for n in (3, 4, 5, 6)),
     *(paxos_of(*x) for x in ((2, 2), (2, 3), (3, 2))),
     *(
         Case("two_phase_commit", {"resources": n}, two_phase_commit.start(n), two_phase_commit.after)
@@ -135,6 +136,7 @@ def test_a_ring_stabilises_where_it_has_enough_states(size: int, k: int) -> None
 
 OTHERS = {
     "chang_roberts": ({"ring": 3}, {"property ends"}),
+    "chord": ({"nodes": 4}, {"property ideal"}),
     "dijkstra_ring": ({"ring": 3, "k": 3}, set()),
     "german": ({"caches": 2}, set()),
     "paxos": ({"acceptors": 2, "promises": 4, "votes": 4}, set()),
