@@ -112,7 +112,7 @@ class Beliefs:
     def _found(
         self, belief: Belief, record: Record, slots: Slots, after: Sequence[Possibility], roots: Mapping[int, int]
     ) -> Transition:
-        new = new_names(record, slots)
+        new = new_names(record.meaning, record.values, slots)
         in_use = {name for x in after for name, _ in x.names}
         freed = frozenset(n for name, n in slots.items() if n >= 0 and name not in in_use)
         best = dict(after[0].names)
@@ -144,13 +144,12 @@ def line_outline(meaning: Meaning, values: Values, slots: Slots) -> Hashable:
     return meaning.number, *_outlines(meaning, values, slots, {})
 
 
-def new_names(record: Record, slots: Slots) -> list[str]:
+def new_names(meaning: Meaning, values: Values, slots: Slots) -> list[str]:
     """The names in a line that are not in use before it, in the order of the line."""
-    name, *others = record.values
-    if not others:
-        return [] if name is None or name in slots else [name]
+    if len(values) == 1:
+        return [] if values[0] is None or values[0] in slots else [values[0]]
     new: dict[str, int] = {}
-    for _ in _outlines(record.meaning, record.values, slots, new):
+    for _ in _outlines(meaning, values, slots, new):
         pass
     return list(new)
 
@@ -166,11 +165,12 @@ def _outlines(meaning: Meaning, values: Values, slots: Slots, new: dict[str, int
         yield from (outline(t, x, place) for t in types)
 
 
-def slots_after(t: Transition, record: Record, slots: Slots) -> Slots:
+def slots_after(t: Transition, meaning: Meaning, values: Values, slots: Slots) -> Slots:
     """The names in use after a line."""
     after = {name: n for name, n in slots.items() if n not in t.free_slots} if t.free_slots else dict(slots)
     if t.new_slots:
-        after.update((name, n) for name, n in zip(new_names(record, slots), t.new_slots, strict=True) if n >= 0)
+        new = zip(new_names(meaning, values, slots), t.new_slots, strict=True)
+        after.update([(name, n) for name, n in new if n >= 0])
     return after
 
 

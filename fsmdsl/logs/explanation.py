@@ -13,7 +13,7 @@ from fsmdsl.logs.lines import Line, Match, search
 from fsmdsl.logs.meaning import Reading
 from fsmdsl.logs.nearest import AHEAD, BACK, Change, changes
 from fsmdsl.logs.reasons import enabled_steps, reasons
-from fsmdsl.logs.records import Record, Records, Tally
+from fsmdsl.logs.records import Record, Records, Said, Tally
 from fsmdsl.logs.walk import Walk
 from fsmdsl.logs.worlds import TooManyWorldsError, Tracker
 from fsmdsl.step import World
@@ -97,11 +97,11 @@ def explain(
     return Explainer(reading, name, log, depth=depth, whole=whole, match=match).explanation()
 
 
-def _failure(walk: Walk, record: Record, records: Iterator[Record], tally: Tally) -> Failure:
+def _failure(walk: Walk, record: Record, records: Iterator[Said], tally: Tally) -> Failure:
     tracker, so_far, possible = walk.tracker, replace(tally), walk.possible()
     best = possible[0]
     worlds = len({id(x.spot) for level in tracker.levels(possible) for x in level})
-    ahead = list(islice(records, AHEAD))
+    ahead = [Record._make(x) for x in islice(records, AHEAD)]
     found = changes(tracker, [*walk.recent(), (record, possible)][-BACK:], ahead)
     why = reasons(tracker, possible, record.claim)
     return Failure(record, worlds, best.spot.world, enabled_steps(tracker, best), why, so_far, found)
