@@ -720,5 +720,6 @@ def test_counts_are_drawn(folder: Path) -> None:
 )
 def test_a_file_that_has_no_counts(text: str, told: str, folder: Path) -> None:
     (folder / "counts.json").write_text(text)
-    done = CliRunner().invoke(cli, ["draw", "gang.fsm", "--counts", "counts.json", "--format", "dot", "-o", "-"])
-    assert (done.exit_code, told in done.output) == (2, True), done.output
+    for command in (["draw", "gang.fsm", "--format", "dot", "-o", "-"], ["report", "gang.fsm", "-o", "page"]):
+        done = CliRunner().invoke(cli, [*command, "--counts", "counts.json"])
+        assert (done.exit_code, told in done.output) == (2, True), done.output

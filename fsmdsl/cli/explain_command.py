@@ -26,7 +26,7 @@ from fsmdsl.diagnostics import Rule, did_you_mean
 @click.option("--show", is_flag=True, help="Show the whole run.")
 @click.option("--coverage", is_flag=True, help="Show how often each row was followed.")
 @click.option(
-    "--counts", type=click.Path(path_type=Path), metavar="FILE", help="Write it here, for `fsm draw --counts`."
+    "--counts", type=click.Path(path_type=Path), metavar="FILE", help="Write it here, for `draw` and `report`."
 )
 @click.option("--follow", is_flag=True, help="Continue as LOG grows, until Ctrl-C or a line that nothing explains.")
 @click.option("--metrics", type=click.Path(path_type=Path), metavar="FILE", help="Write metrics for Prometheus here.")
