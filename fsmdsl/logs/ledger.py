@@ -77,7 +77,7 @@ class Ledger:
 
     def _take(self, passage: Passage, path: Path, number: int) -> int:
         """The steps of a path, from a number on, with their lines. Returns the number of the last."""
-        line, before = passage[0][0], passage[2].source.members[path.origin].spot.world
+        line, before = passage[0][0], path.start.world
         for edge, told in path.steps:
             number += 1
             entry = Entry(edge.step, edge.cascade, edge.target.world)

@@ -64,6 +64,12 @@ class Walk:
         self._belief, self._slots = belief, slots
         return None
 
+    def resume(self, record: Record) -> None:
+        """Take the record that nothing explains, in each way in which it can go on. Raises `UndecidedError`."""
+        t = self._beliefs.resumption(self._belief, record, self._slots)
+        self._passages.append((record, self._slots, t))
+        self._belief, self._slots = t.target, slots_after(t, record.meaning, record.values, self._slots)
+
     def possible(self) -> list[Possibility]:
         """The possibilities as they are."""
         return possibilities(self._belief, self._slots)
