@@ -21,7 +21,7 @@ from fsmdsl.logs.explanation import Explanation, explain
 from fsmdsl.logs.lines import MAX_LINE, MAX_TEXT, Line, UnreadableLineError, _logfmt, lines
 from fsmdsl.logs.mapping import read
 from fsmdsl.logs.meaning import Reading, bind
-from fsmdsl.logs.records import Records
+from fsmdsl.logs.records import Record, Records
 from fsmdsl.logs.render_text import covered
 from fsmdsl.logs.worlds import Tracker
 from fsmdsl.parse import parse
@@ -418,7 +418,7 @@ def reference(reading: Reading, text: bytes, depth: int) -> tuple[str, list[tupl
     """The outcome, the steps of the run with their lines, and the names, by the definition: nothing is remembered."""
     tracker = Tracker(Atlas(reading), depth)
     possible, outcome = tracker.start(), "explained"
-    for record in Records(reading, "run.log", lines(io.BytesIO(text))):
+    for record in map(Record._make, Records(reading, "run.log", lines(io.BytesIO(text)))):
         after = tracker.advance(possible, record.claim, record.line)
         if not after:
             outcome = "not explained"
@@ -720,5 +720,6 @@ def test_counts_are_drawn(folder: Path) -> None:
 )
 def test_a_file_that_has_no_counts(text: str, told: str, folder: Path) -> None:
     (folder / "counts.json").write_text(text)
-    done = CliRunner().invoke(cli, ["draw", "gang.fsm", "--counts", "counts.json", "--format", "dot", "-o", "-"])
-    assert (done.exit_code, told in done.output) == (2, True), done.output
+    for command in (["draw", "gang.fsm", "--format", "dot", "-o", "-"], ["report", "gang.fsm", "-o", "page"]):
+        done = CliRunner().invoke(cli, [*command, "--counts", "counts.json"])
+        assert (done.exit_code, told in done.output) == (2, True), done.output

@@ -208,6 +208,40 @@ def test_an_overlay_marks_what_was_reached(page: Page) -> None:
     assert figure.locator("input:checked").get_attribute("value") == "none"
 
 
+def test_what_a_log_shows_is_counted_on_rows_and_arrows(browser: Browser, folder: Path) -> None:
+    (folder / "waiting.fsm").write_text(WAITING)
+    rows = [("up", "Off", "On", 1234), ("down", "On", "Off", 0)]  # `look` is younger than the counts
+    counts = {"waiting.Lamp": [{"row": r, "from": a, "to": b, "count": n} for r, a, b, n in rows]}
+    counted = folder / "counts.json"
+    counted.write_text(json.dumps({"counts": counts}))
+    done = fsm("report", str(folder / "waiting.fsm"), "--counts", str(counted), "--out", str(folder / "c"))
+    assert done.returncode == 1, done.stderr
+    context = browser.new_context(viewport={"width": 1300, "height": 850})
+    opened = context.new_page()
+    opened.goto((folder / "c" / "index.html").as_uri())
+    assert "1 of 3" in opened.locator("tr", has_text="Lamp").first.inner_text()
+    opened.evaluate("location.hash = 'waiting.Lamp'")
+    view = opened.locator("#waiting\\.Lamp")
+    heads = view.locator(".rows th[scope=col]").all_inner_texts()
+    assert heads[-1].startswith("Log")
+    assert view.locator(".rows tbody td:last-child").all_inner_texts() == ["1,234", "0", ""]
+    figure = view.locator("figure.diagram")
+    figure.get_by_text("what the log shows").click()
+    assert sorted(figure.locator(".count").all_text_contents()) == ["0×", "1,234×"]
+    assert figure.locator(".edge.seen").get_attribute("id") == "edge-waiting.Lamp-state-Off-waiting.Lamp-state-On"
+    assert figure.locator(".edge.unseen").count() == 1
+    assert figure.locator(".node.seen, .node.unseen").count() == 0
+    label, count = (
+        figure.locator(f"#waiting\\.Lamp-transition-0 text{x}").bounding_box() for x in (":not(.count)", ".count")
+    )
+    assert label is not None
+    assert count is not None
+    assert count["y"] > label["y"]
+    figure.get_by_text("what was explored").click()
+    assert figure.locator(".count").count() == 0
+    context.close()
+
+
 def test_rows_say_how_often_and_cells_lead_to_rows(page: Page) -> None:
     page.evaluate("location.hash = 'waiting.Lamp'")
     row = page.locator("#waiting\\.Lamp tr", has_text="n = n + 1")

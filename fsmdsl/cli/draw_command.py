@@ -12,6 +12,7 @@ import click
 from fsmdsl import model as m
 from fsmdsl.cli.common import FINDINGS, chosen, documented_option, model_or_exit, paint, paths_argument, say_json
 from fsmdsl.cli.completing import machine_names
+from fsmdsl.cli.counts import counted, counts_option
 from fsmdsl.cli.messages import misuse, say
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Diagnostic, did_you_mean
@@ -62,12 +63,7 @@ PICTURES = ("svg", "png", "pdf")
     type=click.Choice(["explored", "scenarios"]),
     help="Mark what exploring all systems reaches, or what scenarios pass through, and what never.",
 )
-@click.option(
-    "--counts",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Show how often each transition happened in a log, as `fsm explain --counts FILE` has written it.",
-)
+@counts_option
 @click.option(
     "--direction",
     type=click.Choice(["down", "right"]),
@@ -115,10 +111,10 @@ def command(
     if theme != "auto" and form != "svg":
         misuse(f"`--theme` colours SVG; `--format {form}` has one theme")
     look = _Look(form, None if direction is None else _DIRECTIONS[direction], detail, theme)
-    marks = _marks(model, machines, overlay, counts)
+    shown = _marks(model, machines, overlay, counts)
     drawn: dict[str, str | bytes] = {}
     for machine in machines:
-        content = _drawn(machine, look, marks.get(machine.qualified))
+        content = _drawn(machine, look, shown.get(machine.qualified))
         if isinstance(content, Diagnostic):
             say(frame(content, paint), err=True)
             sys.exit(FINDINGS)
@@ -137,27 +133,14 @@ def _marks(
     if overlay is not None and counts is not None:
         misuse("a picture has one overlay: either `--overlay` or `--counts`")
     if counts is not None:
-        return _counted(counts, machines)
+        from fsmdsl.report.counts import marks
+
+        return marks(counted(counts, machines))
     if overlay is None:
         return {}
     from fsmdsl.report.coverage import reached
 
     return reached(model, machines, overlay)
-
-
-def _counted(counts: Path, machines: list[m.Machine]) -> Mapping[str, Overlay]:
-    from fsmdsl.files.read import UnreadableError, read_text
-    from fsmdsl.report.counts import CountsError, read_counts
-
-    if not counts.exists():
-        misuse(f"there is no file `{counts}`")
-    try:
-        found = read_counts(read_text(counts, None), machines)
-    except (UnreadableError, CountsError) as error:
-        misuse(f"`{counts}`: {error}")
-    if not found:
-        misuse(f"`{counts}` counts rows of none of these machines")
-    return found
 
 
 _DIRECTIONS: dict[str, Direction] = {"down": "TB", "right": "LR"}

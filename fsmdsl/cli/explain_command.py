@@ -26,9 +26,10 @@ from fsmdsl.diagnostics import Rule, did_you_mean
 @click.option("--show", is_flag=True, help="Show the whole run.")
 @click.option("--coverage", is_flag=True, help="Show how often each row was followed.")
 @click.option(
-    "--counts", type=click.Path(path_type=Path), metavar="FILE", help="Write it here, for `fsm draw --counts`."
+    "--counts", type=click.Path(path_type=Path), metavar="FILE", help="Write it here, for `draw` and `report`."
 )
 @click.option("--follow", is_flag=True, help="Continue as LOG grows, until Ctrl-C or a line that nothing explains.")
+@click.option("--keep-going", is_flag=True, help="Report each line that nothing explains, and continue.")
 @click.option("--metrics", type=click.Path(path_type=Path), metavar="FILE", help="Write metrics for Prometheus here.")
 @click.option("--metrics-port", type=click.IntRange(0, 65535), metavar="PORT", help="Serve them to this machine.")
 @documented_option
@@ -45,6 +46,7 @@ def command(
     coverage: bool,
     counts: Path | None,
     follow: bool,
+    keep_going: bool,
     metrics: Path | None,
     metrics_port: int | None,
     as_documented: bool,
@@ -58,12 +60,12 @@ def command(
     Exit codes: 0 explained, 1 not explained, 2 misuse, 3 (logs) it cannot be decided.
     """
     if mapping is not None:
-        watch = Watch(follow, metrics, metrics_port)
+        watch = Watch(follow, keep_going, metrics, metrics_port)
         output = Output(show, coverage, counts)
         request = Request(what or "-", mapping, specs, system, settings, hidden, as_documented, output, watch)
         explain_log(request, form)
         return
-    others = (specs, system, settings, show, coverage, counts, follow, metrics, as_documented)
+    others = (specs, system, settings, show, coverage, counts, follow, keep_going, metrics, as_documented)
     if any(others) or hidden is not None or metrics_port is not None:
         misuse("a log is explained by a mapping: name it with `--mapping FILE`")
     _explain_rules(what, form)

@@ -65,16 +65,17 @@ def explain_log(request: Request, form: str) -> None:
 
     mapping = _mapping(request, form)
     reading = _reading(request, mapping, form)
-    found = _explained(request, reading, form)
-    other = None if found.failure is None else _other(request, mapping, found)
+    name = "<stdin>" if request.log == "-" else request.log
+    told = form == "text" and request.watch.keep_going
+    found = _explained(request, reading, form, name)
+    other = None if found.failure is None or request.watch.keep_going else _other(request, mapping, found)
     if request.output.counts is not None:
         _write_counts(request.output.counts, found)
-    name = "<stdin>" if request.log == "-" else request.log
     if form == "json":
         say_json("explain", data(found, name, other=other))
     else:
         say(summary(found, paint))
-        for line in details(found, name, paint, whole=request.output.show, other=other):
+        for line in details(found, name, paint, whole=request.output.show, other=other, told=told):
             say(line)
         for line in ("  rows:", *coverage(found)) if request.output.coverage else ():
             say(line)
@@ -154,10 +155,16 @@ def _refuse(error: LogError, form: str) -> NoReturn:
 # Explaining ----------------------------------------------------------------------------------------------------------
 
 
-def _explained(request: Request, reading: Reading, form: str) -> Explanation:
+def _explained(request: Request, reading: Reading, form: str, name: str) -> Explanation:
     from fsmdsl.logs.explanation import Explainer
     from fsmdsl.logs.lines import lines
+    from fsmdsl.logs.nearest import AHEAD
+    from fsmdsl.logs.render_text import unexplained
     from fsmdsl.logs.rules import LogError
+
+    def tell(found: Explanation) -> None:
+        for line in unexplained(found, name, paint) if form == "text" else ():
+            say(line)
 
     depth = reading.mapping.hidden if request.hidden is None else request.hidden
     watch = request.watch
@@ -167,10 +174,11 @@ def _explained(request: Request, reading: Reading, form: str) -> Explanation:
             opened = following(request.log, report.tick) if watch.follow else _opened(request.log)
             with opened as file:
                 log = lines(file, growing=watch.follow)
-                explainer = Explainer(reading, request.log, log, depth=depth, whole=request.output.show, match=match)
+                whole, ahead = request.output.show, 0 if watch.follow else AHEAD  # who watches wants to know at once
+                explainer = Explainer(reading, request.log, log, depth=depth, whole=whole, match=match, ahead=ahead)
                 report.explainer = explainer
-                found = explainer.explanation()
-                report.end(explained=found.failure is None)
+                found = explainer.explanation(tell if watch.keep_going else None)
+                report.end()
                 return found
     except LogError as error:
         _refuse(error, form)

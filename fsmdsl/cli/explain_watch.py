@@ -33,6 +33,7 @@ class Watch:
     """What the command line asks for."""
 
     follow: bool
+    keep_going: bool
     metrics: Path | None
     port: int | None
 
@@ -41,6 +42,10 @@ def check(watch: Watch, *, whole: bool) -> None:
     """Refuse what does not go together."""
     if watch.follow and whole:
         misuse("`--show` needs the whole log, and `--follow` waits for more of it; the last steps are shown anyway")
+    if watch.keep_going and whole:
+        misuse(
+            "`--show` shows one run, and behind a line that nothing explains there is another; leave one of them out"
+        )
     if watch.port is not None and not watch.follow:
         misuse("`--metrics-port` is for a log that grows: add `--follow`, or write the metrics with `--metrics FILE`")
 
@@ -79,16 +84,16 @@ class Report:
     def tick(self) -> None:
         """Update them if it is time."""
         if self.metrics is not None and time.monotonic() >= self._due:
-            self.end(explained=True)
+            self.end()
 
-    def end(self, *, explained: bool) -> None:
+    def end(self) -> None:
         """Update them now."""
         if self.metrics is None or self.explainer is None:
             return
         from prometheus_client import generate_latest
 
         self._due = time.monotonic() + INTERVAL
-        self.metrics.update(self.explainer, explained=explained)
+        self.metrics.update(self.explainer)
         if self.path is not None:
             try:
                 write(self.path, generate_latest(self.metrics.registry()))

@@ -13,6 +13,7 @@ from fsmdsl import model as m
 from fsmdsl.budget import Budget, LimitError
 from fsmdsl.cli.check_command import looked_for
 from fsmdsl.cli.common import FINDINGS, checked, documented_option, paint, paths_argument, refuse
+from fsmdsl.cli.counts import counted, counts_option
 from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
 from fsmdsl.cli.messages import say
 from fsmdsl.cli.printing import printing, printing_options
@@ -44,6 +45,7 @@ NAME = "index.html"
 @click.option("--title", default="State machines", show_default=True, help="The heading of the page.")
 @click.option("--max-states", type=click.IntRange(1), help="A limit for each system.")
 @click.option("--since", metavar="REV", help="List what has changed since a revision of git, or since other specs.")
+@counts_option
 @limit_options(MINUTES, "each system; reading and checking count for the first")
 @force_option
 @printing_options
@@ -54,6 +56,7 @@ def command(
     title: str,
     max_states: int | None,
     since: str | None,
+    counts: Path | None,
     budget: Budget,
     force: bool,
     form: str | None,
@@ -72,28 +75,29 @@ def command(
         refuse(told, found, "there is nothing to report on")
         sys.exit(FINDINGS)
     model = loaded.model
+    logged = None if counts is None else counted(counts, model.machines.values())
     changed = () if since is None else changes(since, paths, model, as_documented=as_documented)
-    counted = [
+    done = [
         _explored(model, x, Limits(max_states), budget.renewed() if n else budget, shown=told.speaks)
         for n, x in enumerate(model.systems.values())
     ]
     clear()
-    explored = [x for x, _ in counted]
+    explored = [x for x, _ in done]
     found += [d for d in diagnostics(*explored) if d.rule == VACUOUS]
     played, unplayed = play_all(model, [x for module in model.modules for x in module.scenarios], budget.renewed())
     for scenario in unplayed:
         say(f"{paint('unknown', 'warning')}  {scenario.qualified}  {budget.reached}", err=True)
-    report, undrawn = assemble(title, model, found, counted, played, rendered_together, version())
+    report, undrawn = assemble(title, model, found, done, played, rendered_together, version(), counts=logged)
     report = replace(report, made=made(paths), since=since or "", changed=changed)
     for problem in undrawn:
         say(frame(problem, paint), err=True)
     path = out / NAME
     write_folder(out, "report", {NAME: page(report)}, ours=earlier(is_page), force=force)
     totals = report.totals
-    counts = ", ".join(f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in totals.items())
-    told.say(f"{path}: {counts}")
+    summed = ", ".join(f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in totals.items())
+    told.say(f"{path}: {summed}")
     extra = {"page": str(path), "totals": totals}
-    told.finish(lambda: from_report(model, found, explored, played, counts, looked_for(), extra))
+    told.finish(lambda: from_report(model, found, explored, played, summed, looked_for(), extra))
     bad = totals["violations"] or totals["undecided"] or totals["failing"] or any(d.severity for d in found)
     sys.exit(FINDINGS if bad else BOUNDED if unplayed else 0)
 

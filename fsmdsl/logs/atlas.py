@@ -102,6 +102,10 @@ class Atlas:
             if key in self.reading.logged_events:
                 yield from (e for s in steps if (e := self._edge(spot, s)) is not None)
 
+    def every(self, spot: Spot) -> Iterator[Edge]:
+        """All steps that end well, whether they have lines or not."""
+        return (e for s in self.steps(spot) if (e := self._edge(spot, s)) is not None)
+
     def steps(self, spot: Spot) -> list[Step]:
         """Everything that is enabled, each once."""
         return list(dict.fromkeys(s for steps in self._by_key(spot).values() for s in steps))

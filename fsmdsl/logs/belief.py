@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from fsmdsl.logs.atlas import Edge, Spot
@@ -27,6 +27,10 @@ MAX_PATHS = 200_000
 
 Slots: TypeAlias = dict[str, int]
 """Where the names in use are kept: from 0 on; below 0 those that always stand for one instance. Never changed."""
+
+
+Origins: TypeAlias = Mapping[int, tuple[int, Spot]]
+"""By the identity of a possibility's past, its place in the set before a line, and its world."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +54,8 @@ class Path:
     """How a line leads from a member of a set (`origin`: its place) to one of the next set."""
 
     origin: int
+    start: Spot = field(repr=False)
+    """The world in which its steps begin: that of the member, or of a system that has begun anew."""
     instances: tuple[int | None, ...]
     """What each new name of the line stands for."""
     steps: tuple[tuple[Edge, bool], ...]
@@ -99,20 +105,33 @@ class Beliefs:
     def transition(self, belief: Belief, key: Hashable, record: Record, slots: Slots) -> Transition | None:
         """What a line does that has this outline; None: nothing explains it. Raises what `Tracker.advance` does."""
         before = possibilities(belief, slots)
-        roots = {id(x.past): n for n, x in enumerate(before)}
         after = self.tracker.advance(before, record.claim, record.line)
         if not after:
             return None
+        found = self._found(belief, record, slots, after, _origins(before))
+        belief.following[key] = found
+        return found
+
+    def resumption(self, belief: Belief, record: Record, slots: Slots) -> Transition:
+        """How it goes on after a line that nothing explains. Raises what `Tracker.resume` does."""
+        before = possibilities(belief, slots)
+        anew = [replace(x, past=Moment(None, None, None, ())) for x in self.tracker.start()]
+        after = self.tracker.resume(before, anew, record.claim, record.line)
+        begun = {name: (0, spot) for name, (_, spot) in _origins(anew).items()}
+        return self._found(belief, record, slots, after, {**_origins(before), **begun})
+
+    def _found(
+        self,
+        belief: Belief,
+        record: Record,
+        slots: Slots,
+        after: Sequence[Possibility],
+        origins: Origins,
+    ) -> Transition:
         if self._paths + len(after) > MAX_PATHS:
             self._forget()
         self._paths += len(after)
-        found = belief.following[key] = self._found(belief, record, slots, after, roots)
-        return found
-
-    def _found(
-        self, belief: Belief, record: Record, slots: Slots, after: Sequence[Possibility], roots: Mapping[int, int]
-    ) -> Transition:
-        new = new_names(record, slots)
+        new = new_names(record.meaning, record.values, slots)
         in_use = {name for x in after for name, _ in x.names}
         freed = frozenset(n for name, n in slots.items() if n >= 0 and name not in in_use)
         best = dict(after[0].names)
@@ -123,7 +142,7 @@ class Beliefs:
             used.add(taken[-1])
         place = slots | dict(zip(new, taken, strict=True))
         members = [_member(x, place, after[0].hidden) for x in after]
-        paths = tuple(_path(self.tracker.universe, x, new, roots) for x in after)
+        paths = tuple(_path(self.tracker.universe, x, new, origins) for x in after)
         return Transition(belief, self._belief(members), paths, tuple(taken), freed, bool(taken or freed))
 
     def _belief(self, members: Sequence[Member]) -> Belief:
@@ -144,13 +163,12 @@ def line_outline(meaning: Meaning, values: Values, slots: Slots) -> Hashable:
     return meaning.number, *_outlines(meaning, values, slots, {})
 
 
-def new_names(record: Record, slots: Slots) -> list[str]:
+def new_names(meaning: Meaning, values: Values, slots: Slots) -> list[str]:
     """The names in a line that are not in use before it, in the order of the line."""
-    name, *others = record.values
-    if not others:
-        return [] if name is None or name in slots else [name]
+    if len(values) == 1:
+        return [] if values[0] is None or values[0] in slots else [values[0]]
     new: dict[str, int] = {}
-    for _ in _outlines(record.meaning, record.values, slots, new):
+    for _ in _outlines(meaning, values, slots, new):
         pass
     return list(new)
 
@@ -166,11 +184,12 @@ def _outlines(meaning: Meaning, values: Values, slots: Slots, new: dict[str, int
         yield from (outline(t, x, place) for t in types)
 
 
-def slots_after(t: Transition, record: Record, slots: Slots) -> Slots:
+def slots_after(t: Transition, meaning: Meaning, values: Values, slots: Slots) -> Slots:
     """The names in use after a line."""
     after = {name: n for name, n in slots.items() if n not in t.free_slots} if t.free_slots else dict(slots)
     if t.new_slots:
-        after.update((name, n) for name, n in zip(new_names(record, slots), t.new_slots, strict=True) if n >= 0)
+        new = zip(new_names(meaning, values, slots), t.new_slots, strict=True)
+        after.update([(name, n) for name, n in new if n >= 0])
     return after
 
 
@@ -188,12 +207,16 @@ def _member(x: Possibility, place: Mapping[str, int], least: int) -> Member:
     return Member(x.spot, tuple(sorted((place[name], n) for name, n in x.names)), x.rest, x.hidden - least)
 
 
-def _path(roster: Roster, x: Possibility, new: Sequence[str], roots: Mapping[int, int]) -> Path:
+def _origins(possible: Sequence[Possibility]) -> Origins:
+    return {id(x.past): (n, x.spot) for n, x in enumerate(possible)}
+
+
+def _path(roster: Roster, x: Possibility, new: Sequence[str], origins: Origins) -> Path:
     """What lies between a possibility and the one before the line that it comes from."""
     steps: list[tuple[Edge, bool]] = []
     moment, told = x.past, False
     names = {} if moment is None else dict(moment.names)
-    while moment is not None and id(moment) not in roots:
+    while moment is not None and id(moment) not in origins:
         told = told or moment.line is not None
         if moment.edge is not None:
             steps.append((moment.edge, told))
@@ -201,4 +224,4 @@ def _path(roster: Roster, x: Possibility, new: Sequence[str], roots: Mapping[int
         moment = moment.before
     followed = (h for edge, _ in steps for h in edge.cascade if isinstance(h, Followed))
     rows = Counter((roster.machines[h.instance].qualified, h.transition) for h in followed)
-    return Path(roots[id(moment)], tuple(map(names.get, new)), tuple(reversed(steps)), told, rows)
+    return Path(*origins[id(moment)], tuple(map(names.get, new)), tuple(reversed(steps)), told, rows)

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from bisect import insort
+from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from heapq import heappop, heappush
-from typing import TypeVar
+from math import isfinite, nan
+from operator import itemgetter
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+_time = itemgetter(0)
 
-def seconds(value: object) -> float | None:
+
+def seconds(value: Any) -> float | None:
     """A time: a number of seconds, or ISO 8601 (UTC where it names no zone); None for anything else."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, str):
-        return None
     try:
-        return float(value)
-    except ValueError:
-        pass
+        found = nan if value.__class__ is bool else float(value)
+    except (TypeError, ValueError, OverflowError):
+        found = _timestamp(value) if isinstance(value, str) else nan
+    return found if isfinite(found) else None
+
+
+def _timestamp(text: str) -> float:
     try:
-        found = datetime.fromisoformat(value)
+        found = datetime.fromisoformat(text)
     except ValueError:
-        return None
+        return nan
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
@@ -31,17 +36,22 @@ def in_order(items: Iterable[tuple[float | None, T]], window: float) -> Iterator
     """Items by time, those of one time in the order of the log; one without a time has that of the item before it.
 
     An item is given out as soon as another is a window later. One that comes later than that keeps its place in the
-    log. Memory is in proportion to the items of a window.
+    log. Memory is in proportion to the items of a window, and so is the time for one that is not in order.
     """
-    waiting: list[tuple[float, int, T]] = []
+    waiting: deque[tuple[float, T]] = deque()
     last = newest = float("-inf")
-    for n, (time, item) in enumerate(items):
+    for time, item in items:
         last = last if time is None else time
-        if last < newest - window:
+        if last >= newest:
+            newest = last
+            waiting.append((last, item))
+        elif last < newest - window:
             last = newest
-        newest = max(newest, last)
-        heappush(waiting, (last, n, item))
-        while waiting and waiting[0][0] <= newest - window:
-            yield heappop(waiting)[2]
-    while waiting:
-        yield heappop(waiting)[2]
+            waiting.append((last, item))
+        else:
+            insort(waiting, (last, item), key=_time)
+        due = newest - window
+        while waiting and waiting[0][0] <= due:
+            yield waiting.popleft()[1]
+    for _, item in waiting:
+        yield item

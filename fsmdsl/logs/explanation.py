@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
-from typing import Literal
+from itertools import chain, islice
+from typing import Literal, TypeAlias
 
 from fsmdsl.logs.atlas import Atlas, UndecidedError
 from fsmdsl.logs.ledger import Ledger
@@ -13,7 +13,7 @@ from fsmdsl.logs.lines import Line, Match, search
 from fsmdsl.logs.meaning import Reading
 from fsmdsl.logs.nearest import AHEAD, BACK, Change, changes
 from fsmdsl.logs.reasons import enabled_steps, reasons
-from fsmdsl.logs.records import Record, Records, Tally
+from fsmdsl.logs.records import Record, Records, Said, Tally
 from fsmdsl.logs.walk import Walk
 from fsmdsl.logs.worlds import TooManyWorldsError, Tracker
 from fsmdsl.step import World
@@ -51,6 +51,15 @@ class Explanation:
     failure: Failure | None = None
     undecided: str | None = None
     """Why there is no answer."""
+    unexplained: int = 0
+    """Lines that nothing explains; `failure` is the first."""
+
+
+Tell: TypeAlias = Callable[[Explanation], None]
+"""What is done with a line that nothing explains, and with the run up to it."""
+
+MAX_TOLD = 20
+"""So many lines that nothing explains are reported, with the nearest miss; more are counted."""
 
 
 class Explainer:
@@ -65,29 +74,54 @@ class Explainer:
         depth: int,
         whole: bool = False,
         match: Match = search,
+        ahead: int = AHEAD,
     ) -> None:
-        """`depth`: hidden steps between two lines, at most; `whole`: keep the whole run."""
-        self.reading = reading
+        """`depth`: hidden steps between two lines, at most; `whole`: keep the whole run; `ahead`: so many lines behind
+        a line that nothing explains are read to find the nearest miss."""
+        self.reading, self.ahead = reading, ahead
+        self.unexplained = 0
+        """So many lines are explained by nothing."""
         self.records = Records(reading, name, log, match)
         self.walk = Walk(Tracker(Atlas(reading), depth), whole=whole)
 
-    def explanation(self) -> Explanation:
+    def explanation(self, tell: Tell | None = None) -> Explanation:
         """Read the log to its end, or to the first line that nothing explains. To be called once.
 
-        The answer is exact for this depth. Memory does not grow with the log, unless the whole run is kept, or more
-        than `walk.MAX_LEDGERS` worlds stay possible. Raises `LogError` where the mapping is strict.
+        With `tell` it goes on behind such lines: it is called with the run up to each of the first `MAX_TOLD`. The
+        answer is exact for this depth, up to the first such line. Memory does not grow with the log, unless the whole
+        run is kept, or more than `walk.MAX_LEDGERS` worlds stay possible. Raises `LogError` where the mapping is
+        strict.
         """
         walk, tally, records = self.walk, self.records.tally, iter(self.records)
+        first: Failure | None = None
         try:
-            failed = walk.follow(records)
-            failure = None if failed is None else _failure(walk, failed, records, tally)
+            while (failed := walk.follow(records)) is not None:
+                self.unexplained += 1
+                if self.unexplained <= MAX_TOLD:
+                    so_far = replace(tally)
+                    ahead = list(islice(records, self.ahead))
+                    records = chain(ahead, records)
+                    failure = _failure(walk, failed, ahead, so_far)
+                    first = first or failure
+                    found = self._answer("not explained", so_far, failure)
+                    if tell is None:
+                        return found
+                    tell(found)
+                walk.resume(failed)
         except (TooManyWorldsError, UndecidedError) as error:
-            undecided = f"line {walk.line}: {error}"
-            return Explanation("undecided", self.reading, tally, walk.ledger(), undecided=undecided)
-        if failure is not None:
-            return Explanation("not explained", self.reading, failure.tally, walk.ledger(), failure)
-        outcome: Outcome = "explained" if tally.matched else "nothing to explain"
-        return Explanation(outcome, self.reading, tally, walk.ledger())
+            return self._answer("undecided", tally, first, undecided=f"line {walk.line}: {error}")
+        if first is not None:
+            return self._answer("not explained", tally, first)
+        return self._answer("explained" if tally.matched else "nothing to explain", tally, None)
+
+    def _answer(
+        self, outcome: Outcome, tally: Tally, failure: Failure | None, undecided: str | None = None
+    ) -> Explanation:
+        ledger = self.walk.ledger()
+        ledger.names.update(
+            self.walk.possible()[0].names
+        )  # a name can stand for another instance in a run that resumes
+        return Explanation(outcome, self.reading, tally, ledger, failure, undecided, self.unexplained)
 
 
 def explain(
@@ -97,11 +131,10 @@ def explain(
     return Explainer(reading, name, log, depth=depth, whole=whole, match=match).explanation()
 
 
-def _failure(walk: Walk, record: Record, records: Iterator[Record], tally: Tally) -> Failure:
-    tracker, so_far, possible = walk.tracker, replace(tally), walk.possible()
+def _failure(walk: Walk, record: Record, behind: Sequence[Said], tally: Tally) -> Failure:
+    tracker, possible = walk.tracker, walk.possible()
     best = possible[0]
     worlds = len({id(x.spot) for level in tracker.levels(possible) for x in level})
-    ahead = list(islice(records, AHEAD))
-    found = changes(tracker, [*walk.recent(), (record, possible)][-BACK:], ahead)
+    found = changes(tracker, [*walk.recent(), (record, possible)][-BACK:], list(map(Record._make, behind)))
     why = reasons(tracker, possible, record.claim)
-    return Failure(record, worlds, best.spot.world, enabled_steps(tracker, best), why, so_far, found)
+    return Failure(record, worlds, best.spot.world, enabled_steps(tracker, best), why, tally, found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, TypeAlias
 
 from fsmdsl.logs.lines import MISSING, Fields, UnreadableLineError, field_of, value_at
@@ -16,8 +16,8 @@ MAX_KNOWN = 10_000
 """So many combinations of values of the fields in `when` are remembered with the `[[line]]` that they match."""
 
 
-Extractor: TypeAlias = Callable[[Fields], Values]
-"""The values that a line has for a rule. It raises `UnreadableLineError` for a field that is missing."""
+Known: TypeAlias = tuple[Meaning, str | None]
+"""A meaning, and the field that holds all that it needs: the name of an instance. None: it needs more than that."""
 
 
 class Classifier:
@@ -27,35 +27,44 @@ class Classifier:
     """
 
     def __init__(self, meanings: Sequence[Meaning]) -> None:
-        self._meanings = [(x, extractor(x.rule)) for x in meanings]
+        self._meanings = [(x, _name_alone(x.rule)) for x in meanings]
         self._paths = tuple(dict.fromkeys(path for x in meanings for path, _ in x.rule.when))
-        self._only = self._paths[0] if len(self._paths) == 1 else None
-        self._known: dict[Hashable, tuple[Meaning, Extractor] | None] = {}
+        self._only = self._paths[0] if len(self._paths) == 1 else ""
+        self._known: dict[Hashable, Known | None] = {}
 
-    def meaning(self, line: Fields) -> tuple[Meaning, Extractor] | None:
-        """What a line means, and what finds its values; None: it means nothing."""
-        if self._only is not None:
-            value = line.get(self._only)
-            if value.__class__ is str and value in self._known:
-                return self._known[value]
-        values = [value_at(line, path) for path in self._paths]
+    def said(self, line: Fields) -> tuple[Meaning, Values] | None:
+        """What a line means, and its values; None: it means nothing. Raises `UnreadableLineError`."""
+        value = line.get(self._only)
+        if value.__class__ is str and value in self._known:
+            known = self._known[value]
+        else:
+            known = self._looked_up([value_at(line, path) for path in self._paths])
+        if known is None:
+            return None
+        meaning, path = known
+        if path is not None:
+            name = line.get(path)
+            if name.__class__ is str and name and name.isascii():
+                return meaning, (name,)
+        return meaning, _values(meaning.rule, line)
+
+    def _looked_up(self, values: Sequence[object]) -> Known | None:
         try:
             return self._remembered(values)
         except TypeError:  # a list or an object: no key
             return self._matching(values)
 
-    def _remembered(self, values: Sequence[object]) -> tuple[Meaning, Extractor] | None:
+    def _remembered(self, values: Sequence[object]) -> Known | None:
         key: Hashable = tuple([x if x.__class__ is str else (x.__class__, x) for x in values])
         if len(values) == 1 and isinstance(values[0], str):
             key = values[0]
-        found = self._known.get(key, self._known)
-        if isinstance(found, dict):
+        if key not in self._known:
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
-            found = self._known[key] = self._matching(values)
-        return found
+            self._known[key] = self._matching(values)
+        return self._known[key]
 
-    def _matching(self, values: Sequence[object]) -> tuple[Meaning, Extractor] | None:
+    def _matching(self, values: Sequence[object]) -> Known | None:
         at = dict(zip(self._paths, values, strict=True))
         fitting = (x for x in self._meanings if all(_is_any(at[path], wanted) for path, wanted in x[0].rule.when))
         return next(fitting, None)
@@ -69,22 +78,17 @@ def _is_any(value: object, wanted: Sequence[object]) -> bool:
     )
 
 
-def extractor(rule: LineRule) -> Extractor:
-    """What finds the values of a line for a rule."""
+def _values(rule: LineRule, line: Fields) -> Values:
+    """The values that a line has for a rule."""
+    rest = [_value(x, line) for _, x in rule.arguments] + [_value(x, line) for _, x in rule.fields]
+    return (_name(rule.instance, line), *rest)
 
-    def general(line: Fields) -> Values:
-        rest = [_value(x, line) for _, x in rule.arguments] + [_value(x, line) for _, x in rule.fields]
-        return (_name(rule.instance, line), *rest)
 
+def _name_alone(rule: LineRule) -> str | None:
+    """The field with the name of the instance, if a rule uses no other."""
     if rule.instance is None or not rule.instance.is_field or rule.arguments or rule.fields:
-        return general
-    path = rule.instance.parts[1]
-
-    def name_alone(line: Fields) -> Values:
-        name = line.get(path)
-        return (name,) if name.__class__ is str and name and name.isascii() else general(line)
-
-    return name_alone
+        return None
+    return rule.instance.parts[1]
 
 
 def _name(instance: Template | None, line: Fields) -> str | None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from fsmdsl.explore.trace import Entry
 from fsmdsl.logs.belief import Path, Slots, Transition, new_names
-from fsmdsl.logs.records import Record
+from fsmdsl.logs.records import Said
 from fsmdsl.step import World
 from fsmdsl.step.roster import Roster
 
@@ -23,7 +23,7 @@ MAX_NAMES = 2_000
 """So many names are remembered where the whole run is not asked for, and those in use."""
 
 
-Passage: TypeAlias = tuple[Record, Slots, Transition]
+Passage: TypeAlias = tuple[Said, Slots, Transition]
 """A line that was explained, the names in use before it, and what it did."""
 
 
@@ -77,7 +77,7 @@ class Ledger:
 
     def _take(self, passage: Passage, path: Path, number: int) -> int:
         """The steps of a path, from a number on, with their lines. Returns the number of the last."""
-        line, before = passage[0].line, passage[2].source.members[path.origin].spot.world
+        line, before = passage[0][0], path.start.world
         for edge, told in path.steps:
             number += 1
             entry = Entry(edge.step, edge.cascade, edge.target.world)
@@ -89,9 +89,9 @@ class Ledger:
 
     def _name(self, passages: Sequence[Passage], paths: Sequence[Path]) -> None:
         """The names that lines brought up, with what they stand for on these paths."""
-        for (record, slots, t), path in zip(passages, paths, strict=True):
+        for ((_, _, meaning, values), slots, t), path in zip(passages, paths, strict=True):
             if t.new_slots:
-                new = zip(new_names(record, slots), path.instances, strict=True)
+                new = zip(new_names(meaning, values, slots), path.instances, strict=True)
                 self.names.update((name, n) for name, n in new if n is not None)
         if passages and self.steps.maxlen is not None and len(self.names) > MAX_NAMES:
             kept = {*passages[-1][1], *[*self.names][-MAX_NAMES // 2 :]}

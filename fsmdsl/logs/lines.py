@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import partial
 from itertools import count, repeat
 from json.scanner import make_scanner
@@ -54,26 +54,27 @@ def lines(file: Readable, *, growing: bool = False) -> Iterator[Line]:
             rest = (rest + block)[: MAX_LINE + 1]
             continue
         data, rest = rest + whole, tail
-        yield from _split(data, number)
-        number += data.count(b"\n") + 1
+        number = yield from _split(data, number)
     if rest and not growing:
         yield from _split(rest, number)
 
 
-def _split(data: bytes, number: int) -> Iterator[Line]:
-    """The lines of a block, from a number on. Only the first can be too long: it alone was put together."""
+def _split(data: bytes, number: int) -> Generator[Line, None, int]:
+    """The lines of a block, from a number on. Only the first can be too long: it alone was put together. Returns the
+    number of the next line."""
     if len(data) > MAX_LINE and data.find(b"\n", 0, MAX_LINE + 1) < 0:
         yield number, data[:MAX_LINE].decode("utf-8", "replace"), True
         _, newline, data = data.partition(b"\n")
-        if not newline:
-            return
         number += 1
+        if not newline:
+            return number
     text = data.decode("utf-8", "replace")
     texts = text.split("\n")
     if "\r" in text:
         texts = [x.rstrip("\r") for x in texts]
     found = zip(count(number), texts, repeat(False))
     yield from found if all(map(str.strip, texts)) else (x for x in found if x[1].strip())
+    return number + len(texts)
 
 
 def search(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:

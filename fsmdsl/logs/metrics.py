@@ -22,9 +22,9 @@ class Metrics(Collector):
     system: str
     _families: tuple[Family, ...] = field(default=(), repr=False)
 
-    def update(self, explainer: Explainer, *, explained: bool = True) -> None:
-        """Take over how far it is now. `explained`: no line was found that nothing explains."""
-        self._families = tuple(self._figures(explainer, explained=explained))
+    def update(self, explainer: Explainer) -> None:
+        """Take over how far it is now."""
+        self._families = tuple(self._figures(explainer))
 
     def registry(self) -> CollectorRegistry:
         """These metrics alone."""
@@ -36,12 +36,17 @@ class Metrics(Collector):
         """For Prometheus' client."""
         yield from self._families
 
-    def _figures(self, x: Explainer, *, explained: bool) -> Iterator[Family]:
+    def _figures(self, x: Explainer) -> Iterator[Family]:
         tally, ledger = x.records.tally, x.walk.ledger()
         lines = CounterMetricFamily("fsm_explain_lines", "Lines of the log", labels=["system", "kind"])
         for kind in ("matched", "skipped", "unreadable"):
             lines.add_metric([self.system, kind], getattr(tally, kind))
         yield lines
+        unexplained = CounterMetricFamily(
+            "fsm_explain_unexplained_lines", "Lines that nothing explains", labels=["system"]
+        )
+        unexplained.add_metric([self.system], x.unexplained)
+        yield unexplained
         steps = CounterMetricFamily("fsm_explain_steps", "Steps of the run", labels=["system", "kind"])
         steps.add_metric([self.system, "logged"], ledger.shown)
         steps.add_metric([self.system, "hidden"], ledger.hidden)
@@ -54,7 +59,9 @@ class Metrics(Collector):
         yield rows
         yield self._gauge("fsm_explain_last_line", "Number of the last line that was explained", x.walk.last_line)
         yield self._gauge("fsm_explain_worlds", "Worlds that are possible after it", x.walk.worlds)
-        yield self._gauge("fsm_explain_explained", "1 while the spec explains every line, else 0", int(explained))
+        yield self._gauge(
+            "fsm_explain_explained", "1 while the spec explains every line, else 0", int(not x.unexplained)
+        )
 
     def _gauge(self, name: str, text: str, value: int) -> GaugeMetricFamily:
         found = GaugeMetricFamily(name, text, labels=["system"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, TypeAlias
 
 from fsmdsl.logs.clock import in_order, seconds
 from fsmdsl.logs.extraction import Classifier, Values, claim
@@ -28,16 +28,24 @@ class Record(NamedTuple):
         return claim(self.meaning, self.values)
 
 
+Said: TypeAlias = tuple[int, str, Meaning, Values]
+"""A record on its way: a tuple takes a fifth of the time to make. `Record._make` has it again with names."""
+
+
 @dataclass(slots=True)
 class Tally:
-    """Lines so far: all, those that say something, those that match nothing, those that cannot be read."""
+    """Lines so far: all, those that match nothing, those that cannot be read."""
 
     lines: int = 0
-    matched: int = 0
     skipped: int = 0
     unreadable: int = 0
     first_unreadable: str | None = None
     """`12: it is not JSON: …`."""
+
+    @property
+    def matched(self) -> int:
+        """Those that say something."""
+        return self.lines - self.skipped - self.unreadable
 
 
 @dataclass(slots=True)
@@ -52,33 +60,31 @@ class Records:
     _time: float | None = field(default=None, init=False, repr=False)
     """Of the last record."""
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[Said]:
         mapping = self.reading.mapping
         if mapping.time is None or not mapping.window:
             return self._records()
         return in_order(((self._time, x) for x in self._records()), mapping.window)
 
-    def _records(self) -> Iterator[Record]:
+    def _records(self) -> Iterator[Said]:
         mapping, tally = self.reading.mapping, self.tally
-        parse, meaning_of = parser(mapping, self.match), Classifier(self.reading.meanings).meaning
+        parse, said = parser(mapping, self.match), Classifier(self.reading.meanings).said
         time = mapping.time if mapping.window else None
         for number, text, too_long in self.log:
             tally.lines += 1
             try:
                 found = parse(text) if not too_long else _too_long()
-                known = None if found is None else meaning_of(found)
-                if known is None or found is None:
-                    self._skip(number, text)
-                    continue
-                meaning, extract = known
-                record = Record._make((number, text, meaning, extract(found)))
+                known = None if found is None else said(found)
             except UnreadableLineError as error:
                 self._unreadable(number, text, str(error))
                 continue
-            tally.matched += 1
+            if known is None or found is None:
+                self._skip(number, text)
+                continue
             if time is not None:
                 self._time = seconds(value_at(found, time))
-            yield record
+            meaning, values = known
+            yield number, text, meaning, values
 
     def _unreadable(self, number: int, text: str, why: str) -> None:
         self._refuse(number, text, why)

@@ -27,29 +27,49 @@ def summary(x: Explanation, paint: Paint = plain) -> str:
     """A line: the verdict, the system, how many lines and steps."""
     lines, steps = f"{x.tally.matched:,} of {x.tally.lines:,} lines", _count(x.ledger.count, "step")
     parts = [lines, steps + (f", {x.ledger.hidden:,} of them hidden" if x.ledger.hidden else "")]
+    parts += [f"{_count(x.unexplained, 'line')} explained by nothing"] if x.unexplained > 1 else []
     parts += [f"{x.tally.unreadable:,} lines unreadable"] if x.tally.unreadable else []
     system = x.reading.universe.system.qualified
     return f"{paint(x.outcome, _ROLES[x.outcome])}  {system}: {'; '.join(parts)}"
 
 
 def details(
-    x: Explanation, name: str, paint: Paint = plain, *, whole: bool = False, other: OtherReading | None = None
+    x: Explanation,
+    name: str,
+    paint: Paint = plain,
+    *,
+    whole: bool = False,
+    other: OtherReading | None = None,
+    told: bool = False,
 ) -> Iterator[str]:
-    """What follows the summary: the run, if asked for; the line that nothing explains, and what would."""
-    if whole and x.failure is None:
+    """What follows the summary: the run, if asked for; the line that nothing explains, and what would, unless they were
+    `told` before."""
+    if x.failure is None and whole:
         yield from run(x.ledger, list(x.ledger.steps), paint)
-    if x.ledger.names and (whole or x.failure is not None):
-        names = ", ".join(f"{a} is {x.ledger.roster.name(n)}" for a, n in x.ledger.names.items())
-        yield f"  names: {names}"
-    if x.failure is not None:
-        yield from _failure(x, x.failure, name, paint, whole=whole)
-        yield from _nearest(x.failure, other, paint)
+        yield from _names(x.ledger)
+    if x.failure is not None and not told:
+        yield from unexplained(x, name, paint, whole=whole, other=other)
     if x.undecided is not None:
         yield f"  {paint('undecided', 'warning')}: {x.undecided}"
     if x.outcome == "nothing to explain":
         yield "  no line of the log matches a `[[line]]` of the mapping"
     if x.tally.first_unreadable is not None:
         yield f"  {paint('note', 'quiet')}: {name}:{x.tally.first_unreadable}"
+
+
+def unexplained(
+    x: Explanation, name: str, paint: Paint = plain, *, whole: bool = False, other: OtherReading | None = None
+) -> Iterator[str]:
+    """The line that nothing explains, what led to it, and what would explain it."""
+    if x.failure is not None:
+        yield from _names(x.ledger)
+        yield from _failure(x, x.failure, name, paint, whole=whole)
+        yield from _nearest(x.failure, other, paint)
+
+
+def _names(ledger: Ledger) -> Iterator[str]:
+    if ledger.names:
+        yield f"  names: {', '.join(f'{a} is {ledger.roster.name(n)}' for a, n in ledger.names.items())}"
 
 
 def run(ledger: Ledger, steps: Iterable[Taken], paint: Paint = plain) -> Iterator[str]:

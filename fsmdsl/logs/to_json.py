@@ -34,6 +34,7 @@ def data(x: Explanation, name: str, *, other: OtherReading | None = None) -> sha
         "names": {name: x.ledger.roster.name(n) for name, n in x.ledger.names.items()},
         "run": _run(x.ledger, x.ledger.steps),
         "coverage": [{"machine": k, "row": r, "arrow": a, "count": n} for n, k, r, a in covered(x.ledger)],
+        "unexplained": x.unexplained,
         "failure": None if x.failure is None else _failure(x.ledger, x.failure, other),
     }
 

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from fsmdsl.logs.belief import Beliefs, line_outline, possibilities, slots_after
 from fsmdsl.logs.ledger import Ledger, Passage, ledger
 from fsmdsl.logs.nearest import BACK
-from fsmdsl.logs.records import Record
+from fsmdsl.logs.records import Record, Said
 from fsmdsl.logs.worlds import Possibility, Tracker
 
-SETTLE_EVERY = 4096
-"""So many lines are remembered before they are written down in ledgers."""
+SETTLE_EVERY = 512
+"""So many lines are remembered before they are written down in ledgers, and `LEDGER_LINES` more for each ledger. More
+would not fit into the processor's cache."""
+
+LEDGER_LINES = 4
 
 MAX_LEDGERS = 1_000
 """A ledger is kept for each possible world; if there are more worlds, all lines are remembered instead."""
@@ -31,32 +34,41 @@ class Walk:
         """Of each world that was possible before the first of the passages."""
         self._passages: list[Passage] = []
         self._earlier: list[Passage] = []
+        self._due = SETTLE_EVERY
+        """So many passages are written down."""
 
-    def follow(self, records: Iterable[Record]) -> Record | None:
+    def follow(self, records: Iterable[Said]) -> Record | None:
         """Take records until one is explained by nothing: that one, else None. It is not taken.
 
         Raises `TooManyWorldsError` and `UndecidedError`.
         """
         belief, slots, passages = self._belief, self._slots, self._passages
-        for record in records:
-            line, _, meaning, values = record
+        for said in records:
+            _, _, meaning, values = said
             key = (meaning.number, slots.get(values[0])) if len(values) == 1 else line_outline(meaning, values, slots)
             t = belief.following.get(key)
             if t is None:
-                self.line, self._belief, self._slots = line, belief, slots
+                record = Record._make(said)
+                self.line, self._belief, self._slots = record.line, belief, slots
                 t = self._beliefs.transition(belief, key, record, slots)
                 if t is None:
                     return record
-            passages.append((record, slots, t))
+            passages.append((said, slots, t))
             belief = t.target
             if t.renames:
-                slots = slots_after(t, record, slots)
-            if len(passages) % SETTLE_EVERY == 0:
+                slots = slots_after(t, meaning, values, slots)
+            if len(passages) >= self._due:
                 self._belief, self._slots = belief, slots
                 self.settle()
                 passages = self._passages
         self._belief, self._slots = belief, slots
         return None
+
+    def resume(self, record: Record) -> None:
+        """Take the record that nothing explains, in each way in which it can go on. Raises `UndecidedError`."""
+        t = self._beliefs.resumption(self._belief, record, self._slots)
+        self._passages.append((record, self._slots, t))
+        self._belief, self._slots = t.target, slots_after(t, record.meaning, record.values, self._slots)
 
     def possible(self) -> list[Possibility]:
         """The possibilities as they are."""
@@ -65,7 +77,7 @@ class Walk:
     def recent(self) -> list[tuple[Record, Sequence[Possibility]]]:
         """The last lines, each with the possibilities before it."""
         last = [*self._earlier, *self._passages[-BACK:]][-BACK:]
-        return [(record, possibilities(t.source, slots)) for record, slots, t in last]
+        return [(Record._make(said), possibilities(t.source, slots)) for said, slots, t in last]
 
     def ledger(self) -> Ledger:
         """The run with the fewest hidden steps, up to where the walk is."""
@@ -75,7 +87,7 @@ class Walk:
     def last_line(self) -> int:
         """The last line that was explained; 0 before the first. Like `ledger`, it may be asked for between lines."""
         last = self._passages or self._earlier
-        return last[-1][0].line if last else 0
+        return last[-1][0][0] if last else 0
 
     @property
     def worlds(self) -> int:
@@ -89,7 +101,9 @@ class Walk:
         """Write the lines that are remembered down in ledgers, if they may be forgotten."""
         ways = set(range(len(self._belief.members)))
         if self._whole or len(ways) > MAX_LEDGERS:
+            self._due = len(self._passages) + SETTLE_EVERY
             return
+        self._due = SETTLE_EVERY + LEDGER_LINES * len(ways)
         passages, ledgers = self._passages, dict(enumerate(self._ledgers))
         shared = len(passages)
         while shared and len(ways) > 1:

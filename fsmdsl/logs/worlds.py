@@ -7,7 +7,8 @@ about one that has no line of its own. Before each line, up to so many steps may
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from fsmdsl import model as m
 from fsmdsl.logs.atlas import Atlas, Edge, Spot
@@ -17,6 +18,10 @@ from fsmdsl.step import EventStep, Followed, Happening, Sent, Value, World
 
 MAX_WORLDS = 20_000
 """A log that leaves more possibilities open than this is not followed further."""
+
+
+MAX_RESUMED = 200
+"""So many possibilities are kept behind a line that nothing explains, the likeliest."""
 
 
 class TooManyWorldsError(Exception):
@@ -79,8 +84,27 @@ class Tracker:
                 raise TooManyWorldsError
         return sorted(after.values(), key=lambda x: x.hidden)
 
-    def levels(self, before: Iterable[Possibility]) -> Iterator[list[Possibility]]:
-        """The possibilities after no hidden step, after one, and so on; with more hidden steps than it needs, none."""
+    def resume(
+        self, before: Sequence[Possibility], anew: Sequence[Possibility], claim: Claim, line: int
+    ) -> list[Possibility]:
+        """The possibilities after a line that nothing explains, the likeliest first. Lines before it were lost, so that
+        any step may be hidden; or the line is wrong, and changes nothing; or the system has begun `anew`, and lines
+        were lost since. Raises `UndecidedError`."""
+        after: dict[object, Possibility] = {}
+        for x in before:
+            _keep(after, _less_likely(x, self.depth + 1))
+        for begun in (before, [_less_likely(x, 2 * self.depth + 2) for x in anew]):
+            with suppress(TooManyWorldsError):
+                for level in self.levels(begun, lost=True):
+                    for x in level:
+                        for y in self._explained(x, claim, line):
+                            _keep(after, y)
+        return sorted(after.values(), key=lambda x: x.hidden)[:MAX_RESUMED]
+
+    def levels(self, before: Iterable[Possibility], *, lost: bool = False) -> Iterator[list[Possibility]]:
+        """The possibilities after no hidden step, after one, and so on; with more hidden steps than it needs, none.
+
+        `lost`: steps that have lines may be hidden too."""
         known: dict[object, Possibility] = {}
         for x in before:
             _keep(known, x)
@@ -89,7 +113,7 @@ class Tracker:
             yield level
             further: dict[object, Possibility] = {}
             for x in level:
-                for edge in self.atlas.silent(x.spot):
+                for edge in self.atlas.every(x.spot) if lost else self.atlas.silent(x.spot):
                     y = hidden(x, edge)
                     if y.key not in known or y.hidden <= known[y.key].hidden:
                         _keep(further, y)
@@ -218,6 +242,11 @@ class Tracker:
 def hidden(x: Possibility, edge: Edge) -> Possibility:
     """After a step that nobody logged."""
     return Possibility(edge.target, x.names, edge.marks, x.hidden + 1, Moment(x.past, edge, None, x.names))
+
+
+def _less_likely(x: Possibility, steps: int) -> Possibility:
+    """As if so many steps more were hidden."""
+    return replace(x, hidden=x.hidden + steps)
 
 
 def _keep(known: dict[object, Possibility], x: Possibility) -> None:

@@ -12,7 +12,8 @@ from fsmdsl.explore import Exploration, Played
 from fsmdsl.report.anchors import anchor
 from fsmdsl.report.attention import attention
 from fsmdsl.report.census import Census
-from fsmdsl.report.coverage import covered, explored
+from fsmdsl.report.counts import Counts
+from fsmdsl.report.coverage import covered, explored, logged
 from fsmdsl.report.machines import diagram, machine_view
 from fsmdsl.report.space import layout, space_view
 from fsmdsl.report.systems import inline, system_view
@@ -31,12 +32,14 @@ def assemble(
     played: Sequence[Played],
     draw: Draw,
     version: str = "",
+    *,
+    counts: Counts | None = None,
 ) -> tuple[Report, list[Diagnostic]]:
-    """The report, and what could not be drawn."""
+    """The report, and what could not be drawn. `counts`: how often rows have happened in a log."""
     drawing = _Drawing(model, explorations, draw)
     ids = {x.system.qualified: anchor(x.system.qualified) for x, _ in explorations}
     ids |= {x.scenario.qualified: f"{anchor(x.scenario.module)}-scenarios" for x in played}
-    modules = [_module(model, x, drawing, explorations, played, ids) for x in model.modules]
+    modules = [_module(model, x, drawing, explorations, played, ids, counts or {}) for x in model.modules]
     return Report(title, modules, found, attention(modules, found), version), drawing.problems
 
 
@@ -74,11 +77,12 @@ def _module(
     explorations: Sequence[tuple[Exploration, Census]],
     played: Sequence[Played],
     ids: Mapping[str, str],
+    counts: Counts,
 ) -> ModuleView:
     machines = []
     for y in x.machines:
-        reached = explored(y, explorations), covered(y, played)
-        machines.append(machine_view(y, drawing.graphs[y.qualified], drawing.machine(y), *reached, ids))
+        reached = {"explored": explored(y, explorations), "covered": covered(y, played), "logged": logged(y, counts)}
+        machines.append(machine_view(y, drawing.graphs[y.qualified], drawing.machine(y), reached, ids))
     systems = []
     for found, counted in explorations:
         if found.system.module == x.name:

@@ -1,10 +1,10 @@
-"""How often each row of machines has happened, as a file: what `fsm explain` has counted, and `fsm draw` shows."""
+"""How often each row of machines has happened, as a file: `fsm explain` counts, `fsm draw` and `fsm report` show it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from fsmdsl import model as m
 from fsmdsl.draw.graph import Mark, Overlay
@@ -25,20 +25,26 @@ def write_counts(machines: Iterable[m.Machine], count: Callable[[m.Machine, m.Tr
     return json.dumps({"counts": found}, indent=2, ensure_ascii=False) + "\n"
 
 
-def read_counts(text: str, machines: Iterable[m.Machine]) -> dict[str, Overlay]:
-    """The marks of the machines that a file counts rows of, by qualified name; rows that are not in it are unmarked.
+Counts: TypeAlias = Mapping[str, Mapping[int, int]]
+"""Of machines, by qualified name: how often each row has happened, by index. A row that nobody has counted has none."""
 
-    Raises `CountsError`.
-    """
+
+def read_counts(text: str, machines: Iterable[m.Machine]) -> Counts:
+    """What a file counts of these machines. Raises `CountsError`."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise CountsError(f"it is not JSON: {error}") from error
     rows = _field(data, "counts", dict, "it has no `counts`")
-    return {x.qualified: _overlay(x, rows[x.qualified]) for x in machines if x.qualified in rows}
+    return {x.qualified: _counted(x, rows[x.qualified]) for x in machines if x.qualified in rows}
 
 
-def _overlay(machine: m.Machine, rows: object) -> Overlay:
+def marks(counts: Counts) -> dict[str, Overlay]:
+    """The marks for pictures, by qualified name of their machines."""
+    return {x: Overlay(transitions={n: _mark(count) for n, count in rows.items()}) for x, rows in counts.items()}
+
+
+def _counted(machine: m.Machine, rows: object) -> dict[int, int]:
     if not isinstance(rows, list):
         raise CountsError(f"what it has for `{machine.qualified}` is not a list of rows")
     counts: dict[tuple[object, ...], int] = {}
@@ -47,8 +53,8 @@ def _overlay(machine: m.Machine, rows: object) -> Overlay:
         key = x.get("row"), x.get("from"), x.get("to")
         if all(isinstance(k, str | None) for k in key):
             counts[key] = counts.get(key, 0) + count
-    marks = {t.index: counts.get((t.name, t.source, t.target)) for t in machine.transitions}
-    return Overlay(transitions={n: _mark(count) for n, count in marks.items() if count is not None})
+    found = {t.index: counts.get((t.name, t.source, t.target)) for t in machine.transitions}
+    return {n: count for n, count in found.items() if count is not None}
 
 
 def _mark(count: int) -> Mark:

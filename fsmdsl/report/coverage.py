@@ -1,4 +1,5 @@
-"""What exploration and scenarios have reached of a machine, and how often: for tables and for overlays on diagrams."""
+"""What exploration and scenarios have reached of a machine, what a log shows of it, and how often: for tables and for
+overlays on diagrams."""
 
 from __future__ import annotations
 
@@ -11,25 +12,31 @@ from fsmdsl.draw.graph import Graph, Mark, Overlay
 from fsmdsl.draw.text import safe
 from fsmdsl.explore import Exploration, Played, explore, play
 from fsmdsl.report.census import Census, census
+from fsmdsl.report.counts import Counts
 from fsmdsl.step import Followed
 
 
 @dataclass(frozen=True)
 class Reach:
-    """How often each state was inhabited and each transition (by index) followed."""
+    """How often each state was inhabited and each transition (by index) followed; what is missing was not counted."""
 
     states: Mapping[str, int]
     transitions: Mapping[int, int]
     exact: bool
     """If not, counts are of a part of the states."""
     where: tuple[str, ...]
-    """Systems or scenarios that have the machine."""
+    """Systems or scenarios that have the machine, or the log."""
     certain: bool = True
     """Does 0 mean never? Not where a limit ended an exploration."""
 
     def shown(self, count: int) -> str:
         """`0`, `12`, or where there may be more `12+`."""
         return f"{count:,}{'' if self.exact or (self.certain and not count) else '+'}"
+
+    def of(self, transitions: Iterable[int]) -> int | None:
+        """How often these were followed together; None where nobody has counted any of them."""
+        known = [self.transitions[t] for t in transitions if t in self.transitions]
+        return sum(known) if known else None
 
 
 # What was explored ---------------------------------------------------------------------------------------------------
@@ -88,6 +95,15 @@ def covered(machine: m.Machine, played: Iterable[Played]) -> Reach:
     return Reach(states, transitions, True, tuple(where))
 
 
+# What a log shows ----------------------------------------------------------------------------------------------------
+
+
+def logged(machine: m.Machine, counts: Counts) -> Reach:
+    """What a log shows: rows alone."""
+    rows = counts.get(machine.qualified)
+    return Reach({}, {}, True, ()) if rows is None else Reach({}, rows, True, ("the log",))
+
+
 # On diagrams ---------------------------------------------------------------------------------------------------------
 
 
@@ -114,19 +130,18 @@ def overlay(reach: Reach) -> Overlay:
 def on_diagram(machine: m.Machine, graph: Graph, reach: Reach, prefix: str) -> dict[str, int]:
     """How often what each element of a drawn graph stands for has happened, by the element's id; for a page that
     switches between overlays."""
-    counts: dict[str, int] = {}
+    counts: dict[str, int | None] = {}
     named = {_state_id(prefix, s): n for s, n in reach.states.items()}
     for node in graph.every():
         if node.id in named:
             counts[node.id] = named[node.id]
         for label in node.inside:
-            counts[label.id] = sum(reach.transitions[t] for t in label.transitions)
+            counts[label.id] = reach.of(label.transitions)
     for edge in graph.edges:
-        if edge.transitions:
-            counts[edge.id] = sum(reach.transitions[t] for t in edge.transitions)
+        counts[edge.id] = reach.of(edge.transitions)
         for label in edge.labels:
-            counts[label.id] = sum(reach.transitions[t] for t in label.transitions)
-    return counts
+            counts[label.id] = reach.of(label.transitions)
+    return {name: n for name, n in counts.items() if n is not None}
 
 
 def _state_id(prefix: str, state: str) -> str:

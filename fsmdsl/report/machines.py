@@ -28,15 +28,15 @@ def prefix(machine: m.Machine) -> str:
 
 
 def machine_view(
-    machine: m.Machine, graph: Graph, svg: str, explored: Reach, covered: Reach, ids: Mapping[str, str]
+    machine: m.Machine, graph: Graph, svg: str, reached: Mapping[str, Reach], ids: Mapping[str, str]
 ) -> MachineView:
-    """`ids` are the places of systems and scenarios on the page, by qualified name."""
+    """`reached` has what was `explored`, `covered` by scenarios and `logged`; `ids` are the places of systems and
+    scenarios on the page, by qualified name."""
     name = anchor(machine.qualified)
     shape = Shape(machine)
-    rows = [_row(f"{name}-row-{n}", line, explored, covered) for n, line in enumerate(shape.lines)]
+    rows = [_row(f"{name}-row-{n}", line, reached) for n, line in enumerate(shape.lines)]
     reasons = [(f"{r.label}: {', '.join(r.sources)} → {r.target or 'stays'}", r.amended) for r in rows if r.amended]
     reasons += [(f"ignore {i.event} in {i.state}", i.amended) for i in machine.ignores if i.amended]
-    reached = {"explored": explored, "covered": covered}
     overlays = {k: on_diagram(machine, graph, x, prefix(machine)) for k, x in reached.items() if x.where}
     events, matrix = _matrix(shape, rows)
     return MachineView(
@@ -49,20 +49,22 @@ def machine_view(
         events,
         matrix,
         reasons,
-        _reach(explored, ids),
-        _reach(covered, ids),
+        _reach(machine, reached["explored"], ids),
+        _reach(machine, reached["covered"], ids),
+        _reach(machine, reached["logged"], ids),
         overlays,
     )
 
 
-def _reach(x: Reach, ids: Mapping[str, str]) -> ReachView:
+def _reach(machine: m.Machine, x: Reach, ids: Mapping[str, str]) -> ReachView:
     followed, entered = (sum(n > 0 for n in counts.values()) for counts in (x.transitions, x.states))
     where = [(ids.get(name, ""), name.rpartition(".")[2]) for name in x.where]
-    return ReachView(followed, len(x.transitions), entered, len(x.states), where, x.exact)
+    return ReachView(followed, len(machine.transitions), entered, len(x.states), where, x.exact)
 
 
-def _row(name: str, line: Sequence[m.Transition], explored: Reach, covered: Reach) -> RowView:
-    first = line[0]
+def _row(name: str, line: Sequence[m.Transition], reached: Mapping[str, Reach]) -> RowView:
+    first, explored = line[0], reached["explored"]
+    indexes = [t.index for t in line]
     told = row(first)
     wild = all(t.wild for t in line) and len(line) > 1
     never = [t.source for t in line if explored.where and explored.certain and not explored.transitions[t.index]]
@@ -76,11 +78,17 @@ def _row(name: str, line: Sequence[m.Transition], explored: Reach, covered: Reac
         effects=_effects(first),
         doc=first.doc,
         amended=first.amended or "",
-        transitions=[t.index for t in line],
-        explored=explored.shown(sum(explored.transitions[t.index] for t in line)) if explored.where else "",
-        covered=covered.shown(sum(covered.transitions[t.index] for t in line)) if covered.where else "",
+        transitions=indexes,
+        explored=_often(explored, indexes),
+        covered=_often(reached["covered"], indexes),
+        logged=_often(reached["logged"], indexes),
         never=never,
     )
+
+
+def _often(x: Reach, transitions: Sequence[int]) -> str:
+    count = x.of(transitions) if x.where else None
+    return "" if count is None else x.shown(count)
 
 
 def _effects(t: m.Transition) -> str:

@@ -357,7 +357,8 @@ class Unexplained(TypedDict):
 
 
 class Explain(TypedDict):
-    """What `fsm explain LOG` finds. `run` is the whole run with `--show`, else its last steps."""
+    """What `fsm explain LOG` finds. `run` is the whole run with `--show`, else its last steps. `unexplained`: so many
+    lines are explained by nothing, of which `failure` is the first."""
 
     system: SystemName
     log: str
@@ -369,4 +370,5 @@ class Explain(TypedDict):
     names: dict[str, str]
     run: list[LoggedStep]
     coverage: list[RowCount]
+    unexplained: int
     failure: Unexplained | None

@@ -44,6 +44,8 @@ class RowView:
     explored: str
     """How often, for all sources; empty where nothing was explored."""
     covered: str
+    logged: str
+    """Empty where nobody has counted it."""
     never: Sequence[str]
     """Sources from which exploration never follows it."""
 
@@ -93,6 +95,7 @@ class MachineView:
     """What is amended, and why."""
     explored: ReachView
     covered: ReachView
+    logged: ReachView
     overlays: Data = field(default_factory=dict)
 
     @property

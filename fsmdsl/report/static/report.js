@@ -156,14 +156,14 @@ function prepareStates(figure, svg, zoom) {
   if (figure.matches(".large")) zoom.goTo($(".node.start", svg) ?? nodes[0]);
 }
 
-/** Colours what was reached and what never was; wider where often. */
+/** Colours what was reached and what never was; wider where often. What a log counts is written behind each label. */
 function lay(figure, svg, name, counts) {
   figure.dataset.overlay = name;
   $(".overlay-key", figure).hidden = !counts;
+  for (const x of $$(".count", svg)) x.remove();
   for (const x of $$(".seen, .unseen", svg)) {
     x.classList.remove("seen", "unseen");
     x.style.removeProperty("--often");
-    $(":scope > .count", x)?.remove();
   }
   const most = Math.max(2, ...Object.values(counts ?? {}));
   for (const [id, count] of Object.entries(counts ?? {})) {
@@ -171,8 +171,24 @@ function lay(figure, svg, name, counts) {
       if (!x || !svg.contains(x)) continue;
       x.classList.add(count ? "seen" : "unseen");
       x.style.setProperty("--often", (1.2 + 2.6 * Math.sqrt(count / most)).toFixed(2));
+      if (name === "logged" && x.matches(".label")) write(x, `${count.toLocaleString("en")}×`);
     }
   }
+}
+
+/** Below a label that is alone on its arrow, else behind it. */
+function write(label, text) {
+  const last = $$("text", label).at(-1);
+  if (!last) return;
+  const alone = !label.closest(".node, .cluster") && $$(".label", label.parentElement).length === 1;
+  const box = last.getBBox();
+  const count = last.cloneNode();
+  for (const x of ["textLength", "lengthAdjust"]) count.removeAttribute(x);
+  count.setAttribute("class", "count");
+  count.setAttribute("x", (alone ? box.x : box.x + box.width + 3).toFixed(1));
+  if (alone) count.setAttribute("y", (Number(last.getAttribute("y")) + box.height).toFixed(1));
+  count.textContent = text;
+  last.after(count);
 }
 
 // Tables -------------------------------------------------------------------------------------------------------------
