@@ -44,6 +44,11 @@ def test_lines_that_were_lost_are_hidden_steps_behind_the_line_that_shows_it() -
     assert x.tally.matched == 5
 
 
+def test_a_line_is_rather_lost_than_wrong_and_a_system_rather_goes_on_than_begins_anew() -> None:
+    assert steps(resumed(log("a grow", "a finish"))[0]) == ["g0.grow 1", "g0.grow hidden", "g0.finish 2"]
+    assert steps(resumed(log("a grow", "b grow", "a grow"), depth=0)[0]) == ["g0.grow 1", "g1.grow 2"]
+
+
 def test_a_line_that_is_wrong_changes_nothing() -> None:
     x, told = resumed(log("a grow", "a grow", "b finish", "a finish"), depth=0)
     assert (told, steps(x)) == ([3], ["g0.grow 1", "g0.grow 2", "g0.finish 4"])
