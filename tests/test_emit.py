@@ -174,7 +174,7 @@ machine Up_Down {
         initial state Up_Slow
         state Fast
     }
-    event go, back from environment
+    event go, back, ping from environment
     event poke from Up_Down
     action warm, cool
     Down -> Up on go
@@ -182,6 +182,7 @@ machine Up_Down {
     Up -> Down on back do { if peer != none { peer.poke } }
     Up -> Up on poke
     Fast -> Down after 5s
+    * on ping do warm
     on entry(Up) do warm
     on exit(Up) do cool
     ignore poke in *
@@ -214,6 +215,11 @@ def test_states_in_states_run_in_the_transitions_library(tmp_path: Path) -> None
     told.clear()
     assert first.back()
     assert (first.state, second.state, told) == ("Down", "Up.Up_Slow", ["cool", "cool", "warm"])
+    assert '"source": "*"' in emit.transitions(compiled(NESTED), "nested")["nested/up_down.py"]
+    told.clear()
+    assert first.ping()
+    assert second.ping()
+    assert (first.state, second.state, told) == ("Down", "Up.Up_Slow", ["warm", "warm"])
 
 
 def test_the_command_says_what_the_transitions_library_does_not_do(tmp_path: Path) -> None:
@@ -222,9 +228,9 @@ def test_the_command_says_what_the_transitions_library_does_not_do(tmp_path: Pat
     done = fsm("generate", "nested.fsm", "--target", "transitions", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "2 files in generated, 2 changed\n")
     assert done.stderr.splitlines() == [
-        "left out: nested.fsm:20:5: the invariant `Up or peer == none`",
+        "left out: nested.fsm:21:5: the invariant `Up or peer == none`",
         "left out: nested.fsm:16:5: the time of `after 5s` of `Fast`: call `time_out_fast` when it is up",
-        "left out: nested.fsm:22:86: the machine `Round`: it has rows without events",
+        "left out: nested.fsm:23:84: the machine `Round`: it has rows without events",
     ]
     assert "Left out, as the library cannot run them: Round." in (tmp_path / "generated/nested/__init__.py").read_text()
     assert fsm("generate", "nested.fsm", "--out", "classes", cwd=tmp_path).stderr == ""

@@ -172,7 +172,7 @@ class _Table:
             yield row.text(self.triggers()[trigger], self._sources(list(dict.fromkeys(leaves))))
 
     def _sources(self, leaves: list[str]) -> str:
-        if set(leaves) == {s.name for s in self.machine.leaves} and len(leaves) > 1 and not is_nested(self.machine):
+        if set(leaves) == {s.name for s in self.machine.leaves} and len(leaves) > 1:
             return '"*"'
         listed = ", ".join(literal(state_path(self.machine, x)) for x in leaves)
         return listed if len(leaves) == 1 else f"[{listed}]"
