@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from generating import ALONE, HIVED, Generated, write
 from stepping import compiled
+from test_cli import fsm
 
 from fsmdsl import emit
 from fsmdsl import model as m
@@ -163,6 +164,76 @@ def test_the_table_runs_in_the_transitions_library(tmp_path: Path) -> None:
     group_file.build(group)
     assert group.schedule(frozenset([cell]))
     assert (group.state, cell.state, cell.user, told) == ("Allocated", "Used", group, ["allocate 3"])
+
+
+NESTED = """module nested
+machine Up_Down {
+    peer: Up_Down?
+    initial state Down
+    state Up {
+        initial state Up_Slow
+        state Fast
+    }
+    event go, back, ping from environment
+    event poke from Up_Down
+    action warm, cool
+    Down -> Up on go
+    Up_Slow -> Fast on go when peer in Up
+    Up -> Down on back do { if peer != none { peer.poke } }
+    Up -> Up on poke
+    Fast -> Down after 5s
+    * on ping do warm
+    on entry(Up) do warm
+    on exit(Up) do cool
+    ignore poke in *
+    invariant Up or peer == none
+}
+"""
+
+
+def test_states_in_states_run_in_the_transitions_library(tmp_path: Path) -> None:
+    made = Generated(tmp_path, NESTED, emit.transitions)["up_down"]
+    told: list[str] = []
+
+    class Model(made.UpDown):  # type: ignore[name-defined, misc]
+        def action_warm(self) -> None:
+            told.append("warm")
+
+        def action_cool(self) -> None:
+            told.append("cool")
+
+    first, second = Model(), Model()
+    made.build(first)
+    made.build(second)
+    first.peer = second
+    assert first.go()
+    assert not first.go()
+    second.go()
+    assert first.go()
+    assert (first.state, second.state, first.is_Up()) == ("Up.Fast", "Up.Up_Slow", False)
+    assert first.is_Up(allow_substates=True)
+    told.clear()
+    assert first.back()
+    assert (first.state, second.state, told) == ("Down", "Up.Up_Slow", ["cool", "cool", "warm"])
+    assert '"source": "*"' in emit.transitions(compiled(NESTED), "nested")["nested/up_down.py"]
+    told.clear()
+    assert first.ping()
+    assert second.ping()
+    assert (first.state, second.state, told) == ("Down", "Up.Up_Slow", ["warm", "warm"])
+
+
+def test_the_command_says_what_the_transitions_library_does_not_do(tmp_path: Path) -> None:
+    rounds = "machine Round { initial state A  state B  event go from environment  A -> B on go  B -> A when true }"
+    (tmp_path / "nested.fsm").write_text(NESTED + rounds)
+    done = fsm("generate", "nested.fsm", "--target", "transitions", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "2 files in generated, 2 changed\n")
+    assert done.stderr.splitlines() == [
+        "left out: nested.fsm:21:5: the invariant `Up or peer == none`",
+        "left out: nested.fsm:16:5: the time of `after 5s` of `Fast`: call `time_out_fast` when it is up",
+        "left out: nested.fsm:23:84: the machine `Round`: it has rows without events",
+    ]
+    assert "Left out, as the library cannot run them: Round." in (tmp_path / "generated/nested/__init__.py").read_text()
+    assert fsm("generate", "nested.fsm", "--out", "classes", cwd=tmp_path).stderr == ""
 
 
 def compile_with_mypyc(folder: Path, package: str) -> None:

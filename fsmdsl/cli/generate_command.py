@@ -31,6 +31,8 @@ def command(
 ) -> None:
     """Write the classes of every machine: one package for each module, in a folder of its own.
 
+    What another target cannot say is listed on standard error.
+
     A manifest in the folder lists what was written. Files of modules that are gone are removed; others are neither
     removed nor overwritten.
     """
@@ -38,6 +40,8 @@ def command(
     files: dict[str, str] = {}
     for module in model.modules:
         files.update(emit.TARGETS[target](model, module.name))
+    for x in (x for module in model.modules for x in emit.left_out(target, model, module.name)):
+        say(f"left out: {x.span}: {x.text}", err=True)
     if only_check:
         plan = manifest.plan(out, PURPOSE, files, ours=generated)
     else:

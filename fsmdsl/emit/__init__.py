@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from fsmdsl import model as m
+from fsmdsl.emit import tabular
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.files import Written
 from fsmdsl.emit.naming import folder
 from fsmdsl.emit.packages import face, machinery, needs_machinery, package, support
-from fsmdsl.emit.tabular import tabular
 from fsmdsl.emit.templates import rendered
 from fsmdsl.emit.text import MARK, mark, marked
+from fsmdsl.losses import Lost
 
-__all__ = ["MARK", "TARGETS", "folder", "marked", "python", "transitions"]
+__all__ = ["MARK", "TARGETS", "folder", "left_out", "marked", "python", "transitions"]
 
 
 def python(model: m.Model, module_name: str) -> dict[str, str]:
@@ -31,12 +32,20 @@ def python(model: m.Model, module_name: str) -> dict[str, str]:
 
 
 def transitions(model: m.Model, module_name: str) -> dict[str, str]:
-    """The same for the `transitions` library: a file for each flat machine, with states, transitions and a model."""
+    """The same for the `transitions` library: a file for each machine that it can run."""
     return _files_of(Context(model, "transitions"), module_name)
 
 
 TARGETS: Mapping[str, Callable[[m.Model, str], dict[str, str]]] = {"python": python, "transitions": transitions}
 """What `fsm generate --target` can write: a model and the name of one of its modules, to files by relative path."""
+
+
+def left_out(target: str, model: m.Model, module_name: str) -> list[Lost]:
+    """What the files of a module do not say, which the spec does. Our own classes say all of it."""
+    if target != "transitions":
+        return []
+    context = Context(model, "transitions")
+    return list(tabular.left_out(context, context.modules[module_name]))
 
 
 def _files_of(context: Context, module_name: str) -> dict[str, str]:
@@ -61,7 +70,7 @@ def _files_of(context: Context, module_name: str) -> dict[str, str]:
 
 def _files(context: Context, module: m.Module) -> dict[str, Written]:
     if context.dialect == "transitions":
-        return tabular(context, module)
+        return tabular.tabular(context, module)
     files = package(context, module)
     return {**files, "__init__": face(context, module, files)}
 

@@ -12,7 +12,7 @@ from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.selection import Selection
 from fsmdsl.emit.names import RESERVED, Namespace, module_of, snake
 from fsmdsl.emit.naming import MachineNames, PackageNames, folder, package_names
-from fsmdsl.emit.traits import Traits, family, is_flat, standalone, traits
+from fsmdsl.emit.traits import Traits, beyond_tables, family, standalone, traits
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Context:
 
     def written(self, machine: str) -> bool:
         """Does a machine become a class? `transitions` cannot run them all."""
-        return self.dialect == "classes" or is_flat(self.model, self.model.machines[machine])
+        return self.dialect == "classes" or beyond_tables(self.model, self.model.machines[machine]) is None
 
     def crashes(self, machine: m.Machine) -> bool:
         """Can a crash reach a machine?"""

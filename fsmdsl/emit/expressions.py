@@ -9,6 +9,7 @@ from typing import Literal, assert_never
 from fsmdsl import model as m
 from fsmdsl.core.lets import looks_beyond, may_lack_value
 from fsmdsl.emit.code import Binds, Text, binding
+from fsmdsl.emit.naming import state_path
 from fsmdsl.emit.place import Place, constant, machine_of
 from fsmdsl.emit.text import literal, one_line, tuple_of
 from fsmdsl.operators import COMPLEMENT, SetOperator
@@ -210,7 +211,7 @@ def _state_test(
 
 def _string_test(machine: m.Machine, target: str, states: frozenset[str], positive: bool) -> Text:
     """A test of the state of a model of `transitions`."""
-    listed = [literal(s.name) for s in machine.leaves if s.name in states]
+    listed = [literal(state_path(machine, s.name)) for s in machine.leaves if s.name in states]
     if len(listed) == 1:
         return Text(f"{target}.state {'==' if positive else '!='} {listed[0]}", Binds.COMPARISON)
     return Text(f"{target}.state {'in' if positive else 'not in'} ({', '.join(listed)})", Binds.COMPARISON)

@@ -132,3 +132,16 @@ def _machine(machine: m.Machine, classes: Namespace, files: Namespace) -> Machin
         calls,
         {a: members.claim(f"ask_{name}") for a, name in calls.items()},
     )
+
+
+# States of `transitions` ---------------------------------------------------------------------------------------------
+
+
+def is_nested(machine: m.Machine) -> bool:
+    """Are there states in states?"""
+    return any(s.children for s in machine.states)
+
+
+def state_path(machine: m.Machine, state: str) -> str:
+    """What a state is called in the `transitions` library: `Up.Idle`."""
+    return ".".join(reversed(list(machine.ancestors(state))))

@@ -1,7 +1,8 @@
 """Machines for the `transitions` library: a list of states, a list of transitions, a model with guards and effects.
 
-For flat machines. Rounds, crashes and the refusal of half a step are not things that `transitions` has; nor does it see
-that two transitions are enabled at once: the first one whose guard holds is taken.
+Composite states are nested there, and each leaf has the rows of those around it: which row comes first, and what it
+leaves and enters, is decided here. Rounds, crashes and the refusal of half a step are not things that `transitions`
+has; nor does it see that two transitions are enabled at once: the first one whose guard holds is taken.
 """
 
 from __future__ import annotations
@@ -31,18 +32,19 @@ from fsmdsl.emit.members import (
     signature,
 )
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
-from fsmdsl.emit.naming import MachineNames
+from fsmdsl.emit.naming import MachineNames, is_nested, state_path
 from fsmdsl.emit.place import Place
 from fsmdsl.emit.text import docstring, folded, indented, literal, mark, sentence
-from fsmdsl.emit.traits import referred, stored
+from fsmdsl.emit.traits import beyond_tables, referred, stored
+from fsmdsl.losses import Lost, losses
 from fsmdsl.walk import effects_of
 
 
 def tabular(context: Context, module: m.Module) -> dict[str, Written]:
     """The files of a module's package, by their path inside it."""
     names = context.packages[module.name]
-    flat = [x for x in module.machines if context.written(x.qualified)]
-    files = {names.machines[x.qualified].file: _file(context, x) for x in flat}
+    written = [x for x in module.machines if context.written(x.qualified)]
+    files = {names.machines[x.qualified].file: _file(context, x) for x in written}
     if module.enums or module.opaques:
         files["values"] = values_file(context, module)
     plain = [x for x in module.lets if _is_known(context, x)]
@@ -50,11 +52,26 @@ def tabular(context: Context, module: m.Module) -> dict[str, Written]:
         file = File(context, module.name, "derived")
         lets = [derived_function(file, x, names.lets[x.name]) for x in plain]
         files["derived"] = file.text(f"Values that follow from others, in the words of {module.name}.", apart(lets))
-    left_out = [x.name for x in module.machines if not context.written(x.qualified)]
-    doc = f"The flat machines of {module.name}, for the `transitions` library."
-    if left_out:
-        doc += f"\n\nLeft out, for states in states or transitions without events: {', '.join(left_out)}."
+    doc = f"The machines of {module.name}, for the `transitions` library."
+    gone = [x.name for x in module.machines if not context.written(x.qualified)]
+    if gone:
+        doc += f"\n\nLeft out, as the library cannot run them: {', '.join(gone)}."
     return {**files, "__init__": Written("\n".join([mark(module.name), *docstring(doc), ""]))}
+
+
+def left_out(context: Context, module: m.Module) -> Iterator[Lost]:
+    """What the tables of a module do not say."""
+    for machine in module.machines:
+        why = beyond_tables(context.model, machine)
+        if why is not None:
+            yield Lost(f"the machine `{machine.name}`: it {why[0]}", why[1])
+            continue
+        selection = context.selections[machine.qualified]
+        yield from losses(selection, "`transitions`")
+        names = trigger_names(context.machine(machine.qualified), machine)
+        for t in triggered_by(machine, m.OnTimer):
+            told = f"the time of `{t.name}` of `{t.source}`: call `{names[timer_key(t)]}` when it is up"
+            yield Lost(told, t.span)
 
 
 def _is_known(context: Context, let: m.Let) -> bool:
@@ -70,18 +87,21 @@ def _file(context: Context, machine: m.Machine) -> Written:
     table = _Table(Place(file, machine))
     rows = folded([f"TRANSITIONS: list[dict[str, Any]] = [{', '.join(table.rows)}]"])
     file.library("typing", "Any")
-    states = ", ".join(map(_state, machine.leaves))
+    states = ", ".join(_state(machine, s) for s in machine.states if s.parent is None)
     body = [
         *folded([f"STATES: list[dict[str, Any]] = [{states}]"]), "", *rows, "", "",
-        *_model(table), "", "", *_build(table),
+        *_model(table), "", "", *(_nesting() if is_nested(machine) else ()), *_build(table),
     ]  # fmt: skip
-    file.package_import("transitions")
+    file.package_import("transitions.extensions.nesting" if is_nested(machine) else "transitions")
     return file.text(f"`{machine.name}` of {machine.module}, for the `transitions` library.", body)
 
 
-def _state(s: m.State) -> str:
+def _state(machine: m.Machine, s: m.State) -> str:
     final = ', "final": True' if s.final else ""
-    return f'{{"name": {literal(s.name)}{final}}}'
+    inside = [machine.state_named[x] for x in s.children]
+    first = next((f', "initial": {literal(x.name)}' for x in inside if x.initial), "")
+    children = f', "children": [{", ".join(_state(machine, x) for x in inside)}]' if inside else ""
+    return f'{{"name": {literal(s.name)}{final}{first}{children}}}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +136,7 @@ class _Table:
         """Names that the library, or the machine itself, puts on a model."""
         names = self.place.names
         yield from ("state", "trigger", *names.values.values(), *self.triggers().values())
-        for s in self.machine.leaves:
+        for s in self.machine.states:
             yield from (f"is_{s.name}", f"to_{s.name}", f"on_enter_{s.name}", f"on_exit_{s.name}")
         yield from (f"may_{t}" for t in self.triggers().values())
 
@@ -131,8 +151,8 @@ class _Table:
             for outcome in action.outcomes:
                 yield from self._of(f"{action.name}.{outcome}", [], ())
         for t in triggered_by(self.machine, m.OnTimer):
-            row = self._row(t, t.source, [], ())
-            yield row.text(self.triggers()[timer_key(t)], self._sources([t.source]))
+            for leaf in self.machine.leaves_of(t.source):
+                yield self._row(t, leaf, [], ()).text(self.triggers()[timer_key(t)], self._sources([leaf]))
 
     def _of(self, trigger: str, given: list[str], parameters: tuple[m.Variable, ...]) -> Iterator[str]:
         """The rows of a trigger: those of named sources before those of `*`, the best priority first.
@@ -154,7 +174,7 @@ class _Table:
     def _sources(self, leaves: list[str]) -> str:
         if set(leaves) == {s.name for s in self.machine.leaves} and len(leaves) > 1:
             return '"*"'
-        listed = ", ".join(map(literal, leaves))
+        listed = ", ".join(literal(state_path(self.machine, x)) for x in leaves)
         return listed if len(leaves) == 1 else f"[{listed}]"
 
     def _row(self, t: m.Transition, leaf: str, given: list[str], parameters: tuple[m.Variable, ...]) -> _Row:
@@ -176,7 +196,8 @@ class _Table:
         if moved.entries:
             body = statements(self.place, moved.entries)
             entry = self._method("enter", t, "(self, *_: object) -> None:", body, "", moved.target)
-        return _Row(moved.target, guard, effect, entry)
+        target = None if moved.target is None else state_path(self.machine, moved.target)
+        return _Row(target, guard, effect, entry)
 
     def _method(self, kind: str, t: m.Transition, head: str, body: Block, doc: str, of: str | None = None) -> str:
         """The name of a method with such a body, made if there is none yet."""
@@ -263,10 +284,19 @@ def _typed_triggers(table: _Table) -> Member:
 
 def _build(table: _Table) -> list[str]:
     names = table.place.names
-    initial = literal(table.machine.initial.name)
+    initial = literal(state_path(table.machine, table.machine.initial.name))
+    class_ = "_Nested" if is_nested(table.machine) else "transitions.Machine"
     given = f"model, states=STATES, transitions=TRANSITIONS, initial={initial}, auto_transitions=False"
     doc = docstring("A machine of the library that moves the model.", 1)
     return [
         f"def build(model: {names.class_}) -> transitions.Machine:",
-        *indented([*doc, *folded([f"return transitions.Machine({given})"], 1)]),
+        *indented([*doc, *folded([f"return {class_}({given})"], 1)]),
     ]
+
+
+def _nesting() -> list[str]:
+    """A machine whose states have names like `Up.Idle`: the names of a spec may hold the library's own `_`."""
+    return [
+        "class _State(transitions.extensions.nesting.NestedState):", '    separator = "."', "", "",
+        "class _Nested(transitions.extensions.nesting.HierarchicalMachine):", "    state_cls = _State", "", "",
+    ]  # fmt: skip

@@ -10,6 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.core.graphs import reachable
 from fsmdsl.core.lets import looks_beyond
 from fsmdsl.core.triggers import triggered_by
+from fsmdsl.source import Span
 from fsmdsl.walk import computed_by, effects_of, expressions
 
 
@@ -150,9 +151,12 @@ def connected(model: m.Model, machine: m.Machine) -> tuple[m.Param, ...]:
 # Expressions ---------------------------------------------------------------------------------------------------------
 
 
-def is_flat(model: m.Model, machine: m.Machine) -> bool:
-    """Can `transitions` run a machine as it is? Not with states inside states, rounds, or a look at channels."""
-    if any(s.children for s in machine.states) or triggered_by(machine, m.Eventless):
-        return False
-    read = [*(t.guard for t in machine.transitions if t.guard is not None), *(x.value for x in machine.lets)]
-    return not any(looks_beyond(model, e) for e in read)
+def beyond_tables(model: m.Model, machine: m.Machine) -> tuple[str, Span] | None:
+    """Why `transitions` cannot run a machine, and where: rounds, or a look at channels or at all machines of a kind.
+    None: it can."""
+    eventless = triggered_by(machine, m.Eventless)
+    if eventless:
+        return "has rows without events", eventless[0].span
+    guards = [t.guard for t in machine.transitions if t.guard is not None]
+    looking = next((e for e in (*guards, *(x.value for x in machine.lets)) if looks_beyond(model, e)), None)
+    return None if looking is None else ("looks at channels, or at all machines of a kind", looking.span)

@@ -1,4 +1,4 @@
-"""The same walks with the `transitions` library: an implementation by other people, which knows flat machines."""
+"""The same walks with the `transitions` library: an implementation by other people, with nested states."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from walks import Explored
 
 from fsmdsl import model as m
 from fsmdsl.emit.effects import post_name
+from fsmdsl.emit.naming import state_path
 from fsmdsl.emit.tabular import timer_key, trigger_names
 from fsmdsl.step import ChannelStep, EventStep, OutcomeStep, Posted, Requested, Step, TimerStep, Universe, Value, World
 
@@ -43,7 +44,7 @@ class Oracle(Translation):
     def put(self, world: World) -> None:
         """Everything as in a world."""
         for n, machine in enumerate(self.universe.machines):
-            self.machines[n].set_state(world.states[n])
+            self.machines[n].set_state(state_path(machine, world.states[n]), self.made[n])
             names = self.context.machine(machine.qualified).values
             for f, value in zip(machine.fields, world.fields[n], strict=True):
                 setattr(self.made[n], names[f.name], self.python(f.type, value))
@@ -54,7 +55,7 @@ class Oracle(Translation):
         for machine, made in zip(self.universe.machines, self.made, strict=True):
             names = self.context.machine(machine.qualified).values
             fields.append(tuple(self.value(f.type, getattr(made, names[f.name])) for f in machine.fields))
-        return tuple(x.state for x in self.made), tuple(fields)
+        return tuple(x.state.rpartition(".")[2] for x in self.made), tuple(fields)
 
     def take(self, explored: Explored, world: World, step: Step) -> None:
         """A step, if it is one that can be compared; whatever it was, the models are then where `step` is."""

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from mirror import Packages
 from oracle import Oracle
+from random_charts import machine_of
 from walks import Explored, Walk, wander
 
 from fsmdsl import model as m
-from fsmdsl.emit.traits import is_flat
+from fsmdsl.emit.naming import is_nested
+from fsmdsl.emit.traits import beyond_tables
 from fsmdsl.simulation.closed import closed
 from fsmdsl.step import Universe
 from fsmdsl.workspace import load
@@ -52,10 +54,11 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Packages]:
     return {kind: Packages(model, folder, f"twin_{kind}") for kind, model in MODELS.items()}
 
 
-FLAT = [
+TABLES = [
     (kind, name)
     for (kind, name), system in SYSTEMS.items()
-    if kind != "documented" and all(is_flat(MODELS[kind], MODELS[kind].machines[i.machine]) for i in system.instances)
+    if kind != "documented"
+    and all(beyond_tables(MODELS[kind], MODELS[kind].machines[i.machine]) is None for i in system.instances)
 ]
 """Systems that the `transitions` library can run."""
 
@@ -66,13 +69,29 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Packages]:
     return {kind: Packages(model, folder, f"tables_{kind}", "transitions") for kind, model in MODELS.items()}
 
 
-@pytest.mark.parametrize(("kind", "name"), FLAT)
+@pytest.mark.parametrize(("kind", "name"), TABLES)
 def test_the_transitions_library_agrees(kind: str, name: str, tables: dict[str, Packages]) -> None:
     explored = Explored(Universe(MODELS[kind], SYSTEMS[(kind, name)]))
     oracle = Oracle(tables[kind], explored.universe)
     for seed in range(RUNS):
         for world, step in wander(explored, seed, STEPS):
             oracle.take(explored, world, step)
+
+
+def test_the_transitions_library_agrees_about_states_in_states(tmp_path: Path) -> None:
+    """Random machines, without those that need rounds."""
+    steps = nested = 0
+    for seed in range(60):
+        model, machine = machine_of(seed)
+        if beyond_tables(model, machine) is not None:
+            continue
+        explored = Explored(Universe(model, closed(model, machine)))
+        oracle = Oracle(Packages(model, tmp_path, f"charts_{seed}", "transitions"), explored.universe)
+        nested += is_nested(machine)
+        for world, step in wander(explored, seed, 100):
+            oracle.take(explored, world, step)
+            steps += 1
+    assert (nested > 15, steps > 1000) == (True, True), (nested, steps)
 
 
 @pytest.mark.parametrize(("kind", "name"), SYSTEMS)
