@@ -162,7 +162,7 @@ def test_a_pod_that_has_taken_the_name_of_another_is_not_bound_for_it(behind: Be
     node = until(filtered, "it has a place")
     behind.delete("name", force=True)
     new = behind.pod("name", asked, schedulerName="nobody")
-    until(lambda: len(behind.allocator.get("/v2/inspect/gangs/")["items"][0]["waitingPods"]), "the new one is known")
+    until(lambda: [x for x in behind.allocator.get("/v2/inspect/gangs/")["items"] if x["waitingPods"]], "it is known")
     request = {"PodUID": old["metadata"]["uid"], "PodNamespace": "default", "PodName": "name", "Node": node}
     assert httpx.post(f"{base}/bind", json=request, timeout=60).json()["Error"]
     assert new["metadata"]["uid"] not in behind.places()
