@@ -169,11 +169,12 @@ class ControlPlane:
         return process
 
     def stop(self) -> None:
-        """Everything."""
-        self.api.close()
+        """Everything. Watches end with the API server; a connection that is closed beside a thread that reads from it
+        leaves that thread with the number of a file that is another's by then."""
         assert self._guardian.stdin is not None
         self._guardian.stdin.close()
         self._guardian.wait(60)
+        self.api.close()
 
     # Faults
 
