@@ -11,7 +11,6 @@ from fsmdsl.explore import diagnostics as violations
 from fsmdsl.explore.causes import causes
 from fsmdsl.explore.narrative import story
 from fsmdsl.report import shapes
-from fsmdsl.report.chart import chart, violation
 from fsmdsl.report.data import diagnostics
 from fsmdsl.report.exploration import explored, played
 from fsmdsl.report.formats.checked import from_check
@@ -70,6 +69,8 @@ def _violation(x: Exploration, v: Verdict, d: Diagnostic, cause: str) -> Finding
     scope = x.system.qualified
     if v.trace is None or not (v.trace.entries or v.trace.loop is not None):
         return Finding(d, v.trace, scope=scope, cause=cause)
+    from fsmdsl.report.chart import violation  # where nothing is violated, nothing is drawn
+
     lines = (*story(v.trace), *v.reasons)
     return Finding(d, v.trace, lines, violation(f"{scope}: {v.shown}", v), scope, cause)
 
@@ -117,6 +118,8 @@ def _scenario(x: m.Scenario, failure: Finding | None) -> Case:
 def _failure(x: Played, d: Diagnostic) -> Finding:
     if not x.trace.entries:
         return Finding(d, x.trace, scope=x.scenario.qualified)
+    from fsmdsl.report.chart import chart
+
     drawn = chart(f"{x.scenario.qualified}: {x.scenario.title}", x.trace, d.message)
     return Finding(d, x.trace, tuple(story(x.trace)), drawn, x.scenario.qualified)
 
