@@ -27,7 +27,7 @@ from fsmdsl import explore as explore_module
 from fsmdsl.budget import Budget, LimitError
 from fsmdsl.checks import check
 from fsmdsl.cli import cli
-from fsmdsl.explore import Limits, Means, Verdict, explore
+from fsmdsl.explore import Exploration, Limits, Means, Verdict, explore, replay
 from fsmdsl.explore import simplest_run as best_module
 from fsmdsl.explore.crew import Crew
 from fsmdsl.explore.liveness import engine as engine_module
@@ -491,3 +491,31 @@ def test_a_model_that_nobody_has_checked_is_not_explored_with_such_numbers() -> 
     assert {v.outcome for v in found.verdicts} == {"unknown"}
     assert found.stopped is not None
     assert "a number may be larger than" in found.stopped
+
+
+STUCK = "module a machine M { initial state A state B event go from environment A -> B on go } system S { m: M }"
+
+
+def test_a_limit_between_a_search_and_its_runs_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A timer raises at any moment: here, when the search is done and what makes its run simpler is just called."""
+
+    def late(*_: object) -> Exploration:
+        budget.stop("stopped after 1 seconds")
+        raise LimitError(budget.reached)
+
+    model = compiled(STUCK)
+    system = next(iter(model.systems.values()))
+    monkeypatch.setattr(replay, "simplest_in_time", late)
+    budget = Budget(seconds=60)
+    x = replay.with_runs(lambda: explore(model, system), model, budget)
+    (found,) = (v for v in x.verdicts if v.outcome == "violated")
+    assert found.trace is not None
+    assert found.basis.endswith("; stopped after 1 seconds before a simpler one was looked for")
+
+
+def test_a_limit_before_a_search_is_told() -> None:
+    def never() -> Exploration:
+        raise LimitError("stopped")
+
+    with pytest.raises(LimitError):
+        replay.with_runs(never, compiled(STUCK), Budget(seconds=60))

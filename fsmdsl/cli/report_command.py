@@ -23,7 +23,7 @@ from fsmdsl.cli.test_command import played as play_all
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.draw.svg import rendered_together
 from fsmdsl.explore import Exploration, Limits, diagnostics, explore
-from fsmdsl.explore.replay import simplest_in_time
+from fsmdsl.explore.replay import with_runs
 from fsmdsl.explore.rules import VACUOUS
 from fsmdsl.explore.verdict import Progress
 from fsmdsl.report.assemble import assemble
@@ -105,12 +105,11 @@ def command(
 def _explored(
     model: m.Model, system: m.System, limits: Limits, budget: Budget, *, shown: bool
 ) -> tuple[Exploration, Census]:
-    with budget:
-        show = progress(system.qualified) if shown else None
-        if show is not None:
-            show(Progress(0, 0, 0, 0))
-        x = simplest_in_time(explore(model, system, limits, show, budget=budget), model, budget)
-        counted = Census(complete=False)
-        with suppress(LimitError):
-            counted = counted if budget.raised else census(model, system)
+    show = progress(system.qualified) if shown else None
+    if show is not None:
+        show(Progress(0, 0, 0, 0))
+    x = with_runs(lambda: explore(model, system, limits, show, budget=budget), model, budget)
+    counted = Census(complete=False)
+    with suppress(LimitError), budget:
+        counted = counted if budget.raised else census(model, system)
     return x, counted

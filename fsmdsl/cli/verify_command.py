@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -32,7 +33,7 @@ from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Severity, did_you_mean
 from fsmdsl.explore import AFTER_VIOLATION, Exploration, Keeping, Limits, Means, diagnostics, explore
 from fsmdsl.explore.causes import Cause
-from fsmdsl.explore.replay import shortest, simplest_in_time
+from fsmdsl.explore.replay import with_runs
 from fsmdsl.report.exploration import Style, details, summary, verdict
 from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.frames import frame
@@ -124,18 +125,9 @@ def command(
     done: list[Exploration] = []
     style, known = Style(every, runs or every, brief), dict[Cause, str]()
     for system in chosen:
-        with budget.renewed() if done else budget:
-            x = explore(
-                model,
-                system,
-                limits,
-                progress(system.qualified) if out.speaks else None,
-                means,
-                keeping,
-                budget,
-                stutter=stutter,
-            )
-            x = shortest(x) if as_shortest or not is_first() else simplest_in_time(x, model, budget)
+        show = progress(system.qualified) if out.speaks else None
+        run = partial(explore, model, system, limits, show, means, keeping, budget, stutter=stutter)
+        x = with_runs(run, model, budget.renewed() if done else budget, simple=is_first() and not as_shortest)
         done.append(x)
         if out.speaks:
             clear()

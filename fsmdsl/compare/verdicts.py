@@ -9,7 +9,7 @@ from typing import Literal
 from fsmdsl import model as m
 from fsmdsl.budget import LimitError
 from fsmdsl.explore import Limits, Played, Trace, Verdict, budget_of, explore, play
-from fsmdsl.explore.replay import simplest_in_time
+from fsmdsl.explore.replay import with_runs
 
 Key = tuple[str, str, str]
 """Of a verdict: its kind, the machine whose invariant it is, its name."""
@@ -67,8 +67,8 @@ def _verdicts(model: m.Model, name: str, limits: Limits) -> Mapping[Key, Verdict
     system = model.systems.get(name)
     if system is None:
         return {}
-    with budget_of(limits) as budget:
-        x = simplest_in_time(explore(model, system, limits, budget=budget), model, budget)
+    budget = budget_of(limits)
+    x = with_runs(lambda: explore(model, system, limits, budget=budget), model, budget)
     asked = (v for v in x.verdicts if v.kind != "fault" or v.outcome == "violated")
     return {(v.kind, v.machine or "", v.name): v for v in asked}
 

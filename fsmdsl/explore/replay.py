@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -33,11 +34,32 @@ def simplest(x: Exploration, model: m.Model, effort: Effort | None = None) -> Ex
     return replace(x, verdicts=tuple(verdicts))
 
 
+def with_runs(run: Callable[[], Exploration], model: m.Model, budget: Budget, *, simple: bool = True) -> Exploration:
+    """What `run` explores inside a budget, with the simplest runs, or the shortest.
+
+    The budget can end at any moment, also when the search is done and what follows has hardly begun.
+    """
+    x: Exploration | None = None
+    told: Exploration | None = None
+    try:
+        with budget:
+            x = run()
+            told = simplest_in_time(x, model, budget) if simple else shortest(x)
+    except LimitError:
+        if x is None:
+            raise
+    return told or _unsimplified(x, budget)
+
+
 def simplest_in_time(x: Exploration, model: m.Model, budget: Budget, effort: Effort | None = None) -> Exploration:
     """`simplest`, inside a budget; where that ends first, the shortest runs, and the verdicts say so."""
     with suppress(LimitError):
         if not budget.raised:
             return simplest(x, model, effort)
+    return _unsimplified(x, budget)
+
+
+def _unsimplified(x: Exploration, budget: Budget) -> Exploration:
     return shortest(x, f"; {budget.reached} before a simpler one was looked for")
 
 
