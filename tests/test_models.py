@@ -192,7 +192,7 @@ def test_figure_8_is_harmless_where_terms_are_looked_at() -> None:
     """The last mistake changes where the system begins, too: that alone violates nothing."""
     (bug,) = (x for x in BUGS.bugs() if "figure 8" in x.what)
     guard = "and n <= size(s.log)"
-    mended = re.sub(re.escape(guard), f"{guard} and s.log[n - 1] == s.term", bug.text)
-    assert mended != bug.text
-    found = BUGS.find(BUGS.Bug(bug.model, bug.what, mended, bug.sizes, bug.violates))
+    repaired = re.sub(re.escape(guard), f"{guard} and s.log[n - 1] == s.term", bug.text)
+    assert repaired != bug.text
+    found = BUGS.find(BUGS.Bug(bug.model, bug.what, repaired, bug.sizes, bug.violates))
     assert set(found.violated) <= {"two_leaders", "all_committed", "overwritten"}
