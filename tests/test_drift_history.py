@@ -14,6 +14,7 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
+from go_names import listed_names
 from test_import import loaded
 
 from fsmdsl import model as m
@@ -107,18 +108,12 @@ def _row(text: str) -> tuple[str, str, str]:
 _EVENT = re.compile(
     r"Name:\s*(?P<name>[^,]+),\s*Src:\s*(?P<src>\[\]string\{[^}]*\}|[\w.]+),\s*Dst:\s*(?P<dst>[^,}]+)", re.DOTALL
 )
-_STRINGS = re.compile(r"func \(\w+ (\w+)\) String\(\) string \{\s*return \[\.\.\.\]string\{([^}]*)\}")
-_BLOCK = re.compile(r"const \(\s*(\w+)\s+(\w+)\s*=\s*iota\s*([^)]*)\)")
 
 
 @cache
 def second_reading(release: str) -> dict[str, Rows]:
     whole = "\n".join(files(release).values())
-    events = dict(re.findall(r'(\w+)\s+\w*EventType\s*=\s*"(\w+)"', whole))
-    strings = {name: re.findall(r'"(\w+)"', listed) for name, listed in _STRINGS.findall(whole)}
-    for first, name, rest in _BLOCK.findall(whole):
-        if name in strings:
-            events |= dict(zip([first, *re.findall(r"^\s*(\w+)\s*$", rest, re.MULTILINE)], strings[name], strict=False))
+    events = dict(re.findall(r'(\w+)\s+\w*EventType\s*=\s*"(\w+)"', whole)) | listed_names(whole)
     found: dict[str, Rows] = {}
     for name, text in files(release).items():
         if "NewFSM(" in text:

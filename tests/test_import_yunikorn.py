@@ -1,7 +1,8 @@
 """Real tables: those of YuniKorn's core and shim at any release, equal to a second reading of the same text.
 
 `FSM_GO_SOURCES` names checkouts, parted like a `PATH`. The second reading knows nothing of Go: it takes the last words
-of what is written behind `Name`, `Src` and `Dst`, and compares them with the words of the import's names.
+of what is written behind `Name`, `Src` and `Dst`, or the text that a list has at that constant's place (the shim of 1.5
+lists one text too many), and compares them with the words of the import's names.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from go_names import listed_names
 from test_import import clean
 
 from fsmdsl.imports import Imported, spec_text
@@ -31,10 +33,10 @@ def packages() -> list[Path]:
     return list(dict.fromkeys(p.parent for p in found if "NewFSM(" in p.read_text("utf-8", "replace")))
 
 
-def last(text: str, fields: dict[str, str]) -> str:
+def last(text: str, fields: dict[str, str], events: dict[str, str] | None = None) -> str:
     """The words of the last name in an expression: `states.New`, `New.String()`, `string(events.RunTask)`."""
     named = [x for x in re.findall(r"\w+", text) if x not in ("String", "string")]
-    return " ".join(words_of(fields.get(named[-1], named[-1]) if named[0] == "states" else named[-1]))
+    return " ".join(words_of((fields if named[0] == "states" else events or {}).get(named[-1], named[-1])))
 
 
 @pytest.mark.skipif(
@@ -50,12 +52,13 @@ def test_the_table_is_that_of_a_second_reading(folder: Path) -> None:
     wanted: Counter[tuple[str, str, str]] = Counter()
     every = "\n".join(x.text for sources in found.values() for x in sources)
     fields = dict(re.findall(r'(\w+):\s+"(\w+)",', every))
+    events = listed_names(every)
     anywhere = [last(x, fields) for listed in _ANY.findall(every) for x in listed.split(",") if x.strip()]
     for source in found[main]:
         for event in _EVENT.finditer(source.text):
             listed = [last(x, fields) for x in event["src"].removeprefix("[]string{").split(",") if re.search(r"\w", x)]
             for start in anywhere if event["src"].endswith(".Any") else listed:
-                wanted[start, last(event["name"], fields), last(event["dst"], fields)] += 1
+                wanted[start, last(event["name"], fields, events), last(event["dst"], fields)] += 1
     assert wanted
     key = Counter(
         tuple(" ".join(words_of(x)) for x in (r.source, r.event or "", r.source if r.target is None else r.target))
