@@ -235,7 +235,7 @@ def test_what_a_thread_works_on_stays_when_nobody_waits_for_it_any_more(monkeypa
         left.append(work)
         raise LimitError("no time")
 
-    def fresh(lowered: object) -> Memory:
+    def board(lowered: object) -> Memory:
         memory = Memory(1000)
         made.append(weakref.ref(memory))
         return memory
@@ -243,7 +243,7 @@ def test_what_a_thread_works_on_stays_when_nobody_waits_for_it_any_more(monkeypa
     def graph(engine: Compiled) -> Any:
         engine._pace = 1.0
         monkeypatch.setattr(Crew, "each", abandoned)
-        monkeypatch.setattr(boards, "fresh", fresh)
+        monkeypatch.setattr(boards, "Board", board)
         return whole(engine)
 
     whole = Compiled.graph

@@ -229,14 +229,14 @@ def test_subsets_come_in_order() -> None:
     ("text", "why"),
     [
         (
-            "machine A { s: set<0..99>  initial state S  event go from environment  S on go do add 7 to s }\n"
+            "machine A { s: set<0..1999>  initial state S  event go from environment  S on go do add 7 to s }\n"
             "system X { a: A }",
-            "a set of too many possible elements: 100 bits, more than 62",
+            "a set of too many possible elements: 2000 bits, more than 1022",
         ),
         (
-            "machine A { l: list<0..999>[9]  initial state S  event go from environment  S on go do l = [7] }\n"
+            "machine A { l: list<0..999>[200]  initial state S  event go from environment  S on go do l = [7] }\n"
             "system X { a: A }",
-            "a list that is too long: 94 bits, more than 62",
+            "a list that is too long: 2008 bits, more than 1022",
         ),
         (
             "machine A { ss: set<set<A>>  initial state S  event go from environment  S on go do add {self} to ss }\n"

@@ -9,12 +9,22 @@ from fsmdsl.explore.packed.memory import Memory
 from fsmdsl.explore.packed.plain import row
 
 
-def fresh(lowered: Lowered) -> Memory:
-    """A board, or a row, as a search begins."""
-    board = Memory(lowered.size + 1)
-    for place, number in enumerate(row(lowered)):
-        board.numbers[place] = number
-    return board
+class Board:
+    """A board, or a row, as a search begins. `numbers` are those that are never wider than a word."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        words = lowered.width // 64
+        self._memory = Memory((lowered.size + 1) * words)
+        self.address = self._memory.address
+        self.numbers = self._memory.numbers[::words]
+        for place, number in enumerate(row(lowered)):
+            for n in range(words if number else 0):
+                self._memory.numbers[words * place + n] = _signed(number >> 64 * n)
+
+
+def _signed(number: int) -> int:
+    """The lowest 64 bits, as a number with a sign."""
+    return (number + (1 << 63) & (1 << 64) - 1) - (1 << 63)
 
 
 def counted(lowered: Lowered) -> Sequence[int]:
@@ -24,7 +34,7 @@ def counted(lowered: Lowered) -> Sequence[int]:
     return [b.fired, *answered, *lowered.flags, *lowered.firsts]
 
 
-def merged(lowered: Lowered, boards: Sequence[Memory]) -> list[int]:
+def merged(lowered: Lowered, boards: Sequence[Board]) -> list[int]:
     """The boards of all workers, as one."""
     fired = lowered.board.fired
     one = list(boards[0].numbers)

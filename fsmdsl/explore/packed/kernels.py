@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fsmdsl.explore.program.source import Halves, Words
+    from fsmdsl.explore.program.source import Halves, Row, Words
 
-    def expand(s: Words, t: Words, out: Words, n: int, cap: int) -> int: ...
-    def unpack(words: Words, at: int, s: Words) -> int: ...
-    def note(s: Words, t: Words) -> int: ...
-    def hold(s: Words, out: Words, at: int, apart: int) -> int: ...
-    def stuck(s: Words) -> bool: ...
+    def expand(s: Row, t: Row, out: Words, n: int, cap: int) -> int: ...
+    def unpack(words: Words, at: int, s: Row) -> int: ...
+    def note(s: Row, t: Row) -> int: ...
+    def hold(s: Row, out: Words, at: int, apart: int) -> int: ...
+    def stuck(s: Row) -> bool: ...
 
     WORDS = STRIDE = CURRENT = FIRED = LED = DEAD = FAULTS = NEXT = 0
 
@@ -38,7 +38,7 @@ def hashed(words: Words, at: int) -> int:
 
 
 def expand_block(
-    words: Words, first: int, last: int, out: Words, origins: Halves, hashes: Words, cap: int, s: Words, t: Words
+    words: Words, first: int, last: int, out: Words, origins: Halves, hashes: Words, cap: int, s: Row, t: Row
 ) -> int:
     """The successors of states, from the first one on until there is no room for more: how many, with the state that
     each comes from, and their hashes. `t[NEXT]` is the first state that has not been expanded."""
@@ -70,7 +70,7 @@ def expand_block(
     return n
 
 
-def note_block(words: Words, first: int, last: int, s: Words, t: Words) -> int:
+def note_block(words: Words, first: int, last: int, s: Row, t: Row) -> int:
     """Ask the questions of states that are not expanded."""
     for i in range(first, last):
         unpack(words, i * WORDS, s)
@@ -79,7 +79,7 @@ def note_block(words: Words, first: int, last: int, s: Words, t: Words) -> int:
     return 0
 
 
-def hold_block(words: Words, first: int, last: int, s: Words, columns: Words, apart: int) -> int:
+def hold_block(words: Words, first: int, last: int, s: Row, columns: Words, apart: int) -> int:
     """Which atoms are true in states: a column for each group of them, so far apart."""
     for i in range(first, last):
         unpack(words, i * WORDS, s)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from fsmdsl import model as m
-from fsmdsl.explore.packed.shapes import LARGEST, WORD, Shape, UnpackableError, from_number, shape, to_number
+from fsmdsl.explore.packed.shapes import LARGEST, WIDEST, Shape, UnpackableError, from_number, shape, to_number
+from fsmdsl.explore.packed.words import Packing, packed
 from fsmdsl.step.cascade import LONGEST_ROUND
 from fsmdsl.step.universe import Universe
 from fsmdsl.step.world import Message, Pending, World
@@ -56,16 +57,6 @@ class Box:
             at -= s.bits
             found.append(at)
         return tuple(found)
-
-
-@dataclass(frozen=True, slots=True)
-class Packing:
-    """A place of the row in a word."""
-
-    place: int
-    shape: Shape
-    word: int
-    shift: int
 
 
 @dataclass(slots=True)
@@ -208,14 +199,16 @@ class Layout:
         """The words of a row."""
         words = [0] * self.words
         for p in self.packing:
-            words[p.word] |= p.shape.code(row[p.place]) << p.shift
+            code = p.shape.code(row[p.place])
+            for x in p.pieces:
+                words[x.word] |= (code >> x.first & x.mask) << x.shift
         return tuple(words)
 
     def unpack(self, words: Sequence[int]) -> list[int]:
         """The row of words."""
         row = [s.number(0) for s in self.shapes]
         for p in self.packing:
-            row[p.place] = p.shape.number(words[p.word] >> p.shift & ((1 << p.shape.bits) - 1))
+            row[p.place] = p.shape.number(p.code(words[x.word] for x in p.pieces))
         return row
 
 
@@ -311,27 +304,17 @@ def _add_box(layout: Layout, channel: m.Channel) -> None:
     argument_bits = max((sum(s.bits for s in listed) for listed in shapes), default=0)
     length = _add(layout, 1, Shape(0, channel.bound))
     box = Box(channel, length, events, shapes, argument_bits)
-    if box.shape.bits > LARGEST:
+    if box.shape.bits > WIDEST:
         raise UnpackableError(f"a message of {box.shape.bits} bits in channel `{channel.name}`")
     _add(layout, channel.bound, box.shape)
     layout.boxes.append(box)
 
 
 def _into_words(layout: Layout) -> None:
-    """One after the other, none across two words. Places in gaps between instances have no word."""
-    word = shift = 0
-    for place in _used(layout):
-        s = layout.shapes[place]
-        if s.bits > WORD:
-            raise UnpackableError(f"a value of {s.bits} bits")
-        if shift + s.bits > WORD:
-            word, shift = word + 1, 0
-        if s.bits:
-            layout.packing.append(Packing(place, s, word, shift))
-        else:
-            layout.params[place] = s.number(0)
-        shift += s.bits
-    layout.words = word + 1
+    """Places in gaps between instances have no word, nor have those with one value."""
+    used = [(place, layout.shapes[place]) for place in _used(layout)]
+    layout.packing, layout.words = packed((place, s) for place, s in used if s.bits)
+    layout.params.update((place, s.number(0)) for place, s in used if not s.bits)
 
 
 def _used(layout: Layout) -> Iterator[int]:

@@ -14,11 +14,11 @@ from fsmdsl import model as m
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.world import Value
 
-WORD = 63
-"""Bits of a word that are used: the sign is not, so that plain and compiled code see the same numbers."""
-
 LARGEST = 62
-"""Bits that one value may have."""
+"""Bits of a number of the usual width: what stands in one word, and the answers to so many questions."""
+
+WIDEST = 1022
+"""Bits that one value may have. With more than `LARGEST`, all numbers of the program are wider; see `width`."""
 
 LONGEST_DURATION = 1 << 40
 
@@ -71,7 +71,7 @@ class Shape:
 
 
 def shape(t: m.Type, roster: Roster) -> Shape:
-    """The numbers of a type. Raises `UnpackableError` where a value needs more than `LARGEST` bits."""
+    """The numbers of a type. Raises `UnpackableError` where a value needs more than `WIDEST` bits."""
     match t:
         case m.BoolType():
             return Shape(0, 1)
@@ -112,9 +112,14 @@ def none_of(t: m.OptionalType, roster: Roster) -> int:
 
 
 def _fitting(bits: int, what: str) -> int:
-    if bits > LARGEST:
-        raise UnpackableError(f"{what}: {bits} bits, more than {LARGEST}")
+    if bits > WIDEST:
+        raise UnpackableError(f"{what}: {bits} bits, more than {WIDEST}")
     return bits
+
+
+def width(bits: int) -> int:
+    """Bits of a number, a power of two, where values have so many: one for the sign, and one that none may need."""
+    return max(64, 1 << (bits + 1).bit_length())
 
 
 # Values to numbers and back ------------------------------------------------------------------------------------------
@@ -176,5 +181,6 @@ def _elements_listed(of: m.Type, bound: int, number: int, roster: Roster) -> lis
 
 
 __all__ = [
-    "FAR_BELOW", "LARGEST", "WORD", "Shape", "UnpackableError", "from_number", "none_of", "shape", "to_number",
+    "FAR_BELOW", "LARGEST", "WIDEST", "Shape", "UnpackableError", "from_number", "none_of", "shape",
+    "to_number", "width",
 ]  # fmt: skip

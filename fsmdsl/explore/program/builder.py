@@ -144,7 +144,12 @@ def function(name: str, parameters: Sequence[ir.Parameter], body: Sequence[ir.St
 
 
 def rows(*names: str) -> tuple[ir.Parameter, ...]:
-    """Parameters that are rows of words."""
+    """Parameters that are rows of numbers."""
+    return tuple(ir.Parameter(name, "row") for name in names)
+
+
+def words(*names: str) -> tuple[ir.Parameter, ...]:
+    """Parameters that are arrays of words."""
     return tuple(ir.Parameter(name, "words") for name in names)
 
 

@@ -11,8 +11,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from fsmdsl.explore.program import python
-from fsmdsl.explore.program.llvm_function import DECLARATIONS, Printer, symbol, type_of
-from fsmdsl.explore.program.nodes import Function
+from fsmdsl.explore.program.llvm_function import Printer
+from fsmdsl.explore.program.llvm_types import NARROW, Called, Widths, declarations, symbol, type_of
+from fsmdsl.explore.program.nodes import Function, Type
 from fsmdsl.explore.program.queries import constants_of
 
 KEPT = 4096
@@ -25,32 +26,37 @@ class Listing:
 
     text: str
     function: Function = field(compare=False)
+    width: int = NARROW
+    """Bits of its numbers."""
 
 
-def listing(function: Function) -> Listing:
+def listing(function: Function, width: int = NARROW) -> Listing:
     """A function with its text."""
-    return Listing(python.function(function), function)
+    return Listing(python.function(function), function, width)
 
 
 def module(listings: Iterable[Listing], constants: Mapping[str, int], wanted: Sequence[str]) -> str:
     """A module with the functions wanted and those that they call; `constants` are the variables that stand for numbers
     known by now. Raises KeyError where a function or a constant is missing."""
     known = {x.function.name: x for x in listings}
-    needed, parts = dict.fromkeys(wanted), [DECLARATIONS]
-    queue = list(needed)
-    for name in queue:  # which a function makes longer by those that it calls
-        printed = _printed(known[name], tuple((x, constants[x]) for x in _constants(known[name])))
+    wide = frozenset(name for name, x in known.items() if x.width != NARROW)
+    widths = Widths(max((known[name].width for name in wide), default=NARROW), wide)
+    entries = [known[name].function for name in wanted]
+    needed = dict.fromkeys((f.name, widths.types(p.type for p in f.parameters)) for f in entries)
+    queue, parts = list(needed), [declarations(widths.row)]
+    for name, types in queue:  # which a function makes longer by those that it calls
+        printed = _printed(known[name], types, tuple((x, constants[x]) for x in _constants(known[name])), widths)
         parts.append(printed.text)
         queue += (x for x in printed.calls if x not in needed)
         needed.update(dict.fromkeys(printed.calls))
-    return "\n".join([*parts, *(_entry(known[name].function) for name in wanted)])
+    return "\n".join([*parts, *(_entry(f, widths) for f in entries)])
 
 
 class Printed(NamedTuple):
     """A function in LLVM's language, and those that it calls."""
 
     text: str
-    calls: tuple[str, ...]
+    calls: tuple[Called, ...]
 
 
 @lru_cache(KEPT)
@@ -59,13 +65,16 @@ def _constants(listing: Listing) -> tuple[str, ...]:
 
 
 @lru_cache(KEPT)
-def _printed(listing: Listing, constants: tuple[tuple[str, int], ...]) -> Printed:
-    printer = Printer(listing.function, dict(constants))
+def _printed(
+    listing: Listing, types: tuple[Type, ...], constants: tuple[tuple[str, int], ...], widths: Widths
+) -> Printed:
+    printer = Printer(listing.function, types, dict(constants), widths)
     return Printed(printer.text(), tuple(printer.calls))
 
 
-def _entry(f: Function) -> str:
-    """The function that others find by its name alone."""
-    parameters = ", ".join(f"{type_of(p.type)} %a{n}" for n, p in enumerate(f.parameters))
+def _entry(f: Function, widths: Widths) -> str:
+    """The function that others find by its name alone. Its numbers are narrow."""
+    inside = symbol(f.name, widths.types(p.type for p in f.parameters))
+    parameters = ", ".join(f"{type_of(p.type, NARROW)} %a{n}" for n, p in enumerate(f.parameters))
     head = f"define i64 @{f.name}({parameters}) nounwind {{"
-    return f"{head}\n  %result = call i64 @{symbol(f.name)}({parameters})\n  ret i64 %result\n}}\n"
+    return f"{head}\n  %result = call i64 @{inside}({parameters})\n  ret i64 %result\n}}\n"

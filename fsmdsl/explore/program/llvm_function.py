@@ -11,9 +11,8 @@ from typing import NamedTuple, assert_never
 
 from fsmdsl.explore.program import nodes as ir
 from fsmdsl.explore.program.arithmetic import Operator
+from fsmdsl.explore.program.llvm_types import BITS, COPY, ELEMENTS, EXTREMES, NARROW, Called, Widths, symbol, type_of
 from fsmdsl.explore.program.queries import assigned
-
-ELEMENTS: Mapping[ir.Type, str] = {"words": "i64", "halves": "i32", "ints": "i32"}
 
 BINARY: Mapping[Operator, str] = {
     "+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "ashr",
@@ -21,35 +20,9 @@ BINARY: Mapping[Operator, str] = {
 
 COMPARED: Mapping[ir.Comparison, str] = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
 
-EXTREMES = {"min": "llvm.smin.i64", "max": "llvm.smax.i64"}
-
-BITS = {"ones": ("llvm.ctpop.i64", ""), "lowest": ("llvm.cttz.i64", ", i1 false")}
-"""Functions of the library that are one instruction."""
-
-COPY = "llvm.memcpy.p0.p0.i64"
-
-DECLARATIONS = "".join(
-    [
-        *(f"declare i64 @{name}(i64, i64)\n" for name in EXTREMES.values()),
-        "declare i64 @llvm.ctpop.i64(i64)\n",
-        "declare i64 @llvm.cttz.i64(i64, i1)\n",
-        f"declare void @{COPY}(ptr, ptr, i64, i1)\n",
-    ]
-)
-
-
-def symbol(name: str) -> str:
-    """What a function is called inside a module."""
-    return f"fsm.{name}"
-
-
-def type_of(of: ir.Type) -> str:
-    """The type of a parameter."""
-    return "i64" if of == "number" else "ptr"
-
 
 class Number(NamedTuple):
-    """A value: its text, and whether it is one bit and not 64."""
+    """A value: its text, and whether it is one bit and not a number."""
 
     text: str
     bit: bool = False
@@ -58,15 +31,22 @@ class Number(NamedTuple):
 class Printer:
     """One function, statement by statement."""
 
-    def __init__(self, function: ir.Function, constants: Mapping[str, int]) -> None:
+    def __init__(
+        self, function: ir.Function, types: Sequence[ir.Type], constants: Mapping[str, int], widths: Widths
+    ) -> None:
         self.function = function
         self.constants = constants
-        self.calls: dict[str, None] = {}
+        self.widths = widths
+        self.width = widths.of(function.name)
+        self.i = f"i{self.width}"
+        """The type of a number."""
+        self.calls: dict[Called, None] = {}
         """Functions, in the order in which they are called first."""
-        self.types = {p.name: p.type for p in function.parameters}
+        self.types: dict[str, ir.Type] = {p.name: of for p, of in zip(function.parameters, types, strict=True)}
         changing = assigned(function.body)
         kept = (p.name for p in function.parameters if p.type == "number" or p.name in changing)
-        self.variables = {x: type_of(self.types.get(x, "number")) for x in (*kept, *sorted(changing - set(self.types)))}
+        held = (*kept, *sorted(changing - set(self.types)))
+        self.variables = {x: type_of(self.types.get(x, "number"), self.width) for x in held}
         """Those with a place of their own, and what it holds: numbers, and arrays that are exchanged."""
         self.lines: list[str] = []
         self.places: list[str] = []
@@ -77,14 +57,15 @@ class Printer:
 
     def text(self) -> str:
         """The function."""
-        parameters = ", ".join(f"{type_of(of)} %{x}.given" for x, of in self.types.items())
+        parameters = ", ".join(f"{type_of(of, self.width)} %{x}.given" for x, of in self.types.items())
         self.places = [f"  %{x}.kept = alloca {of}" for x, of in self.variables.items()]
         for x, of in self.variables.items():
             if x in self.types:
                 self.emit(f"store {of} %{x}.given, ptr %{x}.kept")
         self.block(self.function.body)
-        self.emit("ret i64 0")
-        head = f"define internal i64 @{symbol(self.function.name)}({parameters}) nounwind {{"
+        self.emit(f"ret {self.i} 0")
+        name = symbol(self.function.name, tuple(self.types.values()))
+        head = f"define internal {self.i} @{name}({parameters}) nounwind {{"
         return "\n".join([head, "entry:", *self.places, *self.lines, "}", ""])
 
     # Writing
@@ -110,7 +91,7 @@ class Printer:
 
     def place(self) -> str:
         name = f"%{self.fresh('place')}"
-        self.places.append(f"  {name} = alloca i64")
+        self.places.append(f"  {name} = alloca {self.i}")
         return name
 
     # Statements
@@ -140,7 +121,7 @@ class Printer:
             case ir.Through():
                 self.through(x)
             case ir.Return(value):
-                self.emit(f"ret i64 {self.number(value)}")
+                self.emit(f"ret {self.i} {self.number(value)}")
                 self.label(self.fresh("behind"))
             case ir.Break() | ir.Continue():
                 self.go(self.loops[-1][isinstance(x, ir.Break)])
@@ -152,12 +133,16 @@ class Printer:
 
     def store(self, target: ir.Var | ir.Element, number: str) -> None:
         if isinstance(target, ir.Var):
-            self.emit(f"store i64 {number}, ptr %{target.name}.kept")
+            self.emit(f"store {self.i} {number}, ptr %{target.name}.kept")
             return
-        element, at = self.element(target)
-        if element == "i32":
-            number = self.result(f"trunc i64 {number} to i32")
-        self.emit(f"store {element} {number}, ptr {at}")
+        bits, at = self.element(target)
+        self.emit(f"store i{bits} {self.converted(number, self.width, bits)}, ptr {at}")
+
+    def converted(self, number: str, given: int, wanted: int, extended: str = "sext") -> str:
+        """A number with other bits; it fits in fewer where they are wanted."""
+        if given == wanted:
+            return number
+        return self.result(f"{'trunc' if wanted < given else extended} i{given} {number} to i{wanted}")
 
     def either(self, condition: ir.Expr, then: ir.Block, otherwise: ir.Block) -> None:
         yes, no, end = self.fresh("yes"), self.fresh("no"), self.fresh("end")
@@ -185,28 +170,29 @@ class Printer:
 
     def count(self, x: ir.Count) -> None:
         at, last = self.place(), self.number(x.end)
-        self.emit(f"store i64 {self.number(x.first)}, ptr {at}")
+        self.emit(f"store {self.i} {self.number(x.first)}, ptr {at}")
 
         def now() -> str:
-            return self.result(f"load i64, ptr {at}")
+            return self.result(f"load {self.i}, ptr {at}")
 
         def inside() -> None:
             self.store(x.variable, now())
             self.block(x.body)
 
         def step() -> None:
-            self.emit(f"store i64 {self.result(f'add i64 {now()}, 1')}, ptr {at}")
+            self.emit(f"store {self.i} {self.result(f'add {self.i} {now()}, 1')}, ptr {at}")
 
-        self.repeat(lambda: self.result(f"icmp slt i64 {now()}, {last}"), inside, step)
+        self.repeat(lambda: self.result(f"icmp slt {self.i} {now()}, {last}"), inside, step)
 
     def copied(self, x: ir.Count) -> bool:
         """`for i in range(20): a[i] = b[i]`, if it is that, all at once."""
         match x:
             case ir.Count(i, ir.Int(0), end, (ir.Assign(ir.Element(to, j), ir.Element(source, k)),)) if i == j == k:
                 count = self.known(end)
-                if count > 0 and self.types[to.name] == self.types[source.name] == "words":
+                kinds = {self.types[to.name], self.types[source.name]}
+                if count > 0 and kinds in ({"row"}, {"words"}):
                     places = f"{self.argument(to)}, {self.argument(source)}"
-                    self.emit(f"call void @{COPY}({places}, i64 {8 * count}, i1 false)")
+                    self.emit(f"call void @{COPY}({places}, i64 {self.bits(to) // 8 * count}, i1 false)")
                     self.store(i, str(count - 1))
                     return True
         return False
@@ -237,14 +223,14 @@ class Printer:
     # Expressions
 
     def number(self, x: ir.Expr) -> str:
-        """With 64 bits."""
+        """As a number."""
         value = self.value(x)
-        return self.result(f"zext i1 {value.text} to i64") if value.bit else value.text
+        return self.result(f"zext i1 {value.text} to {self.i}") if value.bit else value.text
 
     def bit(self, x: ir.Expr) -> str:
         """Is it other than 0?"""
         value = self.value(x)
-        return value.text if value.bit else self.result(f"icmp ne i64 {value.text}, 0")
+        return value.text if value.bit else self.result(f"icmp ne {self.i} {value.text}, 0")
 
     def value(self, x: ir.Expr) -> Number:
         match x:
@@ -255,22 +241,20 @@ class Printer:
             case ir.Var(name):
                 if name in self.constants:
                     return Number(str(self.constants[name]))
-                return Number(self.result(f"load i64, ptr %{name}.kept"))
+                return Number(self.result(f"load {self.i}, ptr %{name}.kept"))
             case ir.Element():
-                element, at = self.element(x)
-                found = self.result(f"load {element}, ptr {at}")
-                if element == "i64":
-                    return Number(found)
-                extended = "sext" if self.types[x.array.name] == "ints" else "zext"
-                return Number(self.result(f"{extended} i32 {found} to i64"))
+                bits, at = self.element(x)
+                found = self.result(f"load i{bits}, ptr {at}")
+                extended = "zext" if self.types[x.array.name] == "halves" else "sext"
+                return Number(self.converted(found, bits, self.width, extended))
             case ir.Binary(operator, left, right):
                 return Number(self.computed(operator, self.number(left), self.number(right)))
             case ir.Not(operand):
                 return Number(self.result(f"xor i1 {self.bit(operand)}, true"), True)
             case ir.Negative(operand):
-                return Number(self.result(f"sub i64 0, {self.number(operand)}"))
+                return Number(self.result(f"sub {self.i} 0, {self.number(operand)}"))
             case ir.Inverted(operand):
-                return Number(self.result(f"xor i64 {self.number(operand)}, -1"))
+                return Number(self.result(f"xor {self.i} {self.number(operand)}, -1"))
             case ir.Compare():
                 return Number(self.compared(x), True)
             case ir.All(operands) | ir.Any(operands):
@@ -282,22 +266,32 @@ class Printer:
             case _:
                 assert_never(x)
 
-    def element(self, x: ir.Element) -> tuple[str, str]:
-        """The type of an element, and its address."""
-        of = ELEMENTS[self.types[x.array.name]]
-        return of, self.result(f"getelementptr inbounds {of}, {self.argument(x.array)}, i64 {self.number(x.index)}")
+    def element(self, x: ir.Element) -> tuple[int, str]:
+        """The bits of an element, and its address."""
+        bits, array, index = self.bits(x.array), self.argument(x.array), self.number(x.index)
+        return bits, self.result(f"getelementptr inbounds i{bits}, {array}, {self.i} {index}")
 
-    def argument(self, x: ir.Expr) -> str:
-        """A value with its type; arrays too."""
+    def bits(self, array: ir.Var) -> int:
+        """Of an element."""
+        return ELEMENTS.get(self.types[array.name], self.widths.row)
+
+    def argument(self, x: ir.Expr, width: int | None = None) -> str:
+        """A value with its type, for a function whose numbers may be wider; arrays too."""
         if isinstance(x, ir.Var) and self.types.get(x.name, "number") != "number":
             kept = x.name in self.variables
             return f"ptr {self.result(f'load ptr, ptr %{x.name}.kept') if kept else f'%{x.name}.given'}"
-        return f"i64 {self.number(x)}"
+        wanted = width or self.width
+        return f"i{wanted} {self.converted(self.number(x), self.width, wanted)}"
 
     def computed(self, operator: Operator, left: str, right: str) -> str:
-        if operator in ("//", "%"):
-            return self.divided(left, right)[operator == "%"]
-        return self.result(f"{BINARY[operator]} i64 {left}, {right}")
+        if operator not in ("*", "//", "%"):
+            return self.result(f"{BINARY[operator]} {self.i} {left}, {right}")
+        left, right = (self.converted(x, self.width, NARROW) for x in (left, right))
+        if operator == "*":
+            found = self.result(f"mul i64 {left}, {right}")
+        else:
+            found = self.divided(left, right)[operator == "%"]
+        return self.converted(found, NARROW, self.width)
 
     def divided(self, left: str, right: str) -> tuple[str, str]:
         """Quotient and rest, which has the sign of the divisor, as in Python."""
@@ -308,7 +302,7 @@ class Printer:
     def compared(self, x: ir.Compare) -> str:
         numbers = [self.number(y) for y in (x.first, *(y for _, y in x.others))]
         pairs = zip((c for c, _ in x.others), numbers, numbers[1:], strict=False)
-        bits = [self.result(f"icmp {COMPARED[c]} i64 {a}, {b}") for c, a, b in pairs]
+        bits = [self.result(f"icmp {COMPARED[c]} {self.i} {a}, {b}") for c, a, b in pairs]
         every = bits[0]
         for bit in bits[1:]:
             every = self.result(f"and i1 {every}, {bit}")
@@ -322,14 +316,14 @@ class Printer:
             value = self.bit(x) if bits else self.number(x)
             arriving.append(f"[ {value}, %{self.here} ]")
             if n < len(operands) - 1:
-                decides = value if bits else self.result(f"icmp ne i64 {value}, 0")
+                decides = value if bits else self.result(f"icmp ne {self.i} {value}, 0")
                 following = self.fresh("then")
                 ways = (following, end) if conjunction else (end, following)
                 self.emit(f"br i1 {decides}, label %{ways[0]}, label %{ways[1]}")
                 self.label(following)
         self.go(end)
         self.label(end)
-        return Number(self.result(f"phi {'i1' if bits else 'i64'} {', '.join(arriving)}"), bits)
+        return Number(self.result(f"phi {'i1' if bits else self.i} {', '.join(arriving)}"), bits)
 
     def chosen(self, condition: ir.Expr, yes: ir.Expr, no: ir.Expr) -> Number:
         labels, end, arriving = (self.fresh("yes"), self.fresh("no")), self.fresh("end"), []
@@ -339,20 +333,23 @@ class Printer:
             arriving.append(f"[ {self.number(x)}, %{self.here} ]")
             self.go(end)
         self.label(end)
-        return Number(self.result(f"phi i64 {', '.join(arriving)}"))
+        return Number(self.result(f"phi {self.i} {', '.join(arriving)}"))
 
     def called(self, name: str, arguments: Sequence[ir.Expr]) -> str:
         if name in EXTREMES:
             best, *others = [self.number(x) for x in arguments]
             for x in others:
-                best = self.result(f"call i64 @{EXTREMES[name]}(i64 {best}, i64 {x})")
+                best = self.result(f"call {self.i} @{EXTREMES[name]}.{self.i}({self.i} {best}, {self.i} {x})")
             return best
-        given = ", ".join([self.argument(x) for x in arguments])
         if name in BITS:
             instruction, how = BITS[name]
-            return self.result(f"call i64 @{instruction}({given}{how})")
-        self.calls[name] = None
-        return self.result(f"call i64 @{symbol(name)}({given})")
+            given = ", ".join([self.argument(x) for x in arguments])
+            return self.result(f"call {self.i} @{instruction}.{self.i}({given}{how})")
+        types = tuple(self.types.get(x.name, "number") if isinstance(x, ir.Var) else "number" for x in arguments)
+        self.calls[name, types] = None
+        width = self.widths.of(name)
+        given = ", ".join([self.argument(x, width) for x in arguments])
+        return self.converted(self.result(f"call i{width} @{symbol(name, types)}({given})"), width, self.width)
 
 
 def is_bit(x: ir.Expr) -> bool:

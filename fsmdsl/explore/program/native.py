@@ -44,7 +44,7 @@ class Job:
 
     def name(self, *, hasty: bool = False) -> str:
         """What the object is called in the cache."""
-        made_from = [[x.text for x in self.listings], dict(self.constants), self.wanted, *_machine()]
+        made_from = [[(x.text, x.width) for x in self.listings], dict(self.constants), self.wanted, *_machine()]
         return f"{sha256(json.dumps(made_from).encode()).hexdigest()}{'.hasty' * hasty}.obj"
 
     def program(self) -> str:
@@ -69,7 +69,10 @@ def _machine() -> tuple[str, ...]:
     import llvmlite
 
     here = Path(__file__).parent
-    made_by = ((here / name).read_text(encoding="utf-8") for name in ("llvm.py", "llvm_function.py", "compile.py"))
+    made_by = (
+        (here / name).read_text(encoding="utf-8")
+        for name in ("llvm.py", "llvm_function.py", "llvm_types.py", "compile.py")
+    )
     return (llvmlite.__version__, *_processor(), *made_by)
 
 

@@ -1,7 +1,8 @@
 """Programs of whole numbers and arrays of them: what lowering makes, printed as Python or in LLVM's language.
 
-Numbers have 64 bits and a sign; a comparison is worth 1 or 0. Arrays come as parameters alone; two of them are the same
-array or have nothing in common. A program is data: nothing about it is ever read out of its printed text.
+Numbers have 64 bits with the sign, or as many as a program needs; a comparison is worth 1 or 0. Arrays come as
+parameters alone; two of them are the same array or have nothing in common. A program is data: nothing about it is ever
+read out of its printed text.
 
 Expressions combine with the operators of Python; `==` compares nodes, so comparisons are `equals` and `differs`.
 """
@@ -14,8 +15,8 @@ from typing import Literal, TypeAlias, TypeVar, dataclass_transform
 
 from fsmdsl.explore.program.arithmetic import Operator, combined, means_something
 
-Type = Literal["number", "words", "halves", "ints"]
-"""Of a parameter: a number, or an array of numbers with 64 bits, 32 bits without sign, 32 bits with a sign."""
+Type = Literal["number", "row", "words", "halves", "ints"]
+"""Of a parameter: a number; an array of such numbers; one of numbers with 64 bits, 32 without sign, 32 with a sign."""
 
 Comparison = Literal["==", "!=", "<", "<=", ">", ">="]
 

@@ -117,6 +117,11 @@ def constants_of(f: ir.Function) -> tuple[str, ...]:
     return tuple(name for name in variables(f.body) if name not in own)
 
 
+def bits_of(f: ir.Function) -> int:
+    """Of the number in it with the most."""
+    return max((x.value.bit_length() for x in expressions(f.body) if isinstance(x, ir.Int)), default=0)
+
+
 def calls(block: ir.Block) -> dict[str, None]:
     """The functions that are called, in the order in which they come first."""
     return dict.fromkeys(x.function for x in expressions(block) if isinstance(x, ir.Call))

@@ -1,7 +1,7 @@
 """Functions written by hand, in the part of Python that a program can say, as a program.
 
 `def f(row: Words, n: int) -> int:` with assignments, `if`, `while`, `for` over a range or a tuple, `return`, and calls
-of one another and of `min` and `max`. The annotations are the parameters' types; see `Words`, `Halves`, `Ints`.
+of one another and of `min` and `max`. The annotations are the parameters' types; see `Row`, `Words`, `Halves`, `Ints`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import TypeAlias
 from fsmdsl.explore.program import nodes as ir
 from fsmdsl.explore.program.arithmetic import Operator
 
+Row: TypeAlias = Anything
+"""An array of numbers as wide as those of the program."""
 Words: TypeAlias = Anything
 """An array of numbers with 64 bits."""
 Halves: TypeAlias = Anything
@@ -23,7 +25,7 @@ Halves: TypeAlias = Anything
 Ints: TypeAlias = Anything
 """An array of numbers with 32 bits, with a sign."""
 
-TYPES: Mapping[str, ir.Type] = {"int": "number", "Words": "words", "Halves": "halves", "Ints": "ints"}
+TYPES: Mapping[str, ir.Type] = {"int": "number", "Row": "row", "Words": "words", "Halves": "halves", "Ints": "ints"}
 
 OPERATORS: Mapping[type[ast.operator], Operator] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
@@ -146,4 +148,4 @@ def expression(x: ast.expr) -> ir.Expr:
             raise TypeError(f"not an expression of whole numbers: {ast.unparse(x)}")
 
 
-__all__ = ["Halves", "Ints", "Words", "expression", "functions_in", "functions_of"]
+__all__ = ["Halves", "Ints", "Row", "Words", "expression", "functions_in", "functions_of"]

@@ -89,11 +89,11 @@ def _impossible(layout: Layout, s: Stretch) -> Iterator[str]:
     words = memoryview((ctypes.c_int64 * (s.count * layout.words)).from_address(s.words)).cast("B").cast("q")
     used, possible = [0] * layout.words, dict(_possible(layout))
     for p in layout.packing:
-        mask, shift = (1 << p.shape.bits) - 1, p.shift
-        used[p.word] |= mask << shift
-        if p.shape.codes == mask + 1 and p.place not in possible:
+        for x in p.pieces:
+            used[x.word] |= x.mask << x.shift
+        if p.shape.codes == 1 << p.shape.bits and p.place not in possible:
             continue
-        for code in {w >> shift & mask for w in words[p.word :: layout.words]}:
+        for code in map(p.code, set(zip(*(words[x.word :: layout.words] for x in p.pieces), strict=True))):
             if code >= p.shape.codes or not possible.get(p.place, _any)(p.shape.number(code)):
                 yield f"a state has {code} in place {p.place}"
     for n, bits in enumerate(used):

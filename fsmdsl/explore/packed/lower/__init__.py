@@ -20,10 +20,11 @@ from fsmdsl.explore.packed.lower.helpers import helpers
 from fsmdsl.explore.packed.lower.offers import Offers
 from fsmdsl.explore.packed.lower.packing import pack, unpack
 from fsmdsl.explore.packed.lower.questions import Asked, ask, stuck
-from fsmdsl.explore.packed.shapes import LARGEST
+from fsmdsl.explore.packed.shapes import LARGEST, width
 from fsmdsl.explore.program import llvm
-from fsmdsl.explore.program.builder import Builder, function, numbers, rows
+from fsmdsl.explore.program.builder import Builder, function, numbers, rows, words
 from fsmdsl.explore.program.nodes import Function, Var, call
+from fsmdsl.explore.program.queries import bits_of
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.step.universe import Universe
 
@@ -72,6 +73,8 @@ class Lowered:
     """What the place of a doubt says, from 1 on."""
     unsure: Doubt | None = None
     """A doubt that is there from the beginning."""
+    width: int = 64
+    """Bits of a number, in functions and rows."""
 
     @property
     def stride(self) -> int:
@@ -135,9 +138,11 @@ def lower(
     faults = layout.reserve(codes)
     board = Board(current, fired, led, answered, answers, dead, faults, codes, context.followed, context.guards)
     parts += [_note(board, len(asked)), _hold(len(atoms)), _arrive(context, board), *expand]
+    functions = [*_first(context), *context.parts, *parts]
+    bits = width(context.bits if context.bits <= LARGEST else max(context.bits, *map(bits_of, functions)))
     return Lowered(
         layout,
-        tuple(map(llvm.listing, [*_first(context), *context.parts, *parts])),
+        tuple(llvm.listing(f, bits) for f in functions),
         board,
         layout.end,
         bool(obligations),
@@ -145,6 +150,7 @@ def lower(
         len(atoms),
         tuple(context.doubts),
         unsure,
+        bits,
     )
 
 
@@ -198,7 +204,7 @@ def _hold(atoms: int) -> Function:
     for k in range(groups(atoms)):
         b.set(OUT[AT + k * apart], call(f"atoms_{k}", S))
     return function(
-        "hold", (*rows("s", "out"), *numbers("at", "apart")), b.block, "Which atoms are true in this state?"
+        "hold", (*rows("s"), *words("out"), *numbers("at", "apart")), b.block, "Which atoms are true in this state?"
     )
 
 
@@ -218,5 +224,5 @@ def _arrive(context: Context, board: Board) -> Function:
         if marked:
             b.set(OUT[N * stride + layout.words], T[layout.mark])
     b.leave(N + 1)
-    parameters = (*rows("t"), *numbers("f"), *rows("out"), *numbers("n", "cap"))
+    parameters = (*rows("t"), *numbers("f"), *words("out"), *numbers("n", "cap"))
     return function("arrive", parameters, b.block, "What a step has come to.")

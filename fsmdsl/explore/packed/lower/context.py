@@ -14,6 +14,7 @@ from fsmdsl.core.selection import Selection
 from fsmdsl.explore.liveness.plan import Obligation
 from fsmdsl.explore.packed.layout import Layout, has_cuts, kinds
 from fsmdsl.explore.packed.lower.sites import Sites
+from fsmdsl.explore.packed.shapes import Shape, shape
 from fsmdsl.explore.program.builder import Builder
 from fsmdsl.explore.program.nodes import Element, Expr, Function, Int, Operand, Var
 from fsmdsl.explore.symmetry import Reduction
@@ -81,9 +82,12 @@ class Context:
     doubts: list[Doubt] = field(default_factory=list)
     loops: list[list[Function]] = field(default_factory=list)
     """The functions of each loop that is run in every order."""
+    bits: int = 0
+    """The most bits of a number that was asked for."""
 
     def __post_init__(self) -> None:
         universe = self.universe
+        self.bits = max((s.bits for s in self.layout.shapes), default=0)
         self.elaboration = Elaboration(universe.model, universe.system, lambda t: cardinality(t, universe))
 
     @property
@@ -95,6 +99,12 @@ class Context:
         if machine.qualified not in self._selections:
             self._selections[machine.qualified] = Selection(machine)
         return self._selections[machine.qualified]
+
+    def shape(self, t: m.Type) -> Shape:
+        """The numbers of a type. Raises `UnpackableError`."""
+        found = shape(t, self.universe)
+        self.bits = max(self.bits, found.bits)
+        return found
 
     @property
     def rounds(self) -> bool:

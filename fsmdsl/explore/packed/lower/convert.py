@@ -7,21 +7,21 @@ from contextlib import contextmanager
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.lower.context import Scope
-from fsmdsl.explore.packed.shapes import Shape, UnpackableError, none_of, shape
+from fsmdsl.explore.packed.shapes import Shape, UnpackableError, none_of
 from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Choice, Compare, Expr, Int, Operand, all_of, any_of
 from fsmdsl.model.typing import holds
 
 
 def shape_of(scope: Scope, t: m.Type) -> Shape:
     """The numbers of a type."""
-    return shape(t, scope.context.universe)
+    return scope.context.shape(t)
 
 
 def element_of(scope: Scope, t: m.Type) -> Shape:
-    """The numbers of what a set or list holds, if it fits in a word."""
+    """The numbers of what a set or list holds, if it fits in a number."""
     assert isinstance(t, m.SetType | m.ListType)
     shape_of(scope, t)
-    return shape(t.of, scope.context.universe)
+    return shape_of(scope, t.of)
 
 
 # Codes: places in sets, items of lists, arguments in messages --------------------------------------------------------
@@ -57,10 +57,9 @@ def _plus(x: Expr, number: int) -> Expr:
 
 def placed(scope: Scope, item: Expr, have: m.Type, of: m.Type) -> tuple[list[Expr], Expr]:
     """What must be so for an item, in a variable, to be one of a type's values, and its code then."""
-    universe = scope.context.universe
     if isinstance(have, m.NoneType):
         return ([], ZERO) if isinstance(of, m.OptionalType) else ([FALSE], ZERO)
-    given, s = shape(have, universe), shape(of, universe)
+    given, s = shape_of(scope, have), shape_of(scope, of)
     inside: list[Expr] = []
     if given.low < s.low or given.high > s.high:
         inside.append(Compare(Int(s.low), (("<=", item), ("<=", Int(s.high)))))

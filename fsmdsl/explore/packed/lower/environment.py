@@ -21,7 +21,7 @@ from fsmdsl.explore.packed.lower.references import reference
 from fsmdsl.explore.packed.lower.sets import bit, collected
 from fsmdsl.explore.packed.lower.sites import FULL, IGNORED
 from fsmdsl.explore.packed.lower.steps import Steps
-from fsmdsl.explore.packed.shapes import UnpackableError, shape, to_number
+from fsmdsl.explore.packed.shapes import UnpackableError, to_number
 from fsmdsl.explore.program.builder import Builder, function, rows
 from fsmdsl.explore.program.builder import numbers as parameters
 from fsmdsl.explore.program.nodes import (
@@ -315,7 +315,7 @@ class Environment:
             case m.DurationType() | m.OpaqueType() | m.NoneType():
                 return Span(range(1))
             case m.BoolType() | m.RangeType() | m.EnumType():
-                s = shape(t, universe)
+                s = self.context.shape(t)
                 return Span(range(s.low, s.high + 1))
             case _:
                 return None

@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fsmdsl.explore.program.source import Words
+    from fsmdsl.explore.program.source import Row
 
     COPIED = 0
 
 
-def copy(s: Words, t: Words) -> int:
+def copy(s: Row, t: Row) -> int:
     """A step begins."""
     for i in range(COPIED):
         t[i] = s[i]
@@ -83,14 +83,14 @@ def delivered(f: int, site: int) -> int:
 # Channels ------------------------------------------------------------------------------------------------------------
 
 
-def put(t: Words, at: int, message: int) -> int:
+def put(t: Row, at: int, message: int) -> int:
     """A channel holds one message more."""
     t[at + 1 + t[at]] = message
     t[at] += 1
     return 0
 
 
-def put_sorted(t: Words, at: int, message: int) -> int:
+def put_sorted(t: Row, at: int, message: int) -> int:
     """One message more, in its place."""
     n = t[at]
     while n > 0 and t[at + n] > message:
@@ -101,7 +101,7 @@ def put_sorted(t: Words, at: int, message: int) -> int:
     return 0
 
 
-def take_out(t: Words, at: int, k: int) -> int:
+def take_out(t: Row, at: int, k: int) -> int:
     """A channel holds one message less."""
     n = t[at]
     for i in range(k, n - 1):
@@ -111,7 +111,7 @@ def take_out(t: Words, at: int, k: int) -> int:
     return 0
 
 
-def double(t: Words, at: int, k: int) -> int:
+def double(t: Row, at: int, k: int) -> int:
     """A channel holds a message twice."""
     i = t[at]
     while i > k:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fsmdsl.explore.program.source import Words
+    from fsmdsl.explore.program.source import Row
 
     FIRST = END = 0
 
 
-def expect(t: Words, code: int) -> int:
+def expect(t: Row, code: int) -> int:
     """An answer is awaited from now on. False if there is no room to say so."""
     for n in range(FIRST, END):
         if t[n] == 0:
@@ -19,7 +19,7 @@ def expect(t: Words, code: int) -> int:
     return False
 
 
-def answered(t: Words, code: int) -> int:
+def answered(t: Row, code: int) -> int:
     """The first such answer has come."""
     found = False
     for n in range(FIRST, END):

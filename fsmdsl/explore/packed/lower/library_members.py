@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fsmdsl.explore.program.source import Words
+    from fsmdsl.explore.program.source import Row
 
     COUNT = ORDER = NEW = 0
 
-    def less(t: Words, a: int, b: int) -> int: ...
+    def less(t: Row, a: int, b: int) -> int: ...
 
 
-def sort(t: Words) -> int:
+def sort(t: Row) -> int:
     """Who comes to which place? True if anyone has to move."""
     moved = False
     for j in range(COUNT):
@@ -32,7 +32,7 @@ def sort(t: Words) -> int:
     return moved
 
 
-def tied(t: Words) -> int:
+def tied(t: Row) -> int:
     """Is the same known of two of them?"""
     for j in range(COUNT - 1):  # noqa: SIM110
         if not less(t, t[ORDER + j], t[ORDER + 1 + j]):
@@ -40,7 +40,7 @@ def tied(t: Words) -> int:
     return False
 
 
-def keeps(t: Words, at: int) -> int:
+def keeps(t: Row, at: int) -> int:
     """Does an arrangement leave all where they are, but for those of whom the same is known?"""
     for j in range(COUNT):
         a, b = t[ORDER + j], t[ORDER + t[at + j]]

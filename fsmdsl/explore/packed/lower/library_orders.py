@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fsmdsl.explore.program.source import Words
+    from fsmdsl.explore.program.source import Row
 
     COPIED = SIZE = STACK = END = DOUBT = CUT = 0
 
 
-def keep(t: Words, at: int) -> int:
+def keep(t: Row, at: int) -> int:
     """A copy of the row."""
     for i in range(COPIED):
         t[at + i] = t[i]
     return 0
 
 
-def bring(t: Words, at: int) -> int:
+def bring(t: Row, at: int) -> int:
     """The row as it was."""
     for i in range(COPIED):
         t[i] = t[at + i]
     return 0
 
 
-def same(t: Words, at: int) -> int:
+def same(t: Row, at: int) -> int:
     """Is the row as it was?"""
     for i in range(COPIED):  # noqa: SIM110
         if t[i] != t[at + i]:
@@ -32,7 +32,7 @@ def same(t: Words, at: int) -> int:
     return True
 
 
-def begin_orders(t: Words, k: int, doubt: int) -> int:
+def begin_orders(t: Row, k: int, doubt: int) -> int:
     """Where the rows of all parts of so many members are kept, this one the first; below 0: nowhere."""
     first: int = t[STACK]
     if t[DOUBT] == 0 and (k > 16 or first + (SIZE << k) > END):
@@ -47,7 +47,7 @@ def begin_orders(t: Words, k: int, doubt: int) -> int:
     return first
 
 
-def compare(t: Words, at: int, f: int, doubt: int) -> int:
+def compare(t: Row, at: int, f: int, doubt: int) -> int:
     """What a part has come to: the same as before? After a fault the row means nothing."""
     if t[at + COPIED] == -1:
         t[at + COPIED] = f

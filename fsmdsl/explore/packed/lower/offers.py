@@ -14,7 +14,7 @@ from fsmdsl.explore.packed.lower.expressions import in_leaves, value
 from fsmdsl.explore.packed.lower.handlers import stretches, timer
 from fsmdsl.explore.packed.lower.refusals import refusals
 from fsmdsl.explore.packed.lower.steps import CUT, PHASE, WRITES, Steps
-from fsmdsl.explore.program.builder import function, rows
+from fsmdsl.explore.program.builder import function, rows, words
 from fsmdsl.explore.program.builder import numbers as parameters
 from fsmdsl.explore.program.nodes import (
     FALSE,
@@ -62,7 +62,7 @@ class Offers:
         self._still()
         self._in_order()
         b.leave(N)
-        given = (*rows("s", "t", "out"), *parameters("n", "cap"))
+        given = (*rows("s", "t"), *words("out"), *parameters("n", "cap"))
         expand = function("expand", given, b.block, "Every step from `s`, in order.")
         return [*self.timers, *self.environment.functions, *refused, expand]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from fsmdsl.explore.packed.boards import fresh
+from fsmdsl.explore.packed.boards import Board
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.engine import Together
 from fsmdsl.explore.packed.errors import FullError
@@ -59,7 +59,7 @@ class Distributed:
         self._f = functions
         self._before = before
         """The board of what was found before, with numbers of all ranks."""
-        self._row, self._board = (fresh(lowered) for _ in range(2))
+        self._row, self._board = (Board(lowered) for _ in range(2))
         self._cap = 0
         self._out, self._hashes, self._origins, self._marks = Memory(1), Memory(1), Memory(1, "I"), Memory(1)
         self._hold(CAP)
@@ -185,7 +185,7 @@ class Distributed:
         self.frontier.back(self.origin(most), most)
         self.share.count = self.share.place(most)
         self._before = row(self.lowered)
-        self._row, self._board = (fresh(self.lowered) for _ in range(2))
+        self._row, self._board = (Board(self.lowered) for _ in range(2))
         for first in range(0, self.frontier.first, self._step):
             self._expand(first, min(first + self._step, self.frontier.first))
 
