@@ -109,7 +109,10 @@ def offered(system: m.System) -> Iterator[m.Expr]:
     for offer in system.offers or ():
         yield from (over for _, over in offer.variables)
         yield from (offer.target, *offer.arguments)
-    guards = [*(x.guard for x in system.offers or ()), *(x.guard for x in system.crashes)]
+    for crash in system.process_crashes:
+        yield from (over for _, over in crash.variables)
+        yield from crash.targets
+    guards = [x.guard for x in (*(system.offers or ()), *system.crashes, *system.process_crashes)]
     yield from (g for g in guards if g is not None)
 
 
