@@ -112,7 +112,8 @@ def offered(system: m.System) -> Iterator[m.Expr]:
     for crash in system.process_crashes:
         yield from (over for _, over in crash.variables)
         yield from crash.targets
-    guards = [x.guard for x in (*(system.offers or ()), *system.crashes, *system.process_crashes)]
+    lines: list[m.Offer | m.CrashOffer | m.ProcessCrash] = [*(system.offers or ()), *system.crashes]
+    guards = [x.guard for x in (*lines, *system.process_crashes)]
     yield from (g for g in guards if g is not None)
 
 

@@ -252,7 +252,7 @@ class Environment:
         new = self._fresh(key)
         return Choice(new.equals(1), handled, Choice(new > 1, Int(FULL), Int(IGNORED)))
 
-    def _fresh(self, key: Sequence[Expr]) -> Var:
+    def _fresh(self, key: Sequence[Expr]) -> Expr:
         """Whether something is offered for the first time: 0, 1, or 2 where that cannot be said."""
         system = self.context.universe.system
         if self.seen is None:
