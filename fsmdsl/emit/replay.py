@@ -138,6 +138,8 @@ class _Script:
         self.outbox: list[tuple[int, bool]] = []
         """Actions called for and not handed over: of whom; True: its answer is awaited, and hand-written code breaks
         off."""
+        self.awaited: int | None = None
+        """Of whom an action is handed over whose answer everything waits for."""
 
     def lines(self) -> Iterator[str]:
         world = self.universe.start
@@ -220,6 +222,7 @@ class _Script:
         if not of:
             self.messages.clear()
         self.outbox = [x for x in self.outbox if of and x[0] not in of]
+        self.awaited = self.awaited if of and self.awaited not in of else None
 
     def _tickets_gone(self, actions: str, of: Sequence[int]) -> str:
         if not of:
@@ -232,6 +235,8 @@ class _Script:
         if isinstance(step, ChannelStep):
             held, place = self.messages[step.channel], self._place(step, before)
             held[place : place + 1] = [held[place]] * 2 if step.kind == "duplicate" else []
+        if isinstance(step, OutcomeStep) and step.instance == self.awaited:
+            self.awaited = None
         for x in cascade:
             match x:
                 case Posted(_, channel, event, arguments):
@@ -246,8 +251,9 @@ class _Script:
 
     def _breaks_off(self) -> bool:
         """Hands over what is in the outbox, up to the first action whose answer is awaited."""
-        while self.outbox:
-            _, awaited = self.outbox.pop(0)
+        while self.outbox and self.awaited is None:
+            instance, awaited = self.outbox.pop(0)
+            self.awaited = instance if awaited else None
             if awaited:
                 return True
         return False

@@ -183,6 +183,7 @@ class Walk:
     def foresee(self, step: Step) -> Fault | None:
         """What must happen, by `step`: for an answer given at once, up to the end of the round."""
         self.mirror.answers.clear()
+        asked = standing_still_in(self.universe, self.world) if isinstance(step, CrashStep) else None
         while True:
             result = self.explored.fire(self.world, step)
             if result.fault is not None:
@@ -193,7 +194,7 @@ class Walk:
             self.followed += [(n, t.name) for n, t in transitions]
             self.world = result.world
             first = standing_still_in(self.universe, self.world)
-            if first is None or not self.answering:
+            if first is None or first == asked or not self.answering:
                 return None
             outcomes = self.universe.machines[first.instance].action_named[first.action].outcomes
             step = OutcomeStep(first.instance, first.action, self.random.choice(outcomes))
