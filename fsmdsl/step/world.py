@@ -82,13 +82,11 @@ class ChannelStep:
 
 @dataclass(frozen=True, slots=True)
 class CrashStep:
-    """The whole system crashes: between steps, or, with `inside`, after so many writes of a step. Or some instances
-    crash alone, between steps."""
+    """A crash: between steps, or, with `inside`, after so many writes of one. Of all, or between steps of some."""
 
     inside: Step | None = None
     writes: int = 0
     of: tuple[int, ...] = ()
-    """The instances that crash alone, in their order; none: all."""
 
 
 @dataclass(frozen=True, slots=True)
