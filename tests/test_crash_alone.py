@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from campaign import compare
 from stepping import Run, compiled, only_system
 
+from fsmdsl.draw.sequence import Note
 from fsmdsl.explore import Exploration, Means, explore
+from fsmdsl.explore.trace import Entry, Trace
+from fsmdsl.logs.atlas import keys
+from fsmdsl.report.as_scenario import as_scenario
+from fsmdsl.report.chart import chart
+from fsmdsl.simulation.refusals import why_not
 from fsmdsl.step import CrashStep, fire
+from fsmdsl.testing.drive import drive
+from fsmdsl.testing.implementation import Implementation
 
 LEASE = """
 machine Holder {
@@ -179,3 +189,57 @@ def test_recovers_asks_about_crashes_of_everything() -> None:
         for line in ("", alone, "  crash of nodes[0]")
     ]
     assert [v.outcome for v in verdicts] == ["violated", "holds", "violated"]
+
+
+# How it is told, and driven ------------------------------------------------------------------------------------------
+
+
+def trace_of(text: str, *names: str) -> Trace:
+    run = Run(text)
+    trace = Trace(run.universe, run.world)
+    for name in names:
+        step = run.called(name)
+        result = fire(run.universe, run.world, step)
+        trace = trace.extended(Entry(step, result.cascade, result.world, result.fault))
+        run.world = result.world
+    return trace
+
+
+def test_a_run_becomes_a_scenario_that_goes_the_same_way() -> None:
+    trace = trace_of(LEASE, "h0.take", "h1.take", "crash of h1, store", "crash of h0")
+    script = as_scenario(trace, "r")
+    assert script.cut is None
+    assert "    crash of h1, store\n    crash of h0\n" in script.text
+
+
+def test_a_chart_notes_the_crash_on_each_instance() -> None:
+    drawn = chart("", trace_of(LEASE, "h0.take", "crash of h0, store"))
+    notes = [x for x in drawn.items if isinstance(x, Note) and x.text == "crash"]
+    assert [x.participant for x in notes] == [1, 3]
+
+
+def test_lines_of_a_log_name_whoever_crashes() -> None:
+    run = Run(LEASE)
+    assert list(keys(run.universe, CrashStep(of=(0, 2)), run.world)) == [(0, "crash"), (2, "crash")]
+    assert list(keys(run.universe, CrashStep(), run.world)) == [(None, "crash")]
+
+
+def test_a_twin_is_told_who_crashes() -> None:
+    class Told(Implementation):
+        def crash_of(self, instances: Sequence[str]) -> None:
+            self.told = list(instances)
+
+    twin = Told()
+    drive(twin, Run(LEASE).universe, CrashStep(of=(0, 2)))
+    assert twin.told == ["h0", "store"]
+    with pytest.raises(NotImplementedError, match=r"crash_of\(self, instances\)"):
+        drive(Implementation(), Run(LEASE).universe, CrashStep(of=(0,)))
+
+
+def test_why_a_crash_does_not_come() -> None:
+    run = Run(LEASE)
+    assert why_not(run.universe, run.world, "crash of h0") == [
+        "the environment crashes only those that it names, and only when its `when` holds"
+    ]
+    whole = Run(LEASE.replace("crash of h", "h.tell //"))
+    assert why_not(whole.universe, whole.world, "crash of h0") == ["the environment of this system has no `crash of`"]
