@@ -70,8 +70,8 @@ def describe(roster: Roster, what: Step | Happening, world: World | None = None)
             return _channel_step(roster, what, world)
         case RecoverStep():
             return "recover"
-        case CrashStep(inside, writes):
-            return _crash(roster, inside, writes, world)
+        case CrashStep(inside, writes, of):
+            return _crash_alone(roster, of) if of else _crash(roster, inside, writes, world)
         case _:
             return _happening(roster, what)
 
@@ -94,6 +94,10 @@ def _crash(roster: Roster, inside: Step | None, writes: int, world: World | None
     return f"crash {when} {describe(roster, inside, world)}"
 
 
+def _crash_alone(roster: Roster, of: Sequence[int]) -> str:
+    return f"crash of {', '.join(map(roster.name, of))}"
+
+
 def _happening(roster: Roster, what: Happening) -> str:
     match what:
         case Followed(instance, index, before, after):
@@ -114,8 +118,8 @@ def _happening(roster: Roster, what: Happening) -> str:
             return f"{roster.name(instance)}.{field} = {shown(roster, of, value)}"
         case Ignored(instance, event):
             return f"{roster.name(instance)} ignores {event}"
-        case Crashed():
-            return "crash"
+        case Crashed(of):
+            return _crash_alone(roster, of) if of else "crash"
         case _:
             assert_never(what)
 

@@ -109,7 +109,11 @@ def offered(system: m.System) -> Iterator[m.Expr]:
     for offer in system.offers or ():
         yield from (over for _, over in offer.variables)
         yield from (offer.target, *offer.arguments)
-    guards = [*(x.guard for x in system.offers or ()), *(x.guard for x in system.crashes)]
+    for crash in system.process_crashes:
+        yield from (over for _, over in crash.variables)
+        yield from crash.targets
+    lines: list[m.Offer | m.CrashOffer | m.ProcessCrash] = [*(system.offers or ()), *system.crashes]
+    guards = [x.guard for x in (*lines, *system.process_crashes)]
     yield from (g for g in guards if g is not None)
 
 

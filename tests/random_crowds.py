@@ -113,6 +113,15 @@ OFFERS = [
 ]
 
 
+CRASHES = [
+    "some i in items: crash of i",
+    "some i in items: crash of i when i in B",
+    "some b in bosses: crash of b",
+    "some b in bosses, i in b.items: crash of i, b",
+    "some i in items, j in items: crash of i, j when i != j",
+    "crash of hub",
+]
+
 RUNS = [
     "all b in bosses: b in Busy ~> b in Idle under fair tick",
     "all b in bosses: b in Idle ~> b in Busy under strong fair tick and fair give",
@@ -254,6 +263,7 @@ class _Crowd:
         lines += [f"        {x}" for x in random.sample(offers, random.choice([2, 3, 3, 4]))]
         kinds = {"crash": 0.3, "crash between writes": 0.1, "crash during recovery": 0.1}
         lines += [f"        {kind}" for kind, p in kinds.items() if self.chance(p)]
+        lines += [f"        {random.choice(CRASHES)}"] * self.chance(0.4)
         lines.append("    }")
         if self.chance(0.15):
             body = random.choice(["i.n = 0", "i.drop", "if i in B { i.drop }", "for b in bosses { b.last = i }"])

@@ -186,3 +186,19 @@ class EffectWriter(Writer):
         some = f"some {', '.join(binders)}: " if binders else ""
         when = f" when {self.condition(env, 1).text}" if self.chance(0.3) else ""
         return f"{some}{name}.{call}{when}"
+
+    def process_crash(self, env: Env) -> str:
+        """The crash of an instance or two, perhaps chosen, perhaps with a guard."""
+        targets: list[str] = []
+        binders: list[str] = []
+        for _ in range(self.random.choice([1, 1, 2])):
+            found = [(n, t) for n, t in env.names.items() if isinstance(bare(t), m.RefType | m.SetType)]
+            name, t = self.random.choice(found)
+            if isinstance(t, m.SetType):
+                target = self.local(env)
+                binders.append(f"{target} in {name}")
+                name, env = target, env.bind({target: t.of})
+            targets.append(name)
+        some = f"some {', '.join(binders)}: " if binders else ""
+        when = f" when {self.condition(env, 1).text}" if self.chance(0.4) else ""
+        return f"{some}crash of {', '.join(dict.fromkeys(targets))}{when}"

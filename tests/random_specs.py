@@ -452,6 +452,8 @@ class _Specs(EffectWriter):
         when = f" when {self.condition(env, 1).text}" if self.chance(0.3) else ""
         kinds = ["crash", "crash between writes", "crash during recovery"]
         lines += [f"{kind}{when}" for kind in kinds if self.chance(0.3)]
+        if self.newer and self.chance(0.4):
+            lines.append(self.process_crash(env))
         return iter(["    environment {", *(f"        {x}" for x in lines), "    }"])
 
     def _asked(self, env: Env) -> Iterator[str]:

@@ -155,6 +155,7 @@ class _Systems(_Specs):
         for kind in kinds:
             if self.chance(0.35):
                 lines.append(f"{kind} when {self.condition(env, 1).text}" if self.chance(0.3) else kind)
+        lines += [self.process_crash(env) for _ in range(self.random.choice([0, 0, 0, 1, 1, 2]))]
         return iter(["    environment {", *(f"        {x}" for x in lines), "    }"])
 
     def _asked(self, env: Env) -> Iterator[str]:

@@ -44,14 +44,14 @@ class Run:
         """Take enabled steps, by their descriptions, which must not fail; what happened in the last."""
         told: list[str] = []
         for name in names:
-            step = self._called(name)
+            step = self.called(name)
             result = fire(self.universe, self.world, step)
             assert result.fault is None, result.fault
             self.world = result.world
             told = [describe(self.universe, h) for h in result.cascade]
         return told
 
-    def _called(self, name: str) -> Step:
+    def called(self, name: str) -> Step:
         for step in enabled(self.universe, self.world):
             if describe(self.universe, step) == name:
                 return step
@@ -59,7 +59,7 @@ class Run:
 
     def attempt(self, name: str) -> Result:
         """The result of an enabled step, which is not kept."""
-        return fire(self.universe, self.world, self._called(name))
+        return fire(self.universe, self.world, self.called(name))
 
     def send(self, instance: str, event: str, *arguments: Value) -> Result:
         """The result of an event that need not be enabled, which is not kept."""

@@ -122,5 +122,5 @@ def test_every_part_is_used_in_a_system() -> None:
 
 def test_writing_a_controller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert len(list(followed(ROOT / "docs" / "kubernetes.md"))) == 2
+    assert len(list(followed(ROOT / "docs" / "kubernetes.md"))) == 3
     assert len(Path("task.fsm").read_text("utf-8").splitlines()) <= 60

@@ -532,12 +532,20 @@ module.exports = grammar({
       seq("environment", "{", "}"),
     )),
     offer: $ => prec.right(choice(
+      seq($.some, $._reference, $.crash_kind, $.crash_of, $.when),
+      seq($.some, $._reference, $.crash_kind, $.crash_of),
       seq($.some, $._reference, $.crash_kind, $.when),
       seq($.some, $._reference, $.crash_kind),
+      seq($.some, $._reference, $.crash_of, $.when),
+      seq($.some, $._reference, $.crash_of),
       seq($.some, $._reference, $.when),
       seq($.some, $._reference),
+      seq($._reference, $.crash_kind, $.crash_of, $.when),
+      seq($._reference, $.crash_kind, $.crash_of),
       seq($._reference, $.crash_kind, $.when),
       seq($._reference, $.crash_kind),
+      seq($._reference, $.crash_of, $.when),
+      seq($._reference, $.crash_of),
       seq($._reference, $.when),
       $._reference,
     )),
@@ -548,6 +556,10 @@ module.exports = grammar({
     crash_kind: $ => prec.right(choice(
       seq("between", "writes"),
       seq("during", "recovery"),
+    )),
+    crash_of: $ => prec.right(choice(
+      seq("of", $._reference, $._crash_of_star_31),
+      seq("of", $._reference),
     )),
     recover: $ => prec.right(seq("recover", $.block)),
     property: $ => prec.right(choice(
@@ -566,7 +578,7 @@ module.exports = grammar({
       "recovers",
     )),
     under: $ => prec.right(choice(
-      seq("under", $.fairness, $._under_star_31),
+      seq("under", $.fairness, $._under_star_32),
       seq("under", $.fairness),
     )),
     fairness: $ => prec.right(choice(
@@ -582,13 +594,13 @@ module.exports = grammar({
       seq("reachable", $._expr),
     )),
     scenario: $ => prec.right(choice(
-      seq("scenario", $.name, $.string, $.of, "{", $._scenario_star_32, "}"),
+      seq("scenario", $.name, $.string, $.of, "{", $._scenario_star_33, "}"),
       seq("scenario", $.name, $.string, $.of, "{", "}"),
-      seq("scenario", $.name, $.string, "{", $._scenario_star_32, "}"),
+      seq("scenario", $.name, $.string, "{", $._scenario_star_33, "}"),
       seq("scenario", $.name, $.string, "{", "}"),
-      seq("scenario", $.name, $.of, "{", $._scenario_star_32, "}"),
+      seq("scenario", $.name, $.of, "{", $._scenario_star_33, "}"),
       seq("scenario", $.name, $.of, "{", "}"),
-      seq("scenario", $.name, "{", $._scenario_star_32, "}"),
+      seq("scenario", $.name, "{", $._scenario_star_33, "}"),
       seq("scenario", $.name, "{", "}"),
     )),
     of: $ => prec.right(seq("of", $.path)),
@@ -600,10 +612,13 @@ module.exports = grammar({
       $.expect,
       $.via,
     )),
-    do_step: $ => prec.right($._reference),
+    do_step: $ => prec.right(choice(
+      seq($._reference, $.crash_of),
+      $._reference,
+    )),
     fails: $ => prec.right(choice(
-      seq("fails", $._reference, "with", $.fault),
-      seq("fails", $._reference),
+      seq("fails", $.do_step, "with", $.fault),
+      seq("fails", $.do_step),
       seq("fails", $.elapse, "with", $.fault),
       seq("fails", $.elapse),
       seq("fails", $.transmit, "with", $.fault),
@@ -631,7 +646,7 @@ module.exports = grammar({
       seq("via", $.name),
     )),
     path: $ => prec.right(choice(
-      seq($.name, $._path_star_33),
+      seq($.name, $._path_star_34),
       $.name,
     )),
     name: $ => choice(
@@ -830,23 +845,27 @@ module.exports = grammar({
       $.offer,
       seq($._environment_star_30, $.offer),
     )),
-    _under_star_31: $ => prec.right(choice(
+    _crash_of_star_31: $ => prec.right(choice(
+      seq(",", $._reference),
+      seq($._crash_of_star_31, ",", $._reference),
+    )),
+    _under_star_32: $ => prec.right(choice(
       seq("and", $.fairness),
       seq(",", $.fairness),
       seq(",", $.path),
-      seq($._under_star_31, "and", $.fairness),
-      seq($._under_star_31, ",", $.fairness),
-      seq($._under_star_31, ",", $.path),
+      seq($._under_star_32, "and", $.fairness),
+      seq($._under_star_32, ",", $.fairness),
+      seq($._under_star_32, ",", $.path),
     )),
-    _scenario_star_32: $ => prec.right(choice(
+    _scenario_star_33: $ => prec.right(choice(
       $.instance,
       $._step,
-      seq($._scenario_star_32, $.instance),
-      seq($._scenario_star_32, $._step),
+      seq($._scenario_star_33, $.instance),
+      seq($._scenario_star_33, $._step),
     )),
-    _path_star_33: $ => prec.right(choice(
+    _path_star_34: $ => prec.right(choice(
       seq(".", $.name),
-      seq($._path_star_33, ".", $.name),
+      seq($._path_star_34, ".", $.name),
     )),
     identifier: _ => /[A-Za-z_][A-Za-z0-9_]*/,
     integer: _ => /[0-9]+/,

@@ -46,13 +46,23 @@ def _environment(b: Builder, n: Node) -> s.EnvironmentDecl:
     return s.EnvironmentDecl(tuple(_offer(b, o) for o in n.nodes()), b.doc(n), b.span(n))
 
 
-def _offer(b: Builder, n: Node) -> s.Offer | s.CrashOffer:
-    some, kind = n.one("some"), n.one("crash_kind")
+def _offer(b: Builder, n: Node) -> s.Offer | s.CrashOffer | s.ProcessCrash:
+    some, of = n.one("some"), n.one("crash_of")
+    kind = cast(Any, "anywhere" if (found := n.one("crash_kind")) is None else found.text())
     call = expression(b, next(n.every(*EXPRESSIONS)))
     guard = condition(b, n)
+    variables = () if some is None else binders(b, some.nodes())
+    if of is not None:
+        return s.ProcessCrash(variables, call, kind, _struck(b, n), guard, b.doc(n), b.span(n))
     if isinstance(call, s.Name) and call.text == "crash" and some is None:
-        return s.CrashOffer(cast(Any, "anywhere" if kind is None else kind.text()), guard, b.doc(n), b.span(n))
-    return s.Offer(() if some is None else binders(b, some.nodes()), call, guard, b.doc(n), b.span(n))
+        return s.CrashOffer(kind, guard, b.doc(n), b.span(n))
+    return s.Offer(variables, call, guard, b.doc(n), b.span(n))
+
+
+def _struck(b: Builder, n: Node) -> tuple[s.Expr, ...]:
+    """The instances behind `of`."""
+    of = n.one("crash_of")
+    return () if of is None else tuple(expression(b, x) for x in of.nodes())
 
 
 def _recover(b: Builder, n: Node) -> s.RecoverDecl:
@@ -87,20 +97,16 @@ def _reachable(b: Builder, n: Node) -> s.ReachableDecl:
     return s.ReachableDecl(b.label(n), value(b, n), b.doc(n), b.span(n))
 
 
-def _do(b: Builder, n: Node) -> s.Taken:
-    return _done(b, value(b, n), n)
-
-
-def _done(b: Builder, call: s.Expr, n: Node) -> s.Do | s.Restart:
-    if isinstance(call, s.Name) and call.text in ("crash", "recover"):
-        return s.Restart(cast(Any, call.text), b.doc(n), b.span(n))
-    return s.Do(call, b.doc(n), b.span(n))
+def _do(b: Builder, n: Node) -> s.Do | s.Restart:
+    call, of = expression(b, only(n)), _struck(b, n)
+    if isinstance(call, s.Name) and (call.text == "crash" or (call.text == "recover" and not of)):
+        return s.Restart(cast(Any, call.text), of, b.doc(n), b.span(n))
+    return s.Do(call, of, b.doc(n), b.span(n))
 
 
 def _fails(b: Builder, n: Node) -> s.Fails:
     step, *fault = n.nodes()
-    taken = _TAKEN[step.rule](b, step) if step.rule in _TAKEN else _done(b, expression(b, step), step)
-    return s.Fails(taken, b.name(only(fault[0])) if fault else None, b.doc(n), b.span(n))
+    return s.Fails(_TAKEN[step.rule](b, step), b.name(only(fault[0])) if fault else None, b.doc(n), b.span(n))
 
 
 def _elapse(b: Builder, n: Node) -> s.Elapse:

@@ -1,14 +1,15 @@
-"""States that a crash must move on, and does not."""
+"""States that a crash must move on, and does not; crashes that change nothing; machines that none strikes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from fsmdsl import model as m
 from fsmdsl.checks.shape import Shape
 from fsmdsl.checks.subject import Subject
 from fsmdsl.core.hierarchy import Endurance
-from fsmdsl.core.triggers import CRASH
+from fsmdsl.core.triggers import CRASH, triggered_by
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 
 LOST = Rule(
@@ -36,12 +37,91 @@ Add `Preempting -> Pending on crash`, or make the state `persistent`.
 """,
 )
 
-RULES = (LOST,)
+NOTHING = Rule(
+    "FSM228",
+    "crash-changes-nothing",
+    Severity.WARNING,
+    "the crash of an instance on which a crash has no effect",
+    """
+`crash of x` sets back the fields of x that are not durable, follows its transition `on crash`, and takes the answers
+that it waits for. Where all fields are durable and the machine has neither such a transition nor an answer to wait for,
+such a crash makes no difference.
+
+```fsm
+machine Server {
+    durable term: 0..3
+    initial state Follower
+    state Leader
+    event win from environment
+    Follower -> Leader on win when term < 3 do term = term + 1
+    Leader -> Follower on win
+}
+
+system Cluster {
+    servers: Server[2]
+    environment {
+        some s in servers: s.win
+        some s in servers: crash of s             // it keeps its term, and is still Leader
+    }
+}
+```
+
+Say what is lost: a field without `durable`, or a transition such as `Leader -> Follower on crash`. Else remove the
+crash.
+""",
+)
+
+NEVER = Rule(
+    "FSM229",
+    "never-crashes",
+    Severity.WARNING,
+    "transitions `on crash` of a machine that no crash strikes",
+    """
+In a system whose environment has `crash of`, those that are named crash, and no others. A machine with transitions
+`on crash` that is in such a system, and that no system lets crash, never follows them.
+
+```fsm
+machine Cache {
+    filled: bool
+    initial state Cold
+    state Warm
+    event fill from environment
+    Cold -> Warm on fill do filled = true
+    Warm -> Cold on crash
+}
+
+machine Worker {
+    busy: bool
+    initial state On
+    event go from environment
+    On on go do busy = not busy
+}
+
+system Shop {
+    cache: Cache
+    worker: Worker
+    environment {
+        cache.fill
+        worker.go
+        crash of worker                           // and the cache, if it is in the same process
+    }
+}
+```
+
+Name the instance too, `crash of worker, cache`; give it a crash of its own; or add `crash`, which strikes all.
+""",
+)
+
+RULES = (LOST, NOTHING, NEVER)
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Guards are not looked at: one transition is enough."""
-    struck = {i.machine for s in subject.model.systems.values() if s.crashes for i in s.instances}
+    systems = subject.model.systems.values()
+    struck = {i.machine for s in systems if s.crashes for i in s.instances}
+    struck |= {x for s in systems for crash in s.process_crashes for x in crash.machines}
+    yield from _lasting(subject)
+    yield from _spared(subject, struck)
     for shape in subject.shapes:
         flags: tuple[Endurance, ...] = ("volatile", "transient") if shape.machine.qualified in struck else ("volatile",)
         for state in shape.machine.leaves:
@@ -49,6 +129,30 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             followed = shape.selection.candidates(state.name, CRASH)
             if kind is not None and kind in flags and state.name in shape.reachable and not followed:
                 yield _lost(shape, state, kind)
+
+
+def _lasting(subject: Subject) -> Iterator[Diagnostic]:
+    """Crashes of instances that nothing happens to."""
+    for system in subject.model.systems.values():
+        for crash in system.process_crashes:
+            for target, name in zip(crash.targets, crash.machines, strict=True):
+                machine = subject.model.machines[name]
+                waits = any(a.outcomes for a in machine.actions)
+                passing = any(not f.durable for f in machine.fields) or any(s.volatile for s in machine.states)
+                if not (waits or passing or triggered_by(machine, m.OnCrash)):
+                    found = NOTHING.at(target.span, f"a crash of `{target.span.text}` changes nothing")
+                    why = f"{machine.name} has durable fields only, no transition `on crash`, and no answer to wait for"
+                    yield found.note(why)
+
+
+def _spared(subject: Subject, struck: AbstractSet[str]) -> Iterator[Diagnostic]:
+    """Machines in systems where others crash, which themselves never do."""
+    beside = {i.machine for s in subject.model.systems.values() if s.process_crashes for i in s.instances}
+    for machine in subject.model.machines.values():
+        found = triggered_by(machine, m.OnCrash)
+        if found and machine.qualified in beside - struck:
+            message = f"no crash strikes a {machine.name}: this is never followed"
+            yield NEVER.at(found[0].span, message).help("name it behind `crash of`, or add `crash`")
 
 
 def _lost(shape: Shape, state: m.State, kind: Endurance) -> Diagnostic:

@@ -118,7 +118,10 @@ class _Collector:
                     self._expression(None, condition)
                 case m.Transmit(channel=channel):
                     self._names(channel)
-                case m.Elapse() | m.Restart() | m.Via():
+                case m.Restart(of=of):
+                    for e in of:
+                        self._expression(None, e)
+                case m.Elapse() | m.Via():
                     pass
                 case _:
                     assert_never(step)

@@ -62,6 +62,9 @@ def of_system(x: m.System) -> Iterator[Part]:
     for o in x.offers or ():
         yield Part("environment", f"{o.machine.rpartition('.')[2]}.{o.event}", plain(o.span.text), o.span)
     yield from (Part("environment", f"crash {c.kind}", plain(c.span.text), c.span) for c in x.crashes)
+    for crash in x.process_crashes:
+        whom = ", ".join(y.rpartition(".")[2] for y in crash.machines)
+        yield Part("environment", f"crash of {whom}", plain(crash.span.text), crash.span)
     if x.recover is not None:
         yield Part("recover", "", effects(x.recover), x.span)
     yield from (Part("let", y.name, plain(y.span.text), y.span) for y in x.lets)

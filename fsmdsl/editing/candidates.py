@@ -69,7 +69,7 @@ class Finder:
             for outcome in action.outcomes:
                 yield Candidate(f"{action.name}.{outcome}", "outcome", "outcome", action.doc, 2)
         if ("on", "<event_path>") in self.place.accepted.awaiting:
-            yield Candidate("crash", "event", "of every machine", "All instances crash at once.", 2)
+            yield Candidate("crash", "event", "of every machine", "Its process crashes, alone or with all others.", 2)
 
     def labels(self, machine: MachineNames | None, rank: int = 1) -> Iterator[Candidate]:
         if machine is not None:

@@ -87,7 +87,7 @@ KEYWORDS: dict[str, str] = {
     "remove": "Removes an element from a set, or the first such item from a list.",
     "to": "Where the effect adds, or who receives from the channel.",
     "at": "The place in the document that the module formalises.",
-    "of": "The system of a scenario, or the label or state of a timer.",
+    "of": "The system of a scenario, the label or state of a timer, or who crashes alone.",
     "with": "The kind of fault that is expected.",
     "entry": "`on entry(A)`: effects whenever the state is entered.",
     "exit": "`on exit(A)`: effects whenever the state is left.",

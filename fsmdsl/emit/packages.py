@@ -83,6 +83,8 @@ def machinery(context: Context, module: str, used: Set[str]) -> str:
         collections=", ".join(_collections(used)),
         mark=mark(None),
         lost_in_crash=_lost(context, module),
+        struck="struck" if traits.alone else "self._machines.values()",
+        emptied="() if these else self._channels.values()" if traits.alone else "self._channels.values()",
         version=_version(context, module),
         restored=tuple_of(_restored(traits)),
     )

@@ -135,8 +135,11 @@ class _Script:
         self.universe = run.universe
         self.messages: dict[str, list[Message]] = {}
         """Of each channel, as the generated one lists them: `step` keeps a bag in an order of its own."""
-        self.outbox: list[bool] = []
-        """Actions called for and not handed over; True: its answer is awaited, and hand-written code breaks off."""
+        self.outbox: list[tuple[int, bool]] = []
+        """Actions called for and not handed over: of whom; True: its answer is awaited, and hand-written code breaks
+        off."""
+        self.awaited: int | None = None
+        """Of whom an action is handed over whose answer everything waits for."""
 
     def lines(self) -> Iterator[str]:
         world = self.universe.start
@@ -153,7 +156,7 @@ class _Script:
     def _moment(self, moment: Moment, before: World) -> Iterator[str]:
         step, fault = moment.step, moment.fault
         if isinstance(step, CrashStep) and step.writes > 0:
-            self._forget()
+            self._forget(())
             yield "# A generated step is saved whole and cannot be cut. As after a restart, everything is made anew, as"
             yield "# this crash leaves it."
             yield from self.standing.made(moment.world)
@@ -165,7 +168,7 @@ class _Script:
         self._note(step, moment.cascade, before)
         yield from _raises("NoAnswer", call) if self._breaks_off() else [call]
         if isinstance(step, CrashStep):
-            yield from (f"{x}.tickets.clear()" for x in self.standing.ticketed())
+            yield from (self._tickets_gone(x, step.of) for x in self.standing.ticketed())
         yield from self._changes(before, moment.world)
 
     def _call(self, step: Step, before: World) -> str:
@@ -187,8 +190,8 @@ class _Script:
                 return f"system._ring({standing.variables[instance]}, {name})"
             case ChannelStep(kind, channel):
                 return f"{standing.channels[channel]}.{kind}({self._position(step, before)})"
-            case CrashStep():
-                return "system.crash()"
+            case CrashStep(of=of):
+                return f"system.crash({', '.join(standing.variables[n] for n in of)})"
             case RecoverStep():
                 return "system.recover()"
             case _:
@@ -214,31 +217,44 @@ class _Script:
 
     # What is going on meanwhile
 
-    def _forget(self) -> None:
-        self.messages.clear()
-        self.outbox.clear()
+    def _forget(self, of: Sequence[int]) -> None:
+        """What a crash takes: of some instances what they have called for, of all everything."""
+        if not of:
+            self.messages.clear()
+        self.outbox = [x for x in self.outbox if of and x[0] not in of]
+        self.awaited = self.awaited if of and self.awaited not in of else None
+
+    def _tickets_gone(self, actions: str, of: Sequence[int]) -> str:
+        if not of:
+            return f"{actions}.tickets.clear()"
+        whom = "".join(f"{self.standing.variables[n]}, " for n in of)
+        return f"{actions}.tickets = {{k: x for k, x in {actions}.tickets.items() if k[0] not in ({whom.strip()})}}"
 
     def _note(self, step: Step, cascade: Sequence[Happening], before: World) -> None:
         """What a step does to channels and outbox."""
         if isinstance(step, ChannelStep):
             held, place = self.messages[step.channel], self._place(step, before)
             held[place : place + 1] = [held[place]] * 2 if step.kind == "duplicate" else []
+        if isinstance(step, OutcomeStep) and step.instance == self.awaited:
+            self.awaited = None
         for x in cascade:
             match x:
                 case Posted(_, channel, event, arguments):
                     self.messages.setdefault(channel, []).append(Message(event, arguments))
                 case Requested(instance, name):
                     action = self.universe.machines[instance].action_named[name]
-                    self.outbox.append(bool(action.outcomes) and not action.asynchronous)
-                case Crashed():
-                    self._forget()
+                    self.outbox.append((instance, bool(action.outcomes) and not action.asynchronous))
+                case Crashed(of):
+                    self._forget(of)
                 case _:
                     pass
 
     def _breaks_off(self) -> bool:
         """Hands over what is in the outbox, up to the first action whose answer is awaited."""
-        while self.outbox:
-            if self.outbox.pop(0):
+        while self.outbox and self.awaited is None:
+            instance, awaited = self.outbox.pop(0)
+            self.awaited = instance if awaited else None
+            if awaited:
                 return True
         return False
 

@@ -24,6 +24,8 @@ class Traits:
     timers: bool
     rounds: bool
     crashes: bool
+    alone: bool
+    """Some machines crash while others live on."""
     recovers: bool
     channels: bool
     systems: bool
@@ -41,6 +43,7 @@ def traits(model: m.Model, modules: Iterable[str]) -> Traits:
         timers=any(triggered_by(x, m.OnTimer) for x in machines),
         rounds=any(map(_has_rounds, machines)),
         crashes=any(map(_crashing, these)),
+        alone=any(s.process_crashes for module in these for s in _systems(module)),
         recovers=any(s.recover is not None for module in these for s in _systems(module)),
         channels=any(module.channels for module in these),
         systems=any(not standalone(model, x) for x in machines) or any(module.systems for module in these),
@@ -98,7 +101,7 @@ def standalone(model: m.Model, machine: m.Machine) -> bool:
 
 def _crashing(module: m.Module) -> bool:
     """Does a crash, which would reset fields, occur in a module?"""
-    struck = any(s.crashes or s.recover is not None for s in _systems(module))
+    struck = any(s.crashes or s.process_crashes or s.recover is not None for s in _systems(module))
     return struck or any(map(_knows_crashes, module.machines))
 
 

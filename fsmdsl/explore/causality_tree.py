@@ -133,6 +133,8 @@ def receiver_of(roster: Roster, step: Step) -> int | None:
             return next(n for n, x in enumerate(roster.machines) if x.qualified == found)
         case CrashStep(inside) if inside is not None:
             return receiver_of(roster, inside)
+        case CrashStep(of=(instance,)):
+            return instance
         case ChannelStep() | CrashStep() | RecoverStep():
             return None
         case _:

@@ -177,8 +177,8 @@ class _Player:
                 return self._timer(step)
             case m.Transmit():
                 return self._transmission(step)
-            case m.Restart(kind="crash"):
-                return CrashStep()
+            case m.Restart(kind="crash", of=of):
+                return CrashStep(of=tuple(sorted({reference(self._frame(), x) for x in of})))
             case m.Restart():
                 return RecoverStep()
             case _:

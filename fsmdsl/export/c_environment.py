@@ -44,6 +44,19 @@ def _unrestricted(scope: CScope, instance: int, event: str) -> str:
 
 def _offer(scope: CScope, n: int, o: m.Offer) -> str:
     """A line of the environment: for all values of its variables, the event, where it is handled."""
+    head, tail, types = _choices(scope, o)
+    target = reference(scope, scope.elaboration.expression(o.target, types))
+    machine = scope.universe.model.machines[o.machine]
+    given = [scope.elaboration.expression(x, types) for x in o.arguments]
+    set_up = set_arguments(scope, given, [p.type for p in machine.event_named[o.event].parameters], keep=True)
+    constant = f"{event_function(scope, o.machine, o.event)}_event"
+    accepts = f"!awaits(t) && {cm.accepts_function(scope, machine, o.event)}(t, a)"
+    act = f"{{ V t = {target}; {set_up}\n{TAB * 2}if ({accepts}) add_event(t, {constant}, a, misfit); }}"
+    return f"/* {o.event}, {o.span} */\nstatic void offer_{n}(int self)\n{{\n{TAB}{head}{act}{tail}\n}}"
+
+
+def _choices(scope: CScope, o: m.Offer | m.ProcessCrash) -> tuple[str, str, dict[str, m.Type]]:
+    """What stands before and behind the act of a line of the environment, and the types of its variables."""
     types: dict[str, m.Type] = {}
     head, tail = "", ""
     for name, over in o.variables:
@@ -54,14 +67,16 @@ def _offer(scope: CScope, n: int, o: m.Offer) -> str:
         tail += " } }"
         types[name] = element(elaborated.type)
     guard = "" if o.guard is None else f"if ({expression(scope, scope.elaboration.expression(o.guard, types))}) "
-    target = reference(scope, scope.elaboration.expression(o.target, types))
-    machine = scope.universe.model.machines[o.machine]
-    given = [scope.elaboration.expression(x, types) for x in o.arguments]
-    set_up = set_arguments(scope, given, [p.type for p in machine.event_named[o.event].parameters], keep=True)
-    constant = f"{event_function(scope, o.machine, o.event)}_event"
-    accepts = f"!awaits(t) && {cm.accepts_function(scope, machine, o.event)}(t, a)"
-    act = f"{{ V t = {target}; {set_up}\n{TAB * 2}if ({accepts}) add_event(t, {constant}, a, misfit); }}"
-    return f"/* {o.event}, {o.span} */\nstatic void offer_{n}(int self)\n{{\n{TAB}{head}{guard}{act}{tail}\n}}"
+    return head + guard, tail, types
+
+
+def _crash_of(scope: CScope, n: int, o: m.ProcessCrash) -> str:
+    """A line of the environment: for all values of its variables, the crash of some instances."""
+    head, tail, types = _choices(scope, o)
+    targets = [reference(scope, scope.elaboration.expression(x, types)) for x in o.targets]
+    mask = " ".join(f"of |= 1LL << {x};" for x in targets)
+    act = f"{{ V of = 0; {mask} add_crash_of(of); }}"
+    return f"/* crash, {o.span} */\nstatic void crash_of_{n}(int self)\n{{\n{TAB}{head}{act}{tail}\n}}"
 
 
 def timers(scope: CScope) -> str:
@@ -103,6 +118,9 @@ def crashes(scope: CScope) -> Iterator[str]:
                 steps.append(f"{TAB}{guard}for (i = 0; i < others; i++) add_cuts(i, 1, writes_of(i));\n")
             case "during recovery":
                 recovery.append(f"{TAB}{guard}{{ int n = writes_of(0); add_cuts(0, 0, n > 1 ? n : 1); }}\n")
+    for k, crash in enumerate(scope.universe.system.process_crashes):
+        yield from cm.with_lets(scope, _crash_of(scope, k, crash))
+        steps.append(f"{TAB}crash_of_{k}(-1);\n")
     text = (
         f"static void crashes(int others)\n{{\n{TAB}int i, self = -1;\n{''.join(steps)}}}\n\n"
         f"static void crashes_of_recovery(void)\n{{\n{TAB}int self = -1;\n{''.join(recovery)}}}"

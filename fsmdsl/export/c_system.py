@@ -138,11 +138,12 @@ def _engine_variables(scope: CScope, questions: tuple[Question, ...]) -> str:
     return f"""\
 enum {{ INSTANCES = {len(u.machines)}, CHANNELS = {len(u.channels)}, FINALS = {finals}, STEPS = 4 * CHOICES,
        RECOVERS = {int(u.system.recover is not None)} }};
-typedef struct Step {{ int kind, instance, what, position, misfit, inside, writes; V a[ARGUMENTS]; }} Step;
+typedef struct Step {{ int kind, instance, what, position, misfit, inside, writes; V of, a[ARGUMENTS]; }} Step;
 static Step steps[STEPS];
 static void add(int kind, int instance, int what, int position);
 static void add_event(int instance, int event, const V *a, int misfit);
 static void add_crash(int inside, int after);
+static void add_crash_of(V of);
 static void add_cuts(int inside, int from, int to);
 static int writes_of(int n);
 static int truth(V (*condition)(int), int self);

@@ -89,11 +89,14 @@ def first_world(scope: CScope) -> str:
 
 
 def reset(scope: CScope) -> str:
-    """What a crash takes back: all fields that are not durable."""
-    lines = []
+    """What a crash takes back: all fields that are not durable, of all instances or of those of a mask."""
+    cases = []
     for machine in scope.machines:
-        for f in machine.fields:
-            if not f.durable:
-                name = identifier(scope.machine_name(machine), f.name)
-                lines.append(f"{TAB}memcpy(w.{name}, first.{name}, sizeof w.{name});\n")
-    return f"static void reset(void)\n{{\n{''.join(lines)}}}"
+        names = [identifier(scope.machine_name(machine), f.name) for f in machine.fields if not f.durable]
+        if names:
+            cases += [f"case {n}:" for n in scope.numbers(machine)]
+            cases += [f"{TAB}w.{name}[at[i]] = first.{name}[at[i]];" for name in names]
+            cases.append(f"{TAB}break;")
+    loop = ["int i;", "for (i = 0; i < INSTANCES; i++) {", f"{TAB}if (of && !(of >> i & 1)) continue;"]
+    body = [*loop, f"{TAB}switch (i) {{", *(f"{TAB}{x}" for x in cases), f"{TAB}}}", "}"] if cases else ["(void) of;"]
+    return "static void reset(V of)\n{\n" + "".join(f"{TAB}{x}\n" for x in body) + "}"

@@ -20,25 +20,34 @@ again:
     w.waited &= pending;
 }
 
-/* All instances at once lose what is not durable. */
-static void crash(void)
+/* All instances at once lose what is not durable, or those of a mask alone. */
+static void crash(V of)
 {
-    int chosen[INSTANCES], i;
+    int chosen[INSTANCES], i, kept = 0;
     busy = 0;
     for (i = 0; i < INSTANCES; i++) {
+        chosen[i] = -1;
+        if (of && !(of >> i & 1)) continue;
         chosen[i] = choose_crash[i](i, 0);
         if (chosen[i] < 0 && lasting[i][w.state[i]] == '0') fail(LOST_FAULT, state_places[i][w.state[i]]);
     }
-    w.waiting = 0;
-    memset(w.who, 0, sizeof w.who);
-    memset(w.what, 0, sizeof w.what);
-    w.waited = 0;
-    memset(w.held, 0, sizeof w.held);
-    memset(w.messages, 0, sizeof w.messages);
-    reset();
+    for (i = 0; i < w.waiting; i++) {
+        if (!of || of >> w.who[i] & 1) continue;
+        w.who[kept] = w.who[i];
+        w.what[kept++] = w.what[i];
+    }
+    memset(w.who + kept, 0, sizeof w.who - kept * sizeof w.who[0]);
+    memset(w.what + kept, 0, sizeof w.what - kept * sizeof w.what[0]);
+    w.waiting = kept;
+    w.waited &= of ? ~of : 0;
+    if (!of) {
+        memset(w.held, 0, sizeof w.held);
+        memset(w.messages, 0, sizeof w.messages);
+    }
+    reset(of);
     for (i = 0; i < INSTANCES; i++)
         if (chosen[i] >= 0) follow_of[i](i, chosen[i], 0);
-    w.down = RECOVERS;
+    if (!of) w.down = RECOVERS;
 }
 
 static void add(int kind, int instance, int what, int position)
@@ -158,7 +167,7 @@ static int attempt_crash(const Step *s)
     busy = touched = happened = writes = 0;
     out = &here;
     if (setjmp(here) == 0) {
-        crash();
+        crash(s->of);
         done = 1;
     }
     out = outer;
@@ -177,6 +186,12 @@ static void add_crash(int inside, int after)
     add(CRASH_STEP, 0, 0, 0);
     steps[listed - 1].inside = inside;
     steps[listed - 1].writes = after;
+}
+
+static void add_crash_of(V of)
+{
+    add_crash(0, 0);
+    steps[listed - 1].of = of;
 }
 
 static void add_cuts(int inside, int from, int to)

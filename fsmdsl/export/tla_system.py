@@ -120,6 +120,10 @@ def crashes(scope: TlaScope) -> Iterator[str]:
         (recovery if inside else steps).append(f"(IF {test} THEN {what} ELSE {{}})")
         if guard is not None:
             (bad_recovery if inside else bad).append(fault(scope, guard, SYSTEM))
+    for crash in scope.universe.system.process_crashes:
+        text, failing = _offer(scope, crash, 0, SYSTEM, {})
+        steps.append(text)
+        bad.append(failing)
     yield from tm.with_lets(scope, f"Crashes(w, steps) == {_union(steps)}")
     yield f"RecoveryCrashes(w) == {_union(recovery)}"
     yield f"CrashFault(w) == {chain(scope, bad)}"
@@ -136,15 +140,19 @@ def recovery(scope: TlaScope) -> Iterator[str]:
     text = performed(scope, u.system.recover or (), SYSTEM)
     yield from tm.with_lets(scope, f"Recover(w) == {text}")
     yield f"Recovers == {str(u.system.recover is not None).upper()}"
-    fields = [
-        f"!.{identifier(scope.machine_name(x), f.name)} = {_first_values(scope, x, slot, f)}"
-        for x in scope.machines
-        for slot, f in enumerate(x.fields)
-        if not f.durable
-    ]
     empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c in u.channels)
-    changes = ", ".join(["!.pending = <<>>", "!.waited = {}", f"!.channels = <<{empty}>>", *fields])
-    yield f"Reset(w) == [w EXCEPT {changes}]"
+    everything = ["!.pending = <<>>", "!.waited = {}", f"!.channels = <<{empty}>>"]
+    alone = ["!.pending = SelectSeq(@, LAMBDA p : p[1] \\notin of)", "!.waited = @ \\ of"]
+    for x in scope.machines:
+        for slot, f in enumerate(x.fields):
+            if not f.durable:
+                name, first = identifier(scope.machine_name(x), f.name), _first_values(scope, x, slot, f)
+                everything.append(f"!.{name} = {first}")
+                at = f"[n \\in DOMAIN @ |-> IF n \\in of THEN ({first})[n] ELSE @[n]]"
+                alone.append(f"!.{name} = {at}")
+    whole = f"[w EXCEPT {', '.join(everything)}]"
+    some = f"\n  IF of = {{}} THEN {whole}\n  ELSE [w EXCEPT {', '.join(alone)}]"
+    yield f"Reset(w, of) == {some if u.system.process_crashes else whole}"
 
     def leaves(x: m.Machine, test: Callable[[m.State], bool]) -> str:
         listed = (s.name for s in x.leaves if test(s))
@@ -182,8 +190,10 @@ def _offered(scope: TlaScope) -> Iterator[str]:
     yield f"OfferFault(w) == {chain(scope, bad)}"
 
 
-def _offer(scope: TlaScope, o: m.Offer, depth: int, env: Env, types: dict[str, m.Type]) -> tuple[str, str]:
-    """The events of a line of the environment, for all values of its variables from one on, and their fault."""
+def _offer(
+    scope: TlaScope, o: m.Offer | m.ProcessCrash, depth: int, env: Env, types: dict[str, m.Type]
+) -> tuple[str, str]:
+    """The steps of a line of the environment, for all values of its variables from one on, and their fault."""
     if depth < len(o.variables):
         name, written = o.variables[depth]
         over = scope.elaboration.expression(written, types)
@@ -197,18 +207,30 @@ def _offer(scope: TlaScope, o: m.Offer, depth: int, env: Env, types: dict[str, m
             bad = _first(scope, x, in_order(scope, over.type, value(scope, over, env)), bad)
         return f"UNION {{{text} : {x} \\in {members}}}", chain(scope, [fault(scope, over, env), bad])
     guard = None if o.guard is None else scope.elaboration.expression(o.guard, types)
+    tests, step, bad = _sent(scope, o, env, types) if isinstance(o, m.Offer) else _struck(scope, o, env, types)
+    if guard is not None:
+        tests = [value(scope, guard, env), *tests]
+        bad = chain(scope, [fault(scope, guard, env), FINE if bad == FINE else f"(IF {tests[0]} THEN {bad} ELSE 0)"])
+    test = " /\\ ".join(tests) or "TRUE"
+    return f"(IF {test} THEN {{{step}}} ELSE {{}})", bad
+
+
+def _sent(scope: TlaScope, o: m.Offer, env: Env, types: dict[str, m.Type]) -> tuple[list[str], str, str]:
+    """When an event comes, the step, and its fault."""
     target = scope.elaboration.expression(o.target, types)
     given = [scope.elaboration.expression(a, types) for a in o.arguments]
     bad = chain(scope, [reference_fault(scope, target, env), *(fault(scope, a, env) for a in given)])
     arguments = f"<<{', '.join(value(scope, a, env) for a in given)}>>"
     whom = value(scope, target, env)
     accepts = f"{identifier('accepts', scope.machine_name(o.machine), o.event)}(w, {whom}, {arguments})"
-    event = f'{{<<"event", {whom}, "{o.event}", {arguments}>>}}'
-    if guard is None:
-        return f"(IF {accepts} THEN {event} ELSE {{}})", bad
-    test = value(scope, guard, env)
-    bad = FINE if bad == FINE else f"(IF {test} THEN {bad} ELSE 0)"
-    return f"(IF {test} /\\ {accepts} THEN {event} ELSE {{}})", chain(scope, [fault(scope, guard, env), bad])
+    return [accepts], f'<<"event", {whom}, "{o.event}", {arguments}>>', bad
+
+
+def _struck(scope: TlaScope, o: m.ProcessCrash, env: Env, types: dict[str, m.Type]) -> tuple[list[str], str, str]:
+    """The same for the crash of some instances, which always comes."""
+    targets = [scope.elaboration.expression(x, types) for x in o.targets]
+    bad = chain(scope, [reference_fault(scope, x, env) for x in targets])
+    return [], f'<<"crash", <<"none">>, 0, {{{", ".join(value(scope, x, env) for x in targets)}}}>>', bad
 
 
 def _first(scope: TlaScope, x: str, over: str, bad: str) -> str:

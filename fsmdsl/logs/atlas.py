@@ -198,7 +198,7 @@ def keys(roster: Roster, step: Step, world: World) -> Iterator[Key]:
             said = f"{kind} {roster.channels[place].name}"
             yield None, said
             yield None, f"{said}.{world.channels[place][position].event}"
-        case CrashStep():
-            yield None, "crash"
+        case CrashStep(of=of):
+            yield from ((n, "crash") for n in of or [None])
         case RecoverStep():
             yield None, "recover"

@@ -159,17 +159,22 @@ class _Binder:
         parameters = _parameters(machine, rule.event)
         fields = {f.name for f in machine.fields}
         return (
-            (rule.event is None or rule.event in _events(machine))
+            (rule.event is None or rule.event in self._events(machine))
             and (rule.row is None or rule.row in _rows(machine))
             and (rule.state is None or rule.state in machine.state_named)
             and all(k in parameters for k, _ in rule.arguments)
             and all(k in fields for k, _ in rule.fields)
         )
 
+    def _events(self, machine: m.Machine) -> list[str]:
+        """What a line can say has come to an instance."""
+        struck = any(machine.qualified in x.machines for x in self.universe.system.process_crashes)
+        return [*_events(machine), *(["crash"] if struck else [])]
+
     def _misfit(self, rule: LineRule, machines: Mapping[str, m.Machine]) -> None:
         """The first name that no machine has."""
         every = list(machines.values())
-        asked = [("event", rule.event, [e for x in every for e in _events(x)])] if rule.event else []
+        asked = [("event", rule.event, [e for x in every for e in self._events(x)])] if rule.event else []
         asked += [("row", rule.row, [r for x in every for r in _rows(x)])] if rule.row else []
         asked += [("state", rule.state, [s for x in every for s in x.state_named])] if rule.state else []
         known = [p for x in every for p in _parameters(x, rule.event)]

@@ -60,6 +60,18 @@ class CrashOffer:
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessCrash:
+    """These instances may crash together, for every value of the variables, where the guard holds."""
+
+    variables: tuple[tuple[str, Expr], ...]
+    targets: tuple[Expr, ...]
+    machines: tuple[str, ...]
+    """Qualified: of each target its machine."""
+    guard: Expr | None
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
 class Fairness:
     """`names`: `event`, `machine.event`, or a transition's label."""
 
@@ -115,6 +127,7 @@ class System:
     """Qualified: those whose receiver is in the system."""
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
+    process_crashes: tuple[ProcessCrash, ...] = ()
 
     @property
     def qualified(self) -> str:
@@ -162,7 +175,10 @@ class Transmit:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
+    """`of`: the instances that crash; none: all."""
+
     kind: Literal["crash", "recover"]
+    of: tuple[Expr, ...]
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 

@@ -101,6 +101,8 @@ def _step(roster: Roster, entry: Entry, before: World) -> str | None:
             sayable = _only_timer(roster, instance, index, before)
         case ChannelStep():
             text = _transmission(roster, step, before)
+        case CrashStep(of=of) if of:
+            sayable = True
         case CrashStep(inside, writes):
             text, sayable = "crash", inside is None or writes == 0
         case _:

@@ -72,7 +72,8 @@ def _step(roster: Roster, before: World, entry: Entry, text: str) -> Iterator[It
     opening = _opening(roster, entry.step)
     if opening is not None:
         yield opening
-    yield from _joined_notes(_item(roster, happening) for happening in _effective(roster, before, entry.cascade))
+    happened = _effective(roster, before, entry.cascade)
+    yield from _joined_notes(item for happening in happened for item in _items(roster, happening))
     if entry.fault is not None:
         where = None if entry.fault.instance is None else _instance(entry.fault.instance)
         yield Failure(where, f"{entry.fault.kind}: {fault_message(roster, entry.fault)}")
@@ -129,6 +130,13 @@ def _opening(roster: Roster, step: Step) -> Item | None:
             return None
         case _:
             assert_never(step)
+
+
+def _items(roster: Roster, happening: Happening) -> list[Item]:
+    """What is drawn of a happening; a crash of some is noted on each of them."""
+    if isinstance(happening, Crashed) and happening.of:
+        return [Note(_instance(n), "crash") for n in happening.of]
+    return [_item(roster, happening)]
 
 
 def _item(roster: Roster, happening: Happening) -> Item:

@@ -168,7 +168,7 @@ def _arguments(
 def _send(place: Place, target: s.Member, arguments: tuple[s.Expr, ...], e: s.Perform) -> m.Effect | None:
     scope = place.scope
     if place.where == "crash":
-        scope.report(rules.MISPLACED.at(e.span, "all machines crash at once: none can send to another"))
+        scope.report(rules.MISPLACED.at(e.span, "in a crash a machine sends nothing: it only sets its own fields"))
     owner = opened(typed(scope, target.target))
     machine = machine_of(scope, bare(owner.type))
     if machine is None:

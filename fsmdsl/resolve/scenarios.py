@@ -12,7 +12,7 @@ from fsmdsl.resolve.calls import opened
 from fsmdsl.resolve.expressions import condition, typed
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, unknown
 from fsmdsl.resolve.states import machine_of
-from fsmdsl.resolve.systems import channels_of, event_call, labels_of, made, name_elements, named
+from fsmdsl.resolve.systems import ONLY_CRASHES, channels_of, event_call, labels_of, made, name_elements, named, struck
 
 FAULTS = ("unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost")
 """What a step can fail with; see `step.Fault`."""
@@ -111,8 +111,9 @@ def _taken(scope: Scope, x: s.Taken) -> m.Taken | None:
             return _elapse(scope, x)
         case s.Transmit():
             return _transmit(scope, x)
-        case s.Restart(kind, doc, span):
-            return m.Restart(kind, doc, span)
+        case s.Restart(kind, of, doc, span):
+            targets = struck(scope, of)
+            return None if targets is None else m.Restart(kind, tuple(targets), doc, span)
         case _:
             assert_never(x)
 
@@ -135,6 +136,9 @@ def _note_labels(scope: Scope, labels: tuple[s.Name, ...]) -> None:
 
 
 def _do(scope: Scope, x: s.Do) -> m.Do | None:
+    if x.of:
+        scope.report(rules.MISPLACED.at(x.of[0].span, ONLY_CRASHES).help("write `crash of x`"))
+        return None
     call = x.call
     target, arguments = (call.target, call.arguments) if isinstance(call, s.Call) else (call, ())
     answer = _outcome(scope, target)

@@ -63,6 +63,7 @@ def _system(module: ModuleNames, decl: s.SystemDecl) -> m.System:
         channels_of(module, names, decl.name),
         decl.doc,
         decl.span,
+        tuple(x for x in (_process_crash(scope, o) for o in offers if isinstance(o, s.ProcessCrash)) if x is not None),
     )
 
 
@@ -180,13 +181,23 @@ def channels_of(module: ModuleNames, names: SystemNames, at: s.Name) -> tuple[st
 # Environment ---------------------------------------------------------------------------------------------------------
 
 
-def _offer(scope: Scope, o: s.Offer) -> m.Offer | None:
+def _chosen(scope: Scope, binders: Iterable[s.Binder]) -> tuple[Scope, tuple[tuple[str, m.Expr], ...]]:
+    """The variables of a line of the environment, and where they are known."""
     variables: list[tuple[str, m.Expr]] = []
-    for binder in o.binders:
+    for binder in binders:
         inner = bound(scope, binder, typed, element, "what the environment chooses")
         variables += inner.variables
         scope = inner.scope
+    return scope, tuple(variables)
+
+
+def _offer(scope: Scope, o: s.Offer) -> m.Offer | None:
+    scope, variables = _chosen(scope, o.binders)
     call = o.call
+    if isinstance(call, s.Name) and call.text == "crash":
+        found = rules.MISPLACED.at(call.span, "`crash` alone strikes all instances: there is nothing to choose")
+        scope.report(found.help("write `crash of x` for the crash of one"))
+        return None
     target, arguments = (call.target, call.arguments) if isinstance(call, s.Call) else (call, ())
     located = event_call(scope, target, arguments)
     if located is None:
@@ -196,7 +207,7 @@ def _offer(scope: Scope, o: s.Offer) -> m.Offer | None:
         found = rules.SENDER.at(o.span, f"`{event.name}` does not come from the environment")
         scope.report(found.label(event.span, f"declared here, from {' and '.join(event.senders)}"))
     guard = None if o.guard is None else condition(scope, o.guard)
-    return m.Offer(tuple(variables), instance, machine, event.name, values, guard, o.span)
+    return m.Offer(variables, instance, machine, event.name, values, guard, o.span)
 
 
 def event_call(
@@ -228,6 +239,42 @@ def event_call(
 
 def _crash(scope: Scope, o: s.CrashOffer) -> m.CrashOffer:
     return m.CrashOffer(o.kind, None if o.guard is None else condition(scope, o.guard), o.span)
+
+
+def _process_crash(scope: Scope, o: s.ProcessCrash) -> m.ProcessCrash | None:
+    scope, variables = _chosen(scope, o.binders)
+    if not (isinstance(o.call, s.Name) and o.call.text == "crash"):
+        scope.report(rules.MISPLACED.at(o.call.span, ONLY_CRASHES).help("write `crash of x`"))
+        return None
+    if o.kind != "anywhere":
+        why = f"some instances alone crash between two steps: `{o.kind}` is for a crash of everything"
+        scope.report(rules.MISPLACED.at(o.span, why).help("write `crash of x`, or `crash` without `of`"))
+        return None
+    targets = struck(scope, o.targets)
+    guard = None if o.guard is None else condition(scope, o.guard)
+    if targets is None:
+        return None
+    return m.ProcessCrash(variables, tuple(targets), tuple(targets.values()), guard, o.span)
+
+
+ONLY_CRASHES = "only `crash` is followed by `of` and instances"
+
+
+def struck(scope: Scope, targets: Sequence[s.Expr]) -> dict[m.Expr, str] | None:
+    """The instances behind `crash of`, with their machines; reports what is none, and what is named twice."""
+    found: dict[m.Expr, str] = {}
+    for x in targets:
+        instance = opened(typed(scope, x))
+        machine = machine_of(scope, bare(instance.type))
+        if machine is None:
+            if not isinstance(instance.type, m.ErrorType):
+                wrong = rules.MISMATCH.at(x.span, f"`{x.span.text}` is no single instance")
+                scope.report(wrong.help("name each: `crash of a, b`; or choose: `some x in …: crash of x`"))
+            return None
+        if instance in found:
+            scope.report(rules.TWICE.at(x.span, f"`{x.span.text}` is named twice: it crashes once"))
+        found[instance] = machine.qualified
+    return found
 
 
 # Properties ----------------------------------------------------------------------------------------------------------

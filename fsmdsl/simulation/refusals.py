@@ -71,8 +71,13 @@ def _restart(universe: Universe, world: World, text: str) -> str:
         return "the system is not down: there is nothing to recover" if has else "the system has no `recover` block"
     if world.down:
         return "the system is down: `recover` is first"
-    if not universe.system.crashes:
-        return "the environment of this system has no `crash`"
+    system = universe.system
+    if text.startswith("crash of"):
+        if not system.process_crashes:
+            return "the environment of this system has no `crash of`"
+        return "the environment crashes only those that it names, and only when its `when` holds"
+    if not system.crashes:
+        return "the environment of this system has no `crash`" + (" of everything" if system.process_crashes else "")
     return "the environment crashes the system only when its `when` holds, and at the places that it names"
 
 

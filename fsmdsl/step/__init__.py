@@ -14,9 +14,9 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.step.cascade import CutError, Draft, GuardsSeen, deliver, finish_round, follow, guard_holds, handle, perform
-from fsmdsl.step.crash import crash
+from fsmdsl.step.crash import crash, crash_alone
 from fsmdsl.step.evaluate import Frame, TooManyValuesError, evaluate, truth
-from fsmdsl.step.offers import answerable, awaited, offers, receiver, standing_still
+from fsmdsl.step.offers import answerable, awaited, offers, process_crashes, receiver, standing_still
 from fsmdsl.step.universe import Universe
 from fsmdsl.step.world import (
     Assigned,
@@ -80,7 +80,7 @@ def enabled(universe: Universe, world: World, seen: GuardsSeen | None = None) ->
     if world.down:
         return list(dict.fromkeys([RecoverStep(), *_crashes_of_recovery(draft)]))
     steps = list(offers(draft))
-    return list(dict.fromkeys([*steps, *_crashes(draft, steps)]))
+    return list(dict.fromkeys([*steps, *_crashes(draft, steps), *process_crashes(draft)]))
 
 
 def fire(universe: Universe, world: World, step: Step, seen: GuardsSeen | None = None) -> Result:
@@ -173,8 +173,8 @@ def _take(draft: Draft, step: Step) -> None:
             _transmit(draft, step)
         case RecoverStep():
             _recover(draft)
-        case CrashStep(inside, writes):
-            _interrupt(draft, inside, writes)
+        case CrashStep(inside, writes, of):
+            _interrupt(draft, inside, writes, of)
             return
         case _:
             assert_never(step)
@@ -238,8 +238,13 @@ def _transmit(draft: Draft, step: ChannelStep) -> None:
         deliver(draft, instance, message.event, message.arguments, channel.span)
 
 
-def _interrupt(draft: Draft, inside: Step | None, writes: int) -> None:
+def _interrupt(draft: Draft, inside: Step | None, writes: int, of: tuple[int, ...]) -> None:
     """A crash on the world as it is, or as a step has left it after so many writes."""
+    if of:
+        if draft.down:
+            raise FaultError(Down("crash"), of[0], draft.universe.system.span)
+        crash_alone(draft, of)
+        return
     if inside is not None and writes > 0:
         draft.cut_after = writes
         with suppress(CutError):

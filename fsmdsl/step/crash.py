@@ -1,31 +1,43 @@
-"""What a crash of the whole system does."""
+"""What a crash does: of the whole system, or of some instances alone."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from fsmdsl import model as m
 from fsmdsl.step.cascade import Draft, bound, choose, perform
 from fsmdsl.step.universe import CRASH, flag
-from fsmdsl.step.world import Crashed, FaultError, Followed, Lost, Value
+from fsmdsl.step.world import Crashed, FaultError, Followed, Lost, Message, Value
 
 
 def crash(draft: Draft) -> None:
-    """All at once: pending actions and messages are gone, and what is not durable is as it was in the beginning.
+    """All at once. The messages in channels are gone, too, and `recover` comes next if there is one."""
+    draft.busy.clear()
+    _strike(draft, range(len(draft.states)), Crashed(), [() for _ in draft.channels])
+    draft.down = draft.universe.system.recover is not None
+
+
+def crash_alone(draft: Draft, instances: Sequence[int]) -> None:
+    """These instances alone, together. Everything else lives on: other instances, and messages in channels."""
+    _strike(draft, instances, Crashed(tuple(instances)), draft.channels)
+
+
+def _strike(draft: Draft, instances: Sequence[int], what: Crashed, channels: list[tuple[Message, ...]]) -> None:
+    """Pending actions of the instances are gone, and what is not durable is as it was in the beginning.
 
     An instance takes its enabled crash transition, whose guard sees the values before; one in a state that does not
     last must have one.
     """
-    draft.cascade.append(Crashed())
-    draft.busy.clear()
-    chosen = [_crash_transition(draft, n) for n in range(len(draft.states))]
-    draft.pending.clear()
-    draft.waited.clear()
-    draft.channels = [() for _ in draft.channels]
-    for n in range(len(draft.states)):
+    draft.cascade.append(what)
+    chosen = [(n, _crash_transition(draft, n)) for n in instances]
+    draft.pending = [p for p in draft.pending if p.instance not in instances]
+    draft.waited.difference_update(instances)
+    draft.channels = channels
+    for n in instances:
         draft.fields[n] = _durable(draft, n)
-    for n, t in enumerate(chosen):
+    for n, t in chosen:
         if t is not None:
             _follow_crash(draft, n, t)
-    draft.down = draft.universe.system.recover is not None
 
 
 def _crash_transition(draft: Draft, instance: int) -> m.Transition | None:

@@ -1,22 +1,31 @@
-"""Which steps can come next, but for crashes: answers, events, timers, and what channels do."""
+"""Which steps can come next: answers, events, timers, what channels do, and crashes of some instances alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 
 from fsmdsl import model as m
 from fsmdsl.step.cascade import Draft, guard_holds
 from fsmdsl.step.evaluate import Frame, evaluate, iterate, reference, truth
 from fsmdsl.step.universe import Universe
-from fsmdsl.step.world import ChannelStep, EventStep, FaultError, OutcomeStep, Pending, Step, TimerStep, Value
+from fsmdsl.step.world import (
+    ChannelStep,
+    CrashStep,
+    EventStep,
+    FaultError,
+    OutcomeStep,
+    Pending,
+    Step,
+    TimerStep,
+    Value,
+)
 
 # What can come next --------------------------------------------------------------------------------------------------
 
 
 def offers(draft: Draft) -> Iterator[Step]:
-    """All steps but crashes. While an answer is awaited, the system stands still; an `async` action holds up its own
-    machine only."""
+    """All steps but crashes, which come at any time. While an answer is awaited, the system stands still; an `async`
+    action holds up its own machine only."""
     yield from _outcomes(draft)
     if standing_still(draft) is None:
         yield from _events(draft)
@@ -54,21 +63,32 @@ def _events(draft: Draft) -> Iterator[Step]:
                 if _accepts(draft, instance, event, arguments):
                     yield EventStep(instance, event, arguments)
     else:
-        yield from chain.from_iterable(_offered(draft, o, draft.frame(None), 0) for o in offers)
+        for o in offers:
+            frame = draft.frame(None)
+            for _ in _choices(frame, o, 0):
+                instance = reference(frame, o.target)
+                arguments = tuple(evaluate(frame, a) for a in o.arguments)
+                if _accepts(draft, instance, o.event, arguments):
+                    yield EventStep(instance, o.event, arguments)
 
 
-def _offered(draft: Draft, o: m.Offer, frame: Frame, depth: int) -> Iterator[Step]:
-    """The events of one line of the environment, for all values of its variables from the given one on."""
+def process_crashes(draft: Draft) -> Iterator[Step]:
+    """As the environment says: whoever crashes together, in the order in which they were made."""
+    for o in draft.universe.system.process_crashes:
+        frame = draft.frame(None)
+        for _ in _choices(frame, o, 0):
+            yield CrashStep(of=tuple(sorted({reference(frame, x) for x in o.targets})))
+
+
+def _choices(frame: Frame, o: m.Offer | m.ProcessCrash, depth: int) -> Iterator[None]:
+    """Binds the variables of one line of the environment, from the given one on, to all values for which it holds."""
     if depth < len(o.variables):
         name, over = o.variables[depth]
         for x in iterate(frame, over):
             frame.locals[name] = x
-            yield from _offered(draft, o, frame, depth + 1)
+            yield from _choices(frame, o, depth + 1)
     elif o.guard is None or truth(frame, o.guard):
-        instance = reference(frame, o.target)
-        arguments = tuple(evaluate(frame, a) for a in o.arguments)
-        if _accepts(draft, instance, o.event, arguments):
-            yield EventStep(instance, o.event, arguments)
+        yield
 
 
 def _accepts(draft: Draft, instance: int, event: str, arguments: tuple[Value, ...]) -> bool:

@@ -82,10 +82,11 @@ class ChannelStep:
 
 @dataclass(frozen=True, slots=True)
 class CrashStep:
-    """The whole system crashes: between steps, or, with `inside`, after so many writes of a step."""
+    """A crash: between steps, or, with `inside`, after so many writes of one. Of all, or between steps of some."""
 
     inside: Step | None = None
     writes: int = 0
+    of: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,9 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class Crashed:
-    """The system went down; the crash transitions come behind it."""
+    """The system went down, or these instances of it; the crash transitions come behind it."""
+
+    of: tuple[int, ...] = ()
 
 
 Happening = Followed | Sent | Posted | Requested | Assigned | Ignored | Crashed

@@ -56,8 +56,21 @@ class CrashOffer:
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessCrash:
+    """`some s in servers: crash of s when …`; `call` and `kind` are what else was written in the place of `crash`."""
+
+    binders: tuple[Binder, ...]
+    call: Expr
+    kind: Literal["anywhere", "between writes", "during recovery"]
+    targets: tuple[Expr, ...]
+    guard: Expr | None
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
 class EnvironmentDecl:
-    offers: tuple[Offer | CrashOffer, ...]
+    offers: tuple[Offer | CrashOffer | ProcessCrash, ...]
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 
@@ -118,9 +131,11 @@ class SystemDecl:
 
 @dataclass(frozen=True, slots=True)
 class Do:
-    """`g.schedule({c0})`, `sliver.deploy.ok`: an event from outside, or the outcome of a pending action."""
+    """`g.schedule({c0})`, `sliver.deploy.ok`: an event from outside, or the outcome of a pending action. `of`: what is
+    written behind it as if it were a crash."""
 
     call: Expr
+    of: tuple[Expr, ...]
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 
@@ -147,9 +162,10 @@ class Transmit:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """`crash` or `recover`."""
+    """`crash`, `crash of s0`, or `recover`."""
 
     kind: Literal["crash", "recover"]
+    of: tuple[Expr, ...]
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 

@@ -50,8 +50,8 @@ def drive(twin: Implementation, universe: Universe, step: Step) -> Any:
             return twin.lose(channel.rpartition(".")[2], position)
         case ChannelStep(_, channel, position):
             return twin.duplicate(channel.rpartition(".")[2], position)
-        case CrashStep():
-            return twin.crash()
+        case CrashStep(of=of):
+            return twin.crash_of([universe.name(n) for n in of]) if of else twin.crash()
         case RecoverStep():
             return twin.recover()
         case _:

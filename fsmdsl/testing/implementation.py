@@ -105,6 +105,10 @@ class Implementation:
         """Everything that is not durable is lost."""
         raise NotImplementedError(self._lacks("crash", "crash(self)"))
 
+    def crash_of(self, instances: Sequence[str]) -> Awaitable[object] | None:
+        """These instances crash together: what is not durable of them is lost. Everything else lives on."""
+        raise NotImplementedError(self._lacks("crash", "crash_of(self, instances)"))
+
     def recover(self) -> Awaitable[object] | None:
         """What comes first after a crash."""
         raise NotImplementedError(self._lacks("recover", "recover(self)"))

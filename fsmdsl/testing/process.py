@@ -109,6 +109,10 @@ class ProcessTwin(Twin):
         """`{"do": "crash"}`."""
         self._ask(do="crash")
 
+    def crash_of(self, instances: Sequence[str]) -> None:
+        """`{"do": "crash", "of": […]}`."""
+        self._ask(do="crash", of=list(instances))
+
     def recover(self) -> None:
         """`{"do": "recover"}`."""
         self._ask(do="recover")

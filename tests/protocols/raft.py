@@ -95,6 +95,8 @@ def _heard(message: Message, at: int, s: Server, then: Then) -> Iterator[State]:
             if term > s.term or (term == s.term and s.role == "follower" and s.voted is None and better):
                 vote = [("vote", term, who, at)] if better else []
                 yield then(*vote, role="follower", term=term, voted=who if better else None)
+            else:
+                yield then()
         case ("leads", int(term), int(who)) if who != at:  # a heartbeat
             if term > s.term or (term == s.term and s.role == "candidate"):
                 yield then(role="follower", term=term, voted=None if term > s.term else s.voted)

@@ -328,8 +328,8 @@ class Mirror(Translation):
                 self.system._ring(self.made[instance], name)
             case ChannelStep():
                 self._transmit(step)
-            case CrashStep(None, 0):
-                self.system.crash()
+            case CrashStep(None, 0, of):
+                self.system.crash(*(self.made[n] for n in of))
             case RecoverStep():
                 self.system.recover()
             case _:

@@ -94,7 +94,7 @@ class Choice:
         if self.random.random() < 0.15 or not (leading or crashes):
             return self.anything()
         if crashes and (not leading or self.random.random() < 0.1):
-            return crashes[0]
+            return crashes[0] if len(crashes) == 1 else self.random.choice(crashes)
         return self.random.choice(leading)
 
     def anything(self) -> Step | None:
@@ -159,7 +159,7 @@ class Walk:
         self.mirror.locate(before, step)
         if isinstance(step, EventStep):
             assert self.mirror.can(step) in (None, self.explored.fire(before, step).fault is None), self.story()
-        fault = self.foresee(step)
+        fault, done = self.foresee(step), len(self.mirror.calls)
         try:
             self.mirror.take(step)
             raised: Exception | None = None
@@ -168,7 +168,9 @@ class Walk:
         except Exception as error:
             raised = error
         self.agree(fault, raised)
-        self.compare(crashed=isinstance(step, CrashStep))
+        if fault is None and isinstance(step, CrashStep):  # whoever crashes hands over nothing more
+            self.calls[done:] = [x for x in self.calls[done:] if step.of and x[0] not in step.of]
+        self.compare()
 
     def agree(self, fault: Fault | None, raised: Exception | None) -> None:
         """Is what was raised what the fault is called?"""
@@ -181,6 +183,7 @@ class Walk:
     def foresee(self, step: Step) -> Fault | None:
         """What must happen, by `step`: for an answer given at once, up to the end of the round."""
         self.mirror.answers.clear()
+        asked = standing_still_in(self.universe, self.world) if isinstance(step, CrashStep) else None
         while True:
             result = self.explored.fire(self.world, step)
             if result.fault is not None:
@@ -191,20 +194,18 @@ class Walk:
             self.followed += [(n, t.name) for n, t in transitions]
             self.world = result.world
             first = standing_still_in(self.universe, self.world)
-            if first is None or not self.answering:
+            if first is None or first == asked or not self.answering:
                 return None
             outcomes = self.universe.machines[first.instance].action_named[first.action].outcomes
             step = OutcomeStep(first.instance, first.action, self.random.choice(outcomes))
             self.mirror.answers.append(step.outcome)
             self.told.append(describe(self.universe, step))
 
-    def compare(self, crashed: bool = False) -> None:
+    def compare(self) -> None:
         """The same world, timers and actions; some actions may wait behind one without an answer."""
         assert self.mirror.world() == self.mirror.expected(self.world), self.story()
         assert self.mirror.timers() == self.mirror.expected_timers(self.world), self.story()
         assert self.mirror.followed == self.followed, self.story()
-        if crashed:
-            self.calls = list(self.mirror.calls)
         done = self.calls
         if standing_still_in(self.universe, self.world) is not None:
             done = self.calls[: len(self.mirror.calls)]

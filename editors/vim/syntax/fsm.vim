@@ -29,6 +29,7 @@ syntax match fsmKeyword /\<with\>\ze\s\+\l\+\s*$/
 syntax match fsmKeyword /\<on\s\+\%(entry\|exit\)\>\ze\s*(/
 syntax match fsmKeyword /\<on\s\+crash\>/
 syntax match fsmKeyword /^\s*\zscrash\>\ze\%(\s\+\%(between\|during\|when\)\>\|\s*$\|\s*\/\/\)/
+syntax match fsmKeyword /\<crash\>\ze\s\+of\s\+\h/
 syntax match fsmModifier /\<\%(between\s\+writes\|during\s\+recovery\)\>/
 syntax match fsmOperatorWord /\<count\>\ze\s\+\h\w*\s\+in\>/
 syntax match fsmTemporal /\<\%(always\|eventually\|next\|until\)\>\ze\s*[(A-Za-z_]/

@@ -85,6 +85,8 @@ class Layout:
     waited: int | None = None
     """Scratch: instances that have followed a transition without event in this round, as a mask. Those that may wait
     for an answer have a column instead, which is part of the world."""
+    struck: int = 0
+    """Scratch: instances that crash alone, as a mask."""
     choice: int = 0
     """Scratch: one place for each instance, for the transition that it takes in a crash."""
     copied: int = 0
@@ -217,6 +219,12 @@ def kinds(universe: Universe) -> list[m.Machine]:
     return list({x.qualified: x for x in universe.machines}.values())
 
 
+def struck_alone(universe: Universe) -> list[m.Machine]:
+    """The machines whose instances can crash while others live on."""
+    struck = {x for crash in universe.system.process_crashes for x in crash.machines}
+    return [x for x in kinds(universe) if x.qualified in struck]
+
+
 # Building ------------------------------------------------------------------------------------------------------------
 
 
@@ -338,7 +346,9 @@ def _add_scratch(layout: Layout, marked: bool) -> None:
     for name in (name for name, is_needed in needed.items() if is_needed):
         setattr(layout, name, layout.reserve(layout.mask_words if name in MASKS else 1))
     layout.copied = layout.end
-    if universe.system.crashes:
+    if universe.system.process_crashes:
+        layout.struck = layout.reserve(layout.mask_words)
+    if universe.system.crashes or universe.system.process_crashes:
         layout.choice = layout.reserve(len(universe.machines))
     if rounds:
         layout.history = layout.reserve((LONGEST_ROUND + 1) * layout.kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 from fsmdsl.explore.trace import Trace
 from fsmdsl.step import CrashStep, RecoverStep, Step, TooManyValuesError, Universe, World, fire
@@ -54,7 +54,7 @@ NOWHERE = -1
 
 
 class Parts:
-    """Which worlds are reached without a crash, and where crashes and recoveries lead."""
+    """Which worlds are reached without a crash of everything, and where crashes and recoveries lead."""
 
     def __init__(self, explored: Explored) -> None:
         self.free = [explored.first]
@@ -81,7 +81,7 @@ def parts(universe: Universe, explored: Explored) -> Parts:
     found = Parts(explored)
     for at in found.free:  # grows on the way
         for step, target in _outgoing(explored, at, found):
-            if isinstance(step, CrashStep):
+            if _of_everything(step):
                 _crash(universe, explored, at, step, target, found)
             elif target is None:
                 found.complete = found.complete and _fails(universe, explored, at, step)
@@ -91,11 +91,16 @@ def parts(universe: Universe, explored: Explored) -> Parts:
     for at in range(len(explored)):
         if not found.is_free[at]:
             for step, target in _outgoing(explored, at, found):
-                if isinstance(step, CrashStep):
+                if _of_everything(step):
                     _crash(universe, explored, at, step, target, found)
                 elif isinstance(step, RecoverStep) and target is not None:
                     found.recovered[at] = target
     return found
+
+
+def _of_everything(step: Step) -> TypeGuard[CrashStep]:
+    """Is a step one of the crashes that are asked about? That of some instances alone is a step like others."""
+    return isinstance(step, CrashStep) and not step.of
 
 
 def _crash(universe: Universe, explored: Explored, at: int, step: CrashStep, target: int | None, found: Parts) -> None:

@@ -112,7 +112,8 @@ def story(universe: Universe, trace: Trace) -> Story:
     """The story of a run that ends with a crash and what follows from it."""
     befores = [trace.start, *(e.world for e in trace.entries)]
     run = list(zip(befores, trace.entries, strict=False))
-    at = max(n for n, (before, e) in enumerate(run) if isinstance(e.step, CrashStep) and not before.down)
+    crashes = (n for n, (before, e) in enumerate(run) if isinstance(e.step, CrashStep) and not before.down)
+    at = max(n for n in crashes if Crashed() in run[n][1].cascade)
     cuts = [_cut(universe, before, e) for before, e in run[at:]]
     after = tuple(x for _, e in run[at:] for x in _aftermath(e))
     return Story(universe, run[at][0], cuts[0], tuple(x for x in cuts[1:] if x is not None), after)

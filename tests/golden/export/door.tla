@@ -155,7 +155,7 @@ Recover(w) == w
 
 Recovers == FALSE
 
-Reset(w) == [w EXCEPT !.pending = <<>>, !.waited = {}, !.channels = <<>>]
+Reset(w, of) == [w EXCEPT !.pending = <<>>, !.waited = {}, !.channels = <<>>]
 
 Fleeting == [i \in {0} |-> CASE i = 0 -> {}]
 
@@ -189,17 +189,18 @@ RECURSIVE FollowCrashes(_, _, _)
 FollowCrashes(w, chosen, i) ==
   IF i = Instances \/ w.stop # "" THEN w
   ELSE FollowCrashes(IF chosen[i][1] = "follow" THEN Follow(w, i, chosen[i][2], <<>>) ELSE w, chosen, i + 1)
-Crash(old) ==
+Crash(old, of) ==
   LET w == [old EXCEPT !.busy = {}, !.stop = "", !.cut = 0, !.writes = 0]
-      chosen == [i \in 0..(Instances - 1) |-> ChooseCrash(w, i)]
+      struck == IF of = {} THEN 0..(Instances - 1) ELSE of
+      chosen == [i \in 0..(Instances - 1) |-> IF i \in struck THEN ChooseCrash(w, i) ELSE <<"spared", 0, 0>>]
       bad == {i \in DOMAIN chosen :
                 chosen[i][1] = "fault" \/ (chosen[i][1] = "none" /\ w.state[i] \in Fleeting[i])}
       worst == Least(bad)
   IN IF bad # {}
      THEN IF chosen[worst][1] = "fault" THEN Fail(w, chosen[worst][2], chosen[worst][3])
           ELSE Fail(w, "lost", LeafPlace(worst, w.state[worst]))
-     ELSE LET x == FollowCrashes(Reset(w), chosen, 0)
-          IN IF x.stop # "" THEN x ELSE [x EXCEPT !.down = Recovers]
+     ELSE LET x == FollowCrashes(Reset(w, of), chosen, 0)
+          IN IF x.stop # "" \/ of # {} THEN x ELSE [x EXCEPT !.down = Recovers]
 
 \* Steps -------------------------------------------------------------------------------------------------------------
 
@@ -220,9 +221,9 @@ Begun(w, step) ==
 Whole(w, step) == Round(Begun(w, step), {})
 Taken(w, step) ==
   IF step[1] # "crash" THEN Whole(w, step)
-  ELSE IF step[3] = 0 THEN Crash(w)
+  ELSE IF step[3] = 0 THEN Crash(w, step[4])
   ELSE LET x == Whole([w EXCEPT !.cut = step[3]], step[2])
-       IN IF x.stop = "fault" THEN x ELSE Crash(x)
+       IN IF x.stop = "fault" THEN x ELSE Crash(x, {})
 Writes(w, step) == LET x == Whole(w, step) IN IF x.stop = "fault" THEN 0 ELSE x.writes
 
 StandsStill(w) == \E i \in DOMAIN w.pending : ~Asynchronous(w.pending[i])
@@ -239,10 +240,10 @@ Transmissions(w) ==
     : c \in DOMAIN Fifo}
 Offers(w) ==
   Answers(w) \cup (IF StandsStill(w) THEN {} ELSE Offered(w) \cup Timers(w) \cup Transmissions(w))
-Anytime == {<<"crash", <<"none">>, 0>>}
-Cuts(w, steps) == UNION {{<<"crash", s, n>> : n \in 1..(Writes(w, s) - 1)} : s \in steps}
+Anytime == {<<"crash", <<"none">>, 0, {}>>}
+Cuts(w, steps) == UNION {{<<"crash", s, n, {}>> : n \in 1..(Writes(w, s) - 1)} : s \in steps}
 CutRecovery(w) ==
-  LET n == Writes(w, <<"recover">>) IN {<<"crash", <<"recover">>, k>> : k \in 0..(IF n > 1 THEN n - 1 ELSE 0)}
+  LET n == Writes(w, <<"recover">>) IN {<<"crash", <<"recover">>, k, {}>> : k \in 0..(IF n > 1 THEN n - 1 ELSE 0)}
 
 
 Crashes(w, steps) == {}

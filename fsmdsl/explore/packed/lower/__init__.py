@@ -14,6 +14,7 @@ from fsmdsl.explore.packed.layout import Layout, lay_out
 from fsmdsl.explore.packed.lower import channels, orders, whole
 from fsmdsl.explore.packed.lower.canonical import canonical
 from fsmdsl.explore.packed.lower.context import AT, CAP, OUT, Context, Doubt, F, N, S, T
+from fsmdsl.explore.packed.lower.crashes import crashes
 from fsmdsl.explore.packed.lower.expressions import value
 from fsmdsl.explore.packed.lower.handlers import handler
 from fsmdsl.explore.packed.lower.helpers import helpers
@@ -127,8 +128,7 @@ def lower(
     expand = Offers(context, led).functions()
     held, unsure = _atoms(context, atoms)
     parts = [*ask(context, asked, "ask"), *held, *stuck(context), *whole.rounds(context)]
-    if universe.system.crashes:
-        parts += whole.crash(context)
+    parts += crashes(context)
     if layout.down is not None:
         parts.append(whole.recovery(context))
     parts += [*_handlers(context), *orders.functions(context)]

@@ -1,9 +1,9 @@
-"""Events that the environment sends: as the system says, or all of them."""
+"""Events that the environment sends, as the system says, or all of them; and the crashes of some instances alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import reduce
 from math import comb
@@ -12,6 +12,7 @@ from fsmdsl import model as m
 from fsmdsl.core.elaborate import Types
 from fsmdsl.core.guards import conjuncts
 from fsmdsl.explore.packed.layout import awaitable
+from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.context import AT, S, T
 from fsmdsl.explore.packed.lower.convert import coded, converted, element_of, misfit
 from fsmdsl.explore.packed.lower.expressions import in_leaves, joined, value
@@ -39,6 +40,9 @@ from fsmdsl.explore.program.nodes import (
 from fsmdsl.model.typing import common, holds
 from fsmdsl.step.evaluate import TooManyValuesError, domain
 from fsmdsl.walk import expressions
+
+Line = m.Offer | m.ProcessCrash
+"""Of the environment, with variables and a condition."""
 
 MOST_REPEATED = 1 << 13
 """So many different events can be told apart in one state where the environment may come to one in two ways."""
@@ -71,18 +75,23 @@ class Environment:
         for o in offers:
             self._offer(o, 0, {}, conjuncts(o.guard))
 
+    def crashes(self) -> None:
+        """Of some instances alone."""
+        for o in self.context.universe.system.process_crashes:
+            self._offer(o, 0, {}, conjuncts(o.guard))
+
     # As the system says
 
-    def _offer(self, o: m.Offer, depth: int, types: Types, conditions: Sequence[m.Expr]) -> None:
+    def _offer(self, o: Line, depth: int, types: Types, conditions: Sequence[m.Expr]) -> None:
         """The loops of one line of the environment. As soon as the receiver is known, so is whether it listens."""
         b, scope = self.steps.builder, self.steps.scope
         if depth == len(o.variables):
             wide = [(self.context.elaboration.expression(x, types), False) for x in conditions]
-            if not wide:
-                self._send(o, types)
-                return
-            with b.when(joined(scope, wide, "and")):
-                self._send(o, types)
+            with b.when(joined(scope, wide, "and")) if wide else nullcontext():
+                if isinstance(o, m.Offer):
+                    self._send(o, types)
+                else:
+                    self._strike(o, types)
             return
         name, over = o.variables[depth]
         later = {x for x, _ in o.variables[depth + 1 :]}
@@ -94,11 +103,10 @@ class Environment:
             members, conditions = narrowed, conditions[1:]
         inner = {**types, name: of}
         with loop(scope, over.type, members, over) as x, scope.binding(name, x, of):
-            direct = isinstance(o.target, m.Local) and o.target.name == name and name not in later
-            if direct and isinstance(of, m.RefType):
-                with b.when(self._listens(o.machine, o.event, x)):
-                    self._offer(o, depth + 1, inner, conditions)
-            else:
+            listens: list[Expr] = []
+            if isinstance(o, m.Offer) and isinstance(o.target, m.Local) and isinstance(of, m.RefType):
+                listens += [self._listens(o.machine, o.event, x)] if o.target.name == name and name not in later else []
+            with b.when(listens[0]) if listens else nullcontext():
                 self._offer(o, depth + 1, inner, conditions)
 
     def _narrowed(
@@ -182,7 +190,31 @@ class Environment:
                 b.set(code, sites[kind])
         return code
 
-    # Each event once
+    def _strike(self, o: m.ProcessCrash, types: Types) -> None:
+        """Some instances crash: they are written into a mask."""
+        scope, b, layout = self.steps.scope, self.steps.builder, self.context.layout
+        struck = [reference(scope, self.context.elaboration.expression(x, types)) for x in o.targets]
+        words = [T[layout.struck + k] for k in range(layout.mask_words)]
+        for word in words:
+            b.set(word, 0)
+        for x in struck:
+            masks.add_to(layout, b, T, layout.struck, x)
+        if self._strikes_again(o):
+            new = self._fresh([Int(len(self.context.universe.system.offers or ())), *words])
+            with b.when(new):
+                self.steps.arrive(Choice(new > 1, Int(FULL), call("crash_alone", T)))
+        else:
+            self.steps.arrive(call("crash_alone", T))
+
+    # Each event once, and each crash
+
+    def _strikes_again(self, o: m.ProcessCrash) -> bool:
+        """Can the environment come to the same crash in two ways?"""
+        if len(self.context.universe.system.process_crashes) > 1 or len(o.variables) > 1:
+            return True
+        alone = [x for x, machine in zip(o.targets, o.machines, strict=True) if o.machines.count(machine) == 1]
+        direct = {x.name for x in alone if isinstance(x, m.Local)}
+        return any(name not in direct or isinstance(over.type, m.ListType) for name, over in o.variables)
 
     def _repeats(self, o: m.Offer) -> bool:
         """Can the environment come to the same event in two ways? Then it counts once."""
@@ -211,20 +243,25 @@ class Environment:
         self, o: m.Offer, receiver: Expr, arguments: Sequence[m.Expr], values: Sequence[Expr], handled: Expr
     ) -> Expr:
         """The call, if it is the first such from this row."""
-        b, scope, offers = self.steps.builder, self.steps.scope, self.context.universe.system.offers or ()
-        if self.seen is None:
-            self.width = 2 + max(len(x.arguments) for x in offers)
-            self._tell_apart(offers)
+        scope, offers = self.steps.scope, self.context.universe.system.offers or ()
         number = [(x.machine, x.event) for x in offers].index((o.machine, o.event))
         key: list[Expr] = [Int(number), receiver]
         types = [self._types(x) for x in self._of_same(o)]
         for x, a, of in zip(values, arguments, zip(*types, strict=True), strict=True):
             key.append(converted(scope, x, a.type, reduce(common, of)))
-        padding = [ZERO] * (self.width - len(key))
-        new = b.named(call("fresh", T, *key, *padding))
+        new = self._fresh(key)
         return Choice(new.equals(1), handled, Choice(new > 1, Int(FULL), Int(IGNORED)))
 
-    def _tell_apart(self, offers: Sequence[m.Offer]) -> None:
+    def _fresh(self, key: Sequence[Expr]) -> Expr:
+        """Whether something is offered for the first time: 0, 1, or 2 where that cannot be said."""
+        system = self.context.universe.system
+        if self.seen is None:
+            self.width = max([1 + self.context.layout.mask_words, *(2 + len(x.arguments) for x in system.offers or ())])
+            self._tell_apart([*(system.offers or ()), *system.process_crashes])
+        padding = [ZERO] * (self.width - len(key))
+        return self.steps.builder.named(call("fresh", T, *key, *padding))
+
+    def _tell_apart(self, offers: Sequence[Line]) -> None:
         """A table of events: a number that says from which row, and the event."""
         most = sum(self._most(o) for o in offers)
         size = 1 << (2 * min(most, MOST_REPEATED) - 1).bit_length()
@@ -251,7 +288,7 @@ class Environment:
         doc = "Is this event offered for the first time? 2: there is no room to say so."
         self.functions.append(function("fresh", given, b.block, doc))
 
-    def _most(self, o: m.Offer) -> int:
+    def _most(self, o: Line) -> int:
         """How many events a line can come to."""
         found = 1
         for _, over in o.variables:

@@ -19,6 +19,18 @@ def expect(t: Row, code: int) -> int:
     return False
 
 
+def unasked(t: Row, code: int) -> int:
+    """No such answer is awaited any more."""
+    kept = FIRST
+    for n in range(FIRST, END):
+        one = t[n]
+        t[n] = 0
+        if one != code:
+            t[kept] = one
+            kept += 1
+    return 0
+
+
 def answered(t: Row, code: int) -> int:
     """The first such answer has come."""
     found = False

@@ -69,11 +69,13 @@ class Offers:
     # Their order
 
     def _in_order(self) -> None:
-        """All steps; then crashes, as the environment says one after the other. Crashes between the writes of steps
-        take all steps once more."""
+        """All steps; then crashes, as the environment says one after the other, those of some instances last. Crashes
+        between the writes of steps take all steps once more."""
         crashes = [c for c in self.context.universe.system.crashes if c.kind != "during recovery"]
         cuts = sum(c.kind == "between writes" for c in crashes)
         b = self.builder
+        with b.aside() as alone:
+            self.environment.crashes()
         several = len(crashes) - cuts > 1
         if several:
             b.set(CRASHED, FALSE)
@@ -94,6 +96,7 @@ class Offers:
             self._steps()
         for c in crashes[len(before) :]:
             self._crash(c, several)
+        b.put(alone)
 
     def _steps(self) -> None:
         b = self.builder

@@ -41,6 +41,8 @@ def refusals(context: Context) -> list[Function]:
             b.leave(0)
     _offers(scope)
     _crashes(scope, during_recovery=False)
+    for o in context.universe.system.process_crashes:
+        _offer(scope, o, 0, {})
     if not failing:
         return []
     return [function("refused", rows("s"), b.block, "Has a condition of the environment no value here?")]
@@ -63,7 +65,7 @@ def _offers(scope: Scope) -> None:
             _offer(scope, o, 0, {})
 
 
-def _offer(scope: Scope, o: m.Offer, depth: int, types: Types) -> None:
+def _offer(scope: Scope, o: m.Offer | m.ProcessCrash, depth: int, types: Types) -> None:
     elaborated = scope.context.elaboration.expression
     if depth < len(o.variables):
         name, over = o.variables[depth]
@@ -74,6 +76,7 @@ def _offer(scope: Scope, o: m.Offer, depth: int, types: Types) -> None:
         return
     guard = TRUE if o.guard is None else value(scope, elaborated(o.guard, types))
     with scope.builder.when(guard):
-        reference(scope, elaborated(o.target, types))
-        for a in o.arguments:
+        for target in (o.target,) if isinstance(o, m.Offer) else o.targets:
+            reference(scope, elaborated(target, types))
+        for a in o.arguments if isinstance(o, m.Offer) else ():
             value(scope, elaborated(a, types))

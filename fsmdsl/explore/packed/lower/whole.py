@@ -1,32 +1,26 @@
-"""Functions about a system as a whole: the end of a round, a crash, recovery."""
+"""Functions about a system as a whole: the end of a round, recovery; for crashes see `crashes`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from fsmdsl import model as m
-from fsmdsl.core.selection import Selection
-from fsmdsl.core.triggers import CRASH, triggered_by
+from fsmdsl.core.triggers import triggered_by
 from fsmdsl.explore.packed.layout import awaitable, kinds
 from fsmdsl.explore.packed.lower import masks
-from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, N, Scope, T
+from fsmdsl.explore.packed.lower.context import AT, Context, F, N, Scope, T
 from fsmdsl.explore.packed.lower.effects import perform
-from fsmdsl.explore.packed.lower.expressions import in_leaves
-from fsmdsl.explore.packed.lower.handlers import choose, eventless, machine_scope, mark_followed, read_state, stretches
+from fsmdsl.explore.packed.lower.handlers import eventless, stretches
 from fsmdsl.explore.packed.lower.handlers import numbers as instances
 from fsmdsl.explore.packed.lower.helpers import of_library
 from fsmdsl.explore.packed.lower.orders import (
-    apart_where_symmetric,
     doubt,
-    in_doubt_of_fault,
-    lost_apart,
     rivals,
 )
 from fsmdsl.explore.packed.lower.sites import IGNORED
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
 from fsmdsl.explore.program.nodes import (
     FALSE,
-    ONE,
     TRUE,
     ZERO,
     Function,
@@ -35,7 +29,6 @@ from fsmdsl.explore.program.nodes import (
     all_of,
     any_of,
     call,
-    number,
 )
 from fsmdsl.step.cascade import LONGEST_ROUND
 
@@ -143,122 +136,7 @@ def returned(context: Context) -> Function:
     return function("returned", parameters, b.block, "Has the round been in this world before?")
 
 
-# Crashes -------------------------------------------------------------------------------------------------------------
-
-
-def crash(context: Context) -> list[Function]:
-    """`crash`: all choose, then what does not last is as in the beginning, then each takes its transition."""
-    layout, b = context.layout, Builder()
-    if context.cuts:
-        b.set(T[layout.cut], ZERO)
-    if context.obligations:
-        b.set(T[layout.mark], ZERO)
-    functions = _crash_choices(context, b)
-    _forget(context, b)
-    moving = [x for x in kinds(context.universe) if triggered_by(x, m.OnCrash)]
-    with apart_where_symmetric(context, moving, b) as functions_of_effects:
-        for machine, span in stretches(context, moving):
-            with span.each(b, AT):
-                _crash_effects(context, machine, b)
-    if layout.down is not None:
-        b.set(T[layout.down], ONE)
-    return [*functions, *functions_of_effects, function("crash", rows("t"), b.block, "All at once.")]
-
-
-def _crash_choices(context: Context, b: Builder) -> list[Function]:
-    """Which transition each takes is known before any has been taken, and whether an instance is lost. Returns the
-    functions that say so."""
-    concerned = [x for x in kinds(context.universe) if triggered_by(x, m.OnCrash) or _passing(context.selection(x))]
-    chosen = {n: x for n, x in enumerate(concerned) if not _foreseen(x)}
-    functions = [_crash_choice(context, x, f"crash_choice_{n}") for n, x in chosen.items()]
-    for machine, span in stretches(context, concerned):
-        if not _foreseen(machine):
-            with span.each(b, AT):
-                b.set(F, call(f"crash_choice_{concerned.index(machine)}", T, AT))
-                with b.when(F < 0):
-                    in_doubt_of_fault(context, [machine], b)
-                    b.leave(-F)
-                b.set(T[context.layout.choice + AT], F)
-        elif fragile := _lost(context, machine):
-            with span.each(b, AT):
-                state = machine_scope(context, machine, b).at(context.column(machine.qualified, ""), AT)
-                with b.when(in_leaves(state, machine, fragile)):
-                    lost_apart(context, machine, fragile, b)
-                    b.leave(context.sites.several(len(machine.leaves)) + state)
-    return functions
-
-
-def _foreseen(machine: m.Machine) -> bool:
-    """Does what an instance does in a crash depend on its own state alone?"""
-    crashes = triggered_by(machine, m.OnCrash)
-    leaves = [leaf for t in crashes for leaf in machine.leaves_of(t.source)]
-    return all(t.guard is None for t in crashes) and len(set(leaves)) == len(leaves)
-
-
-def _lost(context: Context, machine: m.Machine) -> list[str]:
-    """The leaves that do not last and have no crash transition."""
-    selection = context.selection(machine)
-    return [s for s in _passing(selection) if not selection.levels(s, CRASH)]
-
-
-def _passing(selection: Selection) -> list[str]:
-    """The leaves that do not last through a crash."""
-    endurance = selection.hierarchy.endurance
-    return [s.name for s in selection.machine.leaves if endurance(s.name) in ("volatile", "transient")]
-
-
-def _crash_choice(context: Context, machine: m.Machine, name: str) -> Function:
-    """The function that says which crash transition an instance takes: its index plus 1, or 0; a fault below 0."""
-    b, selection = Builder(), context.selection(machine)
-    passing = _passing(selection)
-    scope = Scope(context, b, T, AT, machine, lambda _, code=None: b.leave(-number(context.code(code))))
-    read_state(scope, machine)
-    for s in machine.leaves:
-        levels, lasting = selection.levels(s.name, CRASH), s.name not in passing
-        if not levels and lasting:
-            continue
-        with b.when(STATE.equals(machine.leaf_numbers[s.name])):
-            choose(scope, levels, s.name, {}, lambda _, t, leaf: b.leave(t.index + 1))
-            if not lasting:
-                scope.fail("lost")
-    return function(name, (*rows("t"), *numbers("at")), b.block, f"{machine.name}: in a crash")
-
-
-def _crash_effects(context: Context, machine: m.Machine, b: Builder) -> None:
-    """What an instance does in a crash: by its state, or by what it has chosen."""
-    scope = machine_scope(context, machine, b)
-    state = scope.at(context.column(machine.qualified, ""), AT)
-    foreseen = _foreseen(machine)
-    b.set(CHOSEN, state if foreseen else T[context.layout.choice + AT])
-    for t in triggered_by(machine, m.OnCrash):
-        own = in_leaves(CHOSEN, machine, machine.leaves_of(t.source))
-        with b.when(own if foreseen else CHOSEN.equals(t.index + 1)):
-            mark_followed(context, machine, t, b)
-            perform(scope, t.effects)
-            if t.target is not None:
-                b.set(state, machine.leaf_numbers[machine.entered(t.target)])
-
-
-def _forget(context: Context, b: Builder) -> None:
-    """Pending actions and messages are gone; what is not durable is as it was in the beginning."""
-    universe, layout = context.universe, context.layout
-    first = layout.encode(universe.start)
-    for n in range(layout.pending, layout.pending + layout.pending_places):
-        b.set(T[n], ZERO)
-    for box in layout.boxes:
-        for n in range(box.length, box.first + box.channel.bound):
-            b.set(T[n], ZERO)
-    for machine in kinds(universe):
-        of = sorted(universe.instances_of(machine.qualified))
-        if awaitable(machine):
-            column = context.column(machine.qualified, "wait")
-            for n in of:
-                b.set(T[column + n], ZERO)
-        for f in machine.fields:
-            if not f.durable:
-                column = context.column(machine.qualified, f.name)
-                for n in of:
-                    b.set(T[column + n], first[column + n])
+# Recovery ------------------------------------------------------------------------------------------------------------
 
 
 def recovery(context: Context) -> Function:
