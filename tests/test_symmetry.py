@@ -188,9 +188,9 @@ def test_random_specs_have_the_same_verdicts(part: int) -> None:
     assert went["fewer"] >= 5
 
 
-@pytest.mark.parametrize("seed", [4, 5, 55, 90, 111, 117, 162, 172])
+@pytest.mark.parametrize("seed", [4, 5, 55, 90, 111, 147, 162, 172])
 def test_machine_code_finds_the_same(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sets that are sorted and sets that are arranged, bags, crashes, recovery, loops in every order."""
+    """Sets that are sorted and sets that are arranged, bags, crashes (of some, too), recovery, loops in every order."""
     if missing() is not None:
         pytest.skip("there is no compiler here")
     monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
