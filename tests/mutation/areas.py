@@ -14,14 +14,17 @@ _EXPLORED = "test_explore test_explore_findings test_explore_first test_explore_
 _CLASSES = f"test_meanings test_emit_cases test_emit::test_hostile_names_and_texts_stay_text {_GENERATED}"
 _EDITING = (
     f"test_names test_error_type test_connections test_documents {_GENERATED} test_rewording test_editing"
-    " test_completion"
+    " test_completion test_ordinals test_binders test_workspace"
 )
 _ALLOCATOR = (
     "runtime/test_allocator_packing runtime/test_allocator_scheduling runtime/test_allocator_preemption"
     " runtime/test_allocator_defects runtime/test_allocator_requests runtime/test_allocator_growth"
     " runtime/test_allocator_lent"
 )
-_HISTORIES = "runtime/test_conformance_histories runtime/test_allocator_histories runtime/test_allocator_private"
+_HISTORIES = (
+    "runtime/test_conformance_histories runtime/test_allocator_histories runtime/test_allocator_private"
+    " runtime/test_places runtime/test_allocator_cells runtime/test_allocator_recovery"
+)
 
 TESTS: Mapping[str, tuple[str, ...]] = {
     "fsmdsl/step": (_SMALL, "test_meanings test_core", _EXPLORED),
