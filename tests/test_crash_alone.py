@@ -15,7 +15,7 @@ from fsmdsl.logs.atlas import keys
 from fsmdsl.report.as_scenario import as_scenario
 from fsmdsl.report.chart import chart
 from fsmdsl.simulation.refusals import why_not
-from fsmdsl.step import CrashStep, fire
+from fsmdsl.step import CrashStep, fire, initial
 from fsmdsl.testing.drive import drive
 from fsmdsl.testing.implementation import Implementation
 
@@ -103,6 +103,30 @@ def test_answers_of_the_crashed_never_come_and_those_of_others_do() -> None:
     assert "h1.take" in run.steps()
 
 
+def test_a_round_ends_for_whoever_crashes_in_the_middle_of_it() -> None:
+    run = Run(
+        """
+        machine M {
+            initial state Idle
+            state First
+            state Second
+            event go from environment
+            action a -> ok
+            action b -> ok
+            Idle -> First on go do a
+            First -> Second on a.ok do b
+            Second -> Idle on b.ok
+            First, Second -> Idle on crash
+        }
+        system S { ms: M[2]  environment { some m in ms: m.go  some m in ms: crash of m } }
+        """
+    )
+    run.take("m1.go", "m1.a.ok")
+    assert run.world.waited == frozenset({1})
+    run.take("crash of m1")
+    assert run.world == initial(run.universe)
+
+
 def test_each_crash_comes_once_and_after_that_of_everything() -> None:
     run = Run(LEASE.replace("crash of h, store when h in Holding", "crash of store, h when h in Holding"))
     run.take("h0.take")
@@ -155,7 +179,10 @@ def test_a_target_that_is_none_is_a_fault_of_the_environment() -> None:
 
 @pytest.mark.parametrize("symmetric", ["", " symmetric"])
 def test_every_search_finds_the_same(symmetric: str) -> None:
-    model = compiled(LEASE.replace("Holder[2]", f"Holder[3]{symmetric}"))
+    """Also that each crash is one step, however often the environment comes to it."""
+    pairs = "crash of h, store when h in Holding  some a in holders, b in holders: crash of a, b when a in Holding"
+    text = LEASE.replace("crash of h, store when h in Holding", pairs)
+    model = compiled(text.replace("Holder[2]", f"Holder[3]{symmetric}"))
     assert compare(model, only_system(model), 2_000, compiled=True) == ("the same", [])
 
 

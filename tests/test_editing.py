@@ -122,6 +122,7 @@ def test_nothing_in_a_comment_ends_its_frame() -> None:
         ("machine M { initial state A event e from ", "environment"),
         ("opaque T machine M { x: ", "T"),
         ("scenario X { timeout ", "self"),
+        ("machine M { initial state A } system S { m: M environment { crash of ", "m"),
         ("machine M { n: 0..9 initial state A invariant 2 * ", "n"),
         ("machine M { n: 0..9 initial state A * ", "on"),
     ],

@@ -227,8 +227,8 @@ class _Script:
     def _tickets_gone(self, actions: str, of: Sequence[int]) -> str:
         if not of:
             return f"{actions}.tickets.clear()"
-        whom = "".join(f"{self.standing.variables[n]}, " for n in of)
-        return f"{actions}.tickets = {{k: x for k, x in {actions}.tickets.items() if k[0] not in ({whom.strip()})}}"
+        whom = tuple_of([self.standing.variables[n] for n in of])
+        return f"{actions}.tickets = {{k: x for k, x in {actions}.tickets.items() if k[0] not in {whom}}}"
 
     def _note(self, step: Step, cascade: Sequence[Happening], before: World) -> None:
         """What a step does to channels and outbox."""
