@@ -53,6 +53,42 @@ def test_tokens_say_what_words_are() -> None:
     assert tokens("// x") == [Highlight(0, 4, "comment")]
 
 
+BOLT = """\
+module lock
+machine Bolt {
+    initial state Out
+    state Shut
+    event push from environment
+    action move -> done | stuck
+    Out on push do move
+    Out -> Shut on move.done
+    Out on move.stuck
+    slow: Shut -> Out after 5s
+}
+system One { bolt: Bolt in Shut }
+scenario S1 "it opens again" of One {
+    timeout bolt of slow
+    expect bolt in Out
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "declared"),
+    [
+        ("lock", "module", [True]),
+        ("done", "outcome", [True, False]),
+        ("stuck", "outcome", [True, False]),
+        ("Shut", "state", [True, False, False, False]),
+        ("slow", "label", [True, False]),
+        ("bolt", "group", [True, False, False]),
+    ],
+)
+def test_a_word_is_known_wherever_it_stands(word: str, kind: str, declared: list[bool]) -> None:
+    """Where an instance begins, and in scenarios, as in rows."""
+    assert [x for w, k, x in words(BOLT) if (w, k) == (word, kind)] == declared
+
+
 AMENDED = """\
 module m
 machine Door {

@@ -61,6 +61,25 @@ def test_an_instance_begins_in_the_initial_leaf_of_the_state_that_it_is_given() 
     assert run.world.states == ("Free", "First", "Late")
 
 
+def test_a_state_comes_before_a_member_of_the_same_name_where_a_condition_is_wanted() -> None:
+    run = Run(
+        """
+        enum Sign { Open | Shut }
+        enum Other { Open | Ajar }
+        machine Door {
+            sign: Sign = Shut
+            initial state Shut
+            state Open
+            event pull from environment
+            Shut -> Open on pull
+            invariant Open => sign == Shut
+        }
+        system S { d: Door  invariant d in Open => d.sign == Shut }
+        """
+    )
+    assert run.states() == "Shut"
+
+
 def test_a_group_is_called_by_its_letter_where_no_other_has_it() -> None:
     model = compiled(
         """
@@ -170,6 +189,45 @@ def test_a_function_says_how_many_arguments_it_takes(guard: str, message: str) -
         """
     )
     assert (found.rule.code, found.message) == ("FSM104", message)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("S on go do log = log - log", "`-` needs two numbers or two sets, not `list<0..3>[4]` and `list<0..3>[4]`"),
+        ("S on go do log = log & log", "`&` needs two sets, not `list<0..3>[4]` and `list<0..3>[4]`"),
+        ("ignore fly in S", "there is no event `fly`"),
+        ("ignore move.bad in S", "there is no outcome of move `bad`"),
+        ("ignore move in S", "there is no event `move`"),
+    ],
+)
+def test_what_a_row_says_must_be_there(row: str, message: str) -> None:
+    found = said(
+        f"""
+        machine M {{
+            log: list<0..3>[4]
+            initial state S
+            event go from environment
+            action move -> ok
+            S on go do move
+            S on move.ok
+            {row}
+        }}
+        """
+    )
+    assert found.message == message
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ("invariant x: nobody", "there is no name `nobody`"),
+        ("invariant x: a in S  invariant x: a in S", "there is a `x` before"),
+        ("reachable y: a in S  invariant a in S  invariant a in S  reachable y: a in S", "there is a `y` before"),
+    ],
+)
+def test_names_of_a_system(members: str, message: str) -> None:
+    assert said(f"machine M {{ initial state S }}\nsystem T {{ a: M  {members} }}\n").message == message
 
 
 @pytest.mark.parametrize(
