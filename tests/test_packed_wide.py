@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -95,3 +96,26 @@ def test_numbers_are_a_power_of_two_wide_with_two_bits_to_spare() -> None:
 def test_beyond_the_widest_the_definition_explores() -> None:
     x = explored(LISTS.format(1100), Means(), Limits(states=20))
     assert x.note == "explored by definition, slowly: a list that is too long: 1111 bits, more than 1022"
+
+
+CROWD = """module crowd
+machine M {{
+    a: 0..{0}
+    b: 0..{0}
+    c: 0..{0}
+    initial state S
+    event toggle_a, toggle_b, toggle_c from environment
+    S on toggle_a do a = {0} - a
+    S on toggle_b do b = {0} - b
+    S on toggle_c do c = {0} - c
+}}
+system Crowd {{ ms: M[3] symmetric }}
+"""
+
+
+@pytest.mark.parametrize("means", [Means(compiled=False), pytest.param(Means(), marks=needs_compiler)])
+@pytest.mark.parametrize("most", [1, 1_000_000_000, 10**11])
+def test_members_of_a_crowd_are_told_apart_by_all_their_bits(most: int, means: Means) -> None:
+    """Three of eight states each, whoever has which: 120 ways. What they are compared by has up to 111 bits."""
+    x = explored(CROWD.format(most), replace(means, compiled=means.compiled and "hastily", once=True))
+    assert (x.states, x.note) == (120, None)
