@@ -196,7 +196,7 @@ def test_a_function_says_how_many_arguments_it_takes(guard: str, message: str) -
     [
         ("S on go do log = log - log", "`-` needs two numbers or two sets, not `list<0..3>[4]` and `list<0..3>[4]`"),
         ("S on go do log = log & log", "`&` needs two sets, not `list<0..3>[4]` and `list<0..3>[4]`"),
-        ("S on go do log = [] & log", "`&` needs two sets, not `list<nothing>[0]` and `list<0..3>[4]`"),
+        ("S on go do log = [] & log", "`&` needs two sets, not `list<nothing>[1]` and `list<0..3>[4]`"),
         ("ignore fly in S", "there is no event `fly`"),
         ("ignore move.bad in S", "there is no outcome of move `bad`"),
         ("ignore move in S", "there is no event `move`"),
