@@ -292,7 +292,7 @@ def test_gangs_and_their_cells_appear_and_go(looked: Looked) -> None:
     assert page.locator("#rows tr").inner_text().split() == ["training", "research", "5", "8", "Allocated"]
     assert page.locator("#remarks li").first.inner_text().split("\n") == ["day 1, 00:00:01", "training started"]
     page.get_by_role("button", name="training", exact=True).click()
-    assert page.locator(".host i.lit").count() == 8
+    chromium.expect(page.locator(".host i.lit")).to_have_count(8)
     assert page.locator("#diagram .now").get_attribute("id") == "state-Allocated"
     allocator.delete(pod)
     looked.pass_time()
@@ -330,7 +330,7 @@ def test_names_are_text(looked: Looked) -> None:
     looked.live.paced.event(Event(1.0, gang=HOSTILE, detail="</li><script>document.title=1</script>"))
     looked.pass_time()
     looked.page.locator("#rows button").click()
-    assert looked.page.locator("#chosen-title").inner_text() == HOSTILE
+    chromium.expect(looked.page.locator("#chosen-title")).to_have_text(HOSTILE)
     assert looked.page.title() == "Cluster"
     assert looked.problems == []
 
@@ -368,10 +368,10 @@ def test_a_simulation_has_a_panel_for_each_virtual_cluster(looked: Looked) -> No
     page.wait_for_selector("text=16 devices, 8 of them opportunistic, 2 gangs")
     assert page.locator("#quotas li").count() == 3
     page.locator("#quotas").get_by_role("link", name="research").click()
-    assert page.locator("#chosen-title").inner_text() == "Virtual cluster research"
+    chromium.expect(page.locator("#chosen-title")).to_have_text("Virtual cluster research")
     chromium.expect(page.locator("#answers")).to_contain_text("Running: 2")
     page.locator("#answers").get_by_role("link", name="training").click()
-    assert page.locator("#chosen-title").inner_text() == "training"
+    chromium.expect(page.locator("#chosen-title")).to_have_text("training")
     assert looked.problems == []
 
 
