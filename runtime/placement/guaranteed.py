@@ -20,7 +20,7 @@ from runtime.placement import inside
 from runtime.placement.fewest import ATTEMPTS, NODES, Budget, Fewest
 from runtime.placement.misfit import Misfit
 from runtime.placement.offer import Offer
-from runtime.placement.packing import fits
+from runtime.placement.packing import fits, holds
 from runtime.placement.proposal import Placement, Seat
 from runtime.placement.toll import Toll, toll, weight
 from runtime.placement.wanted import Devices
@@ -87,15 +87,14 @@ class _Search:
     def _elsewhere(self, first: Placement) -> Placement:
         """On other nodes that are as good to the virtual cluster, so that fewer opportunistic gangs have to go."""
         chosen = [seat.virtual for seat in first.seats]
-        different = {_signature(leaves): leaves for leaves in (chosen, *self._alike(first))}
-        del different[_signature(chosen)]
-        others = list(different.values())
-        for leaves in others:
-            found = self._with_demoted(leaves, (), Fewest.peaceful)
-            if isinstance(found, Placement):
-                return found
+        different: dict[object, Leaves] = {_signature(chosen): chosen}
+        for leaves in self._alike(first):
+            if different.setdefault(_signature(leaves), leaves) is leaves:
+                found = self._with_demoted(leaves, (), Fewest.peaceful)
+                if isinstance(found, Placement):
+                    return found
         best, least = first, placement_toll(first)
-        for leaves in (chosen, *others):
+        for leaves in different.values():
             found = self._with_demoted(leaves, (), partial(Fewest.best, budget=self.budget))
             if isinstance(found, Placement) and (cost := placement_toll(found)) < least:
                 best, least = found, cost
@@ -108,8 +107,8 @@ class _Search:
         less densely packed than it would be if it had them to itself, or it could not have later what it is promised.
         """
         chosen = [seat.virtual for seat in first.seats]
-        yield from self._without(first, chosen)
-        yield from self._beside(first, chosen)
+        yield from self._aside(first, chosen, self._lent_nodes, self._same_shape)
+        yield from self._aside(first, chosen, self._lent_leaves, self._as_good)
         nodes = {leaf.node: None for own in chosen for leaf in own if leaf.node is not None}
         empty = [node for node in nodes if not self.view.rooms.used[node.spot]]
         for one, other in islice(combinations(empty, 2), TRIES):
@@ -117,43 +116,50 @@ class _Search:
                 instead = dict(zip((*one.leaves(), *other.leaves()), (*other.leaves(), *one.leaves()), strict=True))
                 yield [tuple(instead.get(leaf, leaf) for leaf in own) for own in chosen]
 
-    def _without(self, first: Placement, chosen: Leaves) -> Iterator[Leaves]:
-        """On other nodes than the empty ones that are lent."""
-        shape, spots, last = self._shape(chosen), self.allowed, first
-        for _ in range(TRIES):
-            lent = self._empty(self._lent(last))
-            leaves = inside.place(self.view, self.sizes, ALL, spots := spots & ~lent) if lent else None
-            if leaves is None or self._shape(leaves) != shape:
+    def _aside(
+        self,
+        first: Placement,
+        chosen: Leaves,
+        lent: Callable[[Placement], tuple[int, set[VirtualCell]]],
+        alike: Callable[[Leaves, Leaves], bool],
+    ) -> Iterator[Leaves]:
+        """Without what is lent of the cells found so far, as long as the virtual cluster gets as good ones."""
+        nodes, taken = lent(first)
+        for _ in range(TRIES if nodes or taken else 0):
+            leaves = inside.place(self.view, self.sizes, ALL, self.allowed & ~nodes, taken)
+            if leaves is None or not alike(chosen, leaves):
                 return
-            yield leaves
             found = self._with_demoted(leaves, (), Fewest.any)
             if isinstance(found, Misfit):
-                return
-            last = found
-
-    def _beside(self, first: Placement, chosen: Leaves) -> Iterator[Leaves]:
-        """As close and as dense, with other leaf cells of the nodes that the virtual cluster uses already."""
-        close, last = _closeness(chosen), first
-        taken: set[VirtualCell] = set()
-        for _ in range(TRIES):
-            pairs = ((x, leaf) for seat in last.seats for x, leaf in zip(seat.devices, seat.virtual, strict=True))
-            lent = {leaf for device, leaf in pairs if device.priority == OPPORTUNISTIC and self._uses(leaf)}
-            leaves = inside.place(self.view, self.sizes, ALL, self.allowed, taken := taken | lent) if lent else None
-            if leaves is None or not self._leave_alike(chosen, leaves) or _closeness(leaves) > close:
-                return
+                nodes |= found.nodes
+                continue
             yield leaves
-            found = self._with_demoted(leaves, (), Fewest.any)
-            if isinstance(found, Misfit):
+            more = lent(found)
+            if not any(more):
                 return
-            last = found
+            nodes, taken = nodes | more[0], taken | more[1]
 
-    def _leave_alike(self, one: Leaves, other: Leaves) -> bool:
-        """Whether nodes have as much room left after the one choice as after the other."""
+    def _lent_nodes(self, placement: Placement) -> tuple[int, set[VirtualCell]]:
+        """The nodes on which opportunistic gangs would have to go, and nobody of the virtual cluster is."""
+        return sum(1 << spot for spot in each(self._lent(placement)) if not self.view.rooms.used[spot]), set()
+
+    def _lent_leaves(self, placement: Placement) -> tuple[int, set[VirtualCell]]:
+        """The leaf cells on which opportunistic gangs would have to go, of nodes of which not all are lent."""
+        pairs = [(x, leaf) for seat in placement.seats for x, leaf in zip(seat.devices, seat.virtual, strict=True)]
+        nodes = {leaf.node for device, leaf in pairs if device.priority != OPPORTUNISTIC or self._uses(leaf)}
+        return 0, {leaf for device, leaf in pairs if device.priority == OPPORTUNISTIC and leaf.node in nodes}
+
+    def _same_shape(self, one: Leaves, other: Leaves) -> bool:
+        return self._shape(one) == self._shape(other)
+
+    def _as_good(self, one: Leaves, other: Leaves) -> bool:
+        """Whether a gang is as close in the other places, which leave rooms that hold all that the first ones leave."""
         left: list[Counter[int]] = [Counter(), Counter()]
         for leaves, counts in zip((one, other), left, strict=True):
             counts.update(leaf.node.spot for own in leaves for leaf in own if leaf.node is not None)
-        rooms = [[self.view.rooms.room(spot, ALL) - counts[spot] for spot in left[0] | left[1]] for counts in left]
-        return sorted(rooms[0]) == sorted(rooms[1])
+        room, both = self.view.rooms.room, left[0] | left[1]
+        less, more = (Counter(room(spot, ALL) - counts[spot] for spot in both) for counts in left)
+        return _closeness(other) <= _closeness(one) and holds(more - less, less - more)
 
     def _uses(self, leaf: VirtualCell) -> bool:
         """Whether somebody of the virtual cluster is on the node of a leaf cell."""
@@ -168,10 +174,6 @@ class _Search:
                 if device.priority == OPPORTUNISTIC:
                     spots |= 1 << leaf.node.spot
         return spots
-
-    def _empty(self, spots: int) -> int:
-        """Those of some nodes of the view that its virtual cluster does not use."""
-        return sum(1 << spot for spot in each(spots) if not self.view.rooms.used[spot])
 
     def _sparing(self, first: Placement) -> Placement:
         """Without those gangs of the virtual cluster that need not go, large ones first.

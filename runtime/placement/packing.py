@@ -36,6 +36,13 @@ def fits(room: Mapping[int, int], sizes: Sequence[int]) -> bool:
     return True
 
 
+def holds(rooms: Mapping[int, int], pieces: Mapping[int, int]) -> bool:
+    """Whether rooms hold pieces of some sizes, each of them whole; both as how many there are of a size."""
+    sizes = sorted((size for size, count in pieces.items() for _ in range(count if size else 0)), reverse=True)
+    nodes = {(room, 0): count for room, count in rooms.items()}
+    return pack(nodes, sizes, lambda node, _: node, lambda node, size: (node[0] - size, 0)) is not None
+
+
 def pack(
     nodes: Mapping[Class, int],
     sizes: Sequence[int],

@@ -212,8 +212,8 @@ class History(Sides):
                 found = Difference.OURS_DISPLACES if weak else Difference.OURS_KILLS
                 if weak and self.demoted_for(pod):
                     found = Difference.LENDS
-                elif weak and self.packs(pod, offered, theirs):
-                    found = Difference.PACKS
+                elif weak:
+                    found = self.better(pod, offered, theirs) or found
             case _, "bind" if self._breaks(pod, theirs):
                 raise self.end(Difference.BREAKS)
             case _:
@@ -268,7 +268,7 @@ class History(Sides):
             return Difference.IN_TURNS
         if self.strongest(mine) < self.strongest(gone):
             return Difference.WEAKER
-        return Difference.PACKS if self.packs(pod, offered, theirs) else Difference.MORE_VICTIMS
+        return self.better(pod, offered, theirs, (mine, gone)) or Difference.MORE_VICTIMS
 
     def _bound_pod(self, uid: str) -> Pod:
         return next(pod for pod in self.bound if pod.uid == uid)

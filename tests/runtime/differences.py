@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import Enum
 
 from runtime.cells import Device, PhysicalCell
@@ -31,7 +31,8 @@ class Difference(Enum):
     PINNED = "intended: a gang counts for a pinned cell only where it has asked for it and runs in it"
     WEAKER = "intended: gangs of lower priority go rather than fewer devices of a gang of higher priority"
     LENDS = "intended: an opportunistic gang goes rather than that one of the same virtual cluster loses its guarantee"
-    PACKS = "intended: opportunistic gangs go rather than that a gang is less close, or less densely packed"
+    CLOSER = "intended: opportunistic gangs go rather than that a gang is less close"
+    TORN = "intended: opportunistic gangs go rather than that a virtual cluster has less room in one piece"
     OURS_FORGETS = "ours: it forgets a gang that HiveD knows"
     OURS_DEMOTES = "ours: it demotes a gang that HiveD does not demote"
     MORE_VICTIMS = "ours: victims with more devices, guaranteed ones first, than all that HiveD needs in the end"
@@ -54,13 +55,31 @@ def spread(pods: Sequence[Sequence[Device]]) -> list[int]:
     return counts[::-1]
 
 
-def rooms(pods: Sequence[Sequence[Device]], level: int) -> list[tuple[int, list[int]]]:
-    """How much guaranteed gangs use of each cell of a level, before the pods of another one come, and these."""
-    sizes: dict[PhysicalCell, list[int]] = {}
-    for devices in pods:
-        cell: PhysicalCell = devices[0]
-        while cell.level < level:
-            assert cell.parent is not None, "it is a level of the chain"
-            cell = cell.parent
-        sizes.setdefault(cell, []).append(len(devices))
-    return sorted((sum(device.priority >= 0 for device in x.devices()), sorted(n)) for x, n in sizes.items())
+def left(
+    pods: Sequence[Sequence[Device]], others: Sequence[Sequence[Device]], level: int, gone: Collection[Device]
+) -> tuple[int, ...]:
+    """What guaranteed gangs leave of each cell of a level in which the pods or the others are, largest first: when the
+    pods have come, and those who were on some devices have gone."""
+    cells = {above(device, level) for own in (*pods, *others) for device in own}
+    taken = {device for own in pods for device in own}
+    room = [[x for x in cell.devices() if x not in taken and (x.priority < 0 or x in gone)] for cell in cells]
+    return tuple(sorted(map(len, room), reverse=True))
+
+
+def above(device: Device, level: int) -> PhysicalCell:
+    """The cell of a level that has a device."""
+    cell: PhysicalCell = device
+    while cell.level < level:
+        assert cell.parent is not None, "it is a level of the chain"
+        cell = cell.parent
+    return cell
+
+
+def fit(pieces: tuple[int, ...], rooms: tuple[int, ...]) -> bool:
+    """Whether each piece finds a room, several of them the same one: by trying all. Pieces fall."""
+    if not pieces or not pieces[0]:
+        return True
+    first, *rest = pieces
+    return any(
+        room >= first and fit(tuple(rest), (*rooms[:i], room - first, *rooms[i + 1 :])) for i, room in enumerate(rooms)
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from differences import Difference, rooms, spread
+from differences import Difference, fit, left, spread
 from hived import HiveD, bind_info
 
 from runtime import Allocator, BindInfo, Pod
@@ -62,16 +62,19 @@ class Sides:
         lost = (group["status"].get("lazyPreemptionStatus") for group in self.hived.groups())
         return any(status["preemptor"] == pod.spec.gang.name for status in lost if status)
 
-    def packs(self, pod: Pod, offered: list[str], theirs: dict[str, Any]) -> bool:
-        """Whether the gang would be less close in HiveD's places than in ours, or packed otherwise: into nodes, or into
-        the cells that its virtual cluster is promised, where these are smaller."""
+    def better(
+        self, pod: Pod, offered: list[str], theirs: dict[str, Any], victims: tuple[set[str], set[str]] = (set(), set())
+    ) -> Difference | None:
+        """What is better about our places than about HiveD's, if anything: the gang is closer; or what is left of the
+        cells that its virtual cluster is promised, or of nodes where these are larger, does not fit into what HiveD
+        leaves of them, when the victims of both are gone."""
         gang = self.allocator.gangs[pod.spec.gang.name]
         offer = Offer(None if gang.spec.ignore_suggested else offered)
         ours = choose(self.allocator.core.books, gang.spec, offer)
         assert isinstance(ours, Placement)
         info = bind_info(theirs["bind"])
         if info.chain != ours.chain:
-            return False
+            return None
         mine = [list(seat.devices) for seat in ours.seats]
         others = [
             [self._device(info.chain, place.node, index) for index in place.leaf_cells]
@@ -81,7 +84,13 @@ class Sides:
         chain = self.allocator.cluster.forests[ours.chain].chain
         promised = [leaf.top.level for seat in ours.seats for leaf in seat.virtual]
         level = min([chain.node, *promised])
-        return spread(mine) < spread(others) or rooms(mine, level) != rooms(others, level)
+        if spread(mine) < spread(others):
+            return Difference.CLOSER
+        gone, theirs_gone = (
+            {device for uid in uids for device in self.allocator.homes[uid].virtual} for uids in victims
+        )
+        whole = fit(left(mine, others, level, gone), left(others, mine, level, theirs_gone))
+        return None if whole else Difference.TORN
 
     def _device(self, chain: str, node: str, index: int) -> Device:
         """One of a node, by its number there."""

@@ -61,3 +61,18 @@ def test_an_opportunistic_gang_keeps_away_from_the_chain_that_guaranteed_ones_co
     answer = allocator.schedule(gang("third", "A", 2, priority=5)[0])
     assert isinstance(answer, Preempt)
     assert list(answer.victims) == ["a"]
+
+
+def test_pods_of_a_gang_of_mixed_sizes_change_nodes_where_that_leaves_no_less_room() -> None:
+    """Packed from the largest pod on, one device is left on each node, and the node that is lent has to be taken back.
+    The other way around, nobody has to go, and both devices are left on one node."""
+    six = {"childCellType": "GPU", "childCellNumber": 6, "isNodeLevel": True}
+    physical = {"cellTypes": {"SIX": six}, "physicalCells": nodes("a", "b", kind="SIX")}
+    allocator = healthy({**config((), A={"SIX": 2}), "physicalCluster": physical})
+    used = run(allocator, gang("own", "A", 1, priority=5))[0].node
+    guest = gang("guest", "A", 2, priority=-1, ignore_suggested=False)[0]
+    answer = allocator.schedule(guest, ["b" if used == "a" else "a"])
+    assert isinstance(answer, Bind)
+    allocator.allocate(guest, answer.info)
+    new = run(allocator, gang("new", "A", 4, 3, 2, priority=5))
+    assert [x.node == used for x in new] == [False, True, True]

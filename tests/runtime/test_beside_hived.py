@@ -10,7 +10,7 @@ from differences import INTENDED, OURS, Difference
 from hived import HiveD, needs_hived
 
 HISTORIES, STEPS = 240, 12
-WORSE = (3837, 6911, 7999, 8236, 10582, 14335, 19228)
+WORSE = (3837, 5299, 6911, 7999, 8236, 10582, 14335, 17300, 19228)
 """Histories of 30 steps in which ours displaced somebody once, and HiveD nobody."""
 
 
