@@ -31,11 +31,33 @@ def test_every_module_is_in_a_package_that_the_linter_sees() -> None:
 @pytest.mark.parametrize("command", ["check", "fmt --check", "list", "generate --check --out out"])
 def test_what_does_not_explore_does_not_load_the_search(command: str, tmp_path: Path) -> None:
     """It would be a third of the time until the first line."""
-    (tmp_path / "door.fsm").write_text(DOOR, "utf-8")
+    loaded = _loaded(command, tmp_path)
+    assert [x for x in loaded if x.startswith(("fsmdsl.explore", "fsmdsl.step", "fsmdsl.draw"))] == []
+
+
+@pytest.mark.parametrize("form", ["text", "json", "concise"])
+def test_a_search_loads_nothing_that_was_not_asked_for(form: str, tmp_path: Path) -> None:
+    """Other checkers, certificates, pictures, the formats of others, and what tells which version is installed."""
+    loaded = _loaded(f"verify --format {form}", tmp_path)
+    assert "fsmdsl.explore" in loaded
+    others = (
+        "fsmdsl.opinion",
+        "fsmdsl.recheck",
+        "fsmdsl.draw",
+        "fsmdsl.report.formats.junit",
+        "xml",
+        "importlib.metadata",
+    )
+    assert [x for x in loaded if x.startswith(others)] == []
+
+
+def _loaded(command: str, folder: Path) -> list[str]:
+    """The modules that a command has loaded."""
+    (folder / "door.fsm").write_text(DOOR, "utf-8")
     code = "import sys; from fsmdsl.__main__ import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
     ran = subprocess.run(
-        [sys.executable, "-c", code, *command.split(), "door.fsm"], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-c", code, *command.split(), "door.fsm"], cwd=folder, capture_output=True, text=True
     )
     loaded = ran.stderr.split()
     assert "fsmdsl.model" in loaded, ran.stderr
-    assert [x for x in loaded if x.startswith(("fsmdsl.explore", "fsmdsl.step", "fsmdsl.draw"))] == []
+    return loaded

@@ -4,7 +4,8 @@ Usage: python benchmarks/checker/beside.py CHECKOUT [--rounds N] [SIZE …]
 
 CHECKOUT is an older revision (`git worktree add`) with its `.venv` (`make .venv/.installed`). Prints how many times as
 long this one takes for each command, and exits with 1 if counts differ or something takes more than 5 % longer. A size
-is GROUPS_CELLS_SIZE, as in run.py. Both read the older one's specs, which say what both can say.
+is GROUPS_CELLS_SIZE, as in run.py. Both read the older one's specs, which say what both can say. Both keep bytecode, as
+where they are installed, whatever the environment says.
 """
 
 from __future__ import annotations
@@ -101,6 +102,7 @@ def main() -> int:
     parser.add_argument("sizes", nargs="*", type=Size.of, metavar="SIZE")
     asked = parser.parse_intermixed_args()
     checkout, mistakes = asked.checkout.resolve(), list[str]()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     found = commands(checkout, asked.rounds, mistakes)
     found |= searches(checkout, asked.sizes or [Size.of(x) for x in SIZES], asked.rounds, mistakes)
     for name, times in found.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +16,6 @@ from fsmdsl.cli.ranks import several
 from fsmdsl.cli.writing import write
 from fsmdsl.explore import Exploration, Limits, Means
 from fsmdsl.explore.compose import run
-from fsmdsl.recheck import FORMAT, digest, encoded, invariants, texts
 from fsmdsl.step import Universe
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -52,6 +50,10 @@ def write_certificate(
     out: Printing,
 ) -> None:
     """A certificate for the systems whose invariants hold in every state; says why others are left out."""
+    import json
+
+    from fsmdsl.recheck import FORMAT, texts
+
     systems = []
     for x in done:
         left_out = _left_out(x)
@@ -79,6 +81,8 @@ def _left_out(x: Exploration) -> str | None:
 
 def certify(model: m.Model, system: m.System, with_states: bool, budget: Budget) -> dict[str, object] | str:
     """What is certified, or why nothing is. Searches the states, and takes a few hundred bytes for each."""
+    from fsmdsl.recheck import digest, encoded, invariants
+
     universe = Universe(model, system)
     search = run(universe, Limits(), Means(symmetry=False), budget=budget)
     if search.stopped is not None:

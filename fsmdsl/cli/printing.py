@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import get_terminal_size
@@ -15,7 +15,6 @@ import click
 
 from fsmdsl.cli.messages import misuse, say
 from fsmdsl.cli.writing import write
-from fsmdsl.diagnostics import Rule
 from fsmdsl.report.formats import ENDINGS, FORMATS, Results, rendered
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -80,15 +79,12 @@ def _columns() -> int | None:
 
 
 def _content(form: str, results: Results) -> str:
+    if form != "sarif":
+        return rendered(form, results)
     from fsmdsl.cli import version
-
-    return rendered(form, results, _rules() if form == "sarif" else (), version())
-
-
-def _rules() -> Sequence[Rule]:
     from fsmdsl.rules import all_rules
 
-    return list(all_rules().values())
+    return rendered(form, results, list(all_rules().values()), version())
 
 
 def printing_options(command: F) -> F:

@@ -15,9 +15,9 @@ from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.printing import Printing
 from fsmdsl.cli.ranks import several
 from fsmdsl.explore import Exploration
-from fsmdsl.opinion import Budgeted, MissingError, SecondOpinion, compare
 
 if TYPE_CHECKING:
+    from fsmdsl.opinion import SecondOpinion
     from fsmdsl.opinion.tools import Tool
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -45,9 +45,10 @@ def installed(other: str | None, tool: str | None) -> Tool | None:
         return None
     if several():
         misuse("`--second-opinion` is for one process")
-    try:
-        from fsmdsl.opinion.tools import TOOLS
+    from fsmdsl.opinion import MissingError
+    from fsmdsl.opinion.tools import TOOLS
 
+    try:
         return TOOLS[other](tool)
     except MissingError as error:
         misuse(str(error))
@@ -57,9 +58,12 @@ def second_opinions(
     tool: Tool | None, model: m.Model, done: Sequence[Exploration], budget: Budget, out: Printing
 ) -> list[SecondOpinion]:
     """What the other checker says of each system, told as it comes."""
+    if tool is None:
+        return []
+    from fsmdsl.opinion import Budgeted, compare
+
     found: list[SecondOpinion] = []
-    for x in done if tool is not None else ():
-        assert tool is not None
+    for x in done:
         memory = budget.memory or 4 << 30
         opinion = tool.opinion(model, x.system, x.states, Budgeted(budget.seconds or SECONDS, memory))
         found.append(compare(x, opinion))

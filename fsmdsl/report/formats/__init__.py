@@ -1,4 +1,7 @@
-"""Results as other programs read them: a file for each format, all made from the same `Results`."""
+"""Results as other programs read them: a file for each format, all made from the same `Results`.
+
+A format is imported when it is asked for.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,6 @@ from collections.abc import Sequence
 
 from fsmdsl.diagnostics import Rule
 from fsmdsl.report.data import document
-from fsmdsl.report.formats.concise import concise
-from fsmdsl.report.formats.github import github
-from fsmdsl.report.formats.gitlab import gitlab
-from fsmdsl.report.formats.junit import junit
 from fsmdsl.report.formats.results import Case, Finding, Kind, Outcome, Results, Suite
 
 __all__ = ["ENDINGS", "FORMATS", "Case", "Finding", "Kind", "Outcome", "Results", "Suite", "rendered"]
@@ -22,25 +21,33 @@ ENDINGS = {".json": "json", ".sarif": "sarif", ".xml": "junit", ".md": "markdown
 """The format of a file by the end of its name."""
 
 
-def rendered(form: str, results: Results, rules: Sequence[Rule], version: str) -> str:
-    """The results in one of `FORMATS`."""
+def rendered(form: str, results: Results, rules: Sequence[Rule] = (), version: str = "") -> str:
+    """The results in one of `FORMATS`. Of rules, and of the version of the toolkit, SARIF tells."""
     match form:
         case "concise":
+            from fsmdsl.report.formats.concise import concise
+
             return concise(results)
         case "json":
             return json.dumps(document(results.kind, results.content), indent=2, ensure_ascii=False) + "\n"
         case "sarif":
-            from fsmdsl.report.formats.sarif import sarif  # it reads runs, and imports what finds them
+            from fsmdsl.report.formats.sarif import sarif
 
             return sarif(results, rules, version)
         case "junit":
+            from fsmdsl.report.formats.junit import junit
+
             return junit(results)
         case "github":
+            from fsmdsl.report.formats.github import github
+
             return github(results)
         case "gitlab":
+            from fsmdsl.report.formats.gitlab import gitlab
+
             return gitlab(results)
         case "markdown":
-            from fsmdsl.report.formats.markdown import markdown  # it draws
+            from fsmdsl.report.formats.markdown import markdown
 
             return markdown(results)
         case _:
