@@ -161,6 +161,9 @@ def test_nothing_in_a_comment_ends_its_frame() -> None:
         ("machine M { initial state A } system S { m: M environment { crash of ", "m"),
         ("machine M { n: 0..9 initial state A invariant 2 * ", "n"),
         ("machine M { n: 0..9 initial state A * ", "on"),
+        ("machine M { initial state A invariant all i in 0..3: ", "i"),
+        ("enum E { a | b } machine M { initial state A invariant all e in E: e == ", "a"),
+        ("machine M { initial state A } system S { ms: M[2] invariant all q in subsets(ms), x in q: x in ", "A"),
     ],
 )
 def test_completion_at_the_end_of_a_text(typed: str, first: str | None) -> None:
