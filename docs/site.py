@@ -31,8 +31,8 @@ TITLES = {
         "docs/kubernetes.md", "docs/coming-from.md", "docs/faq.md",
     ),
     "Language": (
-        "docs/language.md", "docs/semantics.md", "docs/cheat-sheet.md", "docs/keywords.md", "docs/grammar.md",
-        "docs/glossary.md",
+        "docs/language.md", "docs/semantics.md", "docs/cheat-sheet.md", "docs/fewer-lines.md", "docs/keywords.md",
+        "docs/grammar.md", "docs/glossary.md",
     ),
     "Tools": (
         "docs/command-line.md", "docs/editor.md", "docs/live.md", "docs/report.md", "docs/diff.md", "docs/ci.md",

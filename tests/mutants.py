@@ -172,8 +172,9 @@ def summary(seed: int, sampled: Mapping[str, int], results: Results) -> str:
 def campaign(given: argparse.Namespace) -> None:
     """Try what is left of the sample, folder by folder and file by file."""
     known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {"mutants": {}}
-    results: Results = known["mutants"]
     listed = sample(given.seed, given.only)
+    there, looked_at = {x.key for x in listed}, {*files(given.only)}
+    results: Results = {k: r for k, r in known["mutants"].items() if k in there or r["path"] not in looked_at}
     print(f"{len(listed)} mutants, {len(results)} tried before", flush=True)
     chosen = listed if given.count is None else listed[: given.count]
     sampled = {**known.get("sampled", {}), **Counter(area_of(x.path) for x in chosen)}

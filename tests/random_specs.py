@@ -6,6 +6,7 @@ the plan has. Types are small, so that a system of them is soon explored.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from random import Random
 
@@ -220,21 +221,44 @@ class _Specs(EffectWriter):
             durable = "durable " if self.chance(0.4) else ""
             yield f"{durable}{name}: {shown(t)}{self._default(t, 0.4)}"
         yield from self._states(machine)
-        for name, parameters in machine.events.items():
-            senders = f" from {', '.join(machine.senders[name])}" if machine.senders[name] else ""
-            yield f"event {name}{_listed(parameters)}{senders}"
+        yield from self._events(machine)
         for name, (parameters, outcomes) in machine.actions.items():
             kind = "async action" if outcomes and self.chance(0.35) else "action"
             yield f"{kind} {name}{_listed(parameters)}{' -> ' if outcomes else ''}{' | '.join(outcomes)}"
         for name in machine.let_names:
             yield self._let(machine, name)
+        plain: list[str] = []
         for line in [*self._transitions(machine), *self._rules(machine)]:
             yield from self._doc("")
-            yield f'amends "{self._words()}" {line}' if self.chance(0.08) else line
+            amends = self.chance(0.08)
+            yield f'amends "{self._words()}" {line}' if amends else line
+            plain += [line] if line and not amends else []
+        if self.newer:
+            yield from self._amendments(plain)
         if len(machine.states) % 2:  # without a draw: seeds that are known stay what they are
             half = len(machine.states) // 2 + 1
             ranks = (", ".join(x) for x in (machine.states[:half], machine.states[half:]) if x)
             yield f"layout {'rows' if half % 2 else 'columns'} {' | '.join(ranks)}"
+
+    def _events(self, machine: MachinePlan) -> Iterator[str]:
+        """Each by itself; `newer`, those with the same senders together."""
+        together: dict[tuple[str, ...], list[str]] = {}
+        for name, parameters in machine.events.items():
+            key = tuple(machine.senders[name]) if self.newer else (name,)
+            together.setdefault(key, []).append(f"{name}{_listed(parameters)}")
+        for key, signatures in together.items():
+            senders = key if self.newer else machine.senders[key[0]]
+            yield f"event {', '.join(signatures)}" + (f" from {', '.join(senders)}" if senders else "")
+
+    def _amendments(self, rows: list[str]) -> Iterator[str]:
+        """Two rows in braces; and in the place of a row, the same again, alone or in braces."""
+        labelled = [x for x in rows if re.match(r"\w+: ", x) and not re.match(r"(invariant|ignore)\b", x)]
+        unlabelled = [x for x in rows if x.startswith(("ignore ", "invariant ", "on "))]
+        if unlabelled and self.chance(0.3):
+            yield f'amends "{self._words()}" {{ {"  ".join(self.random.choices(unlabelled, k=2))} }}'
+        if labelled and self.chance(0.3):
+            row = self.random.choice(labelled)
+            yield f'amends "{self._words()}" replaces {self.random.choice([row, f"{{ {row} }}"])}'
 
     def _default(self, t: m.Type, p: float) -> str:
         if isinstance(t, m.RefType | m.OpaqueType) or not self.chance(p):
@@ -392,7 +416,17 @@ class _Specs(EffectWriter):
             return []
         a, b, c = (self.capitals.pop() for _ in range(3))
         operation = f"operation {self.lower.pop()} {{ {a} {{ {b} }} }}"
-        return ["", f"locks {{ {a} > {b} > write({c})  {c} > child {c}", f"    {operation} }}"]
+        if not self.newer:
+            return ["", f"locks {{ {a} > {b} > write({c})  {c} > child {c}", f"    {operation} }}"]
+        held = f"operation {self.lower.pop()} {{ {a} {{ {b}; read({c}) }} }}"
+        return [
+            "",
+            f"locks {self.capitals.pop()} {{ {a} > {b} > write({c})  {c} > child {c}",
+            f"    {operation}",
+            f'    amends "{self._words()}" {a} > read({c})',
+            f'    amends "{self._words()}" {held}',
+            f'    amends "{self._words()}" {{ {b} > read({c})  operation {self.lower.pop()} {{ {b} }} }} }}',
+        ]
 
     def _system(self) -> Iterator[str]:
         groups: dict[str, tuple[str, int | None]] = {}
@@ -462,6 +496,14 @@ class _Specs(EffectWriter):
                 yield f"    {kind} {self.random.choice(['', 'n: '])}{self.condition(env, 2).text}"
         if self.chance(0.2):
             yield f"    property ({self.condition(env, 1).text}) ~> ({self.condition(env, 1).text})"
+        if self.newer and self.chance(0.2):
+            yield f"    property {self.recovers()}"
+
+    def recovers(self) -> str:
+        """`recovers`, of everything or of some fields."""
+        fields = [f"{x.name}.{f}" if self.chance(0.5) else f for x in self.plan.machines.values() for f in x.fields]
+        picked = self.random.sample(fields, min(len(fields), self.random.choice([0, 1, 2])))
+        return f"recovers on {', '.join(picked)}" if picked else "recovers"
 
 
 # Types as text -------------------------------------------------------------------------------------------------------

@@ -165,6 +165,8 @@ class _Systems(_Specs):
             yield f"    reachable r{n}: {self.condition(env, 2).text}"
         for n in range(self.random.choice([0, 1, 1, 2])):
             yield f"    property p{n}: {self._formula(env)}{self._fairness()}"
+        if self.newer and self.chance(0.2):
+            yield f"    property again: {self.recovers()}"
 
     def _formula(self, env: Env) -> str:
         a, b = (f"({self.condition(env, 1).text})" for _ in range(2))
@@ -186,4 +188,5 @@ class _Systems(_Specs):
         if not picked:
             return ""
         weak, strong = ", ".join(picked[: len(picked) // 2]), ", ".join(picked[len(picked) // 2 :])
-        return f" under fair {weak} and strong fair {strong}" if weak else f" under strong fair {strong}"
+        kind = "weak fair" if self.newer and self.chance(0.5) else "fair"
+        return f" under {kind} {weak} and strong fair {strong}" if weak else f" under strong fair {strong}"

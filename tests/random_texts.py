@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from functools import cache
 
 from fsmdsl.parse.table import Rule, is_made, load
@@ -61,6 +62,36 @@ def sentence(chance: random.Random, symbol: str = "<start>", budget: int = 26) -
     fitting = [r for r in rules if _height(r, _heights()) <= budget]
     rule = chance.choice(fitting or [min(rules, key=lambda r: _height(r, _heights()))])
     return [token for part in rule.symbols for token in sentence(chance, part, budget - 1)]
+
+
+def containing(number: int) -> Iterator[str]:
+    """Short texts with a rule in it, which some of them are read by: in others a name is read as a word."""
+    rule = load().rules[number]
+    for seed in range(TRIES):
+        chance = random.Random(f"{number} {seed}")
+        before, after = _around(rule.made, seed)
+        inside = [t for part in rule.symbols for t in sentence(chance, part, 0 if seed < 2 else seed)]
+        yield " ".join((*before, *inside, *after))
+
+
+TRIES = 20
+
+
+@cache
+def _around(symbol: str, turn: int) -> tuple[list[str], list[str]]:
+    """What is before and behind a symbol in a short text. Another `turn` may be another place."""
+    places: dict[str, tuple[list[str], list[str]]] = {"<start>": ([], [])}
+    waiting, chance = ["<start>"], random.Random(turn)
+    while waiting and symbol not in places:
+        made = waiting.pop(-(turn % 2))  # the nearest, or one that is far
+        for rule in chance.sample(_rules()[made], len(_rules()[made])):
+            for n, part in enumerate(rule.symbols):
+                if is_made(part) and part not in places:
+                    sides = (rule.symbols[:n], rule.symbols[n + 1 :])
+                    left, right = ([t for x in side for t in sentence(chance, x, 0)] for side in sides)
+                    places[part] = (places[made][0] + left, right + places[made][1])
+                    waiting.append(part)
+    return places[symbol]
 
 
 def spec(chance: random.Random, parts: int = 3, remarks: float = 0.05) -> str:

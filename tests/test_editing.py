@@ -161,6 +161,9 @@ def test_nothing_in_a_comment_ends_its_frame() -> None:
         ("machine M { initial state A } system S { m: M environment { crash of ", "m"),
         ("machine M { n: 0..9 initial state A invariant 2 * ", "n"),
         ("machine M { n: 0..9 initial state A * ", "on"),
+        ("machine M { initial state A invariant all i in 0..3: ", "i"),
+        ("enum E { a | b } machine M { initial state A invariant all e in E: e == ", "a"),
+        ("machine M { initial state A } system S { ms: M[2] invariant all q in subsets(ms), x in q: x in ", "A"),
     ],
 )
 def test_completion_at_the_end_of_a_text(typed: str, first: str | None) -> None:
@@ -267,6 +270,22 @@ def test_a_desk_reads_what_belongs_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs links")
+def test_a_scenario_is_of_the_system_as_it_is_now() -> None:
+    """Its own text has not changed, and is not read again."""
+    text = """machine M { initial state S  event go from environment  S on go }
+system T { ms: M[2] }
+scenario X of T { m0.go }
+"""
+    desk = Desk()
+    for count in (2, 3, 2):
+        desk.open("x.fsm", text.replace("M[2]", f"M[{count}]"))
+        model = desk.analysis("x.fsm").model
+        assert model is not None
+        ((scenario,), (system,)) = model.scenarios.values(), model.systems.values()
+        assert scenario.system is system
+        assert len(system.instances) == count
+
+
 def test_a_desk_reads_nothing_through_a_link_that_leads_elsewhere(tmp_path: Path) -> None:
     specs = tmp_path / "specs"
     specs.mkdir()

@@ -7,10 +7,11 @@ from stepping import Run, compiled, only_system
 
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic
+from fsmdsl.explore import play
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
-from fsmdsl.step import Value
+from fsmdsl.step import Universe, Value
 from fsmdsl.walk import expressions
 
 # The values of instances ---------------------------------------------------------------------------------------------
@@ -252,3 +253,51 @@ def test_a_name_that_is_no_value_says_what_it_is_for(guard: str, message: str, a
         """
     )
     assert (found.message, found.advice) == (message, advice)
+
+
+# Names of other modules, and of systems in scenarios -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [("x.y.limit", 3), ("x.y.limit - limit", 1), ("if x.y.Colour.red in x.y.Colour then 7 else 0", 7), ("q.limit", 5)],
+)
+def test_what_other_modules_declare_goes_by_its_full_name(value: str, wanted: Value) -> None:
+    texts = {
+        "x/y.fsm": "module x.y  let limit = 3  enum Colour { green | red }",
+        "q.fsm": "module q  let limit = 5",
+        "m.fsm": f"""
+            module m  import x.y  import q  let limit = 2
+            machine M {{ n: 0..9 = {value}  initial state S }}
+            system T {{ a: M }}
+        """,
+    }
+    resolved = resolve([parse(Source(name, text)).module for name, text in texts.items()])
+    assert resolved.diagnostics == ()
+    assert resolved.model is not None
+    universe = Universe(resolved.model, only_system(resolved.model))
+    assert universe.start.fields == ((wanted,),)
+
+
+PAIR = """
+machine M { n: 0..9  initial state S  event go from environment  S on go do n = n + 1 }
+system Pair { ms: M[2]  let total = ms[0].n + ms[1].n  let over(limit: 0..9) = total > limit }
+"""
+
+
+def test_a_scenario_of_a_system_knows_its_derived_values() -> None:
+    model = compiled(f"{PAIR} scenario X of Pair {{ m0.go m1.go expect total == 2 and over(1) and not over(2) }}")
+    assert play(model, *model.scenarios.values()).passed
+    model = compiled(f"{PAIR} scenario X of Pair {{ m0.go expect total == 2 }}")
+    assert not play(model, *model.scenarios.values()).passed
+
+
+def test_a_crash_of_nobody_is_an_error_and_no_more() -> None:
+    found = resolve([parse(Source("m.fsm", f"{PAIR} scenario X of Pair {{ crash of nobody }}")).module]).diagnostics
+    assert [d.message for d in found] == ["there is no name `nobody`"]
+
+
+def test_a_wrong_member_is_said_to_be_none_of_its_enum() -> None:
+    text = "enum Colour { red | green }  machine M { c: Colour  initial state S  invariant c != gren }"
+    (found,) = resolve([parse(Source("m.fsm", text)).module]).diagnostics
+    assert (found.message, found.advice) == ("there is no member of Colour `gren`", "did you mean `green`?")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from literate import findings
 from stepping import compiled, only_system
 from test_import import loaded
 
 from fsmdsl.diagnostics import Severity
+from fsmdsl.source import Source
 from fsmdsl.step.universe import Universe
 
 TEXT = """module ring
@@ -54,3 +56,10 @@ def test_the_instance_is_that_of_the_number(written: str, chosen: list[int]) -> 
 def test_a_number_that_is_none_of_an_instance_is_an_error(written: str, message: str) -> None:
     _, found = loaded(TEXT.format(written))
     assert message in [d.message for d in found if d.severity is Severity.ERROR]
+
+
+@pytest.mark.parametrize("written", ["index", "index + 0", "max(index, 0)"])
+def test_the_first_number_is_0(written: str) -> None:
+    text = f"machine M {{ param n: 1..70000  initial state S }}  system T {{ ms: M[2] {{ n = {written} }} }}"
+    found = [d.message for d in findings([Source("case.fsm", text)]) if "outside" in d.message]
+    assert found == ["`n` would always be given a value outside 1..70000"]

@@ -8,19 +8,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 
 import pytest
 from click.testing import CliRunner
+from random_scenarios import scenario_of, wandering
 from random_specs import spec
 from stepping import compiled, only_system
 
 from fsmdsl.cli import cli
 from fsmdsl.describe import describe
-from fsmdsl.explore import Trace, play
-from fsmdsl.explore.trace import run
-from fsmdsl.report.as_scenario import as_scenario
-from fsmdsl.step import FaultError, Step, TooManyValuesError, Universe, enabled, fire
+from fsmdsl.explore import play
+from fsmdsl.step import Universe
 from fsmdsl.workspace import load
 
 ROOT = Path(__file__).parent.parent
@@ -270,24 +268,6 @@ def rest(terminal: int) -> Iterator[bytes]:
 # Scenarios of any run ------------------------------------------------------------------------------------------------
 
 
-def wandering(universe: Universe, seed: int) -> Trace:
-    random = Random(seed)
-    world, steps = universe.start, list[Step]()
-    try:
-        for _ in range(10):
-            found = enabled(universe, world)
-            if not found:
-                break
-            steps.append(random.choice(found))
-            result = fire(universe, world, steps[-1])
-            world = result.world
-            if result.fault is not None:
-                break
-    except (FaultError, TooManyValuesError):
-        pass
-    return run(universe, steps)
-
-
 UNSAID = {
     46: "an `expect` of the scenario names an enum that an instance hides",
     90: "`crash` in a scenario does not tell a crash before recovery from one between two steps",
@@ -305,7 +285,7 @@ def test_runs_of_random_systems_become_scenarios_that_pass(seed: int, tmp_path: 
     (tmp_path / f"random_{seed}.fsm").write_text(spec(seed))
     for n in range(3):
         trace = wandering(universe, n)
-        script = as_scenario(trace, f"walk {n}")
+        script = scenario_of(trace, f"walk {n}")
         (tmp_path / "walk.fsm").write_text(script.text)
         loaded = load([tmp_path / "walk.fsm", tmp_path / f"random_{seed}.fsm"])
         assert loaded.model is not None, (script.text, [d.message for d in loaded.diagnostics])

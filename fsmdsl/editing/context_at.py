@@ -9,13 +9,13 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.build.builder import Builder
 from fsmdsl.build.docs import Docs
-from fsmdsl.build.expressions import EXPRESSIONS, expression
+from fsmdsl.build.expressions import EXPRESSIONS, binders, expression
 from fsmdsl.build.types import type_of as type_expression
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.declarations import home
 from fsmdsl.model.typing import bare
 from fsmdsl.parse.place import Accepted, accepted
-from fsmdsl.resolve.calls import opened
+from fsmdsl.resolve.binders import bound
 from fsmdsl.resolve.expressions import element, typed
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Program, Scope, SystemNames
 from fsmdsl.resolve.states import machine_of
@@ -120,10 +120,8 @@ def _bound(scope: Scope, builder: Builder, part: Node) -> Scope:
         case "on":
             return _arguments(scope, part)
         case "binder":
-            name, over = part.nodes()
-            found = _expression(builder, over)
-            held = m.ERROR if found is None else element(scope, opened(typed(scope, found)))
-            return scope.bind(builder.name(name), held)
+            (complete,) = binders(builder, [part])
+            return bound(scope, complete, typed, element).scope
         case "some":
             for binder in part.every("binder"):
                 scope = _bound(scope, builder, binder)

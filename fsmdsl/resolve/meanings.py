@@ -27,7 +27,8 @@ class Meaning(NamedTuple):
 
     @property
     def qualified(self) -> str:
-        return f"{self.owner}.{self.name}" if self.owner else self.name
+        """Of what is declared in something. A module is not: its name is `name`."""
+        return f"{self.owner}.{self.name}"
 
 
 class Use(NamedTuple):

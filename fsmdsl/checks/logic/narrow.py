@@ -25,7 +25,7 @@ def narrowed(problem: Problem, domains: Sequence[Sequence[object]]) -> Box:
 
 def _narrow(problem: Problem, box: list[Values], part: m.Expr) -> None:
     match part:
-        case m.Binary(operator=operator, left=term, right=m.Constant(value=value)) if operator in COMPARISONS:
+        case m.Binary(operator=operator, left=term, right=m.Constant(value=value)):  # `in` has no constant there
             _compare(problem, box, operator, term, value)
         case m.Binary(operator=operator, left=m.Constant(value=value), right=term) if operator in COMPARISONS:
             _compare(problem, box, TURNED[operator], term, value)

@@ -215,10 +215,9 @@ class Problem:
     def _order(self, e: m.Binary) -> Formula | None:
         """A comparison as a test of one variable: how its sides stand to each other."""
         pair, turned = (m.Collection("list", sides, m.ERROR) for sides in ((e.left, e.right), (e.right, e.left)))
-        if turned in self._place:
-            order, ways = self._variable(turned, False), ORDERS[TURNED[e.operator]]
-        else:
-            order, ways = self._variable(pair, False, "<=>"), ORDERS[e.operator]
+        known = turned in self._place
+        order = self._variable(turned if known else pair, False, "<=>")
+        ways = ORDERS[TURNED[e.operator] if known else e.operator]
         return None if order is None else _inside(order, ways)
 
     def _extreme(self, e: m.Apply, arguments: tuple[m.Expr, ...]) -> Formula | None:
