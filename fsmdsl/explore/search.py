@@ -167,7 +167,7 @@ class Search:
                 return
             self._add(result.world, at, step)
         if self._recorder is not None:
-            self._recorder.edge(self.number[result.world], result.cascade)
+            self._recorder.edge(self.number[result.world], self.worlds[at], step, result.cascade)
 
     def _add(self, world: World, parent: int, step: Step | None) -> None:
         self.number[world] = len(self.worlds)

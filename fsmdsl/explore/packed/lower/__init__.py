@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fsmdsl.explore.circular_wait import NO_CIRCLE, CircularWaits
-from fsmdsl.explore.liveness.plan import Obligation
+from fsmdsl.explore.liveness.plan import Duty
 from fsmdsl.explore.packed.layout import Layout, lay_out
 from fsmdsl.explore.packed.lower import channels, orders, whole
 from fsmdsl.explore.packed.lower.canonical import canonical
@@ -120,7 +120,7 @@ def lower(
     universe: Universe,
     asked: Sequence[Asked],
     atoms: Sequence[Asked] = (),
-    obligations: Sequence[Obligation] = (),
+    obligations: Sequence[Duty] = (),
     reduction: Reduction | None = None,
     circular: CircularWaits = NO_CIRCLE,
 ) -> Lowered:
