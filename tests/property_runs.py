@@ -81,7 +81,7 @@ class Explored:
                 result = fire(self.universe, world, step)
                 if result.fault is None:
                     self._add(recorder, result.world)
-                    recorder.edge(self.number[result.world], result.cascade)
+                    recorder.edge(self.number[result.world], world, step, result.cascade)
             recorder.expanded()
             at += 1
         self.graph = recorder.graph()

@@ -184,6 +184,10 @@ class _Systems(_Specs):
             names += [*machine.events, *(f"{machine.name}.{e}" for e in machine.events)]
             names += [f"{a}.{o}" for a, (_, outcomes) in machine.actions.items() for o in outcomes]
             names += self.known[machine.name]
+        if self.newer:
+            for channel, receiver in self.plan.channels.items():
+                senders = self.plan.machines[receiver].senders
+                names += [f"deliver {channel}", *(f"deliver {channel}.{e}" for e in senders if channel in senders[e])]
         picked = self.random.sample(names, min(len(names), self.random.choice([0, 1, 1, 2, 3])))
         if not picked:
             return ""

@@ -127,7 +127,7 @@ def test_names_with_their_module(folder: Path) -> None:
 
 
 def test_rules_and_revisions(folder: Path) -> None:
-    assert asked(folder, "fsm", "explain", "FSM30") == [f"FSM30{n}" for n in range(1, 9)]
+    assert asked(folder, "fsm", "explain", "FSM30") == [f"FSM30{n}" for n in range(1, 10)]
     subprocess.run(["git", "init", "-q", "-b", "trunk"], cwd=folder, check=True)
     who = ["-c", "user.name=Somebody", "-c", "user.email=s@example.org", "-c", "commit.gpgsign=false"]
     subprocess.run(["git", *who, "commit", "-q", "--allow-empty", "-m", "first"], cwd=folder, check=True)

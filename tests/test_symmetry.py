@@ -115,7 +115,8 @@ def breaks(plan: Plan, name: str, trace: Trace) -> None:
     loop, marks = trace.entries[trace.loop :], Marks(plan)
     worlds = [trace.start, *(e.world for e in trace.entries)]
     assert worlds[trace.loop] == trace.end
-    done = reduce(or_, (marks.of(e.cascade) for e in loop))
+    befores = worlds[trace.loop :]
+    done = reduce(or_, (marks.of(w, e.step, e.cascade) for w, e in zip(befores, loop, strict=False)))
     possible = [possible_in(plan, marks, e.world) for e in loop]
     assert q.weak & ~done & reduce(and_, possible) == 0
     assert q.strong & ~done & reduce(or_, possible) == 0
@@ -123,8 +124,9 @@ def breaks(plan: Plan, name: str, trace: Trace) -> None:
 
 def possible_in(plan: Plan, marks: Marks, world: World) -> int:
     """The obligations that some step fulfils."""
-    results = [fire(plan.universe, world, step) for step in enabled(plan.universe, world)]
-    return reduce(or_, (marks.of(x.cascade) for x in results if x.fault is None), 0)
+    results = [(step, fire(plan.universe, world, step)) for step in enabled(plan.universe, world)]
+    found = reduce(or_, (marks.of(world, step, x.cascade) for step, x in results if x.fault is None), 0)
+    return found | (found >> 1 & plan.deliveries)
 
 
 def compare(model: m.Model, how: Means = PLAIN) -> str:

@@ -85,12 +85,14 @@ def _fairness(b: Builder, under: Node) -> Iterator[s.Fairness]:
     groups: list[list[Node]] = []
     for n in under.nodes():
         groups += [[n]] if n.rule == "fairness" else []
-        groups[-1] += [n] if n.rule == "path" else []
+        groups[-1] += [n] if n.rule in ("path", "delivery") else []
     for first, *others in groups:
         strength = first.one("strength")
-        names = (*b.paths(first), *(b.path(n) for n in others))
+        listed = [*first.every("path", "delivery"), *others]
+        names = tuple(b.path(n) for n in listed if n.rule == "path")
+        deliveries = tuple(path for n in listed if n.rule == "delivery" for path in b.paths(n))
         span = b.span(first).to(b.span([first, *others][-1]))
-        yield s.Fairness(cast(Any, "weak" if strength is None else strength.text()), names, span)
+        yield s.Fairness(cast(Any, "weak" if strength is None else strength.text()), names, deliveries, span)
 
 
 def _reachable(b: Builder, n: Node) -> s.ReachableDecl:

@@ -100,6 +100,8 @@ class _Collector:
         for e in chain(first_values(system), offered(system), required(system)):
             self._expression(None, e)
         self._effects(None, system.recover or ())
+        for d in (d for p in system.properties for fairness in p.under for d in fairness.deliveries):
+            self._names(d.channel)
         for recovers in (p.formula for p in system.properties if isinstance(p.formula, m.Recovers)):
             for path in recovers.fields:
                 for group in system.groups:

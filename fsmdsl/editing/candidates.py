@@ -15,8 +15,8 @@ from fsmdsl.model.typing import bare
 from fsmdsl.resolve import Meaning
 from fsmdsl.resolve.calls import FUNCTIONS
 from fsmdsl.resolve.meanings import Kind
+from fsmdsl.resolve.properties import labels_of
 from fsmdsl.resolve.scope import MachineNames, ModuleNames
-from fsmdsl.resolve.systems import labels_of
 from fsmdsl.resolve.types import shown
 from fsmdsl.tree import Node, Token
 from fsmdsl.workspace import shipped_modules

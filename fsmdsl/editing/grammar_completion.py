@@ -31,6 +31,7 @@ _BY_RULE: dict[tuple[str, str], Find] = {
     ("transmit", "<path>"): lambda f: f.channels(),
     ("fairness", "<path>"): lambda f: f.fair(),
     ("under", "<path>"): lambda f: f.fair(),
+    ("delivery", "<path>"): lambda f: f.channels(),
     ("recovers", "<path>"): lambda f: f.of_all(lambda x: f.of("field", x.qualified, x.fields)),
     ("event_path", "<name>"): lambda f: f.of_event_path(),
     ("member", "<name>"): lambda f: f.members(),

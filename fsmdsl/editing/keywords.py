@@ -60,7 +60,7 @@ KEYWORDS: dict[str, str] = {
     "via": "The transitions followed since the last `via`, by label.",
     "fails": "The step ends in a fault.",
     "timeout": "A timer of the instance fires.",
-    "deliver": "The channel delivers a message.",
+    "deliver": "The channel delivers a message; behind `fair`: what waits in it is not put off for ever.",
     "lose": "The channel loses a message.",
     "duplicate": "The channel repeats a message.",
     "send": "Puts a message into a channel.",

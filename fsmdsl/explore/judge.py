@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl.budget import LimitError
+from fsmdsl.explore.circular_wait import waiting_told
 from fsmdsl.explore.explain import lines
 from fsmdsl.explore.liveness import Answer, answers, counterexample, why
 from fsmdsl.explore.recovery import check as recovers
@@ -140,10 +141,12 @@ def _deadlock(search: Searched, shown: _Shown) -> Verdict:
     span = search.universe.system.span
     if search.deadlock is not None:
         trace = shown.trace(search.deadlock)
-        told = () if trace is None else (no_way_on(trace),)
-        return Verdict("deadlock", NO_DEADLOCK, "violated", shown.basis(trace), span, told, trace)
+        stands = () if trace is None else (no_way_on(trace),)
+        return Verdict("deadlock", NO_DEADLOCK, "violated", shown.basis(trace), span, stands, trace)
     outcome: Outcome = "holds" if search.stopped is None else "unknown"
-    return Verdict("deadlock", NO_DEADLOCK, outcome, basis(search), span)
+    trace = None if search.waiting is None else shown.trace(search.waiting)
+    told = () if trace is None else waiting_told(search.circular, trace, search.waiting_states)
+    return Verdict("deadlock", NO_DEADLOCK, outcome, basis(search), span, told, trace)
 
 
 def _properties(search: Searched, shown: _Shown) -> Iterator[Verdict]:

@@ -254,18 +254,70 @@ Write what belongs together at once, in an order in which each part can be seen 
 """,
 )
 
-RULES = (INVARIANT, DEADLOCK, FAILS, UNREACHABLE, STOPPED, VACUOUS, PROPERTY, RECOVERS)
+CIRCULAR_WAIT = Rule(
+    "FSM309",
+    "circular-wait",
+    Severity.NOTE,
+    "an end state in which instances wait for each other, and which is no deadlock",
+    """
+Where a machine of the system has final states, an end state in which all that have some are in them is no deadlock:
+machines without final states, such as servers, may stay wherever they are. So two that block each other for ever are
+no deadlock either. This note names them, with the run that leads there. It changes no verdict and no exit code.
+
+Instances wait for each other where each has a row for a timer, or for an event that the environment may send, with a
+guard that is false, and nobody but these instances could make one of the guards true. A server without work left, whose
+guards read what has finished, is not reported.
+
+```fsm
+machine Fork {
+    holder: Phil?
+    initial state Here
+    event take(p: Phil), put from Phil
+    Here on take(p) when holder == none do holder = p
+    Here on put do holder = none
+}
+machine Phil {
+    param one: Fork
+    param two: Fork
+    initial state Thinks
+    state Hungry
+    state Eats
+    event first, second, done from environment
+    Thinks -> Hungry on first when one.holder == none do one.take(self)
+    Hungry -> Eats on second when two.holder == none do two.take(self)
+    Eats -> Thinks on done do { one.put; two.put }
+}
+machine Job {
+    initial state Runs
+    final state Over                              // without it, the same end is a deadlock
+    event stop from environment
+    Runs -> Over on stop
+}
+
+system Two {
+    forks: Fork[2]
+    phils: Phil[2] { one = forks[index], two = forks[1 - index] }
+    job: Job
+}
+```
+
+`property free: all p in phils: always not stuck(p)` makes it a violation, which is found also while others move.
+""",
+)
+
+RULES = (INVARIANT, DEADLOCK, FAILS, UNREACHABLE, STOPPED, VACUOUS, PROPERTY, RECOVERS, CIRCULAR_WAIT)
 
 
 def diagnostics(*explored: Exploration, others: Iterable[m.System] = ()) -> list[Diagnostic]:
-    """The violations, each at the text of its property or fault, what holds untested, and a note if not all was
-    explored.
+    """The violations, each at the text of its property or fault, then circular waits, what holds untested, and a note
+    if not all was explored.
 
     An invariant of a machine is tested where any of the systems tests it, so all that were explored together belong
     into one call; of machines that `others` have too, which were not explored, nothing can be said.
     """
     violations = (_violation(x, v) for x in explored for v in x.violations)
-    return [*violations, *_untested(explored, others), *(d for x in explored for d in _stopped(x))]
+    waits = (_circular_wait(v) for x in explored for v in x.circular_waits)
+    return [*violations, *waits, *_untested(explored, others), *(d for x in explored for d in _stopped(x))]
 
 
 def _violation(exploration: Exploration, v: Verdict) -> Diagnostic:
@@ -274,6 +326,15 @@ def _violation(exploration: Exploration, v: Verdict) -> Diagnostic:
     for line in v.explanation[1:] if v.kind == "fault" else v.explanation:
         found = found.note(line)
     return found if v.trace is None else replace(found, run=_run(v.trace))
+
+
+def _circular_wait(v: Verdict) -> Diagnostic:
+    assert v.trace is not None
+    headline, *lines = v.explanation
+    found = CIRCULAR_WAIT.at(v.span, headline)
+    for line in lines:
+        found = found.note(line)
+    return replace(found, run=_run(v.trace))
 
 
 def _run(trace: Trace) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fsmdsl.budget import Budget, LimitError, available
+from fsmdsl.explore.circular_wait import circular_waits
 from fsmdsl.explore.liveness import Graph, Plan, Recorder
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.refire import Refired
@@ -79,6 +80,9 @@ class Search:
         self.settled: dict[QuestionKey, Finding] = {}
         self.faults: dict[FaultKey, Finding] = {}
         self.deadlock: Finding | None = None
+        self.circular = circular_waits(universe)
+        self.waiting: Finding | None = None
+        self.waiting_states = 0
 
     # Going through
 
@@ -163,7 +167,7 @@ class Search:
                 return
             self._add(result.world, at, step)
         if self._recorder is not None:
-            self._recorder.edge(self.number[result.world], result.cascade)
+            self._recorder.edge(self.number[result.world], self.worlds[at], step, result.cascade)
 
     def _add(self, world: World, parent: int, step: Step | None) -> None:
         self.number[world] = len(self.worlds)

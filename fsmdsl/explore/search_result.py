@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from fsmdsl import model as m
 from fsmdsl.budget import Budget
+from fsmdsl.explore.circular_wait import CircularWaits
 from fsmdsl.explore.explain import explain, fails
 from fsmdsl.explore.liveness import Graph, Plan
 from fsmdsl.explore.recovery.explored import Explored
@@ -15,7 +16,7 @@ from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.vacuity import premises
 from fsmdsl.explore.verdict import QuestionKey
 from fsmdsl.source import Span
-from fsmdsl.step import Fault, FaultError, GuardsSeen, Step, Universe, World, enabled, fire, stuck
+from fsmdsl.step import CrashStep, Fault, FaultError, GuardsSeen, Step, Universe, World, enabled, fire, stuck
 from fsmdsl.step.evaluate import Frame
 from fsmdsl.step.world import Cause, FaultKind, Followed, Result
 
@@ -68,6 +69,11 @@ class Searched(Protocol):
     """By the key of a question: an invariant that is broken, a `reachable` or premise that is true."""
     faults: dict[FaultKey, Finding]
     deadlock: Finding | None
+    circular: CircularWaits
+    waiting: Finding | None
+    """The first end state that is no deadlock and in which instances wait for each other."""
+    waiting_states: int
+    """How many such states were found."""
     followed: set[tuple[str, int]]
     """Transitions, by machine and index."""
     guards_seen: GuardsSeen
@@ -186,8 +192,12 @@ def expanded(search: Searched, world: World, at: int) -> Iterator[tuple[Step, Re
     before the first where the environment has no value."""
     universe = search.universe
     steps = enabled(universe, world, search.guards_seen)
-    if search.deadlock is None and stuck(universe, world, steps):
-        search.deadlock = Finding(at)
+    if all(isinstance(s, CrashStep) for s in steps):
+        if stuck(universe, world, steps):
+            search.deadlock = search.deadlock or Finding(at)
+        elif search.circular.waiting(universe, world):
+            search.waiting = search.waiting or Finding(at)
+            search.waiting_states += 1
     for step in steps:
         result = fire(universe, world, step, search.guards_seen)
         search.transitions += 1

@@ -128,7 +128,8 @@ def outermost(parts: Iterable[Untested]) -> tuple[Untested, ...]:
 class Verdict:
     """One thing asked, and the answer.
 
-    `trace` is a run that shows a violation (a shortest one, unless another was chosen), or a witness of `reachable`.
+    `trace` is a run that shows a violation (a shortest one, unless another was chosen), a witness of `reachable`, or,
+    where there is no deadlock, leads to instances that wait for each other all the same.
     `unknown`: a limit came first.
     """
 
@@ -209,3 +210,9 @@ class Exploration:
     def violations(self) -> tuple[Verdict, ...]:
         """The verdicts that say no."""
         return tuple(v for v in self.verdicts if v.outcome == "violated")
+
+    @property
+    def circular_waits(self) -> tuple[Verdict, ...]:
+        """That there is no deadlock, where instances wait for each other all the same."""
+        deadlock = (v for v in self.verdicts if v.kind == "deadlock")
+        return tuple(v for v in deadlock if v.outcome != "violated" and v.trace is not None)

@@ -13,6 +13,7 @@ from fsmdsl.step.roster import Roster
 from fsmdsl.walk import expressions
 
 WITHOUT = {
+    "delivery": "`deliver` promises that what waits in a channel is delivered, which is not exported",
     "fairness": "it promises more than SPIN's formulas can take",
     "recovery": "`recovers` is not exported",
     "changing": "it speaks of a collection that may change",
@@ -102,6 +103,8 @@ def claims(roster: Roster, atom: Atom, promise: Promised) -> Claims:
 def _premises(found: Claims, roster: Roster, p: m.Property, promise: Promised) -> list[str]:
     """A formula for each promise; one that is made weakly and strongly is strong."""
     strengths: dict[Promise, str] = {}
+    if any(fairness.deliveries for fairness in p.under):
+        raise UnsaidError("delivery")
     for fairness in p.under:
         for name in fairness.names:
             for x in _promises(roster, name):

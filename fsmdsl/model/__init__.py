@@ -58,6 +58,7 @@ from fsmdsl.model.parts import Channel, Hold, LockPair, Locks, LockUse, Operatio
 from fsmdsl.model.program import Document, Enum, LeftOut, Model, Module, Opaque
 from fsmdsl.model.system import (
     CrashOffer,
+    Delivery,
     Do,
     Elapse,
     Expect,
@@ -116,6 +117,7 @@ __all__ = [
     "Conditional",
     "Constant",
     "CrashOffer",
+    "Delivery",
     "Derived",
     "Do",
     "Document",

@@ -72,11 +72,21 @@ class ProcessCrash:
 
 
 @dataclass(frozen=True, slots=True)
+class Delivery:
+    """Messages of a channel (qualified): all of them, or those of one event."""
+
+    channel: str
+    event: str | None
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
 class Fairness:
     """`names`: `event`, `machine.event`, or a transition's label."""
 
     strength: Literal["weak", "strong"]
     names: tuple[str, ...]
+    deliveries: tuple[Delivery, ...]
     span: Span = field(compare=False, default=NOWHERE)
 
 

@@ -43,7 +43,7 @@ ROLES = {
     ("elapse", "<reference>"): "an instance", ("timer_name", "<name>"): "a label or a state",
     ("transmit", "<path>"): "a channel", ("post", "<reference>"): "a message",
     ("fairness", "<path>"): "an event or a label", ("under", "<path>"): "an event or a label",
-    ("recovers", "<path>"): "a field",
+    ("delivery", "<path>"): "a channel", ("recovers", "<path>"): "a field",
 }  # fmt: skip
 """What to call a part of a certain rule."""
 

@@ -70,6 +70,8 @@ def details(
             unknown[v.basis].append(v.shown)
         elif style.every or v.outcome != "holds":
             yield from _verdict_lines(v, paint, style)
+    for v in () if style.every else x.circular_waits:
+        yield from _circular_wait(v, paint, style)
     for basis, names in unknown.items():
         yield f"  {paint('unknown', _ROLES['unknown'])}: {', '.join(names)} ({basis})"
     if unknown and x.at_violation:
@@ -96,6 +98,15 @@ def _cause(
     for other in (x.verdicts[n] for n in rest):
         why = f": {other.explanation[0]}" if other.kind == "fault" else ""
         yield f"      {other.shown}{why} ({other.basis})"
+
+
+def _circular_wait(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
+    """A note, with the run to where instances wait for each other."""
+    assert v.trace is not None
+    headline, *lines = v.explanation
+    yield f"  {paint('note', 'quiet')}: {headline} ({v.trace.length})"
+    yield from (f"    {line}" for line in (steps(v.trace) if style.brief else story(v.trace)))
+    yield from (f"    {line}" for line in lines)
 
 
 def _verdict_lines(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:

@@ -10,9 +10,10 @@ from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.calls import opened
 from fsmdsl.resolve.expressions import condition, typed
+from fsmdsl.resolve.properties import channel_at, labels_of
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, unknown
 from fsmdsl.resolve.states import machine_of
-from fsmdsl.resolve.systems import ONLY_CRASHES, channels_of, event_call, labels_of, made, name_elements, named, struck
+from fsmdsl.resolve.systems import ONLY_CRASHES, channels_of, event_call, made, name_elements, named, struck
 
 FAULTS = ("unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost")
 """What a step can fail with; see `step.Fault`."""
@@ -205,22 +206,8 @@ def _timers(machine: MachineNames) -> list[str]:
 
 
 def _transmit(scope: Scope, x: s.Transmit) -> m.Transmit | None:
-    names = [n.text for n in x.channel.names]
-    for home, last, event in _readings(scope.module, names):
-        if last in home.channels:
-            channel = x.channel.names[-1 if event is None else -2]
-            scope.note(channel, "channel", home.name)
-            return m.Transmit(x.kind, f"{home.name}.{last}", event, x.doc, x.span)
-    scope.report(unknown("channel", str(x.channel), x.channel.span, tuple(scope.module.channels)))
-    return None
-
-
-def _readings(module: ModuleNames, names: list[str]) -> list[tuple[ModuleNames, str, str | None]]:
-    """`to_cache`, `to_cache.release`, `protocol.to_cache`, `protocol.to_cache.release`."""
-    found: list[tuple[ModuleNames, str, str | None]] = []
-    for cut, event in ((len(names), None), (len(names) - 1, names[-1])):
-        *path, last = names[:cut] or [""]
-        home = module.imports.get(".".join(path)) if path else module.home(last)
-        if home is not None and last:
-            found.append((home, last, event))
-    return found
+    found = channel_at(scope, x.channel)
+    if found is None:
+        return None
+    home, last, event = found
+    return m.Transmit(x.kind, f"{home.name}.{last}", event, x.doc, x.span)

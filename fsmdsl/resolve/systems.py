@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from fsmdsl import model as m
@@ -15,8 +15,8 @@ from fsmdsl.resolve.calls import opened
 from fsmdsl.resolve.effects import Place, effects, event_of
 from fsmdsl.resolve.expressions import condition, element, of_type, typed
 from fsmdsl.resolve.lets import all_of
-from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.ordinals import numbered
+from fsmdsl.resolve.properties import invariants, properties, reachables
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, machine_at, unknown
 from fsmdsl.resolve.states import machine_of
 from fsmdsl.resolve.types import shown
@@ -57,9 +57,9 @@ def _system(module: ModuleNames, decl: s.SystemDecl) -> m.System:
         tuple(_crash(scope, o) for o in offers if isinstance(o, s.CrashOffer)),
         effects(Place(scope, "recover"), recovers[0].effects) if recovers else None,
         all_of(scope, names.qualified, names.lets),
-        _invariants(scope, [x for x in decl.members if isinstance(x, s.InvariantDecl)]),
-        _reachables(scope, [x for x in decl.members if isinstance(x, s.ReachableDecl)]),
-        _properties(scope, [x for x in decl.members if isinstance(x, s.PropertyDecl)]),
+        invariants(scope, [x for x in decl.members if isinstance(x, s.InvariantDecl)]),
+        reachables(scope, [x for x in decl.members if isinstance(x, s.ReachableDecl)]),
+        properties(scope, [x for x in decl.members if isinstance(x, s.PropertyDecl)]),
         channels_of(module, names, decl.name),
         decl.doc,
         decl.span,
@@ -275,105 +275,3 @@ def struck(scope: Scope, targets: Sequence[s.Expr]) -> dict[m.Expr, str] | None:
             scope.report(rules.TWICE.at(x.span, f"`{x.span.text}` is named twice: it crashes once"))
         found[instance] = machine.qualified
     return found
-
-
-# Properties ----------------------------------------------------------------------------------------------------------
-
-
-def _name(name: s.Name | None, kind: str, number: int) -> str:
-    return name.text if name is not None else f"{kind} {number}"
-
-
-def _invariants(scope: Scope, decls: Sequence[s.InvariantDecl]) -> tuple[m.Invariant, ...]:
-    _unique(scope, "invariant", (d.name for d in decls))
-    numbered = enumerate(decls, 1)
-    return tuple(
-        m.Invariant(_name(d.name, "invariant", i), condition(scope, d.condition), d.doc, None, d.span)
-        for i, d in numbered
-    )
-
-
-def _reachables(scope: Scope, decls: Sequence[s.ReachableDecl]) -> tuple[m.Reachable, ...]:
-    _unique(scope, "reachable", (d.name for d in decls))
-    numbered = enumerate(decls, 1)
-    return tuple(
-        m.Reachable(_name(d.name, "reachable", i), condition(scope, d.condition), d.doc, d.span) for i, d in numbered
-    )
-
-
-def _properties(scope: Scope, decls: Sequence[s.PropertyDecl]) -> tuple[m.Property, ...]:
-    _unique(scope, "property", (d.name for d in decls))
-    inner = Scope(scope.module, system=scope.system, temporal=True)
-    return tuple(
-        m.Property(
-            _name(d.name, "property", i),
-            _recovers(scope, d.formula) if isinstance(d.formula, s.Recovers) else condition(inner, d.formula),
-            tuple(_fairness(scope, f) for f in d.under),
-            d.doc,
-            d.span,
-        )
-        for i, d in enumerate(decls, 1)
-    )
-
-
-def _unique(scope: Scope, kind: Kind, names: Iterable[s.Name | None]) -> None:
-    assert scope.system is not None
-    seen: set[str] = set()
-    for n in names:
-        if n is not None:
-            scope.note(n, kind, scope.system.qualified, declares=True)
-        if n is not None and n.text in seen:
-            scope.report(rules.TWICE.at(n.span, f"there is a `{n.text}` before"))
-        seen.add(n.text if n is not None else "")
-
-
-def _machines(scope: Scope) -> list[MachineNames]:
-    assert scope.system is not None
-    return [scope.module.program.machines[g.machine] for g in scope.system.groups.values()]
-
-
-def _recovers(scope: Scope, r: s.Recovers) -> m.Recovers:
-    _all_known(scope, "field", r.fields, lambda x: dict.fromkeys(x.fields, "field"))
-    return m.Recovers(tuple(str(p) for p in r.fields), r.span)
-
-
-def _fairness(scope: Scope, f: s.Fairness) -> m.Fairness:
-    _all_known(scope, "event or label", f.names, _happenings)
-    return m.Fairness(f.strength, tuple(str(p) for p in f.names), f.span)
-
-
-def _happenings(x: MachineNames) -> dict[str, Kind]:
-    """What fairness can name in a machine."""
-    labels = labels_of(x)
-    outcomes = (f"{a.name}.{o}" for a in x.actions.values() for o in a.outcomes)
-    return {**dict.fromkeys(labels, "label"), **dict.fromkeys(x.events, "event"), **dict.fromkeys(outcomes, "outcome")}
-
-
-def labels_of(x: MachineNames) -> set[str]:
-    """The labels of a machine's transitions."""
-    return {t.label.text for t, _ in x.members if isinstance(t, s.TransitionDecl) and t.label is not None}
-
-
-def _all_known(scope: Scope, kind: str, paths: Iterable[s.Path], of: Callable[[MachineNames], dict[str, Kind]]) -> None:
-    """Each name, alone or behind a machine's name, is one of a machine that has instances. As documented, it may be an
-    amendment's."""
-    machines = _machines(scope)
-    for path in () if scope.module.program.incomplete else paths:
-        name = str(path)
-        for x in machines:
-            _note_meant(scope, path, x, of(x))
-        if not any(of(x).keys() & _meant(x, name) for x in machines):
-            scope.report(unknown(kind, name, path.span, tuple(n for x in machines for n in of(x))))
-
-
-def _note_meant(scope: Scope, path: s.Path, x: MachineNames, known: Mapping[str, Kind]) -> None:
-    """Keep what the last name of a path stands for in a machine."""
-    for name in known.keys() & _meant(x, str(path)):
-        *action, last = name.split(".")
-        kind, owner = known[name], ".".join([x.qualified, *action])
-        scope.module.program.note(path.names[-1].span, kind, owner, last)
-
-
-def _meant(x: MachineNames, name: str) -> set[str]:
-    """A name, and what is behind the machine's own in it."""
-    return {name, *(name.removeprefix(f"{front}.") for front in (x.decl.name.text, x.qualified))}

@@ -84,10 +84,12 @@ class RecoverDecl:
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """`fair pods_deleted`, `strong fair schedule`: events, or labels of transitions."""
+    """`fair pods_deleted`, `strong fair schedule`: events, or labels of transitions; `fair deliver to_cache`: channels,
+    or events of their messages."""
 
     strength: Literal["weak", "strong"]
     names: tuple[Path, ...]
+    deliveries: tuple[Path, ...]
     span: Span = field(compare=False, default=NOWHERE)
 
 

@@ -47,7 +47,7 @@ class Answer:
 
 def answers(plan: Plan, graph: Graph) -> Iterator[Answer]:
     """Decide the properties of a plan on a graph that was recorded for it, one after the other."""
-    prepared = Prepared(stuttering(graph) if plan.stutters else graph)
+    prepared = Prepared(stuttering(graph) if plan.stutters else graph, deliveries=plan.deliveries)
     decided(prepared, plan.stuck)
     for q in plan.questions:
         answer = _answer(plan, q, prepared, graph.expanded is None)
@@ -135,5 +135,5 @@ class _Run:
         for step in enabled(self.plan.universe, self.world):
             result = fire(self.plan.universe, self.world, step)
             leads = result.fault is None and self.shows(result.world, h.target)
-            if leads and least & ~self.marks.of(result.cascade) == 0:
+            if leads and least & ~self.marks.of(self.world, step, result.cascade) == 0:
                 yield Entry(step, result.cascade, result.world)

@@ -23,7 +23,8 @@ MOST_NODES = 1 << 31
 class Prepared:
     """A graph as the kernels want it, with what all decisions need and is worked out once."""
 
-    def __init__(self, graph: Graph, using: Engine | None = None) -> None:
+    def __init__(self, graph: Graph, using: Engine | None = None, deliveries: int = 0) -> None:
+        self.deliveries = deliveries
         self.engine = using or engine(graph.edges)
         self.states = graph.states
         self.expanded = graph.states if graph.expanded is None else graph.expanded
@@ -34,9 +35,9 @@ class Prepared:
 
     @cached_property
     def enabled(self) -> Ints:
-        """The obligations that some edge of each state fulfils."""
+        """The obligations that some edge of each state fulfils, and deliveries of what waits; see `plan.Waits`."""
         found = self.engine.filled(self.states, wide=True)
-        self.engine.kernels.gather(self.offsets, self.marks, found, self.states)
+        self.engine.kernels.gather(self.offsets, self.marks, found, self.states, self.deliveries)
         return found
 
     @cached_property

@@ -1,15 +1,18 @@
 """What the fairness of a property asks, of which instances.
 
 A name is an event's, an `action.outcome` or a transition's label, alone or behind a machine's name. Every instance that
-knows it has an obligation of its own.
+knows it has an obligation of its own. Of a channel, every message that it can carry has one.
 """
 
 from __future__ import annotations
 
+from math import prod
+
 from fsmdsl import model as m
 from fsmdsl.explore.liveness.graph import BITS
-from fsmdsl.explore.liveness.plan import Obligation, UncheckedError
-from fsmdsl.step import Universe
+from fsmdsl.explore.liveness.plan import Delivery, Duty, Obligation, UncheckedError, Waits
+from fsmdsl.step import Message, Universe
+from fsmdsl.step.evaluate import cardinality, domains
 from fsmdsl.step.universe import trigger_name
 
 
@@ -18,15 +21,16 @@ class Duties:
 
     def __init__(self, universe: Universe) -> None:
         self.universe = universe
-        self.obligations: list[Obligation] = []
+        self.obligations: list[Duty] = []
 
     def of(self, p: m.Property) -> tuple[int, int, tuple[str, ...]]:
         """What a property relies on: the weak ones and the strong ones, as bits, and the names that nobody knows."""
         weak = strong = 0
         unanswered: list[str] = []
         for fairness in p.under:
-            for name in fairness.names:
-                bits, known = self._bits(name)
+            promised = [(name, *self._bits(name)) for name in fairness.names]
+            promised += [(f"deliver {words(d)}", *self._delivered(d)) for d in fairness.deliveries]
+            for name, bits, known in promised:
                 if not known:
                     unanswered.append(name)
                 if fairness.strength == "weak":
@@ -51,16 +55,47 @@ class Duties:
                 bits |= 1 << self._number(o)
         return bits, known
 
+    def _delivered(self, d: m.Delivery) -> tuple[int, bool]:
+        """The obligations for the messages of a channel, and whether it leads to an instance of the system."""
+        place = self.universe.channel_place.get(d.channel)
+        if place is None:
+            return 0, False
+        receiver = self.universe.model.machines[self.universe.channels[place].receiver]
+        events = [e for e in receiver.events if d.event in (None, e.name) and _carries(d.channel, e)]
+        if sum(prod(cardinality(p.type, self.universe) for p in e.parameters) for e in events) > BITS // 2:
+            raise UncheckedError(f"`{d.channel}` carries more than {BITS // 2} messages that fairness would speak of")
+        bits = 0
+        for event in events:
+            for arguments in domains((p.type for p in event.parameters), self.universe):
+                bits |= 1 << self._pair(Delivery(d.channel, Message(event.name, arguments)))
+        return bits, bool(events)
+
+    def _pair(self, o: Delivery) -> int:
+        """The number of a delivery; that behind it is of the message that waits."""
+        number = self._number(o)
+        self._number(Waits(o.channel, o.message))
+        return number
+
     def any_move(self, instance: int, transitions: frozenset[int]) -> int:
         """The number of what an instance fulfils with any of these transitions."""
         return self._number(Obligation(instance, "", transitions, frozenset()))
 
-    def _number(self, o: Obligation) -> int:
+    def _number(self, o: Duty) -> int:
         if o not in self.obligations:
             if len(self.obligations) == BITS:
-                raise UncheckedError(f"fairness has more than {BITS} obligations here, one for each instance and name")
+                what = "one for each instance and name, two for each message"
+                raise UncheckedError(f"fairness has more than {BITS} obligations here, {what}")
             self.obligations.append(o)
         return self.obligations.index(o)
+
+
+def _carries(channel: str, event: m.Event) -> bool:
+    return not event.senders or channel in event.senders
+
+
+def words(d: m.Delivery) -> str:
+    """What the author calls the messages."""
+    return d.span.text or d.channel
 
 
 def _meant(machine: m.Machine, name: str) -> frozenset[str | None]:

@@ -25,13 +25,13 @@ def narrow(wide: Words, made: Ints, count: int) -> int:
 # The state graph -----------------------------------------------------------------------------------------------------
 
 
-def gather(offsets: Words, marks: Words, enabled: Words, states: int) -> int:
-    """For each state, the marks of all its edges together."""
+def gather(offsets: Words, marks: Words, enabled: Words, states: int, behind: int) -> int:
+    """For each state, the marks of all its edges together; of the marks in `behind`, the one behind each counts too."""
     for state in range(states):
         found = 0
         for edge in range(offsets[state], offsets[state + 1]):
             found |= marks[edge]
-        enabled[state] = found
+        enabled[state] = found | (found >> 1 & behind)
     return 0
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from fsmdsl import model as m
 from fsmdsl.explore.liveness.formula import Formula
-from fsmdsl.step import FaultError, Universe, Value, World, holds
+from fsmdsl.step import FaultError, Message, Universe, Value, World, holds
 
 
 class UncheckedError(Exception):
@@ -58,6 +58,28 @@ class Obligation:
     name: str
     transitions: frozenset[int] = field(compare=False)
     ignored: frozenset[str] = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What fairness asks of a channel (by its full name): that it delivers this message. A step that delivers one
+    fulfils it."""
+
+    channel: str
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Nobody asks for it. It is the obligation behind that of a `Delivery`, which is possible where this is: every step
+    in which the channel delivers, whichever message, fulfils it, if such a message waits there."""
+
+    channel: str
+    message: Message
+
+
+Duty = Obligation | Delivery | Waits
+"""What a step can fulfil."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +133,13 @@ class Plan:
 
     universe: Universe = field(repr=False, compare=False)
     atoms: tuple[Atom, ...]
-    obligations: tuple[Obligation, ...]
+    obligations: tuple[Duty, ...]
     questions: tuple[Question, ...]
     stuck: tuple[Stuck, ...] = ()
     stutters: bool = False
     """Whether a run may also stand still where a step is possible, as far as fairness lets it."""
+
+    @property
+    def deliveries(self) -> int:
+        """The obligations that are deliveries, as bits."""
+        return sum(1 << n for n, o in enumerate(self.obligations) if isinstance(o, Delivery))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from typing import assert_never
 
 from fsmdsl.explore.liveness.graph import BITS, Graph
-from fsmdsl.explore.liveness.plan import Plan
-from fsmdsl.step import World
+from fsmdsl.explore.liveness.plan import Delivery, Obligation, Plan, Waits
+from fsmdsl.step import ChannelStep, Message, Step, World
 from fsmdsl.step.world import Crashed, Followed, Happening, Ignored
 
 
@@ -17,15 +18,31 @@ class Marks:
     def __init__(self, plan: Plan) -> None:
         self._followed: dict[tuple[int, int], int] = {}
         self._ignored: dict[tuple[int, str], int] = {}
+        self._delivered: dict[tuple[str, Message], int] = {}
+        self._waiting: dict[tuple[str, Message], int] = {}
+        self._places = plan.universe.channel_place
         for n, o in enumerate(plan.obligations):
-            for t in o.transitions:
-                self._followed[(o.instance, t)] = self._followed.get((o.instance, t), 0) | 1 << n
-            for event in o.ignored:
-                self._ignored[(o.instance, event)] = self._ignored.get((o.instance, event), 0) | 1 << n
+            match o:
+                case Delivery(channel, message):
+                    self._delivered[channel, message] = 1 << n
+                case Waits(channel, message):
+                    self._waiting[channel, message] = 1 << n
+                case Obligation():
+                    for t in o.transitions:
+                        self._followed[(o.instance, t)] = self._followed.get((o.instance, t), 0) | 1 << n
+                    for event in o.ignored:
+                        self._ignored[(o.instance, event)] = self._ignored.get((o.instance, event), 0) | 1 << n
+                case _:
+                    assert_never(o)
 
-    def of(self, cascade: Sequence[Happening]) -> int:
-        """As bits. What a crash has cut short does not count."""
+    def of(self, world: World, step: Step, cascade: Sequence[Happening]) -> int:
+        """As bits: of a step from a world. What a crash has cut short does not count."""
         found = 0
+        if isinstance(step, ChannelStep) and step.kind == "deliver":
+            held = world.channels[self._places[step.channel]]
+            found |= self._delivered.get((step.channel, held[step.position]), 0)
+            for message in held:
+                found |= self._waiting.get((step.channel, message), 0)
         for happening in cascade:
             match happening:
                 case Followed(instance, transition):
@@ -59,10 +76,10 @@ class Recorder:
             listed = self.plan.atoms[column * BITS : (column + 1) * BITS]
             values.append(sum(1 << n for n, a in enumerate(listed) if a.true(self.plan.universe, world)))
 
-    def edge(self, target: int, cascade: Sequence[Happening]) -> None:
-        """A step leads from the state at hand to another, by its number."""
+    def edge(self, target: int, world: World, step: Step, cascade: Sequence[Happening]) -> None:
+        """A step leads from the state at hand, a world, to another, by its number."""
         self._targets.append(target)
-        self._marks.append(self.marks_of.of(cascade))
+        self._marks.append(self.marks_of.of(world, step, cascade))
 
     def expanded(self) -> None:
         """All steps from the state at hand are recorded; the next state is at hand."""

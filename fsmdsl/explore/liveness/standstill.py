@@ -37,7 +37,7 @@ def decided(graph: Prepared, stuck: Sequence[Stuck]) -> None:
     if not stuck:
         return
     ahead = graph.engine.filled(graph.states, wide=True)
-    graph.engine.kernels.gather(graph.offsets, graph.marks, ahead, graph.states)
+    graph.engine.kernels.gather(graph.offsets, graph.marks, ahead, graph.states, 0)
     for state in range(graph.expanded, graph.states):
         ahead[state] = (1 << BITS) - 1
     while graph.engine.kernels.foresee(graph.offsets, graph.targets, ahead, graph.states):

@@ -31,16 +31,16 @@ def counted(lowered: Lowered) -> Sequence[int]:
     """The places of a board that a search adds to."""
     b = lowered.board
     answered = range(b.answered, b.first)
-    return [b.fired, *answered, *lowered.flags, *lowered.firsts]
+    return [*lowered.counts, *answered, *lowered.flags, *lowered.firsts]
 
 
 def merged(lowered: Lowered, boards: Sequence[Board]) -> list[int]:
     """The boards of all workers, as one."""
-    fired = lowered.board.fired
     one = list(boards[0].numbers)
     for other in boards[1:]:
         numbers = other.numbers
-        one[fired] += numbers[fired]
+        for place in lowered.counts:
+            one[place] += numbers[place]
         for place in lowered.flags:
             one[place] |= numbers[place]
         for place in lowered.firsts:

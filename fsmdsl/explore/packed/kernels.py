@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     def note(s: Row, t: Row) -> int: ...
     def hold(s: Row, out: Words, at: int, apart: int) -> int: ...
     def stuck(s: Row) -> bool: ...
+    def waiting(s: Row) -> bool: ...
 
-    WORDS = STRIDE = CURRENT = FIRED = LED = DEAD = FAULTS = NEXT = 0
+    WORDS = STRIDE = CURRENT = FIRED = LED = DEAD = WAITING = WAITS = FAULTS = NEXT = 0
 
 # of both -------------------------------------------------------------------------------------------------------------
 
@@ -58,8 +59,12 @@ def expand_block(
             if t[FAULTS - end] == 0:
                 t[FAULTS - end] = i + 1
         else:
-            if t[LED] == 0 and t[DEAD] == 0 and stuck(s):
-                t[DEAD] = i + 1
+            if t[LED] == 0:
+                if stuck(s):
+                    t[DEAD] = t[DEAD] if t[DEAD] != 0 else i + 1
+                elif waiting(s):
+                    t[WAITING] = t[WAITING] if t[WAITING] != 0 else i + 1
+                    t[WAITS] += 1
             while n < end:
                 origins[n] = i
                 hashes[n] = hashed(out, n * STRIDE)

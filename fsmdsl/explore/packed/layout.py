@@ -146,7 +146,7 @@ class Layout:
                 row[self.columns[machine.qualified, "wait"] + n] = 1
         for box, held in zip(self.boxes, world.channels, strict=True):
             row[box.length] = len(held)
-            row[box.first : box.first + len(held)] = [self._message_number(box, x) for x in held]
+            row[box.first : box.first + len(held)] = [self.message_number(box, x) for x in held]
         for n, p in enumerate(world.pending):
             row[self.pending + n] = self.awaited.index(p) + 1
         if self.down is not None:
@@ -174,7 +174,8 @@ class Layout:
             self.down is not None and bool(row[self.down]),
         )
 
-    def _message_number(self, box: Box, message: Message) -> int:
+    def message_number(self, box: Box, message: Message) -> int:
+        """A message as it stands in a channel."""
         place = [e.name for e in box.events].index(message.event)
         number = place << box.argument_bits
         for p, s, at, value in zip(

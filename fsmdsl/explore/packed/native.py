@@ -42,8 +42,8 @@ def jobs(lowered: Lowered, ranks: bool = False) -> tuple[Job, ...]:
     board = lowered.board
     words = {"WORDS": lowered.layout.words, "STRIDE": lowered.stride}
     places = {
-        "CURRENT": board.current, "FIRED": board.fired, "LED": board.led, "DEAD": board.dead, "FAULTS": board.faults,
-        "NEXT": lowered.size,
+        "CURRENT": board.current, "FIRED": board.fired, "LED": board.led, "DEAD": board.dead, "WAITING": board.waiting,
+        "WAITS": board.waits, "FAULTS": board.faults, "NEXT": lowered.size,
     }  # fmt: skip
     shared = listings(KERNELS)
     made = [Job((*lowered.listings, *shared), {**words, **places}, OF_SYSTEM), Job(shared, words, OF_ALL)]

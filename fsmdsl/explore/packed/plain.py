@@ -82,8 +82,12 @@ class Plain(OneProcess):
         if n < 0:
             board[b.faults - n] = board[b.faults - n] or at + 1
             return
-        if board[b.led] == 0 and board[b.dead] == 0 and f["stuck"](self._row):
-            board[b.dead] = at + 1
+        if board[b.led] == 0:
+            if f["stuck"](self._row):
+                board[b.dead] = board[b.dead] or at + 1
+            elif f["waiting"](self._row):
+                board[b.waiting] = board[b.waiting] or at + 1
+                board[b.waits] += 1
         words, stride, out = self.lowered.layout.words, self.lowered.stride, self._out
         for k in range(0, n * stride, stride):
             self._arrive(tuple(out[k : k + words]), at)

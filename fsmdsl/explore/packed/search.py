@@ -10,6 +10,7 @@ from math import inf
 from time import perf_counter
 
 from fsmdsl.budget import INTERRUPTED, Budget, LimitError, available
+from fsmdsl.explore.circular_wait import circular_waits
 from fsmdsl.explore.liveness import Graph, Plan
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.engine import Engine, Engines, Store
@@ -64,12 +65,14 @@ class PackedSearch:
         self.undecided: str | None = None
         self._asked = conditions(self.questions)
         self.plan = plan
+        self.circular = circular_waits(universe)
         self.lowered: Lowered = lower(
             universe,
             list(self._asked.values()),
             () if plan is None else of_atoms(plan),
             () if plan is None else plan.obligations,
             reduction,
+            self.circular,
         )
         self.reduced: tuple[str, ...] = () if reduction is None else reduction.names
         self.refused: Mapping[str, str] = {} if reduction is None else reduction.refused
@@ -252,6 +255,8 @@ class PackedSearch:
         first = ((key, board[b.first + n]) for n, key in enumerate(self._asked))
         self.settled = {key: Finding(at - 1) for key, at in first if at}
         self.deadlock = Finding(board[b.dead] - 1) if board[b.dead] else None
+        self.waiting = Finding(board[b.waiting] - 1) if board[b.waiting] else None
+        self.waiting_states = board[b.waits]
         failing = sorted({x - 1 for x in board[b.faults : b.faults + b.codes] if x})
         self.faults: dict[FaultKey, Finding] = {}
         try:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
+from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.describe import words
 from fsmdsl.explore.liveness import Atom, Plan
 from fsmdsl.explore.liveness.formula import atoms
+from fsmdsl.explore.liveness.plan import Delivery, Duty, Obligation, Waits
 from fsmdsl.explore.symmetry.sets import SymmetricSet, mentions
 from fsmdsl.step.universe import Universe
 from fsmdsl.step.world import Value
@@ -36,12 +38,27 @@ def _runs(universe: Universe, x: SymmetricSet, plan: Plan | None) -> Iterator[st
     if plan is None:
         return
     for q in (q for q in plan.questions if q.unchecked is None):
-        promised = [o.instance for n, o in enumerate(plan.obligations) if (q.weak | q.strong) >> n & 1]
-        if any(n in x.numbers for n in promised):
+        promised = (o for n, o in enumerate(plan.obligations) if (q.weak | q.strong) >> n & 1)
+        if any(_of_one(universe, x, o) for o in promised):
             yield f"`{q.property.name}` assumes fairness of each of them"
         formulas = [f for c in q.claims for f in (c.formula, *(p.formula for p in c.premises))]
         if any(_follows(x, plan.atoms[n]) for f in formulas for n in atoms(f)):
             yield f"`{q.property.name}` follows them one by one through a run"
+
+
+def _of_one(universe: Universe, x: SymmetricSet, o: Duty) -> bool:
+    """Does fairness promise something of one of them or another?"""
+    match o:
+        case Obligation(instance):
+            return instance in x.numbers
+        case Delivery(channel, message) | Waits(channel, message):
+            receiver = universe.channels[universe.channel_place[channel]].receiver
+            event = universe.model.machines[receiver].event_named[message.event]
+            arguments = zip(event.parameters, message.arguments, strict=True)
+            swaps = [exchanged(a, a + 1) for a in x.numbers[:-1]]
+            return any(renamed(p.type, value, to) != value for p, value in arguments for to in swaps)
+        case _:
+            assert_never(o)
 
 
 def _follows(x: SymmetricSet, atom: Atom) -> bool:

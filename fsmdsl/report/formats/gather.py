@@ -30,12 +30,14 @@ _OUTCOMES: dict[str, Outcome] = {
 def from_verify(
     done: Sequence[Exploration], model: m.Model, found: Sequence[Diagnostic], extra: Mapping[str, object]
 ) -> Results:
-    """A case for each verdict. `found` begins with the violations, in the order of the explorations."""
-    violated = [(x, v, cause) for x in done for v, cause in _violated(x, model)]
-    told = [_violation(x, v, d, cause) for (x, v, cause), d in zip(violated, found, strict=False)]
-    known = {id(v): f for (_, v, _), f in zip(violated, told, strict=True)}
+    """A case for each verdict. `found` begins with the violations, in the order of the explorations, and circular
+    waits."""
+    shown = [(x, v, cause) for x in done for v, cause in _violated(x, model)]
+    shown += [(x, v, "") for x in done for v in x.circular_waits]
+    told = [_with_run(x, v, d, cause) for (x, v, cause), d in zip(shown, found, strict=False)]
+    known = {id(v): f for (_, v, _), f in zip(shown, told, strict=True) if v.outcome == "violated"}
     suites = tuple(_system(x, known) for x in done)
-    findings = (*told, *(Finding(d) for d in found[len(violated) :]))
+    findings = (*told, *(Finding(d) for d in found[len(shown) :]))
     content: shapes.Verify = {
         "systems": [explored(x, model) for x in done],
         "systems_left_out": [_left_out(home, y) for home in model.modules for y in home.systems_left_out],
@@ -64,7 +66,7 @@ def _verdict(v: Verdict, finding: Finding | None) -> Case:
     return Case(name, _OUTCOMES[v.outcome], v.basis, () if finding is None else (finding,))
 
 
-def _violation(x: Exploration, v: Verdict, d: Diagnostic, cause: str) -> Finding:
+def _with_run(x: Exploration, v: Verdict, d: Diagnostic, cause: str) -> Finding:
     """With its run, told and drawn."""
     scope = x.system.qualified
     if v.trace is None or not (v.trace.entries or v.trace.loop is not None):

@@ -26,12 +26,11 @@ Possible = Callable[[int], bool]
 
 def board_problem(lowered: Lowered, board: list[int], count: int) -> str | None:
     """What is wrong with the board of a search that has found `count` states, if anything."""
-    b = lowered.board
     if len(board) != lowered.size + 1:
         return f"its board has {len(board)} places, not {lowered.size + 1}"
     if any(not 0 <= board[x] <= count for x in lowered.firsts):
         return "something was found in a state that there is not"
-    if any(board[x] not in (0, 1) for x in lowered.flags) or board[b.fired] < 0:
+    if any(board[x] not in (0, 1) for x in lowered.flags) or any(board[x] < 0 for x in lowered.counts):
         return "its counts are impossible"
     return None
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fsmdsl.explore.liveness.plan import Obligation
+from fsmdsl.explore.circular_wait import NO_CIRCLE, CircularWaits
+from fsmdsl.explore.liveness.plan import Duty
 from fsmdsl.explore.packed.layout import Layout, lay_out
 from fsmdsl.explore.packed.lower import channels, orders, whole
 from fsmdsl.explore.packed.lower.canonical import canonical
@@ -20,7 +21,7 @@ from fsmdsl.explore.packed.lower.handlers import handler
 from fsmdsl.explore.packed.lower.helpers import helpers
 from fsmdsl.explore.packed.lower.offers import Offers
 from fsmdsl.explore.packed.lower.packing import pack, unpack
-from fsmdsl.explore.packed.lower.questions import Asked, ask, stuck
+from fsmdsl.explore.packed.lower.questions import Asked, ask, stuck, waiting
 from fsmdsl.explore.packed.shapes import LARGEST, width
 from fsmdsl.explore.program import llvm
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows, words
@@ -48,6 +49,10 @@ class Board:
     """For each question: the number plus 1 of the first state that answers it with yes."""
     dead: int
     """The number plus 1 of the first state that nothing leaves and that should not be an end."""
+    waiting: int
+    """The number plus 1 of the first end state that is none, and in which instances wait for each other."""
+    waits: int
+    """How many such states there are."""
     faults: int
     """For each code: the number plus 1 of the first state from which a step failed so."""
     codes: int
@@ -86,7 +91,12 @@ class Lowered:
     def firsts(self) -> list[int]:
         """The places of the board with the numbers of the first states of a kind."""
         b = self.board
-        return [b.dead, *range(b.first, b.first + self.asked), *range(b.faults, b.faults + b.codes)]
+        return [b.dead, b.waiting, *range(b.first, b.first + self.asked), *range(b.faults, b.faults + b.codes)]
+
+    @property
+    def counts(self) -> list[int]:
+        """The places of the board with how often something was found."""
+        return [self.board.fired, self.board.waits]
 
     @property
     def flags(self) -> list[int]:
@@ -110,8 +120,9 @@ def lower(
     universe: Universe,
     asked: Sequence[Asked],
     atoms: Sequence[Asked] = (),
-    obligations: Sequence[Obligation] = (),
+    obligations: Sequence[Duty] = (),
     reduction: Reduction | None = None,
+    circular: CircularWaits = NO_CIRCLE,
 ) -> Lowered:
     """The module of a system, and of what is asked about it. Raises `UnpackableError`.
 
@@ -123,11 +134,11 @@ def lower(
     layout = context.layout
     if context.reduction.sets:
         orders.reserve(context)
-    current, fired, led, dead = (layout.reserve(1) for _ in range(4))
+    current, fired, led, dead, first_waiting, waits = (layout.reserve(1) for _ in range(6))
     answered, answers = layout.reserve(groups(len(asked))), layout.reserve(len(asked))
     expand = Offers(context, led).functions()
     held, unsure = _atoms(context, atoms)
-    parts = [*ask(context, asked, "ask"), *held, *stuck(context), *whole.rounds(context)]
+    parts = [*ask(context, asked, "ask"), *held, *stuck(context), *waiting(context, circular), *whole.rounds(context)]
     parts += crashes(context)
     if layout.down is not None:
         parts.append(whole.recovery(context))
@@ -136,7 +147,10 @@ def lower(
         parts += canonical(context)
     codes = context.sites.end
     faults = layout.reserve(codes)
-    board = Board(current, fired, led, answered, answers, dead, faults, codes, context.followed, context.guards)
+    board = Board(
+        current, fired, led, answered, answers, dead, first_waiting, waits, faults, codes,
+        context.followed, context.guards,
+    )  # fmt: skip
     parts += [_note(board, len(asked)), _hold(len(atoms)), _arrive(context, board), *expand]
     functions = [*_first(context), *context.parts, *parts]
     bits = width(context.bits if context.bits <= LARGEST else max(context.bits, *map(bits_of, functions)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fsmdsl import model as m
+from fsmdsl.explore.liveness.plan import Delivery, Waits
 from fsmdsl.explore.packed.layout import Box, awaitable
 from fsmdsl.explore.packed.lower.context import Context, T
 from fsmdsl.explore.packed.lower.convert import decoded
@@ -34,6 +35,7 @@ def _channel(steps: Steps, box: Box) -> None:
             free = [Not(call("awaits", s, receiver))] if awaitable(machine) else []
             first = [K.equals(0)] if channel.order == "fifo" else []
             with b.when(all_of([*free, *first])):
+                _mark(steps, box)
                 _receive(steps, box, machine, receiver)
     distinct = any_of([K.equals(0), s[box.first + K - 1].differs(s[box.first + K])])
     if channel.lossy:
@@ -43,6 +45,21 @@ def _channel(steps: Steps, box: Box) -> None:
         room = Choice(s[box.length] < channel.bound, s[box.length], ZERO)
         with b.count(K, room), b.when(distinct):
             steps.take(call("double", T, box.length, K), skips=False)
+
+
+def _mark(steps: Steps, box: Box) -> None:
+    """Note in the step's mark which message is delivered, and which wait."""
+    context, b, s, j = steps.context, steps.builder, steps.scope.row, Var("j")
+    mark = T[context.layout.mark]
+    for number, bit in context.delivered_bits(box, Delivery).items():
+        with b.when(MESSAGE.equals(number)):
+            b.update(mark, "|", bit)
+    waiting = context.delivered_bits(box, Waits)
+    if waiting:
+        with b.count(j, s[box.length]):
+            for number, bit in waiting.items():
+                with b.when(s[box.first + j].equals(number)):
+                    b.update(mark, "|", bit)
 
 
 def _receive(steps: Steps, box: Box, machine: m.Machine, receiver: int) -> None:

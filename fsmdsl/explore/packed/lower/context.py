@@ -11,8 +11,8 @@ from fsmdsl import model as m
 from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.presence import Known, without
 from fsmdsl.core.selection import Selection
-from fsmdsl.explore.liveness.plan import Obligation
-from fsmdsl.explore.packed.layout import Layout, has_cuts, kinds
+from fsmdsl.explore.liveness.plan import Delivery, Duty, Obligation, Waits
+from fsmdsl.explore.packed.layout import Box, Layout, has_cuts, kinds
 from fsmdsl.explore.packed.lower.sites import Sites
 from fsmdsl.explore.packed.shapes import Shape, shape
 from fsmdsl.explore.program.builder import Builder
@@ -67,7 +67,7 @@ class Context:
     """Where it is kept that a transition was followed."""
     guards: dict[tuple[str, int], int] = field(default_factory=dict)
     """Where it is kept that a guard was false; behind it, that it was true."""
-    obligations: Sequence[Obligation] = ()
+    obligations: Sequence[Duty] = ()
     """What fairness asks; each has a bit of a step's mark."""
     reduction: Reduction = field(default_factory=Reduction)
     sends: int = 0
@@ -146,11 +146,19 @@ class Context:
         """By instance: the bits of what is fulfilled when it ignores an event."""
         return self._bits(machine, lambda o: event in o.ignored)
 
+    def delivered_bits(self, box: Box, kind: type[Delivery | Waits]) -> dict[int, int]:
+        """By the number of a message: the bit of its delivery, or that it waits."""
+        return {
+            self.layout.message_number(box, o.message): 1 << n
+            for n, o in enumerate(self.obligations)
+            if isinstance(o, kind) and o.channel == box.channel.qualified
+        }
+
     def _bits(self, machine: m.Machine, fulfils: Callable[[Obligation], bool]) -> dict[int, int]:
         of = self.universe.instances_of(machine.qualified)
         found: dict[int, int] = {}
         for n, o in enumerate(self.obligations):
-            if o.instance in of and fulfils(o):
+            if isinstance(o, Obligation) and o.instance in of and fulfils(o):
                 found[o.instance] = found.get(o.instance, 0) | 1 << n
         return found
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fsmdsl import model as m
+from fsmdsl.explore.circular_wait import CircularWaits
 from fsmdsl.explore.packed.layout import kinds
 from fsmdsl.explore.packed.lower.context import AT, Context, S, Scope
 from fsmdsl.explore.packed.lower.expressions import in_leaves, value
@@ -59,17 +60,21 @@ def _one(
         partial, condition = _condition(context, question, b, machine)
     functions: list[Function] = []
     if partial:
-        own = Builder()
-        _, inner = _condition(context, question, own, machine)
-        own.leave(Choice(inner, ONE, ZERO))
-        at = [AT] if machine is not None else []
-        functions = [function(name, (*rows("s"), *numbers(*(x.name for x in at))), own.block)]
-        condition = call(name, S, *at).equals(1)
+        functions = [_true(context, question, name, machine)]
+        condition = call(name, S, *([] if machine is None else [AT])).equals(1)
     else:
         b.put(statements)
     with b.when(condition if question.wanted else Not(condition)):
         b.update(YES, "|", 1 << bit)
     return functions
+
+
+def _true(context: Context, question: Asked, name: str, machine: m.Machine | None) -> Function:
+    """Is a condition true? 0 if it is not, or has no value."""
+    own = Builder()
+    _, inner = _condition(context, question, own, machine)
+    own.leave(Choice(inner, ONE, ZERO))
+    return function(name, (*rows("s"), *numbers(*([] if machine is None else [AT.name]))), own.block)
 
 
 def _condition(context: Context, question: Asked, b: Builder, machine: m.Machine | None) -> tuple[bool, Expr]:
@@ -106,3 +111,20 @@ def stuck(context: Context) -> list[Function]:
                 b.leave(TRUE)
     b.leave(FALSE if ending else TRUE)
     return [function("stuck", rows("s"), b.block, "Is it wrong that no step is possible here?")]
+
+
+def waiting(context: Context, circular: CircularWaits) -> list[Function]:
+    """`waiting`: do instances wait for each other? See `explore.circular_wait`."""
+    b, all_wait, functions = Builder(), Var("all_wait"), list[Function]()
+    for n, circle in enumerate(circular.circles):
+        b.set(all_wait, TRUE)
+        for k, name in enumerate(sorted(circle)):
+            machine = context.universe.model.machines[name]
+            own = Asked(circular.waits[name].any, machine=name)
+            functions.append(_true(context, own, f"waits_{n}_{k}", machine))
+            with instances(context, machine).each(b, AT), b.when(call(f"waits_{n}_{k}", S, AT).equals(0)):
+                b.set(all_wait, FALSE)
+        with b.when(all_wait):
+            b.leave(TRUE)
+    b.leave(FALSE)
+    return [*functions, function("waiting", rows("s"), b.block, "Do instances wait for each other?")]

@@ -218,14 +218,16 @@ class Distributed:
 
     def merged(self) -> list[int]:
         """The boards of all ranks as one, with numbers of all ranks; by all together."""
-        b, own, firsts, flags = self.lowered.board, self._board.numbers, self.lowered.firsts, self.lowered.flags
+        own, counts = self._board.numbers, self.lowered.counts
+        firsts, flags = self.lowered.firsts, self.lowered.flags
         nearest = [-self.share.number(own[x] - 1) - 1 if own[x] else -NEVER for x in firsts]
         merged = list(self._before)
         for place, number in zip(firsts, self.exchange.all_reduce(nearest, "max"), strict=True):
             merged[place] = min((x for x in (merged[place], -number) if 0 < x < NEVER), default=0)
         for place, number in zip(flags, self.exchange.all_reduce([own[x] for x in flags], "max"), strict=True):
             merged[place] |= number
-        merged[b.fired] += self.exchange.all_reduce([own[b.fired]], "sum")[0]
+        for place, number in zip(counts, self.exchange.all_reduce([own[x] for x in counts], "sum"), strict=True):
+            merged[place] += number
         return merged
 
     def look_up(self, wanted: Iterable[int]) -> None:

@@ -1,0 +1,146 @@
+"""What must hold in a system: invariants, what is reachable, properties of runs and the fairness that they assume."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.resolve import rules
+from fsmdsl.resolve.expressions import condition
+from fsmdsl.resolve.meanings import Kind
+from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, unknown
+
+
+def _name(name: s.Name | None, kind: str, number: int) -> str:
+    return name.text if name is not None else f"{kind} {number}"
+
+
+def invariants(scope: Scope, decls: Sequence[s.InvariantDecl]) -> tuple[m.Invariant, ...]:
+    """The invariants of a system."""
+    _unique(scope, "invariant", (d.name for d in decls))
+    numbered = enumerate(decls, 1)
+    return tuple(
+        m.Invariant(_name(d.name, "invariant", i), condition(scope, d.condition), d.doc, None, d.span)
+        for i, d in numbered
+    )
+
+
+def reachables(scope: Scope, decls: Sequence[s.ReachableDecl]) -> tuple[m.Reachable, ...]:
+    """What must be possible in a system."""
+    _unique(scope, "reachable", (d.name for d in decls))
+    numbered = enumerate(decls, 1)
+    return tuple(
+        m.Reachable(_name(d.name, "reachable", i), condition(scope, d.condition), d.doc, d.span) for i, d in numbered
+    )
+
+
+def properties(scope: Scope, decls: Sequence[s.PropertyDecl]) -> tuple[m.Property, ...]:
+    """What must be true of all runs of a system."""
+    _unique(scope, "property", (d.name for d in decls))
+    inner = Scope(scope.module, system=scope.system, temporal=True)
+    return tuple(
+        m.Property(
+            _name(d.name, "property", i),
+            _recovers(scope, d.formula) if isinstance(d.formula, s.Recovers) else condition(inner, d.formula),
+            tuple(_fairness(scope, f) for f in d.under),
+            d.doc,
+            d.span,
+        )
+        for i, d in enumerate(decls, 1)
+    )
+
+
+def _unique(scope: Scope, kind: Kind, names: Iterable[s.Name | None]) -> None:
+    assert scope.system is not None
+    seen: set[str] = set()
+    for n in names:
+        if n is not None:
+            scope.note(n, kind, scope.system.qualified, declares=True)
+        if n is not None and n.text in seen:
+            scope.report(rules.TWICE.at(n.span, f"there is a `{n.text}` before"))
+        seen.add(n.text if n is not None else "")
+
+
+def _machines(scope: Scope) -> list[MachineNames]:
+    assert scope.system is not None
+    return [scope.module.program.machines[g.machine] for g in scope.system.groups.values()]
+
+
+def _recovers(scope: Scope, r: s.Recovers) -> m.Recovers:
+    _all_known(scope, "field", r.fields, lambda x: dict.fromkeys(x.fields, "field"))
+    return m.Recovers(tuple(str(p) for p in r.fields), r.span)
+
+
+def _fairness(scope: Scope, f: s.Fairness) -> m.Fairness:
+    _all_known(scope, "event or label", f.names, _happenings)
+    deliveries = (_delivery(scope, p) for p in f.deliveries)
+    names = tuple(str(p) for p in f.names)
+    return m.Fairness(f.strength, names, tuple(x for x in deliveries if x is not None), f.span)
+
+
+def _delivery(scope: Scope, path: s.Path) -> m.Delivery | None:
+    """`to_cache`, or `to_cache.release`; either may be behind a module's name."""
+    found = channel_at(scope, path)
+    if found is None:
+        return None
+    home, last, event = found
+    located = home.at(home.channels[last].receiver)
+    receiver = None if located is None else located[0].machines.get(located[1])
+    if event is not None and receiver is not None:
+        known = tuple(receiver.events)
+        if event in receiver.events:
+            scope.note(path.names[-1], "event", receiver.qualified)
+        elif not scope.module.program.incomplete:
+            scope.report(unknown(f"event of {receiver.decl.name.text}", event, path.names[-1].span, known))
+    return m.Delivery(f"{home.name}.{last}", event, path.span)
+
+
+def channel_at(scope: Scope, path: s.Path) -> tuple[ModuleNames, str, str | None] | None:
+    """The channel that a path names, with its module, and the event behind it; reported if there is none."""
+    names = [n.text for n in path.names]
+    for cut, event in ((len(names), None), (len(names) - 1, names[-1])):
+        *front, last = names[:cut] or [""]
+        home = scope.module.imports.get(".".join(front)) if front else scope.module.home(last)
+        if home is not None and last in home.channels:
+            scope.note(path.names[-1 if event is None else -2], "channel", home.name)
+            return home, last, event
+    scope.report(unknown("channel", str(path), path.span, tuple(scope.module.channels)))
+    return None
+
+
+def _happenings(x: MachineNames) -> dict[str, Kind]:
+    """What fairness can name in a machine."""
+    labels = labels_of(x)
+    outcomes = (f"{a.name}.{o}" for a in x.actions.values() for o in a.outcomes)
+    return {**dict.fromkeys(labels, "label"), **dict.fromkeys(x.events, "event"), **dict.fromkeys(outcomes, "outcome")}
+
+
+def labels_of(x: MachineNames) -> set[str]:
+    """The labels of a machine's transitions."""
+    return {t.label.text for t, _ in x.members if isinstance(t, s.TransitionDecl) and t.label is not None}
+
+
+def _all_known(scope: Scope, kind: str, paths: Iterable[s.Path], of: Callable[[MachineNames], dict[str, Kind]]) -> None:
+    """Each name, alone or behind a machine's name, is one of a machine that has instances. As documented, it may be an
+    amendment's."""
+    machines = _machines(scope)
+    for path in () if scope.module.program.incomplete else paths:
+        name = str(path)
+        for x in machines:
+            _note_meant(scope, path, x, of(x))
+        if not any(of(x).keys() & _meant(x, name) for x in machines):
+            scope.report(unknown(kind, name, path.span, tuple(n for x in machines for n in of(x))))
+
+
+def _note_meant(scope: Scope, path: s.Path, x: MachineNames, known: Mapping[str, Kind]) -> None:
+    """Keep what the last name of a path stands for in a machine."""
+    for name in known.keys() & _meant(x, str(path)):
+        *action, last = name.split(".")
+        kind, owner = known[name], ".".join([x.qualified, *action])
+        scope.module.program.note(path.names[-1].span, kind, owner, last)
+
+
+def _meant(x: MachineNames, name: str) -> set[str]:
+    """A name, and what is behind the machine's own in it."""
+    return {name, *(name.removeprefix(f"{front}.") for front in (x.decl.name.text, x.qualified))}
