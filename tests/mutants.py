@@ -8,8 +8,9 @@
 
 `mutation/sample.py` says which mutants there are, `mutation/relevance.py` which tests execute what they change,
 `mutation/server.py` runs those. Nothing is changed in the working tree: the tests run in a copy of it in
-`build/mutants`. Results go to `tests/mutation/results.json` after each mutant, and `tests/mutation/summary.md` is made
-from them; survivors that change no behaviour are argued one by one in `tests/mutation/argued.md`.
+`build/mutants`. Results go to `tests/mutation/results.json` after each mutant, without those of code that is no longer
+there, and `tests/mutation/summary.md` is made from them; survivors that change no behaviour are argued one by one in
+`tests/mutation/argued.md`.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ from campaign import compare
 from packed_search import PLAIN, SWITCH, explored, own_objects
 from stepping import compiled, only_system
 
+from fsmdsl.explore.verdict import Means
+
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
 
 CASES = {
@@ -277,6 +279,19 @@ machine A {
 machine B { initial state S }
 system X { a: A  bs: B[4]  environment { some s in subsets(bs, 2): a.take(s)  some s in subsets(bs, 3): a.take(s) } }
 """,
+    "rounds without an end by different rows": """
+machine A { initial state S  state T  event go from environment  S -> T on go  T -> T when true }
+machine B {
+    n: 0..2
+    initial state S  state T
+    event go, spin from environment
+    S on go when n < 2 do n = n + 1
+    S -> T on spin
+    T -> T when n == 0
+    T when n > 0
+}
+system X { a: A  bs: B[2] }
+""",
 }
 
 
@@ -300,3 +315,24 @@ machine B {
 system X { s: A  c: B  r: B  reach: B }
 """
     assert len(explored(text, PLAIN).violations) == 1
+
+
+@pytest.mark.parametrize("means", [PLAIN, Means(compiled=True, symmetry=False)], ids=["plain", "compiled"])
+def test_each_row_of_a_round_without_an_end_is_a_fault_of_its_own(means: Means) -> None:
+    """Also where a number of instances takes more than one word."""
+    text = """module x
+machine A {
+    n: 0..2
+    initial state S  state T
+    event go, spin from environment
+    S on go when n < 2 do n = n + 1
+    S -> T on spin
+    T -> T when n == 0
+    T -> T when n == 1
+    T -> T when n == 2
+}
+machine Crowd { initial state Still }
+system X { crowd: Crowd[70]  a: A }
+"""
+    found = {v.span.text for v in explored(text, means).violations if v.kind == "fault" and v.span is not None}
+    assert found == {f"T -> T when n == {n}" for n in range(3)}

@@ -259,17 +259,23 @@ def timer(context: Context, machine: m.Machine, t: m.Transition, name: str) -> F
 
 
 def eventless(context: Context, machine: m.Machine, name: str, *, only_asked: bool = False) -> Function:
-    """The function that follows one transition without event, or would: 0 if it has, 1 if none is enabled."""
+    """The function that follows one transition without event, or would: 1 if none is enabled. If it has followed one,
+    the code of the fault that this is if the round does not end with it, negated; 0 if it would."""
     b = Builder()
     scope = machine_scope(context, machine, b)
     read_state(scope, machine)
+    endless = 0 if only_asked else context.sites.several(len(machine.transitions))
+
+    def follow(inner: Scope, t: m.Transition, leaf: str) -> None:
+        follow_transition(inner, t, leaf)
+        inner.builder.leave(-(endless + t.index))
 
     def would(inner: Scope, t: m.Transition, leaf: str) -> None:
         inner.builder.leave(0)
 
     for group in context.selection(machine).groups(EVENTLESS):
         with b.when(in_leaves(STATE, machine, group.leaves)):
-            choose(scope, group.levels, group.leaves[0], {}, would if only_asked else _follow_and_leave)
+            choose(scope, group.levels, group.leaves[0], {}, would if only_asked else follow)
     b.leave(IGNORED)
     return _of_machine(machine, name, "without event", b)
 

@@ -94,7 +94,7 @@ def _until_quiet(context: Context, machines: Sequence[m.Machine], b: Builder) ->
         with b.when(QUIET):
             b.stop()
         with b.when(any_of([call("returned", T, COUNT), COUNT >= LONGEST_ROUND])):
-            b.leave(context.sites.one())
+            b.leave(ZERO - F)
         b.update(COUNT, "+", 1)
 
 
