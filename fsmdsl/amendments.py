@@ -1,8 +1,8 @@
 """`--without Cell.e4`: amendments left out one by one, before names are bound.
 
-An amendment has no name of its own, and goes by what it has: `Cell.e4` is the one of machine `Cell` that has a row
-`e4`, or declares an event, a state, a field `e4`; a row without a label goes by its event. `hived.fsm:78`, the place of
-its `amends`, is always one.
+An amendment goes by its name, `amends stale_copy "…"`, and by what it has: `Cell.e4` is the one of machine `Cell` that
+has a row `e4`, or declares an event, a state, a field `e4`; a row without a label goes by its event. `hived.fsm:78`,
+the place of its `amends`, is always one.
 """
 
 from __future__ import annotations
@@ -37,6 +37,11 @@ class Amendment:
         return name in self.names or self.place == name or self.place.endswith(f"/{name}")
 
 
+def amendments(module: s.Module) -> Iterator[s.AmendDecl | s.LockAmendment]:
+    """The amendments of a module, in the order of the text; those inside others, too."""
+    yield from (x.decl for x in _amendments(module))
+
+
 def without(modules: Sequence[s.Module], names: Sequence[str]) -> Left:
     """The modules without the amendments of these names. Rows that those replace stand again."""
     if not names:
@@ -66,9 +71,8 @@ def _none(name: str, known: Sequence[Amendment]) -> str:
     if lines:
         return f"no amendment begins at `{name}`; those of `{file}` begin in lines {', '.join(lines)}"
     advice = did_you_mean(name, (n for x in known for n in x.names))
-    return (
-        f"no amendment has `{name}`; {advice or 'they go by what they have, such as `Machine.row`, or by `file:line`'}"
-    )
+    ways = "they go by their names, by what they have, such as `Machine.row`, or by `file:line`"
+    return f"no amendment has `{name}`; {advice or ways}"
 
 
 # What there is -------------------------------------------------------------------------------------------------------
@@ -80,13 +84,18 @@ def _amendments(module: s.Module) -> Iterator[Amendment]:
         if isinstance(decl, s.MachineDecl):
             for x in _inside(decl.members):
                 has = [f"{decl.name.text}.{n}" for member in x.members for n in _names(member)]
-                yield Amendment(x, _place(x), tuple(dict.fromkeys([*has, *(f"{name}{n}" for n in has)])))
+                yield _amendment(x, has, name)
         elif isinstance(decl, s.LocksDecl):
             owner = "locks" if decl.name is None else decl.name.text
             for y in decl.members:
                 if isinstance(y, s.LockAmendment):
                     has = [f"{owner}.{o.name.text}" for o in y.members if isinstance(o, s.OperationDecl)]
-                    yield Amendment(y, _place(y), tuple(dict.fromkeys([*has, *(f"{name}{n}" for n in has)])))
+                    yield _amendment(y, has, name)
+
+
+def _amendment(x: s.AmendDecl | s.LockAmendment, has: Sequence[str], module: str) -> Amendment:
+    names = [*([] if x.name is None else [x.name.text]), *has]
+    return Amendment(x, _place(x), tuple(dict.fromkeys([*names, *(f"{module}{n}" for n in names)])))
 
 
 def _inside(members: Sequence[s.MachineMember]) -> Iterator[s.AmendDecl]:

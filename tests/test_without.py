@@ -141,7 +141,11 @@ def test_other_machines_and_locks(spec: Path) -> None:
             "desk.fsm:22",
             "no amendment begins at `desk.fsm:22`; those of `desk.fsm` begin in lines 11, 15, 20, 21, 24, 34, 41",
         ),
-        ("xyz", "no amendment has `xyz`; they go by what they have, such as `Machine.row`, or by `file:line`"),
+        (
+            "xyz",
+            "no amendment has `xyz`; they go by their names, by what they have, such as `Machine.row`, or by "
+            "`file:line`",
+        ),
     ],
 )
 def test_a_name_of_none_or_of_several(name: str, told: str, spec: Path) -> None:

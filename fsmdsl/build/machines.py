@@ -119,7 +119,8 @@ def _amend(b: Builder, n: Node) -> s.AmendDecl:
     reason = b.title(n)
     assert reason is not None
     members = _members(b, n.one("amend_body") or n)
-    return s.AmendDecl(reason, n.one("replaces") is not None, members, b.doc(n), b.span(n))
+    name = next(iter(b.names(n)), None)
+    return s.AmendDecl(name, reason, n.one("replaces") is not None, members, b.doc(n), b.span(n))
 
 
 _MEMBERS: dict[str, Callable[[Builder, Node], s.MachineMember]] = {

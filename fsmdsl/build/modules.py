@@ -75,7 +75,8 @@ def _lock_amend(b: Builder, n: Node) -> s.LockAmendment:
     assert reason is not None
     body = n.one("lock_amend_body") or n
     members = tuple(_lock_member(b, m) for m in body.every("lock_order", "operation"))
-    return s.LockAmendment(reason, members, b.doc(n), b.span(n))
+    name = next(iter(b.names(n)), None)
+    return s.LockAmendment(name, reason, members, b.doc(n), b.span(n))
 
 
 def _lock_member(b: Builder, n: Node) -> s.LockOrder | s.OperationDecl:

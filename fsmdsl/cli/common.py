@@ -76,12 +76,6 @@ def documented_option(command: F) -> F:
     )
 
 
-def without_option(command: F) -> F:
-    """`--without NAME`, any number of them."""
-    about = "Leave one amendment out: by a row or name that it has (Cell.e4), or by its place (hived.fsm:78)."
-    return click.option("--without", multiple=True, metavar="NAME", help=about)(command)
-
-
 def chosen(paths: Sequence[str]) -> list[str]:
     """The paths given, else `specs` where there is one, else the current folder."""
     if paths:

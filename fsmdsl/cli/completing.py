@@ -27,6 +27,14 @@ def machine_names(_: click.Context, __: click.Parameter, incomplete: str) -> lis
     return _matching((x for module in _modules() for x in _named(module, s.MachineDecl, incomplete)), incomplete)
 
 
+def amendment_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Those that have a name of their own."""
+    from fsmdsl.amendments import amendments
+
+    listed = (x.name.text for module in _modules() for x in amendments(module) if x.name is not None)
+    return _matching(listed, incomplete)
+
+
 def rule_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Codes with their names, and names."""
     from fsmdsl.rules import all_rules

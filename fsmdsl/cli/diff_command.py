@@ -9,11 +9,12 @@ from pathlib import Path
 
 import click
 
-from fsmdsl.cli.common import documented_option, links_option, paint, without_option
+from fsmdsl.cli.common import documented_option, links_option, paint
 from fsmdsl.cli.completing import versions as offered
 from fsmdsl.cli.limits import MINUTES, made, within
 from fsmdsl.cli.messages import say
 from fsmdsl.cli.versions import Revisions, models_of, versions
+from fsmdsl.cli.without import without_option
 from fsmdsl.cli.writing import earlier, force_option, write, write_folder
 from fsmdsl.compare import Bounds, Difference, compare
 from fsmdsl.compare.as_markdown import as_markdown

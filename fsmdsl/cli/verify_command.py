@@ -19,7 +19,6 @@ from fsmdsl.cli.common import (
     only_asked,
     paint,
     paths_argument,
-    without_option,
 )
 from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.completing import system_names
@@ -29,6 +28,7 @@ from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.cli.progress import clear, progress
 from fsmdsl.cli.ranks import agreed_code, is_first, several, together
 from fsmdsl.cli.second_opinions import code, data, installed, second_opinion_options, second_opinions
+from fsmdsl.cli.without import without_option
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Severity, did_you_mean
 from fsmdsl.explore import AFTER_VIOLATION, Exploration, Keeping, Limits, Means, diagnostics, explore

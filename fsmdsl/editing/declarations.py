@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fsmdsl import syntax as s
+from fsmdsl.amendments import amendments
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.resolve import Meaning
 from fsmdsl.resolve.scope import MachineNames, ModuleNames
@@ -42,6 +43,8 @@ def _declared(analysis: Analysis, meaning: Meaning) -> Iterator[Declared]:
             yield from _of_module(analysis, meaning)
         case "local" | "lock":
             return
+        case "amendment":
+            yield from _amendments(analysis, meaning)
         case "let" | "invariant" | "reachable" | "property" if meaning.owner not in analysis.machines:
             yield from _of_module(analysis, meaning)
         case _:
@@ -54,6 +57,13 @@ def _declared(analysis: Analysis, meaning: Meaning) -> Iterator[Declared]:
 
 
 # Modules -------------------------------------------------------------------------------------------------------------
+
+
+def _amendments(analysis: Analysis, meaning: Meaning) -> Iterator[Declared]:
+    module = analysis.modules.get(meaning.owner)
+    for x in () if module is None else amendments(module.syntax):
+        if x.name is not None and x.name.text == meaning.name:
+            yield Declared(f"amends {meaning.name}", x.doc, x.span, amended=x.reason.text)
 
 
 def _of_module(analysis: Analysis, meaning: Meaning) -> Iterator[Declared]:

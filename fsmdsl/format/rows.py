@@ -181,12 +181,13 @@ def _amendment(p: Printer, node: Node, indent: int) -> Iterator[Row]:
     """The reason on a line of its own, what is amended below it."""
     *head, last = p.elements(node)
     assert isinstance(last, Node)
+    behind = next(n for n, x in enumerate(head) if _name(x) == "STRING") + 1
     if last.rule in ("amend_body", "lock_amend_body"):
         begin, *others = _braces(p, head, p.elements(last), indent)
-        parts = [*head[2:], *p.elements(last)[: 1 if others else 2]]
-        yield from [_reasoned(p, begin, head[:2], parts), *others]
+        parts = [*head[behind:], *p.elements(last)[: 1 if others else 2]]
+        yield from [_reasoned(p, begin, head[:behind], parts), *others]
     else:
-        yield _reasoned(p, _margined(p, "", indent, head), head[:2], head[2:])
+        yield _reasoned(p, _margined(p, "", indent, head), head[:behind], head[behind:])
         yield from _inside(p, [last], indent + 1)
 
 

@@ -23,7 +23,7 @@ ICONS: dict[str, t.CompletionItemKind] = {
     "enum": K.Enum, "member": K.EnumMember, "opaque": K.Interface, "let": K.Function, "channel": K.Interface,
     "system": K.Module, "scenario": K.Module, "state": K.EnumMember, "event": K.Event, "action": K.Method,
     "outcome": K.EnumMember, "field": K.Field, "param": K.Property, "parameter": K.Variable, "local": K.Variable,
-    "label": K.Reference, "group": K.Variable,
+    "label": K.Reference, "amendment": K.Reference, "group": K.Variable,
 }  # fmt: skip
 
 

@@ -96,7 +96,8 @@ _COLOURS: dict[str, tuple[str, str]] = {
     "action": ("method", ""), "field": ("property", ""), "param": ("property", "readonly"),
     "parameter": ("parameter", ""), "local": ("parameter", ""), "let": ("function", ""), "label": ("decorator", ""),
     "invariant": ("function", ""), "property": ("function", ""), "reachable": ("function", ""),
-    "group": ("variable", ""), "channel": ("variable", ""), "lock": ("variable", ""), "locks": ("namespace", ""),
+    "group": ("variable", ""), "channel": ("variable", ""), "lock": ("variable", ""),
+    "amendment": ("decorator", ""), "locks": ("namespace", ""),
 }  # fmt: skip
 """Kinds of words, and the types and modifiers of the protocol for them. Signs and names without a meaning have none."""
 

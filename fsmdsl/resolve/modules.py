@@ -7,6 +7,7 @@ from pathlib import PurePath
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.amendments import amendments
 from fsmdsl.diagnostics import did_you_mean
 from fsmdsl.resolve import limits, rules
 from fsmdsl.resolve.machines import declared
@@ -67,6 +68,17 @@ def _declare(module: ModuleNames) -> None:
                 module.program.machines.setdefault(machine.qualified, machine)
             case s.LocksDecl() | s.SystemDecl() | s.ScenarioDecl():
                 pass
+    _name_amendments(module)
+
+
+def _name_amendments(module: ModuleNames) -> None:
+    seen: set[str] = set()
+    for n in (x.name for x in amendments(module.syntax) if x.name is not None):
+        module.program.note(n.span, "amendment", module.name, n.text, declares=True)
+        if n.text in seen:
+            found = rules.TWICE.at(n.span, f"an amendment of this module is called `{n.text}` already")
+            module.program.found.append(found.help("call it otherwise: `--without` names one of them"))
+        seen.add(n.text)
 
 
 _KINDS: dict[type[s.ModuleMember], Kind] = {

@@ -176,8 +176,9 @@ class InvariantDecl:
 
 @dataclass(frozen=True, slots=True)
 class AmendDecl:
-    """`amends "reason" …`: what the document lacks. With `replaces`, rows of the same label give way."""
+    """`amends stale_copy "reason" …`: what the document lacks. With `replaces`, rows of the same label give way."""
 
+    name: Name | None
     reason: Text
     replaces: bool
     members: tuple[MachineMember, ...]

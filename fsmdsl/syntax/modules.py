@@ -115,6 +115,7 @@ class LocksDecl:
 class LockAmendment:
     """`amends "reason" Cluster > Partition`."""
 
+    name: Name | None
     reason: Text
     members: tuple[LockOrder | OperationDecl, ...]
     doc: str
