@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from stepping import compiled
 
+from fsmdsl import model as m
 from fsmdsl.budget import Budget
+from fsmdsl.compare.parts import of_system
+from fsmdsl.editing import completions
 from fsmdsl.explore import Limits, Means, Verdict, diagnostics, explore
 from fsmdsl.explore.judge import judge
 from fsmdsl.explore.liveness import questions
 from fsmdsl.explore.search import Search
 from fsmdsl.graphs import states
+from fsmdsl.opinion.compare import compare
+from fsmdsl.opinion.opinion import Opinion
+from fsmdsl.parse import parse
+from fsmdsl.resolve import resolve
+from fsmdsl.source import Source
 from fsmdsl.step import Universe, enabled, fire
 
 LAMPS = """
@@ -285,6 +296,128 @@ def test_machine_code_says_the_same() -> None:
 def _explored(text: str, means: Means) -> tuple[Verdict, ...]:
     model = compiled(text)
     return explore(model, model.systems["test.Built"], means=means).verdicts
+
+
+# The specs -----------------------------------------------------------------------------------------------------------
+
+SPECS = Path(__file__).parent.parent / "specs"
+
+
+def edited(path: str, *edits: tuple[str, str]) -> m.Model:
+    """The specs of a folder, with edits of one file."""
+    folder = (SPECS / path).parent
+    texts = {x.name: x.read_text("utf-8") for x in sorted(folder.glob("*.fsm"))}
+    name = Path(path).name
+    for old, new in edits:
+        assert texts[name].count(old) == 1
+        texts[name] = texts[name].replace(old, new)
+    resolved = resolve([parse(Source(name, text)).module for name, text in texts.items()])
+    assert resolved.model is not None
+    return resolved.model
+
+
+def refines(model: m.Model, name: str) -> Verdict:
+    (found,) = (v for v in explore(model, model.systems[name]).verdicts if v.kind == "refinement")
+    return found
+
+
+REFINING = {
+    "hived.gangs.OnCells": "hived/gangs.fsm",
+    "yunikorn.core.HardGang": "yunikorn/core.fsm",
+    "yunikorn.shim.CoreAndShim": "yunikorn/shim.fsm",
+}
+
+
+@pytest.mark.parametrize("name", REFINING)
+def test_systems_of_the_specs_that_refine(name: str) -> None:
+    found = refines(edited(REFINING[name]), name)
+    assert (found.outcome, found.explanation) == ("holds", ())
+
+
+def test_a_victim_whose_pods_still_run_is_seen_as_running() -> None:
+    found = refines(edited("hived/gangs.fsm", ("{Allocated, BeingPreempted}", "Allocated")), "hived.gangs.OnCells")
+    assert steps(found)[1].startswith("g1.schedule(")
+    assert found.explanation[0].endswith("g0: Running → Waiting, and no step of `Gangs` does that")
+
+
+def test_a_recovered_allocation_takes_an_application_two_steps_on() -> None:
+    found = refines(
+        edited("yunikorn/core.fsm", ("system SoftGang {", "system SoftGang refines OneApplication {")),
+        "yunikorn.core.SoftGang",
+    )
+    assert steps(found) == ["work.submit(app, true)", "work.recover"]
+    assert (
+        found.explanation[0] == "the last step changes app: New → Starting, and no step of `OneApplication` does that"
+    )
+
+
+def test_an_accepted_application_that_the_core_refuses_would_run() -> None:
+    name, edit = "yunikorn.shim.CoreAndShim", ("core.Reject when shim in Submitted", "core.Reject")
+    found = refines(edited("yunikorn/shim.fsm", edit), name)
+    assert found.explanation[0].endswith("app: Running → Refused, and no step of `OneSubmission` does that")
+
+
+def test_names_of_what_is_refined_lead_to_it() -> None:
+    """The system behind `refines`, its instances, states and fields are known to editors."""
+    texts = [LAMPS, f"module built\nimport test\nsystem Built refines test.Plan {{ relay: test.Relay {ROWS} }}"]
+    resolved = resolve(
+        [parse(Source(f"{name}.fsm", x)).module for name, x in zip(("test", "built"), texts, strict=True)]
+    )
+    assert resolved.diagnostics == ()
+    found = {(u.meaning.kind, u.meaning.qualified) for u in resolved.uses if u.span.source.name == "built.fsm"}
+    assert {("system", "test.Plan"), ("group", "test.Plan.lamp"), ("state", "test.Lamp.On")} <= found
+    assert ("field", "test.Lamp.light") in found
+    assert resolved.model is not None
+    assert refines(resolved.model, "built.Built").shown == "refines test.Plan"
+
+
+# Where else it is known ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("typed", "listed"),
+    [
+        ("system B refines ", ["Plan"]),
+        ("system B refines Plan { relay: Relay map ", ["lamp"]),
+        ("system B refines Plan { relay: Relay map lamp in ", ["Off", "On"]),
+        ("system B refines Plan { relay: Relay map lamp.", ["light"]),
+        ("system B refines Plan { r: Relay[2] map lamp[i] in On when ", ["i", "r"]),
+        ("system B ref", ["refines"]),
+    ],
+)
+def test_completion(typed: str, listed: list[str]) -> None:
+    text = LAMPS + typed
+    found = [c.label for c in completions(text, len(text))]
+    assert found[: len(listed)] == listed
+
+
+def test_a_row_that_changes_is_a_change() -> None:
+    old, new = (compiled(BUILT % rows).systems["test.Built"] for rows in (ROWS, ROWS.replace("then 1", "then 2")))
+    assert [(x.what, x.name, x.text) for x in of_system(old)][-4:] == [
+        ("refines", "Plan", ""),
+        ("map", "", "map lamp in On when relay in Closed"),
+        ("map", "", "map lamp in Off"),
+        ("map", "", "map lamp.light = if relay in Closed then 1 else 0"),
+    ]
+    (changed,) = {x.text for x in of_system(old)} - {x.text for x in of_system(new)}
+    assert changed == "map lamp.light = if relay in Closed then 1 else 0"
+
+
+def test_pytest_asks_it_as_well(tmp_path: Path) -> None:
+    (tmp_path / "built.fsm").write_text(BUILT % ROWS.replace("then 1", "then 2"))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-v", "built.fsm"],
+        capture_output=True, text=True, cwd=tmp_path, timeout=100, check=False,
+    )  # fmt: skip
+    assert "refines Plan FAILED" in done.stdout, done.stdout
+    assert "no step of `Plan` does that" in done.stdout
+
+
+def test_other_checkers_do_not_confirm_it() -> None:
+    model = compiled(BUILT % ROWS)
+    x = explore(model, model.systems["test.Built"])
+    (row,) = (r for r in compare(x, Opinion("spin", x.states)).rows if r.what == "refines Plan")
+    assert (row.ours, row.agreement) == ("holds", "not confirmed")
 
 
 # By brute force ------------------------------------------------------------------------------------------------------

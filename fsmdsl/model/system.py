@@ -146,6 +146,12 @@ class Refinement:
     mapped: tuple[Mapped, ...]
     span: Span = field(compare=False, default=NOWHERE)
 
+    @property
+    def rows(self) -> tuple[Span, ...]:
+        """Where the rows stand, each once, in the order of the text."""
+        spans = {row.span: None for x in self.mapped for row in (*x.states, *x.fields) if row is not None}
+        return tuple(sorted(spans, key=lambda span: span.start))
+
 
 @dataclass(frozen=True)
 class System:
