@@ -15,14 +15,14 @@ NAME = r"[A-Za-z_]\w*"
 
 DECLARING = (
     "action", "amends", "channel", "enum", "environment", "event", "ignore", "invariant", "layout", "let", "locks",
-    "machine", "opaque", "operation", "param", "priority", "property", "reachable", "recover", "scenario", "state",
-    "system",
+    "machine", "map", "opaque", "operation", "param", "priority", "property", "reachable", "recover", "scenario",
+    "state", "system",
 )  # fmt: skip
 """Words that begin a declaration."""
 
 MODIFYING = (
     "async", "bag", "between", "child", "columns", "duplicating", "durable", "during", "error", "fair", "fifo",
-    "final", "initial", "lossy", "persistent", "read", "recovers", "recovery", "replaces", "rows", "strong",
+    "final", "initial", "lossy", "persistent", "read", "recovers", "recovery", "refines", "replaces", "rows", "strong",
     "symmetric", "transient", "under", "volatile", "weak", "write", "writes",
 )  # fmt: skip
 """Words that say how, at a declaration."""

@@ -129,6 +129,9 @@ class SystemCollector(pytest.Collector):
         yield SpecItem.of(self, "no deadlock", line, self._asking("deadlock"))
         for p in self.system.properties:
             yield SpecItem.of(self, f"property {p.name}", _line(p.span), self._asking("property", p.name))
+        other = self.system.refines
+        if other is not None:
+            yield SpecItem.of(self, f"refines {other.shown}", _line(other.span), self._asking("refinement"))
 
     @cached_property
     def explored(self) -> Exploration:

@@ -123,10 +123,18 @@ def recovery(system: m.System) -> Iterator[m.Expr]:
 
 
 def required(system: m.System) -> Iterator[m.Expr]:
-    """What must hold in a system, or be possible."""
+    """What must hold in a system, or be possible; and what the system is compared by with the one that it refines."""
     yield from (x.condition for x in system.invariants)
     yield from (x.condition for x in system.reachables)
     yield from (p.formula for p in system.properties if not isinstance(p.formula, m.Recovers))
+    yield from {id(e): e for x in mappings(system) for e in x}.values()
+
+
+def mappings(system: m.System) -> Iterator[tuple[m.Expr, ...]]:
+    """Of each instance of the system that is refined, what says in which state it is, and what its fields are."""
+    for x in () if system.refines is None else system.refines.mapped:
+        guards = (row.guard for row in x.states if row.guard is not None)
+        yield (*guards, *(row.value for row in x.fields if row is not None))
 
 
 def operands(x: m.Effect) -> tuple[m.Expr, ...]:

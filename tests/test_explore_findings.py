@@ -6,11 +6,12 @@ import json
 
 import pytest
 from hived_lite import hived_lite
+from stepping import compiled
 from test_explore import COUNTER, explored, verdict
 
 from fsmdsl import explore as module
 from fsmdsl.diagnostics import Severity
-from fsmdsl.explore import Limits, data, diagnostics, lines
+from fsmdsl.explore import Limits, data, diagnostics, explore, lines
 
 # Traces --------------------------------------------------------------------------------------------------------------
 
@@ -104,4 +105,5 @@ def test_a_limit_is_a_note() -> None:
 def test_the_example_of_a_rule_breaks_it(rule: object) -> None:
     assert isinstance(rule, type(module.RULES[0]))
     text = rule.explanation.split("```fsm\n")[1].split("```")[0]
-    assert rule in {d.rule for d in diagnostics(explored(text))}
+    model = compiled(text)
+    assert rule in {d.rule for d in diagnostics(*(explore(model, x) for x in model.systems.values()))}

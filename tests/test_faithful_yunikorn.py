@@ -371,6 +371,7 @@ STATES = {
     "shim.OneNode": 6,
     "shim.OneScheduler": 6,
     "shim.Gang": 1571,
+    "shim.OneSubmission": 4,
     "shim.CoreAndShim": 57,
 }
 

@@ -16,7 +16,8 @@ from fsmdsl.tree import Node
 def system(b: Builder, n: Node) -> s.SystemDecl:
     """`system Small { … }`."""
     members = tuple(_SYSTEM[m.rule](b, m) for m in n.every(*_SYSTEM))
-    return s.SystemDecl(b.name(only(n)), members, b.doc(n), b.span(n))
+    refines = b.paths(n.one("refines"))
+    return s.SystemDecl(b.name(only(n)), refines[0] if refines else None, members, b.doc(n), b.span(n))
 
 
 def scenario(b: Builder, n: Node) -> s.ScenarioDecl:
@@ -99,6 +100,22 @@ def _reachable(b: Builder, n: Node) -> s.ReachableDecl:
     return s.ReachableDecl(b.label(n), value(b, n), b.doc(n), b.span(n))
 
 
+def _mapped(b: Builder, n: Node) -> s.Mapped:
+    mapped = only(n)
+    element = mapped.one("element")
+    name = b.name(only(mapped))
+    at = None if element is None else number(element) if element.token("INT") else b.name(only(element))
+    return s.Mapped(name, at, b.span(mapped))
+
+
+def _map_state(b: Builder, n: Node) -> s.MapState:
+    return s.MapState(_mapped(b, n), b.name(n.nodes()[1]), condition(b, n), b.doc(n), b.span(n))
+
+
+def _map_field(b: Builder, n: Node) -> s.MapField:
+    return s.MapField(_mapped(b, n), b.name(n.nodes()[1]), expression(b, n.nodes()[2]), b.doc(n), b.span(n))
+
+
 def _do(b: Builder, n: Node) -> s.Do | s.Restart:
     call, of = expression(b, only(n)), _struck(b, n)
     if isinstance(call, s.Name) and (call.text == "crash" or (call.text == "recover" and not of)):
@@ -131,7 +148,7 @@ def _via(b: Builder, n: Node) -> s.Via:
 
 _SYSTEM: dict[str, Callable[[Builder, Node], s.SystemMember]] = {
     "instance": _instance, "let": let, "environment": _environment, "recover": _recover, "invariant": invariant,
-    "property": _property, "reachable": _reachable,
+    "property": _property, "reachable": _reachable, "map_state": _map_state, "map_field": _map_field,
 }  # fmt: skip
 _TAKEN: dict[str, Callable[[Builder, Node], s.Taken]] = {"do_step": _do, "elapse": _elapse, "transmit": _transmit}
 _STEPS: dict[str, Callable[[Builder, Node], s.ScenarioStep]] = {

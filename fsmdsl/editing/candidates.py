@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.editing.analysis import Analysis
-from fsmdsl.editing.context_at import Around
+from fsmdsl.editing.context_at import Around, instances_of
 from fsmdsl.editing.declarations import declared
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import Meaning
 from fsmdsl.resolve.calls import FUNCTIONS
 from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.properties import labels_of
-from fsmdsl.resolve.scope import MachineNames, ModuleNames
+from fsmdsl.resolve.scope import MachineNames, ModuleNames, SystemNames
 from fsmdsl.resolve.types import shown
 from fsmdsl.tree import Node, Token
 from fsmdsl.workspace import shipped_modules
@@ -152,9 +152,9 @@ class Finder:
             yield from self.of("member", enum.name, enum.members, 3)
         yield from (Candidate(f, "function", f"{f}(…)", "", 3) for f in FUNCTIONS)
 
-    def groups(self, rank: int = 1) -> Iterator[Candidate]:
-        """The instances of the system."""
-        system = self.place.system
+    def groups(self, rank: int = 1, system: SystemNames | None = None) -> Iterator[Candidate]:
+        """The instances of the system, or of another."""
+        system = system or self.place.system
         if system is None:
             return
         for group in system.groups.values():
@@ -279,6 +279,30 @@ class Finder:
             return None
         located = self.module.at(self.place.builder.path(paths[-1]))
         return None if located is None else located[0].machines.get(located[1])
+
+    def refined(self) -> SystemNames | None:
+        """The names of the system that is refined."""
+        found = [p for p in self.place.accepted.open if isinstance(p, Node) and p.rule == "refines"]
+        located = self.module.at(self.place.builder.path(found[-1].nodes()[0])) if found else None
+        if located is None:
+            return None
+        home = replace(located[0], program=self.module.program)
+        return instances_of(home, located[1])
+
+    def mapped(self) -> MachineNames | None:
+        """The machine of the instance that a row is about."""
+        found = [p for p in self.place.accepted.open if isinstance(p, Node) and p.rule == "mapped"]
+        system = self.refined()
+        name = found[-1].nodes()[0].text() if found else ""
+        if system is None:
+            return None
+        group = system.groups.get(system.elements[name][0] if name in system.elements else name)
+        return None if group is None else self.module.program.machines.get(group.machine)
+
+    def mapped_fields(self) -> Iterator[Candidate]:
+        machine = self.mapped()
+        if machine is not None:
+            yield from self.of("field", machine.qualified, machine.fields)
 
     def fair(self) -> Iterator[Candidate]:
         for machine in self.machines_of_system():

@@ -17,6 +17,7 @@ from fsmdsl.model.typing import bare
 from fsmdsl.parse.place import Accepted, accepted
 from fsmdsl.resolve.binders import bound
 from fsmdsl.resolve.expressions import element, typed
+from fsmdsl.resolve.limits import INSTANCES
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Program, Scope, SystemNames
 from fsmdsl.resolve.states import machine_of
 from fsmdsl.resolve.systems import name_elements, named
@@ -95,10 +96,11 @@ def _owner(module: ModuleNames, kind: str, name: str) -> Scope:
     """The scope of a machine, system or scenario."""
     if kind == "machine":
         return Scope(module, module.machines.get(name))
-    return Scope(module, system=_instances(module, name), temporal=True)
+    return Scope(module, system=instances_of(module, name), temporal=True)
 
 
-def _instances(module: ModuleNames, name: str) -> SystemNames:
+def instances_of(module: ModuleNames, name: str) -> SystemNames:
+    """The names of a system, or of a scenario."""
     decls = [x for x in module.syntax.members if isinstance(x, s.SystemDecl | s.ScenarioDecl) and x.name.text == name]
     qualified = f"{module.name}.{name}"
     for decl in decls:
@@ -107,7 +109,7 @@ def _instances(module: ModuleNames, name: str) -> SystemNames:
             names.lets.update({x.name.text: x for x in decl.members if isinstance(x, s.LetDecl)})
             return names
         if decl.system is not None and len(decl.system.names) == 1:
-            return _instances(module, str(decl.system))
+            return instances_of(module, str(decl.system))
         return named(module, qualified, decl.instances)
     names = SystemNames(qualified, module)
     name_elements(names)
@@ -125,6 +127,9 @@ def _bound(scope: Scope, builder: Builder, part: Node) -> Scope:
         case "some":
             for binder in part.every("binder"):
                 scope = _bound(scope, builder, binder)
+        case "mapped" if (element_ := part.one("element")) is not None:
+            for name in element_.every("name"):
+                scope = scope.bind(builder.name(name), m.RangeType(0, INSTANCES))
         case "parameters":
             for parameter in part.every("parameter"):
                 name = parameter.nodes()[0]

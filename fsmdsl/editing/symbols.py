@@ -51,7 +51,8 @@ def _member(x: s.ModuleMember) -> Iterator[Symbol]:
             yield _symbol(x.name, "machine", shown, x.span, inside)
         case s.SystemDecl():
             inside = tuple(z for y in x.members for z in _system_member(y))
-            yield _symbol(x.name, "system", "", x.span, inside)
+            detail = "" if x.refines is None else f"refines {x.refines}"
+            yield _symbol(x.name, "system", detail, x.span, inside)
         case s.ScenarioDecl():
             yield _symbol(x.name, "scenario", "" if x.title is None else x.title.text, x.span)
         case s.LocksDecl():
@@ -101,7 +102,7 @@ def _system_member(x: s.SystemMember) -> Iterator[Symbol]:
         case s.InvariantDecl() | s.PropertyDecl() | s.ReachableDecl():
             kind = _KINDS[type(x)]
             yield _symbol(x.name or s.Name(kind, x.span), kind, "", x.span)
-        case s.EnvironmentDecl() | s.RecoverDecl():
+        case s.EnvironmentDecl() | s.RecoverDecl() | s.MapState() | s.MapField():
             return
 
 

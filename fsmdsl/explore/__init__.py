@@ -93,7 +93,7 @@ def _within(
         budget.check()
         universe = Universe(model, system)
         temporal = any(not isinstance(p.formula, m.Recovers) for p in system.properties)
-        plan = questions(universe, stutters=stutter) if temporal else None
+        plan = questions(universe, stutters=stutter) if temporal or system.refines is not None else None
         budget.check()
         return _told(run_search(universe, limits, means or Means(), progress, plan, keeping, budget), begun)
     except LimitError as error:

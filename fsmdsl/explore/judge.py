@@ -11,6 +11,7 @@ from fsmdsl.explore.circular_wait import waiting_told
 from fsmdsl.explore.explain import lines
 from fsmdsl.explore.liveness import Answer, answers, counterexample, why
 from fsmdsl.explore.recovery import check as recovers
+from fsmdsl.explore.refinement import check as refines
 from fsmdsl.explore.rejection import fault_told, no_way_on
 from fsmdsl.explore.search_result import Finding, Question, Searched
 from fsmdsl.explore.trace import Trace
@@ -66,7 +67,8 @@ def unanswered(model: m.Model, system: m.System, reason: str) -> tuple[Verdict, 
         ]
     found += [unknown("reachable", x.name, x.span) for x in system.reachables]
     found += [unknown("fault", NO_FAULT, system.span), unknown("deadlock", NO_DEADLOCK, system.span)]
-    return (*found, *(unknown("property", x.name, x.span) for x in system.properties))
+    found += [unknown("property", x.name, x.span) for x in system.properties]
+    return (*found, *(unknown("refinement", x.shown, x.span) for x in (system.refines,) if x is not None))
 
 
 def _verdicts(search: Searched, shown: _Shown) -> Iterator[Verdict]:
@@ -74,6 +76,7 @@ def _verdicts(search: Searched, shown: _Shown) -> Iterator[Verdict]:
     yield from _faults(search, shown)
     yield _deadlock(search, shown)
     yield from _properties(search, shown)
+    yield from _refinement(search, shown)
 
 
 def basis(search: Searched) -> str:
@@ -189,6 +192,24 @@ def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
             rests = a.reason if a.outcome == "not checked" else basis(search)
             told = (*_lines(parts), *_unanswered(a))
             yield p.name, Verdict("property", p.name, a.outcome, rests, p.span, told, None, parts)
+
+
+def _refinement(search: Searched, shown: _Shown) -> Iterator[Verdict]:
+    x = search.universe.system.refines
+    if x is None:
+        return
+    if shown.limit is not None or search.abandoned:
+        yield Verdict("refinement", x.shown, "unknown", f"bounded: {shown.limit or search.stopped}", x.span)
+        return
+    if search.undecided is not None:
+        yield Verdict("refinement", x.shown, "not checked", search.undecided, x.span)
+        return
+    a = refines(search.universe, x, search)
+    still = f"no step of `{search.universe.system.name}` is one of `{x.shown}`: nothing is seen to change there"
+    parts = () if a.moves else (Untested(still, x.span),)
+    rests = basis(search) if a.trace is None else f"the shortest run: {a.trace.length}"
+    told = a.explanation or _lines(parts)
+    yield Verdict("refinement", x.shown, a.outcome, a.reason or rests, x.span, told, a.trace, parts, images=a.images)
 
 
 def _unanswered(a: Answer) -> Iterator[str]:

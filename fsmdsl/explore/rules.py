@@ -305,7 +305,53 @@ system Two {
 """,
 )
 
-RULES = (INVARIANT, DEADLOCK, FAILS, UNREACHABLE, STOPPED, VACUOUS, PROPERTY, RECOVERS, CIRCULAR_WAIT)
+REFINES = Rule(
+    "FSM310",
+    "does-not-refine",
+    Severity.ERROR,
+    "a step that has no counterpart in the system that is refined",
+    """
+Where a system `refines` another, each of its steps must be a step of the other, or change nothing of what the other
+would look like (see `map`). The message shows a shortest run to a step for which neither is so, what the other system
+would have to change, and what it can do there instead. It also reports a beginning that is different, and a state
+that is no state of the other: no row is true, or a field would have a value that it cannot have.
+
+```fsm
+machine Lamp {
+    initial state Off
+    state Dim
+    state Bright
+    event turn from environment
+    Off -> Dim on turn
+    Dim -> Bright on turn
+    Bright -> Off on turn
+}
+
+machine Relay {
+    initial state Open
+    state Closed
+    event push, release from environment
+    Open -> Closed on push
+    Closed -> Open on release
+}
+
+system Plan {
+    lamp: Lamp
+}
+
+system Built refines Plan {
+    relay: Relay
+    map lamp in Bright when relay in Closed       // from Off, in one step
+    map lamp in Off
+}
+```
+
+If the step is wrong, correct it. If it is right, either the other system lacks it, or the mapping says too much: a
+state in between can have the image of the one before or behind it, so that nothing is seen of a step.
+""",
+)
+
+RULES = (INVARIANT, DEADLOCK, FAILS, UNREACHABLE, STOPPED, VACUOUS, PROPERTY, RECOVERS, CIRCULAR_WAIT, REFINES)
 
 
 def diagnostics(*explored: Exploration, others: Iterable[m.System] = ()) -> list[Diagnostic]:
@@ -362,6 +408,8 @@ def _headline(exploration: Exploration, v: Verdict) -> Diagnostic:
             return RECOVERS.at(v.span, f"`{system}` does not recover from every crash as `{v.name}` says")
         case "property":
             return PROPERTY.at(v.span, f"`{v.name}` is not true of every run of `{system}`")
+        case "refinement":
+            return REFINES.at(v.span, f"`{system}` does not refine `{v.name}`")
 
 
 def _recoveries(system: m.System) -> list[Span]:
@@ -376,9 +424,10 @@ def _untested(explored: Sequence[Exploration], others: Iterable[m.System]) -> It
     for x in explored:
         fails = any(v.kind == "fault" for v in x.violations)
         for v in x.verdicts:
-            if v.kind in ("invariant", "property") and v.machine not in beyond:
-                found[v.name, v.span].append((x.system.name, v))
-                unsure |= {(v.name, v.span)} if fails else set()
+            if v.kind in ("invariant", "property", "refinement") and v.machine not in beyond:
+                name = v.shown if v.kind == "refinement" else v.name
+                found[name, v.span].append((x.system.name, v))
+                unsure |= {(name, v.span)} if fails else set()
     for (name, span), verdicts in found.items():
         if (name, span) in unsure:
             continue

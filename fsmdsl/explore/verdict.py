@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from fsmdsl import model as m
 from fsmdsl.explore.trace import Trace
 from fsmdsl.source import Span
-from fsmdsl.step.world import Value
+from fsmdsl.step.roster import Roster
+from fsmdsl.step.world import Value, World
 
-VerdictKind = Literal["invariant", "deadlock", "fault", "reachable", "property"]
+VerdictKind = Literal["invariant", "deadlock", "fault", "reachable", "property", "refinement"]
 Outcome = Literal["holds", "violated", "not checked", "unknown"]
 
 
@@ -125,6 +126,16 @@ def outermost(parts: Iterable[Untested]) -> tuple[Untested, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class Images:
+    """What the system that is refined looks like before a step that it has not, and after it; or, where there is no
+    such step, as it begins and as it is said to begin."""
+
+    roster: Roster = field(repr=False, compare=False)
+    before: World
+    after: World
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """One thing asked, and the answer.
 
@@ -146,6 +157,8 @@ class Verdict:
     """Whose invariant it is (qualified); None: the system's own."""
     deciding: tuple[tuple[str, Value], ...] = ()
     """Of a property that is violated: what the variables stand for that the explanation speaks of."""
+    images: Images | None = None
+    """Of a refinement that is violated by a step, or in the beginning."""
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -161,6 +174,8 @@ class Verdict:
                 return "deadlock"
             case ("deadlock", _) | ("fault", "holds" | "unknown" | "not checked"):
                 return self.name
+            case "refinement", _:
+                return f"refines {self.name}"
             case _:
                 return f"{self.kind} {self.name}"
 

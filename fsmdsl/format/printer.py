@@ -98,7 +98,7 @@ class Printer:
         if after == "(":
             called = rule in ("hook", "lock_use") or (rule == "call" and isinstance(left, Node))
             return "" if called or (isinstance(right, Node) and right.rule in ("parameters", "arguments")) else " "
-        return "" if after == "[" and rule in ("channel", "instance") else " "
+        return "" if after == "[" and rule in ("channel", "instance", "mapped") else " "
 
     # Margins
 

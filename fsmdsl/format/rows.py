@@ -29,7 +29,7 @@ CUTS = {
     "field": frozenset({*TYPES, "="}), "param": frozenset({*TYPES, "="}), "let": frozenset({"="}),
     "state": frozenset({"state"}), "event": frozenset({"senders"}), "action": frozenset({"outcomes"}),
     "hook": frozenset({"do"}), "instance": frozenset({"path"}), "source": frozenset({"at"}),
-    "offer": frozenset({"when", *EXPRESSIONS}),
+    "offer": frozenset({"when", *EXPRESSIONS}), "map_state": frozenset({"when"}), "map_field": frozenset({"="}),
     **dict.fromkeys(("invariant", "reachable", "property"), frozenset({"recovers", "under", *EXPRESSIONS})),
 }  # fmt: skip
 """At which parts of a declaration a new cell begins."""

@@ -115,6 +115,54 @@ class Reachable:
     span: Span = field(compare=False, default=NOWHERE)
 
 
+@dataclass(frozen=True, slots=True)
+class MapState:
+    """An instance is in a leaf where the guard holds, and none of the rows before holds. `bound`: the variable of the
+    row, if it has one, and its value."""
+
+    state: str
+    guard: Expr | None
+    bound: tuple[tuple[str, int], ...]
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class MapField:
+    """What a field of an instance is."""
+
+    value: Expr
+    bound: tuple[tuple[str, int], ...]
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """What an instance of the system that is refined (by its number there) is in a world of the one that refines it."""
+
+    instance: int
+    states: tuple[MapState, ...]
+    fields: tuple[MapField | None, ...]
+    """In the order of the machine's fields; None: it is of an opaque type, which has one value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    """`refines Abstract`: `of` is that system, qualified; `same` are the groups that both have."""
+
+    of: str
+    shown: str
+    """As the text names it."""
+    same: tuple[str, ...]
+    mapped: tuple[Mapped, ...]
+    span: Span = field(compare=False, default=NOWHERE)
+
+    @property
+    def rows(self) -> tuple[Span, ...]:
+        """Where the rows stand, each once, in the order of the text."""
+        spans = {row.span: None for x in self.mapped for row in (*x.states, *x.fields) if row is not None}
+        return tuple(sorted(spans, key=lambda span: span.start))
+
+
 @dataclass(frozen=True)
 class System:
     """What is checked: how many instances, what the environment does, what must hold.
@@ -138,6 +186,7 @@ class System:
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
     process_crashes: tuple[ProcessCrash, ...] = ()
+    refines: Refinement | None = None
 
     @property
     def qualified(self) -> str:

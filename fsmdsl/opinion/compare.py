@@ -69,6 +69,8 @@ def _rows(x: Exploration, opinion: Opinion) -> Iterator[Row]:
                 if v.outcome == "violated":
                     theirs = "violated" if key in opinion.found else "holds"
                     yield _row(f"{v.shown} at {v.span}", "violated", theirs)
+            case "refinement":
+                yield Row(v.shown, v.outcome, "other checkers are not asked about it", "not confirmed")
             case "invariant" | "deadlock" | "reachable":
                 yield _row(v.shown, v.outcome, _theirs(v, opinion))
     others = sorted(k for k in opinion.found if k.kind == "fault" and k not in known)

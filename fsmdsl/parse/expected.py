@@ -27,9 +27,9 @@ PHRASES = {
     "<event_path>": "an event", "<_lock_member>": "an order of locks", "<lock_order>": "an order of locks",
     "<hold>": "a lock", "<lock_use>": "a lock", "<parameter>": "a parameter", "<binder>": "`name in set`",
     "<_source>": "a state", "<_ranked>": "an event or a label", "<enum_member>": "a member", "<name>": "a name",
-    "<path>": "a name", "<reference>": "a name", "<bound>": "a number", "NAME": "a name", "INT": "a number",
-    "DURATION": "a duration", "STRING": "a text in quotes", "END": "the end of the file", "ENTRY": "`on entry`",
-    "EXIT": "`on exit`", "ANY": "`*`",
+    "<path>": "a name", "<reference>": "a name", "<bound>": "a number", "<mapped>": "an instance", "NAME": "a name",
+    "INT": "a number", "DURATION": "a duration", "STRING": "a text in quotes", "END": "the end of the file",
+    "ENTRY": "`on entry`", "EXIT": "`on exit`", "ANY": "`*`",
 }  # fmt: skip
 """What to call a part that rules make, or a class of tokens. Other parts are named by what they begin with."""
 
@@ -44,6 +44,8 @@ ROLES = {
     ("transmit", "<path>"): "a channel", ("post", "<reference>"): "a message",
     ("fairness", "<path>"): "an event or a label", ("under", "<path>"): "an event or a label",
     ("delivery", "<path>"): "a channel", ("recovers", "<path>"): "a field",
+    ("refines", "<path>"): "a system", ("map_state", "<name>"): "a state",
+    ("map_field", "<name>"): "a field", ("element", "<name>"): "a variable",
 }  # fmt: skip
 """What to call a part of a certain rule."""
 

@@ -36,7 +36,7 @@ def violation(title: str, v: Verdict) -> Sequence:
     assert v.trace is not None
     told = v.explanation if v.outcome == "violated" and v.trace.fault is None else ()
     told = told[: 2 if v.kind == "property" else 1]
-    what = v.kind if v.kind == "deadlock" else v.name
+    what = v.kind if v.kind == "deadlock" else v.shown if v.kind == "refinement" else v.name
     return chart(title, v.trace, f"{what} violated: {'; '.join(told)}" if told else "")
 
 

@@ -13,6 +13,8 @@ from fsmdsl.explore import data as trace_data
 from fsmdsl.explore import lines as trace_lines
 from fsmdsl.explore.causes import Cause, causes, groups
 from fsmdsl.explore.narrative import steps, story
+from fsmdsl.explore.trace import world_data
+from fsmdsl.explore.verdict import Images
 from fsmdsl.report import shapes
 from fsmdsl.report.data import Data
 from fsmdsl.report.frames import Paint, plain
@@ -192,7 +194,13 @@ def _verdict(v: Verdict, cause: Cause | None) -> shapes.Verdict:
         "explanation": list(v.explanation),
         "trace": None if v.trace is None else run(v.trace),
         "cause": None if cause is None else cause.name,
+        "images": None if v.images is None else _images(v.images),
     }
+
+
+def _images(x: Images) -> shapes.Images:
+    before, after = (cast(shapes.World, world_data(x.roster, world)) for world in (x.before, x.after))
+    return {"before": before, "after": after}
 
 
 def played(x: Played) -> shapes.Scenario:

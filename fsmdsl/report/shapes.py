@@ -130,17 +130,27 @@ class Trace(TypedDict):
 # Verdicts ------------------------------------------------------------------------------------------------------------
 
 
+class Images(TypedDict):
+    """The system that is refined: before a step that it does not have, and after it; or as it begins, and as it is said
+    to begin."""
+
+    before: World
+    after: World
+
+
 class Verdict(TypedDict):
     """One thing asked, and the answer; `basis` is the evidence. `cause`: of a violation that has a run, what goes
-    wrong first on it; violations with the same cause, in any system, are one finding."""
+    wrong first on it; violations with the same cause, in any system, are one finding. `images`: null, or of a
+    refinement that is violated by a step or in the beginning."""
 
-    kind: Literal["invariant", "deadlock", "fault", "reachable", "property"]
+    kind: Literal["invariant", "deadlock", "fault", "reachable", "property", "refinement"]
     name: str
     outcome: Literal["holds", "violated", "not checked", "unknown"]
     basis: str
     explanation: list[str]
     trace: Trace | None
     cause: str | None
+    images: Images | None
 
 
 class Unfollowed(TypedDict):

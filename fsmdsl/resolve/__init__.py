@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from fsmdsl import model as m
@@ -17,6 +17,7 @@ from fsmdsl.resolve.locks import locks
 from fsmdsl.resolve.machines import declare
 from fsmdsl.resolve.meanings import Meaning, Use
 from fsmdsl.resolve.memory import Memory, Remembering
+from fsmdsl.resolve.refinement import misplaced, refined, refined_by
 from fsmdsl.resolve.rules import RULES
 from fsmdsl.resolve.scenarios import scenario
 from fsmdsl.resolve.scope import ModuleNames, Program, Scope
@@ -68,7 +69,22 @@ def _modules(names: list[ModuleNames], known: Remembering) -> tuple[m.Module, ..
                 made = known.made(decl, partial(system, n, decl))
                 if made is not None:
                     systems.setdefault(made.qualified, made)
+    systems |= _refinements(names, dict(systems), known)
     return tuple(_module(n, machines[n.name], systems, known) for n in names)
+
+
+def _refinements(names: list[ModuleNames], systems: Mapping[str, m.System], known: Remembering) -> dict[str, m.System]:
+    """The systems that refine another, with that."""
+    found: dict[str, m.System] = {}
+    for n in names:
+        for decl in (x for x in n.syntax.members if isinstance(x, s.SystemDecl)):
+            made = systems.get(f"{n.name}.{decl.name.text}")
+            if decl.refines is None or made is None:
+                misplaced(n, decl)
+                continue
+            resolved = known.made(decl.refines, partial(refined, n, decl, made, systems), refined_by(n, decl, systems))
+            found[made.qualified] = replace(made, refines=resolved)
+    return found
 
 
 def _module(

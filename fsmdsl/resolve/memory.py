@@ -21,8 +21,8 @@ T = TypeVar("T")
 
 Interface = tuple[object, ...]
 
-Body = s.MachineDecl | s.SystemDecl | s.ScenarioDecl
-"""What is resolved one by one, once all names are known."""
+Body = s.MachineDecl | s.SystemDecl | s.ScenarioDecl | s.Path
+"""What is resolved one by one, once all names are known; of a system the path to the one that it refines."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -312,7 +312,49 @@ A channel that holds a few messages shows the same mistakes as a large one.
 """,
 )
 
+MAPPING = _rule(
+    "FSM116",
+    "incomplete-mapping",
+    "not everything that a system refines is mapped",
+    """
+`system Impl refines Abstract` compares what `Impl` does with what `Abstract` does. For that, each state of `Impl` must
+say what `Abstract` would look like: an instance of the same name and machine, and of the same number, is itself; for
+any other, rows with `map` say in which state it is, and what each of its fields is. Rows are tried in order. A row
+says an innermost state, and none follows one without a condition. What refers to instances can be mapped where both
+systems have them. Messages that wait in a channel, and answers that are awaited, are those of instances that are the
+same in both.
+
+```fsm
+machine Gate {
+    cars: 0..3
+    initial state Closed
+    state Open
+    event arrive from environment
+    Closed -> Open on arrive
+}
+
+machine Barrier {
+    initial state Down
+    state Up
+    event car from environment
+    Down -> Up on car
+}
+
+system Plan {
+    gate: Gate
+}
+
+system Built refines Plan {
+    barrier: Barrier
+    map gate in Open when barrier in Up       // where it is not, the gate is Closed; and what is `gate.cars`?
+}
+```
+
+Write the rows that the message names.
+""",
+)
+
 RULES = (
     UNKNOWN, TWICE, MISMATCH, ARGUMENTS, AMBIGUOUS, SENDER, MISPLACED, IMPORT, INITIAL, FLAGS, CIRCULAR, INSTANCE,
-    RANGE, REPLACES, TOO_LARGE,
+    RANGE, REPLACES, TOO_LARGE, MAPPING,
 )  # fmt: skip

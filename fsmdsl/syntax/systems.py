@@ -118,14 +118,49 @@ class ReachableDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """Which instances of the system that is refined are meant: `g`, `groups[0]`, or with a variable `groups[i]`."""
+
+    name: Name
+    element: int | Name | None
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class MapState:
+    """`map groups[i] in Running when workers[i] in Busy`."""
+
+    mapped: Mapped
+    state: Name
+    guard: Expr | None
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class MapField:
+    """`map groups[i].size = size(workers[i].jobs)`."""
+
+    mapped: Mapped
+    target: Name
+    value: Expr
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
 SystemMember = (
-    InstanceDecl | LetDecl | EnvironmentDecl | RecoverDecl | InvariantDecl | PropertyDecl | ReachableDecl
+    InstanceDecl | LetDecl | EnvironmentDecl | RecoverDecl | InvariantDecl | PropertyDecl | ReachableDecl | MapState
+    | MapField
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class SystemDecl:
+    """`refines` is the system that this one is compared with."""
+
     name: Name
+    refines: Path | None
     members: tuple[SystemMember, ...]
     doc: str
     span: Span = field(compare=False, default=NOWHERE)

@@ -21,6 +21,7 @@ syntax match fsmModifier /\<\%(read\|write\)\>\ze\s*(/
 syntax match fsmModifier /\<child\>\ze\s\+\h/
 syntax match fsmDeclaration /^\s*\zs\%(environment\|recover\|locks\|operation\)\>\ze\%(\s\+\h\w*\)\?\s*{/
 syntax match fsmDeclaration /^\s*\zs\%(property\|reachable\|priority\|layout\)\>\ze\s\+[[:alnum:](]/
+syntax match fsmDeclaration /^\s*\zsmap\>\ze\s\+\h\w*\s*\%(\[\|\.\|in\>\)/
 syntax match fsmModifier /^\s*layout\s\+\zs\%(rows\|columns\)\>/
 syntax match fsmKeyword /^\s*\zs\%(expect\|fails\|via\|timeout\|deliver\|lose\|duplicate\)\>\ze\s\+[[:alnum:]({]/
 syntax match fsmKeyword /\<\%(add\|remove\|send\)\>\ze\s\+\%(\h\|[{(]\)/
@@ -33,6 +34,7 @@ syntax match fsmKeyword /\<crash\>\ze\s\+of\s\+\h/
 syntax match fsmModifier /\<\%(between\s\+writes\|during\s\+recovery\)\>/
 syntax match fsmOperatorWord /\<count\>\ze\s\+\h\w*\s\+in\>/
 syntax match fsmTemporal /\<\%(always\|eventually\|next\|until\)\>\ze\s*[(A-Za-z_]/
+syntax match fsmModifier /\%(^system\s\+\h\w*\s\+\)\@<=refines\>/
 syntax match fsmTemporal /\<recovers\>/
 syntax match fsmModifier /\<under\>\ze\s\+\%(weak\|strong\|fair\)\>/
 syntax match fsmModifier /\<\%(weak\|strong\)\>\ze\s\+fair\>/

@@ -126,7 +126,7 @@ class PackedSearch:
         if not (self._cut or self.abandoned):
             self.store.save(self.engine)
         self._finish()
-        if self.universe.system.properties:
+        if self.universe.system.properties or self.universe.system.refines is not None:
             self.engine, self.undecided = self.engines.last(self.engine)
         self.note = self.engines.note or self.store.note
 

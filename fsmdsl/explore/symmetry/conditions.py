@@ -20,16 +20,18 @@ from fsmdsl.walk import effects, effects_of, expressions, offered, operands, rec
 def objection(universe: Universe, x: SymmetricSet, plan: Plan | None) -> str | None:
     """Why the members of a set cannot be exchanged for one another, as far as the text says. `plan`: what temporal
     properties ask, if they are to be decided."""
-    tests = (_recovery, _named, _beginning, _crashing, _choosing)
+    tests = (_compared, _named, _beginning, _crashing, _choosing)
     found = (why for test in tests for why in test(universe, x))
     return next(chain(found, _runs(universe, x, plan)), None)
 
 
-def _recovery(universe: Universe, x: SymmetricSet) -> Iterator[str]:
+def _compared(universe: Universe, x: SymmetricSet) -> Iterator[str]:
     del x
     for p in universe.system.properties:
         if isinstance(p.formula, m.Recovers):
             yield f"`{p.name}` speaks of recovery"
+    if universe.system.refines is not None:
+        yield f"each of them is compared with `{universe.system.refines.shown}`"
 
 
 def _runs(universe: Universe, x: SymmetricSet, plan: Plan | None) -> Iterator[str]:

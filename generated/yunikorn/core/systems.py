@@ -48,7 +48,10 @@ class SoftGang:
 
 
 class HardGang:
-    """A gang of two that fails when it is not there in time."""
+    """A gang of two that fails when it is not there in time. Asks and allocations fire at most one
+    event of the application at a time. `SoftGang` would not refine `OneApplication`: an
+    allocation that is found on a node fires two.
+    """
 
     __slots__ = ("app", "system", "work")
 

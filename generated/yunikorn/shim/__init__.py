@@ -11,7 +11,14 @@ from ..machinery import Followed, ForeignSnapshot, StepRefused, System, Unhandle
 from .shim_application import ShimApplication
 from .shim_node import ShimNode
 from .shim_scheduler import ShimScheduler
-from .states import ShimApplicationState, ShimNodeState, ShimSchedulerState, TaskState
+from .states import (
+    ShimApplicationState,
+    ShimNodeState,
+    ShimSchedulerState,
+    SubmissionState,
+    TaskState,
+)
+from .submission import Submission
 from .systems import CoreAndShim, Gang
 from .task import Task
 
@@ -27,6 +34,8 @@ __all__ = [
     "ShimScheduler",
     "ShimSchedulerState",
     "StepRefused",
+    "Submission",
+    "SubmissionState",
     "System",
     "Task",
     "TaskState",

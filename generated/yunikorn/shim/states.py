@@ -87,3 +87,14 @@ class ShimSchedulerState(State):
     """Final."""
     STOPPED = "Stopped"
     """The process ends. Final, error."""
+
+
+class SubmissionState(State):
+    """Where a Submission can be."""
+
+    WAITING = "Waiting"
+    RUNNING = "Running"
+    REFUSED = "Refused"
+    """By the core; the shim has yet to report it."""
+    FAILED = "Failed"
+    """Final, error."""
