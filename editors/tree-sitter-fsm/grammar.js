@@ -259,6 +259,10 @@ module.exports = grammar({
       seq("invariant", $._expr),
     )),
     amend: $ => prec.right(choice(
+      seq("amends", $.name, $.string, $.replaces, $._machine_member),
+      seq("amends", $.name, $.string, $.replaces, $.amend_body),
+      seq("amends", $.name, $.string, $._machine_member),
+      seq("amends", $.name, $.string, $.amend_body),
       seq("amends", $.string, $.replaces, $._machine_member),
       seq("amends", $.string, $.replaces, $.amend_body),
       seq("amends", $.string, $._machine_member),
@@ -458,6 +462,9 @@ module.exports = grammar({
       $.lock_amend,
     )),
     lock_amend: $ => prec.right(choice(
+      seq("amends", $.name, $.string, $.lock_order),
+      seq("amends", $.name, $.string, $.operation),
+      seq("amends", $.name, $.string, $.lock_amend_body),
       seq("amends", $.string, $.lock_order),
       seq("amends", $.string, $.operation),
       seq("amends", $.string, $.lock_amend_body),
@@ -488,9 +495,12 @@ module.exports = grammar({
     )),
     child: $ => prec.right("child"),
     system: $ => prec.right(choice(
+      seq("system", $.name, $.refines, "{", $._system_star_28, "}"),
+      seq("system", $.name, $.refines, "{", "}"),
       seq("system", $.name, "{", $._system_star_28, "}"),
       seq("system", $.name, "{", "}"),
     )),
+    refines: $ => prec.right(seq("refines", $.path)),
     _system_member: $ => prec.right(choice(
       $.instance,
       $.let,
@@ -499,6 +509,8 @@ module.exports = grammar({
       $.invariant,
       $.property,
       $.reachable,
+      $.map_state,
+      $.map_field,
     )),
     instance: $ => prec.right(choice(
       seq($.name, ":", $.path, $.count, $.symmetric, $.in_state, $.initials),
@@ -583,8 +595,11 @@ module.exports = grammar({
     )),
     fairness: $ => prec.right(choice(
       seq($.strength, "fair", $.path),
+      seq($.strength, "fair", $.delivery),
       seq("fair", $.path),
+      seq("fair", $.delivery),
     )),
+    delivery: $ => prec.right(seq("deliver", $.path)),
     strength: $ => prec.right(choice(
       "weak",
       "strong",
@@ -592,6 +607,19 @@ module.exports = grammar({
     reachable: $ => prec.right(choice(
       seq("reachable", $.label, $._expr),
       seq("reachable", $._expr),
+    )),
+    map_state: $ => prec.right(choice(
+      seq("map", $.mapped, "in", $.name, $.when),
+      seq("map", $.mapped, "in", $.name),
+    )),
+    map_field: $ => prec.right(seq("map", $.mapped, ".", $.name, "=", $._expr)),
+    mapped: $ => prec.right(choice(
+      seq($.name, $.element),
+      $.name,
+    )),
+    element: $ => prec.right(choice(
+      seq("[", $.integer, "]"),
+      seq("[", $.name, "]"),
     )),
     scenario: $ => prec.right(choice(
       seq("scenario", $.name, $.string, $.of, "{", $._scenario_star_33, "}"),
@@ -680,6 +708,7 @@ module.exports = grammar({
       "locks",
       "lose",
       "lossy",
+      "map",
       "next",
       "of",
       "operation",
@@ -691,6 +720,7 @@ module.exports = grammar({
       "recover",
       "recovers",
       "recovery",
+      "refines",
       "remove",
       "replaces",
       "rows",
@@ -853,9 +883,11 @@ module.exports = grammar({
       seq("and", $.fairness),
       seq(",", $.fairness),
       seq(",", $.path),
+      seq(",", $.delivery),
       seq($._under_star_32, "and", $.fairness),
       seq($._under_star_32, ",", $.fairness),
       seq($._under_star_32, ",", $.path),
+      seq($._under_star_32, ",", $.delivery),
     )),
     _scenario_star_33: $ => prec.right(choice(
       $.instance,
