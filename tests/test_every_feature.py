@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from markdown_blocks import blocks
+from random_refinement import example
 from random_scenarios import scenario_of, wandering
 from random_specs import spec
 from random_systems import text_of
@@ -101,6 +102,7 @@ def random_texts() -> Iterator[str]:
         for newer in (False, True):
             for text in (text_of(seed, newer), spec(seed, newer)):
                 yield from (text, *scenarios(text))
+        yield example(seed).text
 
 
 def scenarios(text: str) -> Iterator[str]:

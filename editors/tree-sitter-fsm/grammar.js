@@ -4,7 +4,7 @@ module.exports = grammar({
   name: "fsm",
   word: $ => $.identifier,
   extras: $ => [/\s/, $.doc_comment, $.comment],
-  conflicts: $ => [[$.add, $.name], [$.always, $.name], [$.child, $.name], [$.elapse, $.name], [$.eventually, $.name], [$.expect, $.name], [$.fails, $.name], [$.fairness, $.name], [$.next, $.name], [$.post, $.name], [$.quantifier, $.name], [$.recovers, $.name], [$.remove, $.name], [$.strength, $.name], [$.transmission, $.name], [$.via, $.name]],
+  conflicts: $ => [[$.add, $.name], [$.always, $.name], [$.child, $.name], [$.delivery, $.name], [$.elapse, $.name], [$.eventually, $.name], [$.expect, $.name], [$.fails, $.name], [$.fairness, $.name], [$.next, $.name], [$.post, $.name], [$.quantifier, $.name], [$.recovers, $.name], [$.remove, $.name], [$.strength, $.name], [$.transmission, $.name], [$.via, $.name]],
   rules: {
     start: $ => prec.right(choice(
       seq($.module_line, $._start_star_0),

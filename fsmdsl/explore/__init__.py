@@ -10,10 +10,10 @@ from fsmdsl.budget import SLACK, Budget, LimitError, available, resident
 from fsmdsl.core.elaborate import TooLargeNumberError
 from fsmdsl.explore.compose import run as run_search
 from fsmdsl.explore.compose import several
+from fsmdsl.explore.diagnose import diagnostics
 from fsmdsl.explore.judge import coverage, judge, unanswered
 from fsmdsl.explore.liveness import questions
 from fsmdsl.explore.rules import RULES as _EXPLORATION_RULES
-from fsmdsl.explore.rules import diagnostics
 from fsmdsl.explore.scenario import RULES as _SCENARIO_RULES
 from fsmdsl.explore.scenario import Played, play
 from fsmdsl.explore.search_result import Searched
