@@ -12,8 +12,10 @@ from property_runs import Explored
 from stepping import compiled, only_system
 
 from fsmdsl import model as m
+from fsmdsl.editing import completions
 from fsmdsl.explore import Means, explore
 from fsmdsl.explore.liveness.plan import Delivery, Obligation, Waits
+from fsmdsl.export.runs import claims
 from fsmdsl.format import format_source
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
@@ -212,6 +214,18 @@ def test_an_event_may_still_be_called_deliver() -> None:
         assert sum(len(x.deliveries) for x in p.under) == 2 * ("data" in fair)
     behind = text.replace("FAIR", "fair deliver\n    x: B").replace("a: A  b: B", "a: A").replace("a.go", "a.deliver")
     assert [g.name for g in only_system(compiled(behind)).groups] == ["a", "x"]
+
+
+def test_an_editor_offers_channels() -> None:
+    text = line("fair deliver ")
+    text = text[: text.index("fair deliver ") + len("fair deliver ")]
+    assert [c.label for c in completions(text, len(text))][:2] == ["data", "back"]
+
+
+def test_spin_is_told_why_it_is_not_asked() -> None:
+    model = compiled(line("strong fair deliver data"))
+    found = claims(Universe(model, only_system(model)), lambda n, _: f"c{n}", lambda kind, n: f"{kind}{n}")
+    assert found.without == {"p": "`deliver` promises that what waits in a channel is delivered, which is not exported"}
 
 
 def test_the_formatter_keeps_it() -> None:
