@@ -58,6 +58,7 @@ class _Specs(EffectWriter):
 
     def __init__(self, random: Random, newer: bool = False) -> None:
         super().__init__(random, newer)
+        self.reasons = 0
         self.plan = ModulePlan()
         self.capitals = random.sample(CAPITALS, len(CAPITALS))
         self.lower = random.sample(LOWER, len(LOWER))
@@ -250,12 +251,18 @@ class _Specs(EffectWriter):
             senders = key if self.newer else machine.senders[key[0]]
             yield f"event {', '.join(signatures)}" + (f" from {', '.join(senders)}" if senders else "")
 
+    def _reason_name(self) -> str:
+        """Of an amendment, or nothing."""
+        self.reasons += 1
+        return f"reason{self.reasons} " if self.chance(0.5) else ""
+
     def _amendments(self, rows: list[str]) -> Iterator[str]:
         """Two rows in braces; and in the place of a row, the same again, alone or in braces."""
         labelled = [x for x in rows if re.match(r"\w+: ", x) and not re.match(r"(invariant|ignore)\b", x)]
         unlabelled = [x for x in rows if x.startswith(("ignore ", "invariant ", "on "))]
         if unlabelled and self.chance(0.3):
-            yield f'amends "{self._words()}" {{ {"  ".join(self.random.choices(unlabelled, k=2))} }}'
+            two = "  ".join(self.random.choices(unlabelled, k=2))
+            yield f'amends {self._reason_name()}"{self._words()}" {{ {two} }}'
         if labelled and self.chance(0.3):
             row = self.random.choice(labelled)
             yield f'amends "{self._words()}" replaces {self.random.choice([row, f"{{ {row} }}"])}'
@@ -423,7 +430,7 @@ class _Specs(EffectWriter):
             "",
             f"locks {self.capitals.pop()} {{ {a} > {b} > write({c})  {c} > child {c}",
             f"    {operation}",
-            f'    amends "{self._words()}" {a} > read({c})',
+            f'    amends {self._reason_name()}"{self._words()}" {a} > read({c})',
             f'    amends "{self._words()}" {held}',
             f'    amends "{self._words()}" {{ {b} > read({c})  operation {self.lower.pop()} {{ {b} }} }} }}',
         ]
