@@ -187,8 +187,9 @@ class _Systems(_Specs):
         if self.newer:
             for channel, receiver in self.plan.channels.items():
                 senders = self.plan.machines[receiver].senders
-                names += [f"deliver {channel}", *(f"deliver {channel}.{e}" for e in senders if channel in senders[e])]
-        picked = self.random.sample(names, min(len(names), self.random.choice([0, 1, 1, 2, 3])))
+                some = [f"deliver {channel}", *(f"deliver {channel}.{e}" for e in senders if channel in senders[e])]
+                names += some * 4  # else the many others would hardly leave one
+        picked = list(dict.fromkeys(self.random.sample(names, min(len(names), self.random.choice([0, 1, 1, 2, 3])))))
         if not picked:
             return ""
         weak, strong = ", ".join(picked[: len(picked) // 2]), ", ".join(picked[len(picked) // 2 :])
