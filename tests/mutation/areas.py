@@ -39,7 +39,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "fsmdsl/explore/packed/lower": (
         "test_meanings",
         _EXPLORED,
-        "test_symmetry test_liveness test_fairness test_properties",
+        "test_symmetry test_symmetry_cases test_liveness test_fairness test_properties",
     ),
 }
 """Folder → files of tests, in stages: what takes seconds, then what takes minutes. Which of the tests run with a
