@@ -20,7 +20,7 @@ from fsmdsl.emit.replay import Moment, Run, impossible, replay
 from fsmdsl.explore import Limits, Trace, explore
 from fsmdsl.explore.replay import broken, simplest
 from fsmdsl.explore.trace import run
-from fsmdsl.step import FaultError, Step, TooManyValuesError, Universe, enabled, fire
+from fsmdsl.step import ChannelStep, FaultError, Step, TooManyValuesError, Universe, enabled, fire
 from fsmdsl.workspace import load
 
 ROOT = Path(__file__).parent.parent
@@ -195,6 +195,37 @@ def test_messages_are_lost_repeated_and_delivered_out_of_order(tmp_path: Path) -
     assert pytest_on(tmp_path / "replays")[0] == 0
     assert len(replays(model, tmp_path / "all")) >= 1
     assert pytest_on(tmp_path / "all")[0] == 0
+
+
+LINE = """
+module line
+channel letters: lossy fifo[3] to Office
+machine Office {
+    got: list<0..3>[3]
+    initial state Open
+    event write(n: 0..3) from environment
+    event letter(n: 0..3) from letters
+    Open on write(n) do send letters.letter(n)
+    Open on letter(n) do add n to got
+}
+system S { office: Office }
+"""
+
+
+def test_of_equal_messages_in_a_line_the_one_that_is_meant_is_lost(tmp_path: Path) -> None:
+    model = compiled(LINE)
+    universe = Universe(model, only_system(model))
+    begun = taken(universe, "office.write(1)", "office.write(2)", "office.write(1)")
+    steps: list[Step] = [*(x.step for x in begun.entries if x.step is not None)]
+    steps += [ChannelStep("lose", "line.letters", 2), ChannelStep("deliver", "line.letters", 0)]
+    found = Run(universe, "line", "last", ("the last is lost",), moments(run(universe, steps, None)), None, 0)
+    text = replay(found, PACKAGE)
+    assert "    letters.lose(2)" in text
+    head = " ".join(text.split('"""')[-2].split())
+    assert head.startswith("1. office.write(1), 2. office.write(2), 3. office.write(1), 4. lose ")
+    assert head.endswith("5. deliver letters.letter(1).")
+    write_one(model, text, tmp_path / "replays")
+    assert pytest_on(tmp_path / "replays")[0] == 0
 
 
 def test_answers_are_steps_of_their_own_and_async_ones_have_tickets(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def _likely_first(selection: Selection, groups: list[_Group]) -> list[_Group]:
     """States that a machine comes back to are asked for before those that it passes once, many before few."""
     often = recurring(selection)
     sorted_ = [replace(g, leaves=tuple(sorted(g.leaves, key=lambda x: x not in often))) for g in groups]
-    return sorted(sorted_, key=lambda g: -sum(1000 if x in often else 1 for x in g.leaves))
+    return sorted(sorted_, key=lambda g: (sum(x in often for x in g.leaves), len(g.leaves)), reverse=True)
 
 
 def recurring(selection: Selection) -> frozenset[str]:
@@ -187,7 +187,7 @@ def _chosen(trigger: Trigger, leaf: str, levels: Sequence[Level], otherwise: Cal
     branches: list[Branch] = []
     for t in level:
         place = trigger.at(t)
-        if t.guard is not None and not branches and not before:
+        if t.guard is not None and not before:
             place = place.knowing(t.guard)
         body = trigger.follow(place, selection.move(leaf, t))
         if t.guard is None:

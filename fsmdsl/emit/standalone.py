@@ -167,9 +167,7 @@ def _may_fail(model: m.Model, e: m.Effect) -> bool:
     match e:
         case m.Assign(type=type_) | m.Change(type=type_):
             return is_limited(type_) or any(may_lack_value(model, x) for x in operands(e))
-        case m.Send() | m.Post() | m.Request():
-            return True  # whoever gets it may refuse
-        case m.ForEach() | m.If():
+        case m.Send() | m.Post() | m.Request() | m.ForEach() | m.If():
             return any(may_lack_value(model, x) for x in operands(e))
         case _:
             assert_never(e)

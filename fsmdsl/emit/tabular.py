@@ -287,10 +287,10 @@ def _build(table: _Table) -> list[str]:
     initial = literal(state_path(table.machine, table.machine.initial.name))
     class_ = "_Nested" if is_nested(table.machine) else "transitions.Machine"
     given = f"model, states=STATES, transitions=TRANSITIONS, initial={initial}, auto_transitions=False"
-    doc = docstring("A machine of the library that moves the model.", 1)
     return [
         f"def build(model: {names.class_}) -> transitions.Machine:",
-        *indented([*doc, *folded([f"return {class_}({given})"], 1)]),
+        '    """A machine of the library that moves the model."""',
+        *indented(folded([f"return {class_}({given})"], 1)),
     ]
 
 

@@ -82,7 +82,7 @@ def _close(
 ) -> dict[Class, int] | None:
     """Only the nodes of one cell, the smallest one that has as many of each class as are needed; if one is found."""
     rarest = min(needed, key=lambda c: nodes[c].bit_count())
-    rest, above = nodes[rarest] & ~shunned or nodes[rarest], 1
+    rest, above = nodes[rarest] & ~shunned, 1
     while rest:
         left, looked, rest = rest, 0, 0
         while left and looked < REGIONS:

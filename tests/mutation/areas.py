@@ -11,7 +11,9 @@ _SMALL = "test_evaluate test_step test_crash test_rounds test_scenario test_syst
 _GOLDEN = "test_emit::test_golden test_emit::test_the_committed_classes_are_those_of_the_specs"
 _GENERATED = "test_generated test_generated_alone test_generated_borders test_generated_snapshots test_generated_time"
 _EXPLORED = "test_explore test_explore_findings test_explore_first test_explore_limits test_packed test_packed_cases"
-_CLASSES = f"test_meanings test_emit_cases test_emit::test_hostile_names_and_texts_stay_text {_GENERATED}"
+_CLASSES = (
+    f"test_meanings test_emit_cases test_emit_choices test_emit::test_hostile_names_and_texts_stay_text {_GENERATED}"
+)
 _EDITING = (
     f"test_names test_error_type test_connections test_documents {_GENERATED} test_rewording test_editing"
     " test_completion test_ordinals test_binders test_workspace"
@@ -35,7 +37,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "fsmdsl/emit": (_GOLDEN, _CLASSES, "test_replay test_program twin/test_random_twin"),
     "fsmdsl/checks": ("test_cases", "test_meanings test_checks test_vacuity test_oracles"),
     "fsmdsl/explore/packed/lower": (
-        "test_meanings",
+        "test_meanings test_symmetry_cases",
         _EXPLORED,
         "test_symmetry test_liveness test_fairness test_properties",
     ),

@@ -236,6 +236,22 @@ def test_a_repair_that_was_interrupted_is_finished(tmp_path: Path) -> None:
 # What cannot be used -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("synchronised", [True, False])
+def test_what_is_written_waits_for_the_disk_if_it_should(
+    synchronised: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[int] = []
+    monkeypatch.setattr(os, "fdatasync", lambda file: waited.append(os.fstat(file).st_ino))
+    journal = Journal(tmp_path / "j", synchronised=synchronised)
+    waited.clear()
+    journal.write("test", {"key": "value"})
+    journal.commit()
+    journal.sync()
+    log = (tmp_path / "j-wal").stat().st_ino
+    journal.close()
+    assert set(waited) == ({log} if synchronised else set())
+
+
 def test_it_belongs_to_one_process(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j")
     with pytest.raises(JournalError, match="in use by another process"):
