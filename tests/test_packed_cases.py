@@ -12,6 +12,31 @@ from fsmdsl.explore.verdict import Means
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
 
 CASES = {
+    "a bag of sets, or none": """
+channel box: bag[3] to Hub
+machine Hub {
+    last: set<0..2>?
+    initial state On
+    event say(x: 0..2), quiet from environment
+    event told(what: set<0..2>?) from box
+    On on say(x) when size(box) < 3 do send box.told({x})
+    On on quiet when size(box) < 3 do send box.told(none)
+    On on told(what) do last = what
+}
+system X { hub: Hub }
+""",
+    "a set with none in it in a place with room for more": """
+machine A {
+    few: set<2..4?>
+    many: set<0..9?>
+    initial state S
+    event put(x: 2..4), nothing, copy from environment
+    S on put(x) do add x to few
+    S on nothing do add none to few
+    S on copy do many = few
+}
+system X { a: A  reachable all_of_them: 2 in a.many and 3 in a.many and 4 in a.many and none in a.many }
+""",
     "an event ignored twice": """
 machine A {
     initial state P

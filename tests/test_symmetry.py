@@ -261,6 +261,21 @@ PEER = "peer: Item? A -> A on crash do { if peer != none { n = peer.n } }"
 SHIFT = "let ahead = if owner == none or owner.last == none then 0 else owner.last.n A -> A on crash do n = ahead"
 
 
+ASKING = """
+    action ask -> ok
+    state C
+    A -> C on go when n == 1
+    C -> B on poke(by) do ask
+    B on ask.ok
+    B -> A when true
+"""
+ONE_ASKS = """environment {
+    some i in items: i.go when all j in items: not (j in C)
+    boss.tick when boss in Busy or ((some i in items: i in C) and (some i in items: i in A))
+}"""
+"""Of those who are poked one awaits an answer, and the other goes on: no two could."""
+
+
 def crowded(**parts: str) -> str:
     return CROWD % {**DEFAULTS, **parts}
 
@@ -348,6 +363,8 @@ REDUCED = [
     {"item": "B -> A on crash when n == 0 do n = 2", "boss": "for i in items { i.poke(self) }", "system": CRASH},
     {"item": "peer: Item? B -> B on go do peer = self", "boss": "for i in items { i.poke(self) }"},
     {"system": f"{CRASH} invariant all i in items: i.owner == none or i.owner.n < 3"},
+    {"item": ASKING, "boss": "for i in items { i.poke(self) }", "count": "2", "system": ONE_ASKS},
+    {"item": "volatile state C volatile state D A -> D, B -> C on go when n == 1", "system": CRASH},
 ]
 
 
@@ -383,6 +400,137 @@ def test_a_bag_of_sets_is_kept_in_order() -> None:
     }
     """
     assert compare(compiled(text)) == "fewer"
+
+
+@pytest.mark.parametrize("parameters", ["n: 0..2, what: Item", "what: Item, n: 0..2"])
+def test_where_a_member_stands_in_a_message_is_seen_beside_other_arguments(parameters: str) -> None:
+    given = parameters.replace(": 0..2", "").replace(": Item", "")
+    text = f"""
+    channel box: fifo[2] to Hub
+    machine Item {{
+        initial state A
+    }}
+    machine Hub {{
+        last: Item?
+        initial state On
+        event say({parameters}) from environment
+        event told({parameters}) from box
+        On on say({given}) when size(box) < 2 do send box.told({given})
+        On on told({given}) do last = what
+    }}
+    system Told {{
+        items: Item[3] symmetric
+        hub: Hub
+        environment {{ some i in items: hub.say({given.replace("n", "2").replace("what", "i")}) }}
+    }}
+    """
+    assert compare(compiled(text)) == "fewer"
+    x = explored(text)
+    assert (x.states, x.reduced) == (12, ("items",)), "4 ways before anyone was last, 8 behind that"
+
+
+def test_what_is_visited_alone_comes_in_no_order() -> None:
+    """Without a value, whoever it is: the step fails, and nothing depends on who would have been asked first."""
+    text = """
+    machine Item {
+        next: Hub?
+        initial state A
+    }
+    machine Hub {
+        n: 0..3
+        initial state On
+        state Off
+        event pick(what: Item) from environment
+        On -> Off on pick(what) when some i in {what}: i.next.n == 0
+    }
+    system Alone {
+        items: Item[3] symmetric
+        hub: Hub
+        environment { some i in items: hub.pick(i) }
+    }
+    """
+    x = explored(text)
+    assert (x.note, x.reduced) == (None, ("items",))
+
+
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_of_arrangements_of_many_words_one_is_chosen(before: int) -> None:
+    """Wherever among them those words are that differ."""
+    wide = [f"w{n}: 0..{10**11} = {n + 1}" for n in range(2)]
+    fields = "  ".join([*wide[:before], "peer: Item?", *wide[before:]])
+    text = f"""
+    machine Item {{
+        {fields}
+        initial state A
+        event meet(other: Item), part from environment
+        A on meet(other) do peer = other
+        A on part do {{ peer = none; w0 = 5 - w0; w1 = 7 - w1 }}
+    }}
+    system Ring {{ items: Item[3] symmetric }}
+    """
+    assert compare(compiled(text)) == "fewer"
+
+
+def test_subsets_are_visited_in_some_order() -> None:
+    """Of those that are not out: whether one has a value may depend on who is asked first."""
+    text = """
+    machine Hub {
+        all_of_them: set<Item>
+        out: set<Item>
+        n: 0..1
+        initial state On
+        state Off
+        event drop(what: Item), check from environment
+        On on drop(what) when size(out) == 0 do add what to out
+        On -> Off on check when size(out) == 1 and (some p in subsets(all_of_them - out, 1): some i in p: i.next.n == 0)
+    }
+    machine Item {
+        next: Hub?
+        initial state A
+        event link(to: Hub) from environment
+        A on link(to) do next = to
+    }
+    system Asked {
+        hub: Hub { all_of_them = items }
+        items: Item[3] symmetric
+        environment { some i in items: hub.drop(i)  some i in items: i.link(hub)  hub.check when size(hub.out) == 1 }
+    }
+    """
+    x = explored(text)
+    assert x.note is not None
+    assert "whether `some p in subsets(all_of_them - out, 1)" in x.note
+    assert "has a value depends on their order" in x.note
+
+
+@pytest.mark.parametrize("groups", ["one: Item  items: Item[3] symmetric", "items: Item[3] symmetric  one: Item"])
+def test_a_loop_goes_through_members_and_others(groups: str) -> None:
+    """Through each of them once, wherever the others stand."""
+    text = f"""
+    machine Item {{
+        n: 0..1
+        initial state A
+        event go from environment
+        A on go when n == 0 do n = 1
+    }}
+    machine Boss {{
+        items: set<Item>
+        n: 0..7
+        initial state Idle
+        event tick from environment
+        Idle on tick do {{ n = 0; for i in items {{ n = min(n + i.n, 7) }} }}
+    }}
+    system Mixed {{
+        {groups}
+        boss: Boss {{ items = items + {{one}} }}
+        environment {{ some i in items: i.go  one.go  boss.tick }}
+        reachable all_of_them: boss.n == 4
+        invariant each_once: boss.n <= 4
+    }}
+    """
+    assert compare(compiled(text)) == "fewer"
+    x = explored(text)
+    assert (x.note, x.reduced) == (None, ("items",))
+    assert {v.outcome for v in x.verdicts} == {"holds"}
 
 
 def test_a_loop_is_repeated_until_everybody_is_back() -> None:
