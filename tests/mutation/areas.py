@@ -16,7 +16,7 @@ _CLASSES = (
 )
 _EDITING = (
     f"test_names test_error_type test_connections test_documents {_GENERATED} test_rewording test_editing"
-    " test_completion test_ordinals test_binders test_workspace"
+    " test_completion test_ordinals test_binders test_workspace test_refinement test_fair_deliveries test_without"
 )
 _ALLOCATOR = (
     "runtime/test_allocator_packing runtime/test_allocator_scheduling runtime/test_allocator_preemption"
