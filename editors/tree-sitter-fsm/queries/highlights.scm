@@ -15,7 +15,7 @@
 ] @keyword
 
 ["ignore" "on" "after" "when" "do" "in" "from" "to" "of" "expect" "fails" "via" "timeout" "with" "under" "recovers"] @keyword
-["for" "add" "remove" "send"] @keyword
+["for" "add" "remove" "send" "map" "deliver"] @keyword
 ["if" "then" "else"] @keyword.conditional
 (on_entry) @keyword
 (on_exit) @keyword
@@ -24,7 +24,7 @@
 (crash_kind) @keyword
 
 [(state_flag) (durable) (async) (symmetric) (replaces) (child) (lock_mode) (channel_flag) (channel_order) (strength)] @keyword.modifier
-"fair" @keyword.modifier
+["fair" "refines"] @keyword.modifier
 
 ["and" "or" "not" "until" "always" "eventually" "next" "has"] @keyword.operator
 (quantifier) @keyword.operator
