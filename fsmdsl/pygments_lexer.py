@@ -80,7 +80,7 @@ class FsmLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
             (words(ACTING, suffix=r"\b"), Keyword),
             (words(TYPES, suffix=r"\b"), Keyword.Type),
             (NAME, Name),
-            (r"~>|=>|->|==|!=|<=|>=|\.\.|[-+&<>=?*|]", Operator),
+            (r"~>|=>|->|==|!=|<=|>=|\.\.|[-+&<>=?*/%|]", Operator),
             (r"[{}()\[\],;:.]", Punctuation),
             (r".", Text),
         ]
