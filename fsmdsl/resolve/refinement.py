@@ -281,5 +281,3 @@ def _referred(t: m.Type) -> Iterator[str]:
             yield machine
         case m.OptionalType(of) | m.SetType(of) | m.ListType(of):
             yield from _referred(of)
-        case _:
-            pass
