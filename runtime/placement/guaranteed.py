@@ -87,9 +87,9 @@ class _Search:
     def _elsewhere(self, first: Placement) -> Placement:
         """On other nodes that are as good to the virtual cluster, so that fewer opportunistic gangs have to go."""
         chosen = [seat.virtual for seat in first.seats]
-        different: dict[object, Leaves] = {_signature(chosen): chosen}
+        different: dict[object, Leaves] = {signature(chosen): chosen}
         for leaves in self._alike(first):
-            if different.setdefault(_signature(leaves), leaves) is leaves:
+            if different.setdefault(signature(leaves), leaves) is leaves:
                 found = self._with_demoted(leaves, (), Fewest.peaceful)
                 if isinstance(found, Placement):
                     return found
@@ -159,7 +159,7 @@ class _Search:
             counts.update(leaf.node.spot for own in leaves for leaf in own if leaf.node is not None)
         room, both = self.view.rooms.room, left[0] | left[1]
         less, more = (Counter(room(spot, ALL) - counts[spot] for spot in both) for counts in left)
-        return _closeness(other) <= _closeness(one) and holds(more - less, less - more)
+        return closeness(other) <= closeness(one) and holds(more - less, less - more)
 
     def _uses(self, leaf: VirtualCell) -> bool:
         """Whether somebody of the virtual cluster is on the node of a leaf cell."""
@@ -306,7 +306,7 @@ class _Search:
         return Placement(self.view.chain.name, tuple(seats), tuple(demoted))
 
 
-def _signature(chosen: Leaves) -> tuple[object, ...]:
+def signature(chosen: Leaves) -> tuple[object, ...]:
     """What decides which physical cells can stand for virtual ones: the same for those alike."""
     found: list[object] = []
     tops: dict[VirtualCell, int] = {}
@@ -320,7 +320,7 @@ def _signature(chosen: Leaves) -> tuple[object, ...]:
     return tuple(found)
 
 
-def _closeness(chosen: Leaves) -> list[int]:
+def closeness(chosen: Leaves) -> list[int]:
     """In how many cells the leaf cells of a gang are, and those of each of its pods, from the top level down."""
     counts: list[int] = []
     groups = [{leaf for own in chosen for leaf in own}, *(set(own) for own in chosen)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clusters import config, gang, healthy, nodes, rack, run
 
 from runtime import Allocator, Bind, Preempt
+from runtime.placement.guaranteed import closeness, signature
 
 RACKS = config([rack("a", "b"), rack("c", "d")], A={"RACK": 2})
 MATE = {"a": "b", "b": "a", "c": "d", "d": "c"}
@@ -76,3 +77,17 @@ def test_pods_of_a_gang_of_mixed_sizes_change_nodes_where_that_leaves_no_less_ro
     allocator.allocate(guest, answer.info)
     new = run(allocator, gang("new", "A", 4, 3, 2, priority=5))
     assert [x.node == used for x in new] == [False, True, True]
+
+
+def test_cells_that_no_physical_one_stands_for_are_told_apart_by_how_they_are_together() -> None:
+    """A placement on two cells that are not bound is another one than on one of them; on which of them is not."""
+    view = next(iter(healthy(config(nodes("a", "b"), A={"NODE": 2})).cluster.tenants["A"].views.values()))
+    one, other = (list(top.leaves()) for top in view.tops)
+    assert signature([(one[0],), (one[1],)]) != signature([(one[0],), (other[0],)])
+    assert signature([(one[0],), (one[1],)]) == signature([(other[2],), (other[3],)])
+
+
+def test_each_pod_is_close_by_itself() -> None:
+    view = next(iter(healthy(config(nodes("a"), A={"NODE": 1})).cluster.tenants["A"].views.values()))
+    a, b, c, d = view.tops[0].leaves()
+    assert closeness([(a, b), (c,), (d,)]) < closeness([(a, c), (b,), (d,)])
