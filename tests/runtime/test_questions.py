@@ -265,6 +265,19 @@ def test_every_view_has_an_address(situation: Cluster, page: Any) -> None:
 
 
 @chromium.needed
+def test_answers_about_another_choice_are_not_shown_under_a_new_title(situation: Cluster, page: Any) -> None:
+    opened(page, situation, "gang=waits")
+    chromium.expect(page.locator("#answers dd a").first).to_be_visible()
+    held: list[Any] = []
+    page.route("**/inspect/why/long", lambda route: held.append(route))
+    page.get_by_role("button", name="long", exact=True).click()
+    chromium.expect(page.locator("#chosen-title")).to_have_text("long")
+    chromium.expect(page.locator("#answers")).to_be_empty()
+    held[0].continue_()
+    chromium.expect(page.locator("#answers dd a").first).to_be_visible()
+
+
+@chromium.needed
 def test_names_stay_text(situation: Cluster, page: Any) -> None:
     opened(page, situation, "tenant=product")
     chromium.expect(page.locator("#answers")).to_contain_text(HOSTILE)

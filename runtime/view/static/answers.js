@@ -8,6 +8,7 @@ export class Answers {
   constructor(selection) {
     this.selection = selection;
     this.asked = 0;
+    this.subject = ""; // what the answers that are shown are about
     $("tenants").hidden = false;
     setInterval(() => document.hidden || this.refresh(), AGAIN);
     this.tenants();
@@ -28,11 +29,13 @@ export class Answers {
     $("quotas").replaceChildren(...found.items.map(quota), last);
   }
 
-  /** Asks about what is chosen. An answer that comes after another choice is dropped. */
+  /** Asks about what is chosen. What was shown of another goes at once; an answer that comes after another choice is dropped. */
   async show() {
     const { kind, name } = this.selection;
     const number = ++this.asked;
     const place = $("answers");
+    if (this.subject !== `${kind} ${name}`) place.replaceChildren();
+    this.subject = `${kind} ${name}`;
     if (!kind) return place.replaceChildren();
     const path = { gang: "why/", node: "nodes/", tenant: "virtualclusters/", opportunistic: "opportunistic" }[kind];
     const found = await ask(path + name.split("/").map(encodeURIComponent).join("/"));
