@@ -352,10 +352,12 @@ def test_all_but_the_chosen_gang_is_dim(looked: Looked) -> None:
         start(looked.allocator, name)
     looked.pass_time()
     page.get_by_role("button", name="one", exact=True).click()
+    chromium.expect(page.locator("#chosen-title")).to_have_text("one")
     look = "x => x.map((y) => [y.classList.contains('lit'), getComputedStyle(y).opacity])"
     squares = page.locator(".host i").evaluate_all(look)
     assert {tuple(x) for x in squares} == {(True, "1"), (False, "0.22")}
     page.get_by_role("button", name="Close").click()
+    chromium.expect(page.locator("#chosen")).to_be_hidden()
     assert {x for _, x in page.locator(".host i").evaluate_all(look)} == {"1"}
 
 
