@@ -124,7 +124,7 @@ def test_what_it_names_makes_it_a_violation() -> None:
 
 
 SILENT = {
-    "a deadlock is told as such": TABLE.replace("FINAL ", ""),
+    "a deadlock is reported as one": TABLE.replace("FINAL ", ""),
     "forks taken in one order": MASKED.replace("forks[index]", "forks[0]").replace("forks[1 - index]", "forks[1]"),
     "a server without work": SERVER,
     "one who waits for itself alone": MASKED.replace("phils: Phil[2] { one = forks[index], two = forks[1 - index] }",

@@ -54,7 +54,7 @@ system Linked {
 
 
 def test_of_arrangements_in_several_words_there_is_one_least() -> None:
-    """Two ways round: each is told of by one other, and only the whole tells them apart."""
+    """Two ways round: each is referred to by one other, and only the whole tells them apart."""
     assert compare(compiled(LINKED)) == "fewer"
 
 

@@ -171,7 +171,7 @@ def test_all_sets_of_few_devices_are_tried_small_ones_first(sizes: list[int], mo
 
 
 class Told(Fewest):
-    """A search whose attempts end as it is told: only where two gangs may be displaced is there another way."""
+    """A search whose attempts end as the test says: only where two gangs may be displaced is there another way."""
 
     def __init__(self, first_way: list[Any], rivals: list[Any]) -> None:
         self.first_way, self.rivals = first_way, rivals
