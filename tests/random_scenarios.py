@@ -8,20 +8,22 @@ from fsmdsl.explore import Trace
 from fsmdsl.explore.trace import run
 from fsmdsl.parse.words import RESERVED
 from fsmdsl.report.as_scenario import Script, as_scenario
-from fsmdsl.step import ChannelStep, FaultError, Followed, Step, TooManyValuesError, Universe, enabled, fire
+from fsmdsl.step import FaultError, Followed, Step, TooManyValuesError, Universe, enabled, fire
 
 
-def wandering(universe: Universe, seed: int) -> Trace:
-    """Ten steps, or those up to a fault. Messages are delivered, lost and repeated as often as anything else."""
+def wandering(universe: Universe, seed: int, most: int = 10) -> Trace:
+    """A run of so many steps, or up to a fault, that takes every kind of step as often as it can: messages are
+    delivered, lost and repeated as often as events are sent."""
     random = Random(seed)
     world, steps = universe.start, list[Step]()
     try:
-        for _ in range(10):
-            found = enabled(universe, world)
-            if not found:
+        for _ in range(most):
+            kinds: dict[str, list[Step]] = {}
+            for s in enabled(universe, world):
+                kinds.setdefault(type(s).__name__, []).append(s)
+            if not kinds:
                 break
-            waiting = [x for x in found if isinstance(x, ChannelStep)]
-            steps.append(random.choice(waiting if waiting and random.random() < 0.5 else found))
+            steps.append(random.choice(random.choice(list(kinds.values()))))
             result = fire(universe, world, steps[-1])
             world = result.world
             if result.fault is not None:

@@ -6,9 +6,9 @@ import importlib
 import subprocess
 import sys
 from pathlib import Path
-from random import Random
 
 import pytest
+from random_scenarios import wandering
 from random_specs import spec
 from stepping import compiled, only_system
 
@@ -20,7 +20,7 @@ from fsmdsl.emit.replay import Moment, Run, impossible, replay
 from fsmdsl.explore import Limits, Trace, explore
 from fsmdsl.explore.replay import broken, simplest
 from fsmdsl.explore.trace import run
-from fsmdsl.step import ChannelStep, FaultError, Step, TooManyValuesError, Universe, enabled, fire
+from fsmdsl.step import ChannelStep, Step, Universe, enabled, fire
 from fsmdsl.workspace import load
 
 ROOT = Path(__file__).parent.parent
@@ -117,9 +117,8 @@ def test_the_text_is_what_a_person_would_write(tmp_path: Path) -> None:
     ]
 
 
-POST = """
-module post
-channel letters: lossy duplicating bag[3] to Office
+OFFICE = """
+channel letters: CHANNEL to Office
 machine Office {
     got: list<0..3>[3]
     initial state Open
@@ -127,12 +126,17 @@ machine Office {
     event letter(n: 0..3) from letters
     Open on write(n) do send letters.letter(n)
     Open on letter(n) do add n to got
+"""
+
+POST = f"""
+module post
+{OFFICE.replace("CHANNEL", "lossy duplicating bag[3]")}
     invariant no_two: not (size(got) == 2 and first(got) == 2 and first(rest(got)) == 2)
-}
-system S {
+}}
+system S {{
     office: Office
-    environment { office.write(3) when size(letters) == 0  office.write(2) when size(letters) == 1 }
-}
+    environment {{ office.write(3) when size(letters) == 0  office.write(2) when size(letters) == 1 }}
+}}
 """
 
 JOBS = """
@@ -197,18 +201,10 @@ def test_messages_are_lost_repeated_and_delivered_out_of_order(tmp_path: Path) -
     assert pytest_on(tmp_path / "all")[0] == 0
 
 
-LINE = """
+LINE = f"""
 module line
-channel letters: lossy fifo[3] to Office
-machine Office {
-    got: list<0..3>[3]
-    initial state Open
-    event write(n: 0..3) from environment
-    event letter(n: 0..3) from letters
-    Open on write(n) do send letters.letter(n)
-    Open on letter(n) do add n to got
-}
-system S { office: Office }
+{OFFICE.replace("CHANNEL", "lossy fifo[3]")}}}
+system S {{ office: Office }}
 """
 
 
@@ -343,27 +339,6 @@ def packages(model: m.Model, folder: Path, name: str) -> None:
             (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / name / path).write_text(text)
     importlib.invalidate_caches()
-
-
-def wandering(universe: Universe, seed: int, most: int) -> Trace:
-    """A run that takes every kind of step as often as it can."""
-    random = Random(seed)
-    world, steps = universe.start, list[Step]()
-    try:
-        for _ in range(most):
-            kinds: dict[str, list[Step]] = {}
-            for s in enabled(universe, world):
-                kinds.setdefault(type(s).__name__, []).append(s)
-            if not kinds:
-                break
-            steps.append(random.choice(random.choice(list(kinds.values()))))
-            result = fire(universe, world, steps[-1])
-            world = result.world
-            if result.fault is not None:
-                break
-    except (FaultError, TooManyValuesError):
-        pass
-    return run(universe, steps)
 
 
 @pytest.mark.parametrize("seed", range(70))
