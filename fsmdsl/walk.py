@@ -56,6 +56,11 @@ def expressions(e: m.Expr) -> Iterator[m.Expr]:
         stack.extend(reversed(children(at)))
 
 
+def temporal(e: m.Expr) -> bool:
+    """Does an expression speak of runs?"""
+    return any(isinstance(x, m.Temporal) for x in expressions(e))
+
+
 def effects(listed: Sequence[m.Effect]) -> Iterator[m.Effect]:
     """Effects and all inside them, in the order of the text."""
     for x in listed:

@@ -30,7 +30,8 @@ from random_systems import text_of
 from fsmdsl import model as m
 from fsmdsl.explore import explore
 from fsmdsl.explore.judge import judge
-from fsmdsl.explore.liveness import Plan, questions
+from fsmdsl.explore.liveness.ground import questions
+from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.packed import compiled, plain
 from fsmdsl.explore.packed.engine import Engine
 from fsmdsl.explore.packed.machine_code import MachineCode

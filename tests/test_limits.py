@@ -148,14 +148,14 @@ def test_a_budget_shared_by_processes_raises_nothing() -> None:
 # Stages --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stage", ["Universe", "questions", "run_search"])
+@pytest.mark.parametrize("stage", ["Universe", "liveness.ground.questions", "compose.run"])
 @pytest.mark.parametrize(("work", "why"), [(for_ever, "stopped after 0.1 seconds"), (pressed, "interrupted")])
 def test_a_limit_before_the_first_state(
     monkeypatch: pytest.MonkeyPatch, stage: str, work: Callable[..., Any], why: str
 ) -> None:
     model = compiled(BROKEN)
     wanted = [(v.kind, v.name, v.machine) for v in explore(model, only_system(model), Limits(states=1)).verdicts]
-    monkeypatch.setattr(explore_module, stage, work)
+    monkeypatch.setattr(f"fsmdsl.explore.{stage}", work)
     x = explore(model, only_system(model), Limits(seconds=0.1))
     assert (x.states, x.stopped) == (0, why)
     assert [(v.kind, v.name, v.machine) for v in x.verdicts] == wanted
@@ -275,7 +275,7 @@ def test_a_kernel_of_a_large_graph_that_does_not_return_is_left_alone(monkeypatc
 def test_an_interruption_ends_the_systems_that_are_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     spec = tmp_path / "x.fsm"
     spec.write_text(BROKEN + "\nsystem T { m: M }\n")
-    monkeypatch.setattr(explore_module, "run_search", pressed)
+    monkeypatch.setattr("fsmdsl.explore.compose.run", pressed)
     done = CliRunner().invoke(cli, ["verify", str(spec)])
     assert (done.exit_code, done.stdout.count("(interrupted)")) == (3, 2)
 

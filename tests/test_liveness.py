@@ -10,16 +10,11 @@ import textbook_liveness as textbook
 from property_runs import random_formula, translated
 from seeds import seeds
 
-from fsmdsl.explore.liveness import (
-    BITS,
-    STAYS,
-    Graph,
-    Lasso,
-    engine,
-)
+from fsmdsl.explore.liveness import engine
 from fsmdsl.explore.liveness import formula as f
 from fsmdsl.explore.liveness.automaton import TooLargeError, automaton
 from fsmdsl.explore.liveness.decide import Prepared, decide
+from fsmdsl.explore.liveness.graph import BITS, STAYS, Graph, Lasso
 
 # Random graphs -------------------------------------------------------------------------------------------------------
 

@@ -15,9 +15,9 @@ from stepping import compiled
 from fsmdsl import model as m
 from fsmdsl.checks import check
 from fsmdsl.checks.shape import Shape
-from fsmdsl.explore.liveness import Graph
 from fsmdsl.explore.liveness import formula as f
 from fsmdsl.explore.liveness.decide import Prepared, decide
+from fsmdsl.explore.liveness.graph import Graph
 from fsmdsl.explore.liveness.kernels import components
 
 z3 = pytest.importorskip("z3", reason="the oracle of guards: pip install z3-solver")

@@ -11,7 +11,7 @@ from seeds import seeds
 from test_cli import fsm
 from test_liveness import Sample
 
-from fsmdsl.explore.liveness import STAYS
+from fsmdsl.explore.liveness.graph import STAYS
 from fsmdsl.explore.liveness.stutter import stuttering, unstuttered
 
 LAMP = """\

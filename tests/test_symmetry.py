@@ -16,7 +16,9 @@ from stepping import compiled, only_system
 from fsmdsl import model as m
 from fsmdsl.explore import Exploration, Limits, Means, Trace, compose, explore
 from fsmdsl.explore.judge import coverage, judge
-from fsmdsl.explore.liveness import Marks, Plan, questions
+from fsmdsl.explore.liveness.ground import questions
+from fsmdsl.explore.liveness.plan import Plan
+from fsmdsl.explore.liveness.record import Marks
 from fsmdsl.explore.liveness.why import _Reader as Reader
 from fsmdsl.explore.packed.lower import orders
 from fsmdsl.explore.packed.search import PackedSearch

@@ -103,6 +103,7 @@ def main() -> int:
     asked = parser.parse_intermixed_args()
     checkout, mistakes = asked.checkout.resolve(), list[str]()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONSAFEPATH"] = "1"  # else each reads the code of the folder that it runs in
     found = commands(checkout, asked.rounds, mistakes)
     found |= searches(checkout, asked.sizes or [Size.of(x) for x in SIZES], asked.rounds, mistakes)
     for name, times in found.items():

@@ -18,7 +18,7 @@ from fsmdsl.workspace import UNFINISHED
 
 if TYPE_CHECKING:
     from fsmdsl.cli.printing import Printing
-    from fsmdsl.report.formats import Results
+    from fsmdsl.report.formats.results import Results
 
 BOUNDED = 3
 """The exit code when nothing is wrong in what was seen, and a limit came before the end."""

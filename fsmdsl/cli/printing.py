@@ -9,13 +9,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from fsmdsl.cli.messages import misuse, say
 from fsmdsl.cli.writing import write
-from fsmdsl.report.formats import ENDINGS, FORMATS, Results, rendered
+from fsmdsl.report.formats import ENDINGS, FORMATS, rendered
+
+if TYPE_CHECKING:
+    from fsmdsl.report.formats.results import Results
 
 F = TypeVar("F", bound=Callable[..., Any])
 

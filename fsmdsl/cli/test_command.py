@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,8 +16,10 @@ from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.explore import Played, play
 from fsmdsl.explore.narrative import story
-from fsmdsl.report.formats.gather import from_test
 from fsmdsl.report.frames import frame
+
+if TYPE_CHECKING:
+    from fsmdsl.report.formats.results import Results
 
 
 @click.command("test")
@@ -49,7 +52,7 @@ def command(
     for scenario in open_:
         out.say(f"{paint('unknown', 'warning')}  {scenario.qualified}  {budget.reached}")
     _left_out(out, model, verbose, told)
-    out.finish(lambda: from_test(model, done, click.unstyle(told)))
+    out.finish(lambda: _results(model, done, click.unstyle(told)))
     sys.exit(FINDINGS if failed else BOUNDED if open_ else 0)
 
 
@@ -66,6 +69,12 @@ def played(
     except LimitError:
         pass
     return done, scenarios[len(done) :]
+
+
+def _results(model: m.Model, done: list[Played], told: str) -> Results:
+    from fsmdsl.report.formats.gather import from_test
+
+    return from_test(model, done, told)
 
 
 def _tell(out: Printing, x: Played, verbose: bool) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -30,15 +32,17 @@ from fsmdsl.cli.ranks import agreed_code, is_first, several, together
 from fsmdsl.cli.second_opinions import code, data, installed, second_opinion_options, second_opinions
 from fsmdsl.cli.without import without_option
 from fsmdsl.cli.writing import earlier, force_option, write_folder
-from fsmdsl.diagnostics import Severity, did_you_mean
+from fsmdsl.diagnostics import Diagnostic, Severity, did_you_mean
 from fsmdsl.explore import AFTER_VIOLATION, Exploration, Keeping, Limits, Means, diagnostics, explore
 from fsmdsl.explore.causes import Cause
 from fsmdsl.explore.replay import with_runs
 from fsmdsl.report.exploration import Style, details, summary, verdict
-from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.frames import frame
 from fsmdsl.settings import given_settings
 from fsmdsl.workspace import Loaded
+
+if TYPE_CHECKING:
+    from fsmdsl.report.formats.results import Results
 
 
 @click.command("verify")
@@ -152,8 +156,14 @@ def command(
         out.say(_no_system(model))
     told = {**({} if replay is None else {"replays": replays}), **data(opinions)}
     if is_first():
-        out.finish(lambda: from_verify(done, model, found, told))
+        out.finish(lambda: _results(done, model, found, told))
     sys.exit(agreed_code(code(opinions, _exit_code(done))))
+
+
+def _results(done: list[Exploration], model: m.Model, found: list[Diagnostic], told: Mapping[str, object]) -> Results:
+    from fsmdsl.report.formats.gather import from_verify
+
+    return from_verify(done, model, found, told)
 
 
 def _draw(done: list[Exploration], folder: Path, force: bool, *, prune: bool) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from fsmdsl.cli.messages import misuse, say
-from fsmdsl.files import manifest, reason
+from fsmdsl.files import reason
 from fsmdsl.files import write as disk
+
+if TYPE_CHECKING:
+    from fsmdsl.files import manifest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,6 +54,8 @@ def write_folder(
     prune: bool = True,
 ) -> manifest.Plan:
     """Write files into a folder of output, and say what is removed from it; see `files.manifest`."""
+    from fsmdsl.files import manifest
+
     try:
         plan = manifest.plan(folder, purpose, files, ours=ours, force=force, prune=prune)
         manifest.carry_out(plan)

@@ -1,4 +1,7 @@
-"""What must be decided by running every state: exploration of systems, and scenarios."""
+"""What must be decided by running every state: exploration of systems, and scenarios.
+
+What only a search needs is imported when it begins: a scenario is played without.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,10 @@ from time import perf_counter
 from fsmdsl import model as m
 from fsmdsl.budget import SLACK, Budget, LimitError, available, resident
 from fsmdsl.core.elaborate import TooLargeNumberError
-from fsmdsl.explore.compose import run as run_search
-from fsmdsl.explore.compose import several
 from fsmdsl.explore.diagnose import diagnostics
-from fsmdsl.explore.judge import coverage, judge, unanswered
-from fsmdsl.explore.liveness import questions
 from fsmdsl.explore.rules import RULES as _EXPLORATION_RULES
 from fsmdsl.explore.scenario import RULES as _SCENARIO_RULES
 from fsmdsl.explore.scenario import Played, play
-from fsmdsl.explore.search_result import Searched
 from fsmdsl.explore.trace import Entry, Trace, data, lines
 from fsmdsl.explore.verdict import (
     AFTER_VIOLATION,
@@ -74,6 +72,8 @@ def explore(
 
 def budget_of(limits: Limits) -> Budget:
     """The budget of one exploration: `Limits.memory` is what it may take beside what the process has."""
+    from fsmdsl.explore.compose import several
+
     memory = available() * 3 // 4 if limits.memory is None else limits.memory + SLACK
     return Budget(limits.seconds, resident() + memory, shared=several())
 
@@ -89,13 +89,20 @@ def _within(
     begun: float,
     stutter: bool,
 ) -> Exploration:
+    from fsmdsl.explore.compose import run
+    from fsmdsl.explore.judge import judged, unanswered
+
     try:
         budget.check()
         universe = Universe(model, system)
         temporal = any(not isinstance(p.formula, m.Recovers) for p in system.properties)
-        plan = questions(universe, stutters=stutter) if temporal or system.refines is not None else None
+        plan = None
+        if temporal or system.refines is not None:
+            from fsmdsl.explore.liveness.ground import questions
+
+            plan = questions(universe, stutters=stutter)
         budget.check()
-        return _told(run_search(universe, limits, means or Means(), progress, plan, keeping, budget), begun)
+        return judged(run(universe, limits, means or Means(), progress, plan, keeping, budget), begun)
     except LimitError as error:
         reason = str(error)
     except MemoryError:
@@ -105,21 +112,3 @@ def _within(
     nothing = Coverage((), (), ())
     spent = perf_counter() - begun
     return Exploration(system, 0, 0, 0, reason, spent, unanswered(model, system, reason), nothing)
-
-
-def _told(search: Searched, begun: float) -> Exploration:
-    verdicts = judge(search)
-    return Exploration(
-        search.universe.system,
-        search.states,
-        search.transitions,
-        search.depth,
-        search.stopped,
-        perf_counter() - begun,
-        verdicts,
-        coverage(search),
-        tuple(search.levels),
-        search.note,
-        search.reduced,
-        search.at_violation,
-    )

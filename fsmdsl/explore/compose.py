@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fsmdsl.budget import Budget
-from fsmdsl.explore.liveness import Plan
+from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.ranks.exchange import exchange
 from fsmdsl.explore.packed.search import PackedSearch

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from fsmdsl.explore.recovery.explored import Edge
 from fsmdsl.explore.search_result import Finding, Searched
 from fsmdsl.explore.trace import Trace
 from fsmdsl.step import FaultError, Universe, World, enabled, fire
+
+if TYPE_CHECKING:
+    from fsmdsl.explore.recovery.explored import Edge
 
 
 @dataclass(slots=True)

@@ -10,7 +10,9 @@ from collections.abc import Callable
 
 from fsmdsl.budget import Budget, LimitError, available
 from fsmdsl.explore.circular_wait import circular_waits
-from fsmdsl.explore.liveness import Graph, Plan, Recorder
+from fsmdsl.explore.liveness.graph import Graph
+from fsmdsl.explore.liveness.plan import Plan
+from fsmdsl.explore.liveness.record import Recorder
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.refire import Refired
 from fsmdsl.explore.search_result import (

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from fsmdsl import model as m
 from fsmdsl.budget import Budget
 from fsmdsl.explore.circular_wait import CircularWaits
 from fsmdsl.explore.explain import explain, fails
-from fsmdsl.explore.liveness import Graph, Plan
-from fsmdsl.explore.recovery.explored import Explored
+from fsmdsl.explore.liveness.graph import Graph
+from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.vacuity import premises
 from fsmdsl.explore.verdict import QuestionKey
@@ -19,6 +19,9 @@ from fsmdsl.source import Span
 from fsmdsl.step import CrashStep, Fault, FaultError, GuardsSeen, Step, Universe, World, enabled, fire, stuck
 from fsmdsl.step.evaluate import Frame
 from fsmdsl.step.world import Cause, FaultKind, Followed, Result
+
+if TYPE_CHECKING:
+    from fsmdsl.explore.recovery.explored import Explored
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,10 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.describe import words
-from fsmdsl.explore.liveness import Answer
-from fsmdsl.explore.liveness.formula import FALSE, TRUE, And, Formula, Literal, Or, Until
-from fsmdsl.explore.liveness.ground import temporal
 from fsmdsl.explore.verdict import QuestionKey, Untested
 from fsmdsl.source import Span
 from fsmdsl.step import Universe
+from fsmdsl.walk import temporal
 
 HOLDS = m.Constant(True, m.BOOL)
 
@@ -77,35 +75,6 @@ def untested(asked: Iterable[Premise], held: Collection[QuestionKey]) -> dict[Qu
             outer = None if p.outer is None else place[replace(p.of, premise=p.outer)]
             found[p.of].setdefault(p.span, Untested(p.told, p.span, outer))
     return {of: tuple(parts.values()) for of, parts in found.items()}
-
-
-def untested_on_runs(a: Answer, never: tuple[Untested, ...]) -> tuple[Untested, ...]:
-    """What was not tested of a property: what is `never` true in any state, and else what is true of no fair run."""
-    p = a.question.property
-    fair = "fair run" if p.under else "run"
-    known = {x.span for x in never}
-    more = (Untested(_of_no_run(words(x.of), x.formula, fair), p.span) for x in a.vacuous if x.of.span not in known)
-    return (*never, *more)
-
-
-def _of_no_run(shown: str, f: Formula, run: str) -> str:
-    match f:
-        case Until(left, right) if left == TRUE and _is_of_one_state(right):
-            return f"`{shown}` is never true"
-        case _ if f == FALSE:
-            return f"`{shown}` is never true"
-        case _ if _is_of_one_state(f):
-            return f"`{shown}` is false in the beginning"
-        case _:
-            return f"`{shown}` is true of no {run}"
-
-
-def _is_of_one_state(f: Formula) -> bool:
-    match f:
-        case And(parts) | Or(parts):
-            return all(map(_is_of_one_state, parts))
-        case _:
-            return isinstance(f, Literal)
 
 
 # Finding them --------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.core.triggers import trigger_name
 from fsmdsl.model.typing import element
 from fsmdsl.step.roster import Roster
-from fsmdsl.walk import expressions
+from fsmdsl.walk import temporal
 
 WITHOUT = {
     "delivery": "`deliver` promises that what waits in a channel is delivered, which is not exported",
@@ -141,7 +141,7 @@ def _promises(roster: Roster, name: str) -> Iterator[Promise]:
 
 def _each(roster: Roster, e: m.Expr, bound: Bound) -> Iterator[tuple[m.Expr, Bound]]:
     """`all g in groups:` in front asks of each instance by itself."""
-    if isinstance(e, m.Quantified) and e.kind == "all" and _is_temporal(e.body):
+    if isinstance(e, m.Quantified) and e.kind == "all" and temporal(e.body):
         for inner in _bindings(roster, e, bound):
             yield from _each(roster, e.body, inner)
     else:
@@ -160,15 +160,11 @@ def _bindings(roster: Roster, e: m.Quantified, bound: Bound) -> Iterator[Bound]:
         yield {**bound, e.variable: (element(e.over.type), n)}
 
 
-def _is_temporal(e: m.Expr) -> bool:
-    return any(isinstance(x, m.Temporal) for x in expressions(e))
-
-
 def _formula(found: Claims, roster: Roster, e: m.Expr, bound: Bound, atom: Atom) -> str:
     def inner(x: m.Expr) -> str:
         return _formula(found, roster, x, bound, atom)
 
-    if not _is_temporal(e):
+    if not temporal(e):
         variables = tuple((name, t) for name, (t, _) in bound.items())
         condition = Condition(len(found.conditions), e, variables)
         found.conditions.append(condition)

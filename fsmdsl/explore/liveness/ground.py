@@ -21,7 +21,7 @@ from fsmdsl.explore.liveness.plan import Atom, Claim, Plan, Premise, Question, S
 from fsmdsl.explore.liveness.standstill import moves, waits
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, value
 from fsmdsl.step.evaluate import cardinality, domain, elements
-from fsmdsl.walk import expressions
+from fsmdsl.walk import expressions, temporal
 
 MOST_CLAIMS = 4096
 """A property with more parts than this is not checked."""
@@ -218,11 +218,6 @@ def _joined(parts: Iterable[Formula], every: bool) -> Formula:
 
 
 # What can be said of an expression without a state -------------------------------------------------------------------
-
-
-def temporal(e: m.Expr) -> bool:
-    """Does an expression speak of runs?"""
-    return any(isinstance(x, m.Temporal) for x in expressions(e))
 
 
 def constant(universe: Universe, e: m.Expr) -> bool:

@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 from time import perf_counter
 
 from fsmdsl.explore.crew import Crew
-from fsmdsl.explore.liveness import Graph
+from fsmdsl.explore.liveness.graph import Graph
 from fsmdsl.explore.packed import boards
 from fsmdsl.explore.packed.engine import OneProcess
 from fsmdsl.explore.packed.frontier import Frontier

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from types import CodeType
 from typing import Any
 
-from fsmdsl.explore.liveness import Graph
+from fsmdsl.explore.liveness.graph import Graph
 from fsmdsl.explore.packed.engine import OneProcess
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered, groups

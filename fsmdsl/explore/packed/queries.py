@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fsmdsl import model as m
-from fsmdsl.explore.liveness import Atom, Plan
+from fsmdsl.explore.liveness.plan import Atom, Plan
 from fsmdsl.explore.packed.lower import Asked
 from fsmdsl.explore.search_result import Question
 from fsmdsl.explore.verdict import QuestionKey

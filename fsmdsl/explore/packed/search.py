@@ -11,7 +11,8 @@ from time import perf_counter
 
 from fsmdsl.budget import INTERRUPTED, Budget, LimitError, available
 from fsmdsl.explore.circular_wait import circular_waits
-from fsmdsl.explore.liveness import Graph, Plan
+from fsmdsl.explore.liveness.graph import Graph
+from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.engine import Engine, Engines, Store
 from fsmdsl.explore.packed.lower import Doubt, Lowered, lower

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fsmdsl.explore.liveness import Plan
+from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.symmetry.arranging import MOST_ARRANGEMENTS, arrangements, division
 from fsmdsl.explore.symmetry.conditions import objection
 from fsmdsl.explore.symmetry.independent import independent

@@ -8,9 +8,8 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.describe import words
-from fsmdsl.explore.liveness import Atom, Plan
 from fsmdsl.explore.liveness.formula import atoms
-from fsmdsl.explore.liveness.plan import Delivery, Duty, Obligation, Waits
+from fsmdsl.explore.liveness.plan import Atom, Delivery, Duty, Obligation, Plan, Waits
 from fsmdsl.explore.symmetry.sets import SymmetricSet, mentions
 from fsmdsl.step.universe import Universe
 from fsmdsl.step.world import Value

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fsmdsl.diagnostics import Rule
 from fsmdsl.report.data import document
-from fsmdsl.report.formats.results import Case, Finding, Kind, Outcome, Results, Suite
 
-__all__ = ["ENDINGS", "FORMATS", "Case", "Finding", "Kind", "Outcome", "Results", "Suite", "rendered"]
+if TYPE_CHECKING:
+    from fsmdsl.report.formats.results import Results
 
 FORMATS = ("concise", "json", "sarif", "junit", "github", "gitlab", "markdown")
 """All but `text`, which a command prints while it goes on."""

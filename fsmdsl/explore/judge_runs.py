@@ -1,0 +1,136 @@
+"""Verdicts on runs: temporal properties, recovery, refinement. Imported where a system has one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fsmdsl import model as m
+from fsmdsl.describe import words
+from fsmdsl.explore.explain import lines
+from fsmdsl.explore.judge_states import Shown, basis, untested_parts, vacuous_lines
+from fsmdsl.explore.liveness.answer import Answer, answers, counterexample
+from fsmdsl.explore.liveness.formula import FALSE, TRUE, And, Formula, Literal, Or, Until
+from fsmdsl.explore.liveness.why import why
+from fsmdsl.explore.recovery import check as recovers
+from fsmdsl.explore.refinement import check as refines
+from fsmdsl.explore.search_result import Searched
+from fsmdsl.explore.trace import Trace
+from fsmdsl.explore.verdict import QuestionKey, Untested, Verdict
+
+
+def on_runs(search: Searched, shown: Shown) -> Iterator[Verdict]:
+    """What was asked of runs, a verdict each."""
+    yield from _properties(search, shown)
+    yield from _refinement(search, shown)
+
+
+def _properties(search: Searched, shown: Shown) -> Iterator[Verdict]:
+    system = search.universe.system
+    if shown.limit is not None or search.abandoned:
+        rests = f"bounded: {shown.limit or search.stopped}"
+        yield from (Verdict("property", p.name, "unknown", rests, p.span) for p in system.properties)
+        return
+    if search.undecided is not None:
+        yield from (Verdict("property", p.name, "not checked", search.undecided, p.span) for p in system.properties)
+        return
+    decided = dict(_temporal(search))
+    for p in system.properties:
+        if isinstance(p.formula, m.Recovers):
+            a = recovers(search.universe, p.formula, search.explored())
+            parts = tuple(Untested(x, p.span) for x in a.explanation if a.outcome == "holds")
+            told = vacuous_lines(parts) or a.explanation
+            yield Verdict("property", p.name, a.outcome, a.basis, p.span, told, a.trace, parts)
+        else:
+            yield decided[p.name]
+
+
+def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
+    """Properties of runs, by name."""
+    if search.plan is None or not search.plan.questions:
+        return
+    never = untested_parts(search)
+    graph = search.graph()
+    for a in answers(search.plan, graph):
+        p = a.question.property
+        if a.outcome == "violated":
+            first = a.breaches[0]
+            trace = counterexample(search.plan, graph, a.question, first.lasso, search.shows)
+            found = why(search.plan, a.question, first, trace)
+            told = (*lines(search.universe, found), *_unanswered(a))
+            deciding = tuple(dict.fromkeys(x for reason in found for x in reason.values))
+            yield p.name, Verdict("property", p.name, "violated", _run(trace), p.span, told, trace, deciding=deciding)
+        else:
+            parts = _untested_on_runs(a, never.get(QuestionKey("property", p.name), ())) if a.outcome == "holds" else ()
+            rests = a.reason if a.outcome == "not checked" else basis(search)
+            told = (*vacuous_lines(parts), *_unanswered(a))
+            yield p.name, Verdict("property", p.name, a.outcome, rests, p.span, told, None, parts)
+
+
+def _refinement(search: Searched, shown: Shown) -> Iterator[Verdict]:
+    x = search.universe.system.refines
+    if x is None:
+        return
+    if shown.limit is not None or search.abandoned:
+        yield Verdict("refinement", x.shown, "unknown", f"bounded: {shown.limit or search.stopped}", x.span)
+        return
+    if search.undecided is not None:
+        yield Verdict("refinement", x.shown, "not checked", search.undecided, x.span)
+        return
+    a = refines(search.universe, x, search)
+    still = f"no step of `{search.universe.system.name}` is one of `{x.shown}`: nothing is seen to change there"
+    parts = () if a.moves else (Untested(still, x.span),)
+    rests = basis(search) if a.trace is None else f"the shortest run: {a.trace.length}"
+    told = a.explanation or vacuous_lines(parts)
+    yield Verdict("refinement", x.shown, a.outcome, a.reason or rests, x.span, told, a.trace, parts, images=a.images)
+
+
+def _unanswered(a: Answer) -> Iterator[str]:
+    """Fairness that promises nothing: as documented, what it names may be an amendment's."""
+    for name in a.question.unanswered:
+        yield f"no instance has the `{name}` that is named after `under`, so nothing is promised of it"
+
+
+def _untested_on_runs(a: Answer, never: tuple[Untested, ...]) -> tuple[Untested, ...]:
+    """What was not tested of a property: what is `never` true in any state, and else what is true of no fair run."""
+    p = a.question.property
+    fair = "fair run" if p.under else "run"
+    known = {x.span for x in never}
+    more = (Untested(_of_no_run(words(x.of), x.formula, fair), p.span) for x in a.vacuous if x.of.span not in known)
+    return (*never, *more)
+
+
+def _of_no_run(shown: str, f: Formula, run: str) -> str:
+    match f:
+        case Until(left, right) if left == TRUE and _is_of_one_state(right):
+            return f"`{shown}` is never true"
+        case _ if f == FALSE:
+            return f"`{shown}` is never true"
+        case _ if _is_of_one_state(f):
+            return f"`{shown}` is false in the beginning"
+        case _:
+            return f"`{shown}` is true of no {run}"
+
+
+def _is_of_one_state(f: Formula) -> bool:
+    match f:
+        case And(parts) | Or(parts):
+            return all(map(_is_of_one_state, parts))
+        case _:
+            return isinstance(f, Literal)
+
+
+def _run(trace: Trace) -> str:
+    """`a run of 3 steps, the last 2 of them for ever`."""
+    count = len(trace.entries)
+    if trace.loop is None:
+        return f"a trace of {trace.length}"
+    match count - trace.loop:
+        case 0:
+            ever = "and then nothing more"
+        case rest if rest == count:
+            ever = "again and again"
+        case 1:
+            ever = "the last of them for ever"
+        case rest:
+            ever = f"the last {rest} of them for ever"
+    return f"a run of {trace.length}, {ever}"
