@@ -192,6 +192,10 @@ class _Systems(_Specs):
         picked = list(dict.fromkeys(self.random.sample(names, min(len(names), self.random.choice([0, 1, 1, 2, 3])))))
         if not picked:
             return ""
-        weak, strong = ", ".join(picked[: len(picked) // 2]), ", ".join(picked[len(picked) // 2 :])
+        weak, strong = (
+            # Behind a comma, `fair` would begin what follows.
+            ", ".join(sorted(x, key=lambda name: name != "fair"))
+            for x in (picked[: len(picked) // 2], picked[len(picked) // 2 :])
+        )
         kind = "weak fair" if self.newer and self.chance(0.5) else "fair"
         return f" under {kind} {weak} and strong fair {strong}" if weak else f" under strong fair {strong}"

@@ -290,3 +290,13 @@ def test_a_diagnostic_names_the_run() -> None:
     model = compiled(MASKED)
     (d,) = diagnostics(explore(model, only_system(model), means=Means(compiled=False)))
     assert d.run == "run: p0.first, then p1.first, then job.stop"
+
+
+def test_an_argument_may_have_the_name_of_a_variable_inside_the_guard() -> None:
+    """The row waits for what its event brings, which nobody can end: it is no row of a circle."""
+    text = TABLE.replace("second when two.holder == none", "second(p) when all p in {p.one}: p.holder == none")
+    model = compiled(text.replace("first, second, done", "first, second(p: Phil), done").replace("FINAL", "final"))
+    system = only_system(model)
+    waits = circular_waits(Universe(model, system)).waits["table.Phil"]
+    assert [str(t.source) for t, _ in waits.rows] == ["Thinks"]
+    assert compare(model, system)[0] == "the same"

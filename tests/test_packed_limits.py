@@ -131,3 +131,27 @@ system X { a: A }
     x = explored(text, Means(), Limits(states=10))
     assert x.note is not None
     assert (x.states, x.stopped) == (10, "stopped at 10 states")
+
+
+COUNTER = """
+module counter
+machine Counter {
+    n: 0..9
+    initial state Counts
+    event look, count from environment
+    Counts on look
+    Counts on count when n < 9 do n = n + 1
+    invariant not_one: n != 1
+}
+system One { c: Counter  environment { c.look  c.count } }
+"""
+
+
+def test_a_violation_in_the_level_that_fills_the_limit_ends_the_search() -> None:
+    """The limit of states has not been reached then, so nothing of the next level counts."""
+    model = compiled(COUNTER)
+    system, limits = only_system(model), Limits(3, after_violation=2)
+    wanted = by_definition(model, system, limits)
+    assert (wanted.at_violation, wanted.states, wanted.transitions) == (True, 3, 4)
+    found_packed = packed(model, system, limits, Means(compiled=False))
+    assert differences(found(wanted), found(found_packed)) == []

@@ -284,7 +284,7 @@ class PackedSearch:
                 why = broken_why(self.universe, self.trace(finding).end, same)
                 self.settled[key] = Finding(finding.world, explanation=why)
         frontier = self.engine.frontier
-        if self.stopped is not None and frontier.first < frontier.count == self._most():
+        if self._cut and frontier.first < frontier.count:
             beyond_limit(self, self.number, frontier.first)
 
     @property
