@@ -260,7 +260,13 @@ def campaign(kind: str, seeds: range, every: int, states: int) -> Counter[str]:
     number = 0
     for seed in seeds:
         random = Random(seed)
-        for model, system in chain.from_iterable(systems(text) for text in texts(kind, seed)):
+        try:
+            made = list(chain.from_iterable(systems(text) for text in texts(kind, seed)))
+        except AssertionError as error:
+            counted["failed"] += 1
+            print(f"seed {seed}: {error}", flush=True)
+            continue
+        for model, system in made:
             number += 1
             try:
                 compiled = every > 0 and number % every == 0
