@@ -65,16 +65,8 @@ def effects(listed: Sequence[m.Effect]) -> Iterator[m.Effect]:
     """Effects and all inside them, in the order of the text."""
     for x in listed:
         yield x
-        match x:
-            case m.ForEach(body=body):
-                yield from effects(body)
-            case m.If(then=then, otherwise=otherwise):
-                yield from effects(then)
-                yield from effects(otherwise)
-            case m.Assign() | m.Change() | m.Send() | m.Post() | m.Request():
-                pass
-            case _:
-                assert_never(x)
+        for block in m.inside(x):
+            yield from effects(block)
 
 
 def blocks(machine: m.Machine) -> tuple[tuple[m.Effect, ...], ...]:
@@ -101,7 +93,7 @@ def computed_by(machine: m.Machine) -> Iterator[m.Expr]:
     """Derived values, guards, times, invariants, and what effects compute."""
     yield from (x.value for x in machine.lets)
     yield from conditions(machine)
-    yield from (e for x in effects_of(machine) for e in operands(x))
+    yield from (e for x in effects_of(machine) for e in m.operands(x))
 
 
 def first_values(system: m.System) -> Iterator[m.Expr]:
@@ -124,7 +116,7 @@ def offered(system: m.System) -> Iterator[m.Expr]:
 
 def recovery(system: m.System) -> Iterator[m.Expr]:
     """What the effects of a system's recovery compute."""
-    return (e for x in effects(system.recover or ()) for e in operands(x))
+    return (e for x in effects(system.recover or ()) for e in m.operands(x))
 
 
 def required(system: m.System) -> Iterator[m.Expr]:
@@ -140,20 +132,3 @@ def mappings(system: m.System) -> Iterator[tuple[m.Expr, ...]]:
     for x in () if system.refines is None else system.refines.mapped:
         guards = (row.guard for row in x.states if row.guard is not None)
         yield (*guards, *(row.value for row in x.fields if row is not None))
-
-
-def operands(x: m.Effect) -> tuple[m.Expr, ...]:
-    """The expressions directly in an effect, not those of effects inside it."""
-    match x:
-        case m.Assign(target=target, value=value) | m.Change(target=target, item=value):
-            return (value,) if target is None else (target, value)
-        case m.Send(target=target, arguments=arguments):
-            return (target, *arguments)
-        case m.Post(arguments=arguments) | m.Request(arguments=arguments):
-            return arguments
-        case m.ForEach(over=over):
-            return (over,)
-        case m.If(condition=condition):
-            return (condition,)
-        case _:
-            assert_never(x)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.checks.logic import Solution
@@ -159,12 +158,10 @@ class _Walk:
                 case m.ForEach(body=inner):
                     now = self._after(inner, now)
                     yield from self.run(inner, replace(now, names={**now.names, x.variable: self._any(x)}))
-                case m.Send():
-                    now = self._sent(now)
                 case m.Post() | m.Request():
                     pass
-                case _:
-                    assert_never(x)
+                case _:  # whatever it reaches may be another
+                    now = self._sent(now)
 
     def _when(self, condition: m.Expr, now: _Now) -> _Now:
         found = self.subject.normal(condition, now.names, now.fields)

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.model.typing import machine_of
-from fsmdsl.walk import blocks, conditions, effects, expressions, first_values, offered, operands, required
+from fsmdsl.walk import blocks, conditions, effects, expressions, first_values, offered, required
 
 Kind = Literal["read", "set", "let", "action", "type", "channel", "module"]
 
@@ -163,7 +163,7 @@ class _Collector:
     def _effects(self, owner: str | None, body: tuple[m.Effect, ...]) -> None:
         for x in effects(body):
             own = x.name if isinstance(x, m.Assign | m.Change) and x.target is None else None
-            for e in operands(x):
+            for e in m.operands(x):
                 self._expression(owner, e, own)
             match x:
                 case m.Assign(name=name, target=target) | m.Change(name=name, target=target):
@@ -175,7 +175,5 @@ class _Collector:
                     self._names(channel)
                 case m.Send(machine=receiver):
                     self._names(receiver)
-                case m.ForEach() | m.If():
-                    pass
                 case _:
-                    assert_never(x)
+                    pass

@@ -276,23 +276,13 @@ class _Scope:
 
     def _effect(self, e: m.Effect) -> m.Effect:
         match e:
-            case m.Assign(target=target, value=value):
-                return _changed(e, target=self._optional(target), value=self.expression(value))
-            case m.Change(target=target, item=item):
-                return _changed(e, target=self._optional(target), item=self.expression(item))
-            case m.Send(target=target, arguments=arguments):
-                return _changed(e, target=self.expression(target), arguments=self._all(arguments))
-            case m.Post(arguments=arguments) | m.Request(arguments=arguments):
-                return _changed(e, arguments=self._all(arguments))
             case m.ForEach(variable=name, over=over, body=body):
                 over = self.expression(over)
                 inner = self._inner(name, over)
-                return _changed(e, over=over, body=tuple([inner.effect(x) for x in body]))
-            case m.If(condition=condition, then=then, otherwise=otherwise):
-                first, second = (tuple([self.effect(x) for x in part]) for part in (then, otherwise))
-                return _changed(e, condition=self.expression(condition), then=first, otherwise=second)
+                return m.made_of(e, (over,), (tuple([inner.effect(x) for x in body]),))
             case _:
-                assert_never(e)
+                blocks = tuple([tuple([self.effect(x) for x in block]) for block in m.inside(e)])
+                return m.made_of(e, self._all(m.operands(e)), blocks)
 
 
 def _changed(e: N, **parts: object) -> N:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import replace
-from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.core.lets import may_lack_value, throughout
@@ -41,7 +40,7 @@ from fsmdsl.emit.text import docstring, indented, literal, sentence
 from fsmdsl.emit.traits import stored
 from fsmdsl.emit.types import annotation
 from fsmdsl.model.typing import is_limited
-from fsmdsl.walk import effects, operands
+from fsmdsl.walk import effects
 
 
 def standalone_class(place: Place) -> list[str]:
@@ -129,7 +128,7 @@ def _staged_lets(place: Place, done: Sequence[m.Effect]) -> tuple[Block, Place]:
     """Functions for the machine's derived values that read what is not stored yet, as far as effects use them; and the
     place where they can be called."""
     machine, model = place.own_machine, place.file.context.model
-    read = (x for e in effects(done) for operand in operands(e) for x in throughout(model, operand))
+    read = (x for e in effects(done) for operand in m.operands(e) for x in throughout(model, operand))
     used = {x.name for x in read if isinstance(x, m.Derived) and x.owner == machine.qualified}
     late = [let for let in machine.lets if let.name in used and _reads(model, let.value, place.staged)]
     inner = place.bind(*(let.name for let in late))
@@ -166,8 +165,6 @@ def _may_fail(model: m.Model, e: m.Effect) -> bool:
     """Can an effect of a machine that stands alone be a fault, not counting those inside it?"""
     match e:
         case m.Assign(type=type_) | m.Change(type=type_):
-            return is_limited(type_) or any(may_lack_value(model, x) for x in operands(e))
-        case m.Send() | m.Post() | m.Request() | m.ForEach() | m.If():
-            return any(may_lack_value(model, x) for x in operands(e))
+            return is_limited(type_) or any(may_lack_value(model, x) for x in m.operands(e))
         case _:
-            assert_never(e)
+            return any(may_lack_value(model, x) for x in m.operands(e))

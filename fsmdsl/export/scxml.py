@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, assert_never
+from typing import Any
 from xml.etree import ElementTree as ET
 
 from fsmdsl import model as m
@@ -104,11 +104,7 @@ def _effect(made: Chart, x: m.Effect) -> ET.Element:
     match x:
         case m.Assign(name, target, value):
             return ET.Element("assign", {"location": _location(target, name), "expr": written(value)})
-        case m.Change("remove", type=m.ListType()):
-            element = ET.Element("script")
-            element.text = written(x)
-            return element
-        case m.Change(kind, name, target, item, of):
+        case m.Change(kind, name, target, item, of) if kind == "add" or not isinstance(of, m.ListType):
             place = _location(target, name)
             items = f"[{written(item)}]" if isinstance(of, m.ListType) else f"{{{written(item)}}}"
             return ET.Element("assign", {"location": place, "expr": f"{place} {'+' if kind == 'add' else '-'} {items}"})
@@ -134,7 +130,9 @@ def _effect(made: Chart, x: m.Effect) -> ET.Element:
                 element.extend(_content(made, otherwise))
             return element
         case _:
-            assert_never(x)
+            element = ET.Element("script")
+            element.text = written(x)
+            return element
 
 
 def _location(target: m.Expr | None, name: str) -> str:

@@ -6,7 +6,20 @@ Nothing here knows its readers.
 
 from __future__ import annotations
 
-from fsmdsl.model.effects import Assign, Change, Effect, ForEach, If, Post, Request, Send
+from fsmdsl.model.effects import (
+    Assign,
+    Block,
+    Change,
+    Effect,
+    ForEach,
+    If,
+    Post,
+    Request,
+    Send,
+    inside,
+    made_of,
+    operands,
+)
 from fsmdsl.model.expressions import (
     AllOf,
     Apply,
@@ -113,6 +126,7 @@ __all__ = [
     "Assign",
     "Binary",
     "BinaryOperator",
+    "Block",
     "BoolType",
     "Change",
     "Channel",
@@ -209,4 +223,7 @@ __all__ = [
     "Via",
     "Wait",
     "element_of",
+    "inside",
+    "made_of",
+    "operands",
 ]

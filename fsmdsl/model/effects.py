@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, assert_never
 
 from fsmdsl.model.expressions import Expr
 from fsmdsl.model.types import Type
@@ -84,3 +84,56 @@ class If:
 
 
 Effect = Assign | Change | Send | Post | Request | ForEach | If
+
+Block = tuple[Effect, ...]
+
+# Of what an effect is made -------------------------------------------------------------------------------------------
+
+
+def operands(x: Effect) -> tuple[Expr, ...]:
+    """The expressions directly in an effect, not those of effects inside it."""
+    match x:
+        case Assign(target=target, value=value) | Change(target=target, item=value):
+            return (value,) if target is None else (target, value)
+        case Send(target=target, arguments=arguments):
+            return (target, *arguments)
+        case Post(arguments=arguments) | Request(arguments=arguments):
+            return arguments
+        case ForEach(over=over):
+            return (over,)
+        case If(condition=condition):
+            return (condition,)
+        case _:
+            assert_never(x)
+
+
+def inside(x: Effect) -> tuple[Block, ...]:
+    """The blocks of effects directly in an effect."""
+    match x:
+        case ForEach(body=body):
+            return (body,)
+        case If(then=then, otherwise=otherwise):
+            return then, otherwise
+        case _:
+            return ()
+
+
+def made_of(x: Effect, given: tuple[Expr, ...], blocks: tuple[Block, ...]) -> Effect:
+    """An effect with other operands, and other blocks inside; the same one if they are not other."""
+    if given == operands(x) and blocks == inside(x):
+        return x
+    match x:
+        case Assign(target=target):
+            return replace(x, target=None if target is None else given[0], value=given[-1])
+        case Change(target=target):
+            return replace(x, target=None if target is None else given[0], item=given[-1])
+        case Send():
+            return replace(x, target=given[0], arguments=given[1:])
+        case Post() | Request():
+            return replace(x, arguments=given)
+        case ForEach():
+            return replace(x, over=given[0], body=blocks[0])
+        case If():
+            return replace(x, condition=given[0], then=blocks[0], otherwise=blocks[1])
+        case _:
+            assert_never(x)

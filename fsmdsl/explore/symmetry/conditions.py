@@ -13,7 +13,7 @@ from fsmdsl.explore.liveness.plan import Atom, Delivery, Duty, Obligation, Plan,
 from fsmdsl.explore.symmetry.sets import SymmetricSet, mentions
 from fsmdsl.step.universe import Universe
 from fsmdsl.step.world import Value
-from fsmdsl.walk import effects, effects_of, expressions, offered, operands, recovery, required
+from fsmdsl.walk import effects, effects_of, expressions, offered, recovery, required
 
 
 def objection(universe: Universe, x: SymmetricSet, plan: Plan | None) -> str | None:
@@ -142,7 +142,7 @@ def _crashing(universe: Universe, x: SymmetricSet) -> Iterator[str]:
     machine = universe.machines[x.first]
     for t in machine.transitions:
         if isinstance(t.trigger, m.OnCrash):
-            for e in (e for effect in effects(t.effects) for e in operands(effect)):
+            for e in (e for effect in effects(t.effects) for e in m.operands(effect)):
                 if _looks_at_others(universe, x.machine, e):
                     yield f"in a crash, `{words(e)}` may read what another of them has just changed ({e.span})"
 
