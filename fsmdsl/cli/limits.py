@@ -53,9 +53,9 @@ def limit_options(
 
 
 def made(seconds: float | None, gigabytes: float | None, *, shared: bool = False) -> Budget:
-    """A budget that begins now."""
+    """The budget of a command. It began with the process, where the process is there for the command alone."""
     memory = resident() + available() * 3 // 4 if gigabytes is None else int(gigabytes * 10**9)
-    return Budget(seconds, memory, shared=shared)
+    return Budget(seconds, memory, shared=shared, begun=click.get_current_context().find_object(float))
 
 
 @contextmanager
