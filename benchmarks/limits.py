@@ -218,9 +218,8 @@ def main() -> None:
         texts = {"10^12 states": counters(12), "22 derived values": lets(22), "properties": counters(5, PROPERTIES)}
         for n in range(given.interrupts):
             name = list(texts)[n % len(texts)]
-            print(
-                interruption(dice.uniform(0, 3 if n % 2 else 0.6), f"Ctrl-C, {name}", texts[name], folder), flush=True
-            )
+            at = dice.uniform(0, 3 if n % 2 else 0.6)
+            print(interruption(at, f"Ctrl-C, {name}", texts[name], folder), flush=True)
 
 
 if __name__ == "__main__":

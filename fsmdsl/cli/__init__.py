@@ -161,6 +161,8 @@ def main(arguments: list[str] | None = None, *, begun: float | None = None) -> N
         code = _run(arguments, begun)
     except KeyboardInterrupt:
         code = INTERRUPTED
+    finally:
+        gc.freeze()  # at its end a process would look for garbage once more, which can take seconds
     sys.exit(code)
 
 
