@@ -64,6 +64,7 @@ def within(budget: Budget, paths: Sequence[str], out: Printing | None = None) ->
     it as ever."""
     try:
         with budget:
+            budget.check()
             yield
             return
     except LimitError:
