@@ -72,7 +72,11 @@ def counters(count: int, extra: str = "") -> str:
 PROPERTIES = " ".join(f"property p{n}: always eventually ms[{n}].n == 0" for n in range(2))
 MEMBERS = f"enum E {{ {' | '.join(f'e{n}' for n in range(10_000))} }}\n{ONE}"
 COMMENT = "/* " * 270_000 + "\n" + ONE
-MANY = "\n".join(ONE.replace("M", f"M{n}", 1) for n in range(3000))
+FAR = ring(10_000).replace("m: M }", "m: M  invariant near: m not in S9999 }")
+MACHINES = (
+    "\n".join(ONE.replace("M", f"M{n}", 1) for n in range(1500))
+    + f"\nsystem S {{ {'  '.join(f'm{n}: M{n}' for n in range(1500))} }}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,9 @@ ROWS = [
     Row("M[3000]", f"{ONE} system S {{ ms: M[3000] }}", 5),
     Row("three binders over M[300]", BINDERS, 5),
     Row("a machine of 10,000 states", ring(10_000), 5),
+    Row("a run of 10,000 steps", FAR, 8),
+    *(Row(f"30,000 transitions, {s} s", f"{made_up(30_000)}\nsystem S {{ r: Ring }}", s) for s in (5, 12)),
+    Row("1,500 machines", MACHINES, 5),
     Row("fifo[10000000]", channel("fifo[10000000]"), 3, 0.5),
     Row("bag[999999999]", channel("bag[999999999]"), 5, 1),
     Row("functions, generate", functions(20), None, None, ("generate", "--out", "generated")),
@@ -171,7 +178,7 @@ def limit(row: Row, folder: Path) -> str:
     path = row.spec
     if isinstance(path, str):
         path = folder / "spec.fsm"
-        path.write_text(f"module limited\n{row.spec}\n")
+        path.write_text(row.spec if row.spec.startswith("module") else f"module limited\n{row.spec}\n")
     limits = [] if row.seconds is None else ["--max-seconds", str(row.seconds)]
     limits += [] if row.memory is None else ["--max-memory", str(row.memory)]
     x = run([row.command[0], str(path), *row.command[1:], *limits], folder, (row.seconds or 0) + PATIENCE)
