@@ -374,6 +374,17 @@ def test_a_process_tells_its_command_when_it_began(monkeypatch: pytest.MonkeyPat
     assert before <= given[0] <= monotonic()
 
 
+def test_a_process_that_reads_specs_looks_for_no_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fsmdsl import workspace
+
+    enabled: list[bool] = []
+    monkeypatch.setattr(workspace, "parse", lambda *given: (enabled.append(gc.isenabled()), parse(*given))[1])
+    for begun in (None, monotonic()):
+        assert CliRunner().invoke(cli, ["check", str(ROOT / "specs" / "grove")], obj=begun).exit_code == 0
+    gc.unfreeze()
+    assert (set(enabled), enabled[0], enabled[-1], gc.isenabled()) == ({True, False}, True, False, True)
+
+
 def test_the_end_of_a_process_looks_for_no_garbage(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli_module.main(["check", str(ROOT / "specs"), "--max-seconds", "900"], begun=monotonic() - 1000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -63,7 +64,7 @@ def within(budget: Budget, paths: Sequence[str], out: Printing | None = None) ->
     """Inside, the limits hold. Where one is reached the command ends with `BOUNDED`, for nothing is known; Ctrl-C ends
     it as ever."""
     try:
-        with budget:
+        with budget, _uncollected():
             budget.check()
             yield
             return
@@ -78,6 +79,21 @@ def within(budget: Budget, paths: Sequence[str], out: Printing | None = None) ->
         out.say(told)
         out.finish(lambda: _unfinished(click.unstyle(told), paths))
     sys.exit(BOUNDED)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """What is read stays to the end, where the process is there for the command alone. To look for garbage among it can
+    take a second, in one call that no limit ends."""
+    if click.get_current_context().find_object(float) is None:
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _unfinished(told: str, paths: Sequence[str]) -> Results:
