@@ -1,16 +1,18 @@
 """`python -m fsmdsl` is the `fsm` command."""
 
 import sys
+from time import monotonic
 
 INTERRUPTED = 128 + 2
 
 
 def main() -> None:
-    """Run the command and exit; no traceback follows from Ctrl-C.
+    """Run the command and exit; no traceback follows from Ctrl-C. Limits of time count from here.
 
     While the command is loaded, and when it has ended, the signal ends the process by itself: an exception would pass
     through import hooks and callbacks, which print it.
     """
+    begun = monotonic()
     try:
         from signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
 
@@ -22,7 +24,7 @@ def main() -> None:
         if interruptible:
             signal(SIGINT, default_int_handler)
         try:
-            run()
+            run(begun=begun)
         finally:
             if interruptible:
                 signal(SIGINT, SIG_DFL)

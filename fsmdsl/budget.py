@@ -25,7 +25,7 @@ from typing import Any, Self
 TICK = 0.05
 """Seconds between two looks at the clock and the memory."""
 
-GRACE = 0.5
+GRACE = 0.3
 """Seconds for work that stops by itself."""
 
 LULL = 5.0
@@ -47,13 +47,21 @@ class LimitError(BaseException):
 
 
 class Budget:
-    """How long a piece of work may take, and how much memory the process may have. The clock starts when it is made.
+    """How long a piece of work may take, and how much memory the process may have. The clock starts when it is made, or
+    has started at `begun` (`time.monotonic`).
 
     `memory`: bytes of the whole process, as the system counts them (resident size, buffers included). It may be entered
     several times, one after the other.
     """
 
-    def __init__(self, seconds: float | None = None, memory: int | None = None, *, shared: bool = False) -> None:
+    def __init__(
+        self,
+        seconds: float | None = None,
+        memory: int | None = None,
+        *,
+        shared: bool = False,
+        begun: float | None = None,
+    ) -> None:
         self.seconds, self.memory = seconds, memory
         self.shared = shared
         """Do other processes take part, which must all stop at the same place? Then nothing is raised; `over` tells."""
@@ -62,7 +70,7 @@ class Budget:
         self.memory_reached = False
         self.raised = False
         """Has `LimitError` been raised? Then there is no time for anything more."""
-        self._begun = monotonic()
+        self._begun = monotonic() if begun is None else begun
         self._again = 0.0
         """Since a limit is reached: when to raise next."""
         self._looked = 0.0
@@ -126,6 +134,11 @@ class Budget:
     def check(self) -> None:
         """Raise `LimitError` if a limit is reached."""
         if self.over() and not self.shared:
+            self._raise(monotonic())
+
+    def proceed(self) -> None:
+        """Before a next stage: raise `LimitError` once more if it was raised in the one before."""
+        if self.raised:
             self._raise(monotonic())
 
     def stop(self, reason: str) -> None:

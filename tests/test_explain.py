@@ -7,8 +7,9 @@ import io
 import json
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from time import monotonic
 
 import jsonschema
 import pytest
@@ -694,6 +695,28 @@ def test_too_many_worlds_are_no_answer(folder: Path, monkeypatch: pytest.MonkeyP
     (folder / "run.log").write_bytes(log("a poke"))
     done = run("run.log", "--mapping", "one.toml")
     assert (done.exit_code, done.output.splitlines()[0].split()[0]) == (3, "undecided")
+
+
+def test_a_limit_leaves_the_answer_open(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is reached at line 20, and looked at before every sixteenth."""
+    late = 0.0
+
+    def slow(file: io.BytesIO, **options: bool) -> Iterator[Line]:
+        nonlocal late
+        for line in lines(file, **options):
+            late = 1000.0 if line[0] == 20 else late
+            yield line
+
+    (folder / "run.log").write_bytes(log("a poke") * 40)
+    arguments = ["run.log", "--mapping", "gang.toml", "--max-seconds", "900"]
+    monkeypatch.setattr("fsmdsl.budget.monotonic", lambda: monotonic() + late)
+    monkeypatch.setattr("fsmdsl.logs.lines.lines", slow)
+    done = run(*arguments, "--format", "json")
+    found = json.loads(done.output)
+    assert (done.exit_code, found["outcome"], found["lines"]["read"]) == (3, "undecided", 32)
+    assert (found["undecided"], found["steps"]) == ("line 32: stopped after 900 seconds", 32)
+    before = CliRunner().invoke(cli, ["explain", *arguments], obj=monotonic() - 1000)
+    assert (before.exit_code, before.output[:7]) == (3, "bounded")
 
 
 def test_counts_are_drawn(folder: Path) -> None:

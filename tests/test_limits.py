@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +22,9 @@ from click.testing import CliRunner
 from stepping import compiled, only_system
 from test_cli import fsm
 
+from fsmdsl import __main__ as program
 from fsmdsl import budget as budget_module
+from fsmdsl import cli as cli_module
 from fsmdsl import explore as explore_module
 from fsmdsl.budget import Budget, LimitError
 from fsmdsl.checks import check
@@ -34,7 +36,9 @@ from fsmdsl.explore.liveness import engine as engine_module
 from fsmdsl.explore.packed import boards
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.memory import Memory
+from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.search import PackedSearch
+from fsmdsl.explore.program import native
 from fsmdsl.explore.replay import simplest_in_time
 from fsmdsl.parse import parse
 from fsmdsl.parse.table import load as load_table
@@ -113,6 +117,16 @@ def test_an_error_that_was_lost_comes_again(monkeypatch: pytest.MonkeyPatch) -> 
 
     with pytest.raises(LimitError), Budget(0.05):
         loses_one()
+
+
+def test_no_stage_begins_after_one_that_was_ended() -> None:
+    with Budget(0.05) as budget:
+        budget.proceed()
+        with suppress(LimitError):
+            for_ever()
+        with pytest.raises(LimitError, match=r"^stopped after 0.05 seconds$"):
+            budget.proceed()
+        budget.renewed().proceed()
 
 
 def test_the_second_interruption_is_one_as_ever() -> None:
@@ -208,6 +222,55 @@ def test_the_shortest_run_is_shown_where_the_simplest_takes_too_long(monkeypatch
     assert low.basis == "the shortest run: 2 steps; stopped after 0.1 seconds before a simpler one was looked for"
 
 
+def test_a_search_that_is_ended_in_a_state_asks_no_more_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them may take as long as that one."""
+    calls: list[object] = []
+    model = compiled(BROKEN)
+    monkeypatch.setattr(Plain, "_successors", for_ever)
+    monkeypatch.setattr(Plain, "note_rest", lambda engine: calls.append(engine))
+    x = explore(model, only_system(model), Limits(seconds=0.1), means=Means(compiled=False))
+    assert (x.stopped, calls) == ("stopped after 0.1 seconds", [])
+    monkeypatch.undo()
+    monkeypatch.setattr(Plain, "note_rest", lambda engine: calls.append(engine))
+    explore(model, only_system(model), Limits(states=2), means=Means(compiled=False))
+    assert len(calls) == 1
+
+
+def test_a_search_that_is_ended_in_a_state_shows_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second state takes too long; a step from the first fails."""
+    model = compiled(BROKEN.replace("A on e when n < 3 do n = n + 1", "event f from environment\n"
+                                    "    A on e do n = n - 1\n    A on f when n < 3 do n = n + 1"))  # fmt: skip
+    successors, traced = Plain._successors, list[object]()
+
+    def first_only(engine: Plain) -> int:
+        return successors(engine) if engine.frontier.first == 0 else for_ever()
+
+    monkeypatch.setattr(Plain, "_successors", first_only)
+    monkeypatch.setattr(PackedSearch, "trace", lambda *_: traced.append(None))
+    x = explore(model, only_system(model), Limits(seconds=0.1), means=Means(compiled=False))
+    assert (x.stopped, traced) == ("stopped after 0.1 seconds", [])
+    (fault,) = (v for v in x.verdicts if v.kind == "fault")
+    assert (fault.outcome, fault.basis) == (
+        "violated",
+        "stopped after 0.1 seconds, before it could be said which and why",
+    )
+
+
+def test_a_large_program_is_compiled_by_another_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """During a call into the compiler no signal is handled; here the compiler does not end by itself."""
+    pytest.importorskip("llvmlite")
+    monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
+    monkeypatch.setattr(native, "LONG", 0)
+    model, means = compiled(BROKEN), Means(compiled="hastily", once=True)
+    whole = explore(model, only_system(model), means=means)
+    assert (whole.states, whole.note, verdicts(whole.verdicts)["p"]) == (4, None, "holds")
+    monkeypatch.setattr(native, "COMPILER", (sys.executable, "-c", "raise SystemExit('broken')"))
+    assert explore(model, only_system(model), means=means).note == "compiled code cannot be used: broken"
+    monkeypatch.setattr(native, "COMPILER", (sys.executable, "-c", "import time; time.sleep(60)"))
+    x = explore(model, only_system(model), Limits(seconds=0.5), means=means)
+    assert (x.stopped, x.seconds < 30) == ("stopped after 0.5 seconds", True)
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_block_of_compiled_code_that_does_not_return_is_left_alone(
     monkeypatch: pytest.MonkeyPatch, workers: int
@@ -293,6 +356,42 @@ def test_a_limit_while_specs_are_read(command: list[str], monkeypatch: pytest.Mo
     done = CliRunner().invoke(cli, [command[0], *more, "--max-seconds", "0.2"])
     assert done.exit_code == 3, done.output
     assert "stopped after 0.2 seconds, before the specs were read and checked" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["check", "test", "verify", "report", "diff"])
+def test_the_time_of_a_command_begins_with_its_process(command: str) -> None:
+    path = str(ROOT / "specs" / "hived")
+    arguments = [command, path, *([path] if command == "diff" else []), "--max-seconds", "900"]
+    done = CliRunner().invoke(cli, arguments, obj=monotonic() - 1000)
+    assert (done.exit_code, "stopped after 900 seconds, before the specs were read" in done.stdout) == (3, True)
+
+
+def test_a_process_tells_its_command_when_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+    monkeypatch.setattr(cli_module, "main", lambda *, begun: given.append(begun))
+    before = monotonic()
+    program.main()
+    assert before <= given[0] <= monotonic()
+
+
+def test_a_process_that_reads_specs_looks_for_no_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fsmdsl import workspace
+
+    enabled: list[bool] = []
+    monkeypatch.setattr(workspace, "parse", lambda *given: (enabled.append(gc.isenabled()), parse(*given))[1])
+    for begun in (None, monotonic()):
+        assert CliRunner().invoke(cli, ["check", str(ROOT / "specs" / "grove")], obj=begun).exit_code == 0
+    gc.unfreeze()
+    assert (set(enabled), enabled[0], enabled[-1], gc.isenabled()) == ({True, False}, True, False, True)
+
+
+def test_the_end_of_a_process_looks_for_no_garbage(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli_module.main(["check", str(ROOT / "specs"), "--max-seconds", "900"], begun=monotonic() - 1000)
+    frozen = gc.get_freeze_count()
+    gc.unfreeze()
+    assert (ended.value.code, frozen > 0) == (3, True)
+    assert capsys.readouterr().out.startswith("bounded   stopped after 900 seconds")
 
 
 def test_a_limit_while_specs_are_read_is_told_in_every_format(monkeypatch: pytest.MonkeyPatch) -> None:

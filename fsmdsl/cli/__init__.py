@@ -152,21 +152,24 @@ _UNWRITABLE = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", er
 """What the system says where a file cannot take more."""
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run the command and exit. No traceback reaches a user, unless FSM_TRACEBACK is set to ask for one."""
+def main(arguments: list[str] | None = None, *, begun: float | None = None) -> None:
+    """Run the command and exit. No traceback reaches a user, unless FSM_TRACEBACK is set to ask for one. `begun`: when
+    the process began (`time.monotonic`), for limits of time."""
     # What a command makes, it mostly keeps to its end: looking for garbage often would only cost time.
     gc.set_threshold(100_000, 50, 100)
     try:
-        code = _run(arguments)
+        code = _run(arguments, begun)
     except KeyboardInterrupt:
         code = INTERRUPTED
+    finally:
+        gc.freeze()  # at its end a process would look for garbage once more, which can take seconds
     sys.exit(code)
 
 
-def _run(arguments: list[str] | None) -> int:
+def _run(arguments: list[str] | None, begun: float | None) -> int:
     """The exit code."""
     try:
-        code = cli.main(arguments, prog_name="fsm", standalone_mode=False)
+        code = cli.main(arguments, prog_name="fsm", standalone_mode=False, obj=begun)
         return code if isinstance(code, int) else 0
     except _ClosedPipeError:
         return _silenced(CLOSED_PIPE)

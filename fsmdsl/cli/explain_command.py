@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
+from fsmdsl.budget import Budget
 from fsmdsl.cli.common import documented_option, format_option, links_option, paint, say_json
 from fsmdsl.cli.completing import rule_names, system_names
 from fsmdsl.cli.explain_log import Output, Request, explain_log
 from fsmdsl.cli.explain_watch import Watch
+from fsmdsl.cli.limits import limit_options
 from fsmdsl.cli.messages import misuse, say
 from fsmdsl.diagnostics import Rule, did_you_mean
 
@@ -32,6 +34,7 @@ from fsmdsl.diagnostics import Rule, did_you_mean
 @click.option("--keep-going", is_flag=True, help="Report each line that nothing explains, and continue.")
 @click.option("--metrics", type=click.Path(path_type=Path), metavar="FILE", help="Write metrics for Prometheus here.")
 @click.option("--metrics-port", type=click.IntRange(0, 65535), metavar="PORT", help="Serve them to this machine.")
+@limit_options(each="specs and LOG")
 @documented_option
 @links_option
 @format_option
@@ -49,6 +52,7 @@ def command(
     keep_going: bool,
     metrics: Path | None,
     metrics_port: int | None,
+    budget: Budget,
     as_documented: bool,
     form: str,
 ) -> None:
@@ -62,11 +66,11 @@ def command(
     if mapping is not None:
         watch = Watch(follow, keep_going, metrics, metrics_port)
         output = Output(show, coverage, counts)
-        request = Request(what or "-", mapping, specs, system, settings, hidden, as_documented, output, watch)
+        request = Request(what or "-", mapping, specs, system, settings, hidden, as_documented, output, watch, budget)
         explain_log(request, form)
         return
     others = (specs, system, settings, show, coverage, counts, follow, keep_going, metrics, as_documented)
-    if any(others) or hidden is not None or metrics_port is not None:
+    if any(others) or not (hidden is metrics_port is budget.seconds is None):
         misuse("a log is explained by a mapping: name it with `--mapping FILE`")
     _explain_rules(what, form)
 

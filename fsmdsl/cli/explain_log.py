@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn, cast
 
+from fsmdsl.budget import Budget
 from fsmdsl.cli.common import FINDINGS, follows_links, model_or_exit, paint, say_json
 from fsmdsl.cli.explain_watch import Watch, check, following, metrics
+from fsmdsl.cli.limits import within
 from fsmdsl.cli.messages import misuse, say
 from fsmdsl.files import reason
 
@@ -22,13 +24,16 @@ if TYPE_CHECKING:
     from fsmdsl import model as m
     from fsmdsl.logs.amendments import OtherReading
     from fsmdsl.logs.explanation import Explanation
-    from fsmdsl.logs.lines import Match, Readable
+    from fsmdsl.logs.lines import Line, Match, Readable
     from fsmdsl.logs.mapping import LogMapping
     from fsmdsl.logs.meaning import Reading
     from fsmdsl.logs.rules import LogError
 
 UNDECIDED = 3
 """The exit code where it cannot be said whether a log is explained."""
+
+STRETCH = 16
+"""Lines between two looks at the limits."""
 
 PATTERN_TIME = 1.0
 """Seconds for a pattern on one line."""
@@ -56,6 +61,7 @@ class Request:
     as_documented: bool
     output: Output
     watch: Watch
+    budget: Budget
 
 
 def explain_log(request: Request, form: str) -> None:
@@ -63,8 +69,9 @@ def explain_log(request: Request, form: str) -> None:
     from fsmdsl.logs.render_text import coverage, details, summary
     from fsmdsl.logs.to_json import data
 
-    mapping = _mapping(request, form)
-    reading = _reading(request, mapping, form)
+    with within(request.budget, request.specs):
+        mapping = _mapping(request, form)
+        reading = _reading(request, mapping, form)
     name = "<stdin>" if request.log == "-" else request.log
     told = form == "text" and request.watch.keep_going
     found = _explained(request, reading, form, name)
@@ -173,17 +180,29 @@ def _explained(request: Request, reading: Reading, form: str, name: str) -> Expl
         with metrics(watch, reading) as report, _guarded() as match:
             opened = following(request.log, report.tick) if watch.follow else _opened(request.log)
             with opened as file:
-                log = lines(file, growing=watch.follow)
+                log = _in_time(lines(file, growing=watch.follow), request.budget)
                 whole, ahead = request.output.show, 0 if watch.follow else AHEAD  # who watches wants to know at once
                 explainer = Explainer(reading, request.log, log, depth=depth, whole=whole, match=match, ahead=ahead)
                 report.explainer = explainer
                 found = explainer.explanation(tell if watch.keep_going else None)
                 report.end()
-                return found
+                reached = request.budget.reached
+                if reached is None or (found.failure is not None and not watch.keep_going):
+                    return found
+                outcome = found.outcome if found.failure else "undecided"
+                return replace(found, outcome=outcome, undecided=f"line {found.tally.lines}: {reached}")
     except LogError as error:
         _refuse(error, form)
     except OSError as error:
         misuse(f"`{request.log}` cannot be read: {reason(error)}")
+
+
+def _in_time(log: Iterable[Line], budget: Budget) -> Iterator[Line]:
+    """The lines, until a limit is reached: `budget.reached` says so."""
+    for count, line in enumerate(log):
+        if count % STRETCH == 0 and budget.over():
+            return
+        yield line
 
 
 def _write_counts(path: Path, found: Explanation) -> None:
@@ -221,9 +240,9 @@ def _other(request: Request, mapping: LogMapping, found: Explanation) -> OtherRe
         return None
     with suppress(LogError, OSError), _opened(request.log) as file, _guarded() as match:
         reading = _bound(request, mapping, loaded.model)
-        log = takewhile(lambda x: x[0] <= last, lines(file))
+        log = takewhile(lambda x: x[0] <= last, _in_time(lines(file), request.budget))
         other = explain(reading, request.log, log, depth=depth, match=match)
-        if other.outcome == "explained":
+        if other.outcome == "explained" and request.budget.reached is None:
             amended = found.reading.universe.model if documented else loaded.model
             return OtherReading(documented, amended_rows(other.ledger, amended))
     return None

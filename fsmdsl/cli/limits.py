@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -53,9 +54,9 @@ def limit_options(
 
 
 def made(seconds: float | None, gigabytes: float | None, *, shared: bool = False) -> Budget:
-    """A budget that begins now."""
+    """The budget of a command. It began with the process, where the process is there for the command alone."""
     memory = resident() + available() * 3 // 4 if gigabytes is None else int(gigabytes * 10**9)
-    return Budget(seconds, memory, shared=shared)
+    return Budget(seconds, memory, shared=shared, begun=click.get_current_context().find_object(float))
 
 
 @contextmanager
@@ -63,7 +64,8 @@ def within(budget: Budget, paths: Sequence[str], out: Printing | None = None) ->
     """Inside, the limits hold. Where one is reached the command ends with `BOUNDED`, for nothing is known; Ctrl-C ends
     it as ever."""
     try:
-        with budget:
+        with budget, _uncollected():
+            budget.check()
             yield
             return
     except LimitError:
@@ -77,6 +79,21 @@ def within(budget: Budget, paths: Sequence[str], out: Printing | None = None) ->
         out.say(told)
         out.finish(lambda: _unfinished(click.unstyle(told), paths))
     sys.exit(BOUNDED)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """What is read stays to the end, where the process is there for the command alone. To look for garbage among it can
+    take a second, in one call that no limit ends."""
+    if click.get_current_context().find_object(float) is None:
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _unfinished(told: str, paths: Sequence[str]) -> Results:

@@ -46,7 +46,7 @@ NAME = "index.html"
 @click.option("--max-states", type=click.IntRange(1), help="A limit for each system.")
 @click.option("--since", metavar="REV", help="List what has changed since a revision of git, or since other specs.")
 @counts_option
-@limit_options(MINUTES, "each system; reading and checking count for the first")
+@limit_options(MINUTES, "each system, and for all scenarios; reading and checking count for the first")
 @force_option
 @printing_options
 def command(
@@ -71,12 +71,12 @@ def command(
     told = printing(form, outputs)
     with within(budget, paths, told):
         loaded, found = checked(paths, as_documented=as_documented)
-    if loaded.model is None or any(d.rule == TOO_LARGE for d in found):
-        refuse(told, found, "there is nothing to report on")
-        sys.exit(FINDINGS)
-    model = loaded.model
-    logged = None if counts is None else counted(counts, model.machines.values())
-    changed = () if since is None else changes(since, paths, model, as_documented=as_documented)
+        if loaded.model is None or any(d.rule == TOO_LARGE for d in found):
+            refuse(told, found, "there is nothing to report on")
+            sys.exit(FINDINGS)
+        model = loaded.model
+        logged = None if counts is None else counted(counts, model.machines.values())
+        changed = () if since is None else changes(since, paths, model, as_documented=as_documented)
     done = [
         _explored(model, x, Limits(max_states), budget.renewed() if n else budget, shown=told.speaks)
         for n, x in enumerate(model.systems.values())

@@ -74,20 +74,21 @@ class Universe(Roster):
 
     def _begin(self) -> World:
         """No effects, no entry hooks, no eventless transitions: states and values as declared."""
-        fields = [[default(f.type) for f in x.fields] for x in self.machines]
+        fields = [tuple(default(f.type) for f in x.fields) for x in self.machines]
         states = tuple(i.state for i in self.system.instances)
         channels: tuple[()] = tuple(() for _ in self.channels)  # type: ignore[assignment]
         for n, machine in enumerate(self.machines):
             self.params[n].update((p.name, default(p.type)) for p in machine.params)
         for n, machine in enumerate(self.machines):
-            world = World(states, tuple(map(tuple, fields)), frozenset(), channels, (), False)
+            world = World(states, tuple(fields), frozenset(), channels, (), False)
             self._give_params(Frame(self, world, n), machine)
         for n, machine in enumerate(self.machines):
             for slot, f in enumerate(machine.fields):
-                world = World(states, tuple(map(tuple, fields)), frozenset(), channels, (), False)
+                world = World(states, tuple(fields), frozenset(), channels, (), False)
                 given = self._given(n, f.name) or f.default
-                fields[n][slot] = self._first_value(Frame(self, world, n), f.name, f.type, given)
-        return World(states, tuple(map(tuple, fields)), frozenset(), channels, (), False)
+                value = self._first_value(Frame(self, world, n), f.name, f.type, given)
+                fields[n] = (*fields[n][:slot], value, *fields[n][slot + 1 :])
+        return World(states, tuple(fields), frozenset(), channels, (), False)
 
     def _give_params(self, frame: Frame, machine: m.Machine) -> None:
         assert frame.instance is not None

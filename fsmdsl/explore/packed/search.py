@@ -268,12 +268,14 @@ class PackedSearch:
 
     def _note_rest(self) -> None:
         try:
+            self.budget.proceed()
             self.engine.note_rest()
         except LimitError:
             self._leave()
 
     def _look_closer(self, failing: Sequence[int]) -> None:
         """What the definition says of what was found: which faults there are, and why invariants are broken."""
+        self.budget.proceed()
         for at in failing:
             for finding in faults_from(self.universe, self.trace(Finding(at)).end, at):
                 assert finding.fault is not None

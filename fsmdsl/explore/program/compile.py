@@ -8,13 +8,15 @@ at once.
 import sys
 from typing import Any
 
+HURRY = "--hurry"
+
 OPTIMISED = 2
 """LLVM's level. The third takes a tenth longer, and the code is no faster."""
 
 
 def main() -> None:
     """Compile one text."""
-    sys.stdout.buffer.write(compiled(sys.stdin.buffer.read().decode("utf-8"), hurry=False))
+    sys.stdout.buffer.write(compiled(sys.stdin.buffer.read().decode("utf-8"), hurry=HURRY in sys.argv))
 
 
 def compiled(text: str, *, hurry: bool) -> bytes:

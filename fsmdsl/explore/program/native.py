@@ -22,9 +22,16 @@ from typing import Any, TypeAlias
 
 from fsmdsl.explore.program import cache as objects
 from fsmdsl.explore.program import llvm
+from fsmdsl.explore.program.compile import HURRY, compiled
 from fsmdsl.explore.program.llvm import Listing
 from fsmdsl.explore.program.nodes import Type
 from fsmdsl.explore.program.source import functions_in
+
+COMPILER = (sys.executable, "-P", str(Path(__file__).parent / "compile.py"))
+"""The command that compiles."""
+
+LONG = 1 << 21
+"""So many characters take a quarter of a second to compile in a hurry, and more on a busy computer."""
 
 MISSING = "compiled search needs the extra `fast`: pip install 'fsmdsl[fast]'"
 
@@ -91,18 +98,27 @@ def _processor() -> tuple[str, ...]:
 
 
 def compiled_here(job: Job, *, kept: bool, hurry: bool = True) -> dict[str, Callable[..., int]]:
-    """The functions wanted, from the cache or compiled here and now; `kept`: in the cache, too. Raises `ImportError`,
-    `OSError`, `RuntimeError`, `KeyError`."""
-    from fsmdsl.explore.program.compile import compiled
-
+    """The functions wanted, from the cache or compiled now; `kept`: in the cache, too. Here, unless that takes long.
+    Raises `ImportError`, `OSError`, `RuntimeError`, `KeyError`."""
     for name in (job.name(), *([job.name(hasty=True)] if hurry else [])):
         known = objects.read(name)
         if known is not None:
             return loaded(known, job.signatures())
-    code = compiled(job.program(), hurry=hurry)
+    text = job.program()
+    code = compiled(text, hurry=hurry) if hurry and len(text) < LONG else _elsewhere(text, hurry)
     if kept:
         objects.store(job.name(hasty=hurry), code)
     return loaded(code, job.signatures())
+
+
+def _elsewhere(text: str, hurry: bool) -> bytes:
+    """The same by another process, which a limit ends: no signal is handled during a call into a compiler."""
+    done = subprocess.run(
+        [*COMPILER, *([HURRY] if hurry else [])], input=text.encode(), capture_output=True, check=False
+    )
+    if done.returncode or not done.stdout:
+        raise RuntimeError(done.stderr.decode(errors="replace").strip().rpartition("\n")[2])
+    return done.stdout
 
 
 def at_hand() -> bool:
@@ -119,8 +135,7 @@ class Compiler:
         text, self._made, self._errors = (Path(self._folder.name, x) for x in ("text", "object", "errors"))
         text.write_text(job.program(), "utf-8")
         with open(text, "rb") as given, open(self._made, "wb") as made, open(self._errors, "wb") as errors:
-            command = [sys.executable, "-P", str(Path(__file__).parent / "compile.py")]
-            self.process = subprocess.Popen(command, stdin=given, stdout=made, stderr=errors)
+            self.process = subprocess.Popen(COMPILER, stdin=given, stdout=made, stderr=errors)
 
     def result(self) -> tuple[bytes | None, str]:
         """The object, which goes to the cache; or why there is none. Once, when the process has ended."""
