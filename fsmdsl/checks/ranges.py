@@ -178,7 +178,7 @@ class _Walk:
     def _after(self, body: Iterable[m.Effect], now: _Now) -> _Now:
         """Behind a block that may have been run, once or several times."""
         inside = list(effects(list(body)))
-        changed = {x.name: x.type for x in inside if isinstance(x, m.Assign | m.Change) and x.target is None}
+        changed = {x.name: x.type for x in inside if isinstance(x, m.Write) and x.target is None}
         after = self._changed(changed, now)
         return self._sent(after) if any(isinstance(x, m.Send) for x in inside) else after
 

@@ -162,7 +162,7 @@ class _Collector:
 
     def _effects(self, owner: str | None, body: tuple[m.Effect, ...]) -> None:
         for x in effects(body):
-            own = x.name if isinstance(x, m.Assign | m.Change) and x.target is None else None
+            own = x.name if isinstance(x, m.Write) and x.target is None else None
             for e in m.operands(x):
                 self._expression(owner, e, own)
             match x:

@@ -43,7 +43,7 @@ def after(known: Known, done: m.Effect) -> Known:
     What is read of other instances is forgotten, as an event that is sent may change it.
     """
     inside = effects((done,))
-    changed = {x.name for x in inside if isinstance(x, m.Assign | m.Change) and x.target is None}
+    changed = {x.name for x in inside if isinstance(x, m.Write) and x.target is None}
     return frozenset(x for x in known if _is_own(x) and not (isinstance(x, m.Read) and x.name in changed))
 
 

@@ -64,7 +64,7 @@ def _arguments(place: Place, arguments: Sequence[m.Expr]) -> str:
     return ", ".join(python(place, a, Binds.CONDITIONAL) for a in arguments)
 
 
-def _written(place: Place, e: m.Assign | m.Change, value: str) -> Block:
+def _written(place: Place, e: m.Write, value: str) -> Block:
     """A field's new value. In `recover` it may be another machine's, which the step must know of."""
     if e.target is not None and not isinstance(e.target, m.Self):
         owner = python(place, e.target, Binds.ATOM)
@@ -73,7 +73,7 @@ def _written(place: Place, e: m.Assign | m.Change, value: str) -> Block:
     return (f"{_field(place, e)} = {value}",)
 
 
-def _field(place: Place, e: m.Assign | m.Change) -> str:
+def _field(place: Place, e: m.Write) -> str:
     return place.staged.get(e.name) or place.own(e.name)
 
 

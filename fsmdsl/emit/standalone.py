@@ -110,7 +110,7 @@ def _changes(place: Place, at: Place, moved: Move) -> Block:
     done = moved.effects
     if not _is_staged(place, done):
         return statements(at, done)
-    changed = tuple(dict.fromkeys(e.name for e in effects(done) if isinstance(e, m.Assign | m.Change)))
+    changed = tuple(dict.fromkeys(e.name for e in effects(done) if isinstance(e, m.Write)))
     staged = at.bind(*changed)
     names = {name: staged.locals[name] for name in changed}
     at = replace(at, locals={**at.locals, **{f"new {n}": x for n, x in names.items()}}, staged=names)
@@ -157,7 +157,7 @@ def _is_staged(place: Place, done: Sequence[m.Effect]) -> bool:
         again = isinstance(e, m.ForEach) and any(_may_fail(model, x) for x in effects((e,)))
         if again or (changed and _may_fail(model, e)):
             return True
-        changed = changed or isinstance(e, m.Assign | m.Change)
+        changed = changed or isinstance(e, m.Write)
     return False
 
 

@@ -198,7 +198,7 @@ def _effects(model: m.Model, machine: m.Machine, rows: list[m.Transition]) -> tu
     moves = any(t.target is not None for t in rows)
     blocks = [*(t.effects for t in rows), *(h.effects for h in machine.hooks if moves)]
     listed = [x for block in blocks for x in effects(block)]
-    changed = {(machine.qualified, x.name) for x in listed if isinstance(x, m.Assign | m.Change)}
+    changed = {(machine.qualified, x.name) for x in listed if isinstance(x, m.Write)}
     sent = {(x.machine, x.event) for x in listed if isinstance(x, m.Send)}
     sent |= {(model.channels[x.channel].receiver, x.event) for x in listed if isinstance(x, m.Post)}
     return changed | ({(machine.qualified, "")} if moves else set()), sent

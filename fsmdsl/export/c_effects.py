@@ -49,7 +49,7 @@ def _effect(scope: CScope, e: m.Effect) -> str:
             assert_never(e)
 
 
-def _assign(scope: CScope, e: m.Assign | m.Change) -> str:
+def _assign(scope: CScope, e: m.Write) -> str:
     """The value is computed, then looked at, then written."""
     owner = scope.reader if e.target is None else machine_of(e.target.type)
     if owner not in scope.selections and e.target is not None:

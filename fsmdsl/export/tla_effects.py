@@ -81,7 +81,7 @@ def _tuple(scope: TlaScope, given: Sequence[m.Expr], env: Env) -> str:
     return f"<<{', '.join(value(scope, a, env) for a in given)}>>"
 
 
-def _assign(scope: TlaScope, e: m.Assign | m.Change, env: Env) -> str:
+def _assign(scope: TlaScope, e: m.Write, env: Env) -> str:
     owner = scope.reader
     if e.target is not None:
         owner = machine_of(e.target.type)

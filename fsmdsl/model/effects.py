@@ -83,7 +83,10 @@ class If:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-Effect = Assign | Change | Send | Post | Request | ForEach | If
+Write = Assign | Change
+"""What writes the field `name`, of `target`."""
+
+Effect = Write | Send | Post | Request | ForEach | If
 
 Block = tuple[Effect, ...]
 

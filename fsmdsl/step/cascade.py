@@ -225,14 +225,14 @@ def perform(draft: Draft, frame: Frame, effects: Sequence[m.Effect]) -> None:
                 assert_never(e)
 
 
-def _owner(frame: Frame, e: m.Assign | m.Change) -> int:
+def _owner(frame: Frame, e: m.Write) -> int:
     """Whose field is written: the machine's own, or in `recover` anyone's."""
     owner = frame.instance if e.target is None else reference(frame, e.target)
     assert owner is not None
     return owner
 
 
-def assign(draft: Draft, owner: int, e: m.Assign | m.Change, value: Value) -> None:
+def assign(draft: Draft, owner: int, e: m.Write, value: Value) -> None:
     """A field takes a value of its type; any other is a fault."""
     why = outside(e.type, value)
     if why is not None:
