@@ -165,9 +165,10 @@ class _Collector:
             own = x.name if isinstance(x, m.Write) and x.target is None else None
             for e in m.operands(x):
                 self._expression(owner, e, own)
+            if isinstance(x, m.Write):
+                whose = owner if x.target is None else machine_of(x.target.type)
+                self._use("set", whose or "", x.name)
             match x:
-                case m.Assign(name=name, target=target) | m.Change(name=name, target=target):
-                    self._use("set", (machine_of(target.type) if target is not None else owner) or "", name)
                 case m.Request(action=name):
                     self._use("action", owner or "", name)
                 case m.Post(channel=channel):
