@@ -64,7 +64,8 @@ __all__ = [
 
 
 def initial(universe: Universe) -> World:
-    """The world in which a system begins. If `universe.fault` is set, an initial value is impossible."""
+    """The world in which a system begins; one of `universe.starts` if fields begin with any value. If `universe.fault`
+    is set, it cannot begin so."""
     return universe.start
 
 

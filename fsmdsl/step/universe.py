@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
 from fsmdsl import model as m
 from fsmdsl.source import Span
-from fsmdsl.step.evaluate import Frame, default, domains, evaluate, outside
+from fsmdsl.step.evaluate import Frame, TooManyValuesError, default, domains, evaluate, outside, truth
 from fsmdsl.step.roster import Roster
-from fsmdsl.step.world import Fault, FaultError, Unfit, Value, World
+from fsmdsl.step.world import Fault, FaultError, Message, NoStart, Unfit, Value, World
 
 CRASH = "on crash"
 EVENTLESS = ""
@@ -36,11 +38,23 @@ class Universe(Roster):
 
     def __init__(self, model: m.Model, system: m.System) -> None:
         super().__init__(model, system)
-        self.fault: Fault | None = None
-        """Why an initial value is impossible, if one is. The universe can be used all the same."""
+        self._fault: Fault | None = None
         known = {x.qualified: _Index(x) for x in self.machines}
         self._index = tuple(known[x.qualified] for x in self.machines)
-        self.start = self._begin()
+        places = ((n, slot) for n, x in enumerate(self.machines) for slot in range(len(x.fields)))
+        self.free = tuple(
+            (n, slot) for n, slot in places if system.instances[n].begins_with_any(self.machines[n].fields[slot])
+        )
+        """The fields that begin with any value: by instance and place."""
+        for n, machine in enumerate(self.machines):
+            self.params[n].update((p.name, default(p.type)) for p in machine.params)
+        for n, machine in enumerate(self.machines):
+            self._give_params(Frame(self, _Beginning(self), n), machine)
+        impossible = self._fault
+        self.start = self._world(self._some(self.machines[n].fields[slot].type) for n, slot in self.free)
+        """The world in which it begins. With `free` fields this is one among many, and may be none of `starts`."""
+        if self.free:
+            self._fault = impossible  # what is wrong with worlds in which it may begin is found with these
 
     # Where transitions are found
 
@@ -72,22 +86,59 @@ class Universe(Roster):
 
     # How it begins
 
-    def _begin(self) -> World:
-        """No effects, no entry hooks, no eventless transitions: states and values as declared."""
-        fields = [[default(f.type) for f in x.fields] for x in self.machines]
-        states = tuple(i.state for i in self.system.instances)
-        channels: tuple[()] = tuple(() for _ in self.channels)  # type: ignore[assignment]
-        for n, machine in enumerate(self.machines):
-            self.params[n].update((p.name, default(p.type)) for p in machine.params)
-        for n, machine in enumerate(self.machines):
-            world = World(states, tuple(map(tuple, fields)), frozenset(), channels, (), False)
-            self._give_params(Frame(self, world, n), machine)
+    @cached_property
+    def starts(self) -> tuple[World, ...]:
+        """The worlds in which it may begin, each once, the value of the last field changing fastest: with any values in
+        `free`, as far as `start when` allows. If it allows none, `fault` says so, and `start` is left. Raises
+        `TooManyValuesError`."""
+        if not self.free and not self.system.start_when:
+            return (self.start,)
+        types = (self.machines[n].fields[slot].type for n, slot in self.free)
+        found = tuple(x for x in map(self._world, domains(types, self, "first states")) if self._may_begin(x))
+        if not found:
+            self._fault = self._fault or Fault(NoStart(), None, self.system.span)
+        return found or (self.start,)
+
+    @property
+    def fault(self) -> Fault | None:
+        """Why an initial value is impossible, if one is, or there is no first world. The universe can be used all the
+        same."""
+        with suppress(TooManyValuesError):
+            self.starts  # noqa: B018 - notes what is wrong
+        return self._fault
+
+    def beginning(self, start: World) -> Universe:
+        """The same system where it begins in one of its first worlds."""
+        if start == self.start and not self.free:
+            return self
+        other = copy(self)
+        other.start, other.free = start, ()
+        other.__dict__["starts"] = (start,)
+        return other
+
+    def _some(self, t: m.Type) -> Value:
+        """A value of a type."""
+        return min(self.instances_of(t.machine), default=None) if isinstance(t, m.RefType) else default(t)
+
+    def _may_begin(self, world: World) -> bool:
+        """Does a world meet all that stands behind `start when`?"""
+        try:
+            return all(truth(Frame(self, world), x) for x in self.system.start_when)
+        except FaultError:
+            return False
+
+    def _world(self, chosen: Iterable[Value]) -> World:
+        """No effects, no entry hooks, no eventless transitions: states and values as declared, and those chosen."""
+        made = _Beginning(self)
+        values = dict(zip(self.free, chosen, strict=True))
         for n, machine in enumerate(self.machines):
             for slot, f in enumerate(machine.fields):
-                world = World(states, tuple(map(tuple, fields)), frozenset(), channels, (), False)
-                given = self._given(n, f.name) or f.default
-                fields[n][slot] = self._first_value(Frame(self, world, n), f.name, f.type, given)
-        return World(states, tuple(map(tuple, fields)), frozenset(), channels, (), False)
+                if (n, slot) in values:
+                    made.fields[n][slot] = values[n, slot]
+                else:
+                    given = self._given(n, f.name) or f.default
+                    made.fields[n][slot] = self._first_value(Frame(self, made, n), f.name, f.type, given)
+        return World(made.states, tuple(map(tuple, made.fields)), frozenset(), made.channels, (), False)
 
     def _give_params(self, frame: Frame, machine: m.Machine) -> None:
         assert frame.instance is not None
@@ -105,12 +156,12 @@ class Universe(Roster):
         try:
             value = evaluate(frame, given)
         except FaultError as error:
-            self.fault = self.fault or error.fault
+            self._fault = self._fault or error.fault
             return default(t)
         why = outside(t, value)
         if why is not None:
             cause = Unfit("initial", name, "", why)
-            self.fault = self.fault or Fault(cause, frame.instance, self._where(frame.instance, given))
+            self._fault = self._fault or Fault(cause, frame.instance, self._where(frame.instance, given))
             return default(t)
         return value
 
@@ -143,6 +194,16 @@ def trigger_name(trigger: m.Trigger) -> str | None:
             return EVENTLESS
         case m.OnTimer():
             return None
+
+
+class _Beginning:
+    """A first world under way: each place has the value of its type until it has its own."""
+
+    def __init__(self, universe: Universe) -> None:
+        self.states = tuple(i.state for i in universe.system.instances)
+        self.fields = [[default(f.type) for f in x.fields] for x in universe.machines]
+        self.waited: frozenset[int] = frozenset()
+        self.channels: tuple[tuple[Message, ...], ...] = tuple(() for _ in universe.channels)
 
 
 class _Index:

@@ -318,6 +318,13 @@ class Unfit:
 
 
 @dataclass(frozen=True, slots=True)
+class NoStart:
+    """No first state meets what stands behind `start when`."""
+
+    kind: ClassVar[FaultKind] = "none"
+
+
+@dataclass(frozen=True, slots=True)
 class Full:
     """One message too many for a channel (qualified)."""
 
@@ -353,7 +360,7 @@ class Lost:
 
 Cause = (
     Unhandled | NotAwaited | NoTimer | NoMessage | NotDown | Overlap | Reentrance | Waiting | StandsStill | Down
-    | NoInstance | NoFirst | NoItem | DivisionByZero | Unfit | Full | Nested | EndlessRound | Lost
+    | NoInstance | NoFirst | NoItem | DivisionByZero | Unfit | NoStart | Full | Nested | EndlessRound | Lost
 )  # fmt: skip
 """Why a step fails. `describe.fault_message` has the words."""
 
