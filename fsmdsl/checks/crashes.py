@@ -119,8 +119,8 @@ UNKNOWN = Rule(
     Severity.ERROR,
     "a crash gives a field back a first value that nobody knows",
     """
-A crash gives fields that are not durable the values that they began with. A field that begins with any value (`= any`), or
-with one that is computed from such a field, has no first value that the text gives.
+A crash gives fields that are not durable the values that they began with. A field that begins with any value
+(`= any`), or with one that is computed from such a field, has no first value that the text gives.
 
 ```fsm
 machine Server {

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fsmdsl import model as m
-from fsmdsl.explore.explain import explain
+from fsmdsl.explore.explain import explain, free
 from fsmdsl.explore.symmetry.independent import Field, reads
 from fsmdsl.explore.trace import Trace
 from fsmdsl.step import FaultError, Universe, World
@@ -143,11 +143,7 @@ def _begins(universe: Universe, machine: m.Machine, t: m.Transition) -> bool:
 
 def _depends_on_more(guard: m.Expr) -> bool:
     """Does a guard read more than fields, states and parameters: arguments of its event, a channel, or `wait`?"""
-    bound = {x.variable for x in expressions(guard) if isinstance(x, m.Quantified)}
-    return any(
-        isinstance(x, m.Wait | m.ChannelRef) or (isinstance(x, m.Local) and x.name not in bound)
-        for x in expressions(guard)
-    )
+    return bool(free(guard)) or any(isinstance(x, m.Wait | m.ChannelRef) for x in expressions(guard))
 
 
 def _changers(universe: Universe, machine: m.Machine, guard: m.Expr, changed: Mapping[str, Changes]) -> frozenset[str]:

@@ -112,7 +112,7 @@ class Universe(Roster):
         if start == self.start and not self.free:
             return self
         other = copy(self)
-        other.start, other.free = start, ()
+        other.start, other.free, other._fault = start, (), self.fault
         other.__dict__["starts"] = (start,)
         return other
 
