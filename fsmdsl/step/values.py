@@ -111,16 +111,14 @@ def domain(t: m.Type, roster: Roster) -> tuple[Value, ...]:
     return tuple(sorted(_all(t, roster), key=lambda x: rank(t, x)))
 
 
-def domains(
-    types: Iterable[m.Type], roster: Roster, what: str = "combinations of arguments"
-) -> tuple[tuple[Value, ...], ...]:
+def domains(types: Iterable[m.Type], roster: Roster) -> tuple[tuple[Value, ...], ...]:
     """All combinations of values of several types, the last changing fastest."""
     listed = list(types)
     count = 1
     for t in listed:
         count *= cardinality(t, roster)
         if count > MOST:
-            raise TooManyValuesError(f"more than {MOST} {what}")
+            raise TooManyValuesError(f"more than {MOST} combinations of arguments")
     return tuple(product(*(domain(t, roster) for t in listed)))
 
 
