@@ -28,13 +28,13 @@ from fsmdsl.explore.verdict import AT_VIOLATION, Limits, Progress, QuestionKey
 from fsmdsl.step import (
     FaultError,
     GuardsSeen,
+    Result,
     Step,
     TooManyValuesError,
     Universe,
     World,
 )
 from fsmdsl.step.evaluate import Frame, truth
-from fsmdsl.step.world import Result
 
 REPORT_EVERY = 1000
 

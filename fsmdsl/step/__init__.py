@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import assert_never
 
 from fsmdsl import model as m
@@ -43,7 +44,6 @@ from fsmdsl.step.world import (
     RecoverStep,
     Refused,
     Requested,
-    Result,
     Sent,
     StandsStill,
     Step,
@@ -59,6 +59,16 @@ __all__ = [
     "Requested", "Result", "Sent", "Step", "TimerStep", "TooManyValuesError", "Universe", "Value", "World",
     "enabled", "fire", "holds", "initial", "stuck", "value",
 ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The world after a step and what happened, in order; with a fault, the world before, and what happened so far."""
+
+    world: World
+    cascade: tuple[Happening, ...]
+    fault: Fault | None = None
+
 
 # The five functions --------------------------------------------------------------------------------------------------
 

@@ -166,9 +166,7 @@ Happening = Followed | Sent | Posted | Requested | Assigned | Ignored | Crashed
 
 # Faults --------------------------------------------------------------------------------------------------------------
 
-FaultKind = Literal[
-    "unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost"
-]  # fmt: skip
+FaultKind = Literal["unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,12 +394,3 @@ class FaultError(Exception):
     def __init__(self, cause: Cause, instance: int | None, span: Span, refused: Refused | None = None) -> None:
         super().__init__(cause)
         self.fault = Fault(cause, instance, span, refused)
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The world after a step and what happened, in order; with a fault, the world before, and what happened so far."""
-
-    world: World
-    cascade: tuple[Happening, ...]
-    fault: Fault | None = None
