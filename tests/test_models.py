@@ -146,8 +146,8 @@ OTHERS = {
     "sliding_window": ({}, {"property delivered"}),
     "two_phase_commit": ({}, set()),
 }
-"""Sizes for other checkers, and what SPIN's formulas have no room for. No export says that `dijkstra_ring` begins in any
-state."""
+"""Sizes for other checkers, and what SPIN's formulas have no room for. `dijkstra_ring` begins in any state, and is not
+exported."""
 
 
 @pytest.mark.parametrize(("checker", "installed"), [("spin", Spin.installed), ("tlc", Tlc.installed)])
