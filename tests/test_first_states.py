@@ -368,7 +368,7 @@ def test_a_run_by_hand_begins_where_a_person_chooses() -> None:
 
 
 def test_the_first_line_of_a_log_may_follow_any_first_state() -> None:
-    mapping = '[[line]]\nwhen = { msg = "bump" }\nof = "c"\nevent = "bump"\n'
+    mapping = '[[line]]\nwhen = { msg = "bump" }\ninstance = "c"\nevent = "bump"\n'
     reading = bind(read(Source("mapping.toml", mapping)), universe(COUNTERS + "system S { c: Counter }"))
     for count, told in ((1, True), (2, True), (3, False)):
         log = BytesIO(b'{"msg": "bump"}\n' * count)
