@@ -29,6 +29,7 @@ from fsmdsl.step.world import (
     NoInstance,
     NoItem,
     NoMessage,
+    NoStart,
     NotAwaited,
     NotDown,
     NoTimer,
@@ -175,6 +176,8 @@ def fault_message(roster: Roster, fault: Fault) -> str:
             return f"`{what}` comes while the system is down: `recover` is first"
         case NoInstance(of):
             return f"`{_text(of)}` is none here"
+        case NoStart():
+            return "no first state meets what stands behind `start when`"
         case NoFirst(of):
             return f"`{_text(of)}` is empty here: it has no first"
         case NoItem(of, at, size):

@@ -69,7 +69,8 @@ def states(model: m.Model, system: m.System, most: int = MOST) -> nx.MultiDiGrap
     if universe.fault is not None:
         raise FaultError(universe.fault.cause, universe.fault.instance, universe.fault.span)
     graph: nx.MultiDiGraph[int] = _networkx().MultiDiGraph(name=system.qualified)
-    graph.add_node(0, depth=0, values=_values(universe, universe.start), failing={})
+    for n, world in enumerate(universe.starts):
+        graph.add_node(n, depth=0, values=_values(universe, world), failing={})
     for visit in visits(universe, most):
         at, node = visit.number, graph.nodes[visit.number]
         if visit.unknown is not None:

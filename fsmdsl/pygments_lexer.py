@@ -16,12 +16,12 @@ NAME = r"[A-Za-z_]\w*"
 DECLARING = (
     "action", "amends", "channel", "enum", "environment", "event", "ignore", "invariant", "layout", "let", "locks",
     "machine", "map", "opaque", "operation", "param", "priority", "property", "reachable", "recover", "scenario",
-    "state", "system",
+    "start", "state", "system",
 )  # fmt: skip
 """Words that begin a declaration."""
 
 MODIFYING = (
-    "async", "bag", "between", "child", "columns", "duplicating", "durable", "during", "error", "fair", "fifo",
+    "any", "async", "bag", "between", "child", "columns", "duplicating", "durable", "during", "error", "fair", "fifo",
     "final", "initial", "lossy", "persistent", "read", "recovers", "recovery", "refines", "replaces", "rows", "strong",
     "symmetric", "transient", "under", "volatile", "weak", "write", "writes",
 )  # fmt: skip

@@ -142,8 +142,8 @@ def confirm(universe: Universe, about: Mapping[str, Any]) -> Confirmed:
 def _closed(universe: Universe, lines: Sequence[str]) -> tuple[set[World], int]:
     """The states of a certificate, once it is shown that no step leads out of them."""
     worlds = {decoded(line) for line in lines}
-    if universe.start not in worlds:
-        raise RefusedError(f"{universe.system.qualified}: the first state is missing")
+    if not worlds.issuperset(universe.starts):
+        raise RefusedError(f"{universe.system.qualified}: a first state is missing")
     failing = 0
     for world in worlds:
         after, fails = _next(universe, world)
@@ -158,7 +158,7 @@ def _closed(universe: Universe, lines: Sequence[str]) -> tuple[set[World], int]:
 
 def _reached(universe: Universe) -> tuple[set[World], int]:
     """All states, and how many steps fail."""
-    worlds, waiting, failing = {universe.start}, [universe.start], 0
+    worlds, waiting, failing = set(universe.starts), list(universe.starts), 0
     while waiting:
         after, fails = _next(universe, waiting.pop())
         failing += fails

@@ -120,7 +120,9 @@ def recovery(system: m.System) -> Iterator[m.Expr]:
 
 
 def required(system: m.System) -> Iterator[m.Expr]:
-    """What must hold in a system, or be possible; and what the system is compared by with the one that it refines."""
+    """What must hold in a system, at first or always, or be possible; and what it is compared by with the one that it
+    refines."""
+    yield from system.start_when
     yield from (x.condition for x in system.invariants)
     yield from (x.condition for x in system.reachables)
     yield from (p.formula for p in system.properties if not isinstance(p.formula, m.Recovers))

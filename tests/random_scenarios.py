@@ -15,7 +15,8 @@ def wandering(universe: Universe, seed: int, most: int = 10) -> Trace:
     """A run of so many steps, or up to a fault, that takes every kind of step as often as it can: messages are
     delivered, lost and repeated as often as events are sent."""
     random = Random(seed)
-    world, steps = universe.start, list[Step]()
+    start = random.choice(universe.starts) if len(universe.starts) > 1 else universe.start
+    world, steps = start, list[Step]()
     try:
         for _ in range(most):
             kinds: dict[str, list[Step]] = {}
@@ -30,7 +31,7 @@ def wandering(universe: Universe, seed: int, most: int = 10) -> Trace:
                 break
     except (FaultError, TooManyValuesError):
         pass
-    return run(universe, steps)
+    return run(universe, steps, start=start)
 
 
 def scenario_of(trace: Trace, name: str, *, own: bool = False) -> Script:

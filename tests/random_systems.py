@@ -159,6 +159,7 @@ class _Systems(_Specs):
         return iter(["    environment {", *(f"        {x}" for x in lines), "    }"])
 
     def _asked(self, env: Env) -> Iterator[str]:
+        yield from self._start(env)
         for n in range(self.random.choice([0, 1, 1, 2])):
             yield f"    invariant i{n}: {self.condition(env, 2).text}"
         for n in range(self.random.choice([0, 1, 1])):

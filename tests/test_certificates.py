@@ -117,7 +117,7 @@ def of_another_system(x: dict[str, Any]) -> None:
 
 TAMPERED: dict[Callable[[dict[str, Any]], None], str] = {
     without_a_state: "a step leads to a state that is missing: ",
-    without_the_first: "the first state is missing",
+    without_the_first: "a first state is missing",
     without_a_state_and_well_counted: "a step leads to a state that is missing: ",
     with_another_digest: "the states have another digest",
     with_a_state_that_breaks_an_invariant: "does not hold in ",

@@ -369,8 +369,11 @@ def test_the_time_of_a_command_begins_with_its_process(command: str) -> None:
 def test_a_process_tells_its_command_when_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[float] = []
     monkeypatch.setattr(cli_module, "main", lambda *, begun: given.append(begun))
-    before = monotonic()
-    program.main()
+    before, handler = monotonic(), signal.getsignal(signal.SIGINT)
+    try:
+        program.main()
+    finally:
+        signal.signal(signal.SIGINT, handler)
     assert before <= given[0] <= monotonic()
 
 

@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -45,9 +45,10 @@ def verified(model: str, sizes: dict[str, int], *options: str) -> Any:
     return json.loads(done.stdout)
 
 
-def counted(start: S, after: Callable[[S], Iterable[S]]) -> tuple[int, int]:
+def counted(starts: Iterable[S], after: Callable[[S], Iterable[S]]) -> tuple[int, int]:
     """States and transitions of a transition system."""
-    seen, waiting, transitions = {start}, [start], 0
+    waiting, transitions = list(starts), 0
+    seen = set(waiting)
     for state in waiting:
         for x in after(state):
             transitions += 1
@@ -63,7 +64,7 @@ class Case:
 
     model: str
     sizes: dict[str, int]
-    start: Any
+    starts: Sequence[Any]
     after: Callable[[Any], Iterable[Any]]
     unreached: tuple[str, ...] = field(default=())
 
@@ -74,33 +75,35 @@ class Case:
 def paxos_of(ballots: int, acceptors: int) -> Case:
     pairs = ballots * acceptors
     sizes = {"ballots": ballots, "acceptors": acceptors, "promises": pairs, "votes": pairs}
-    return Case("paxos", sizes, paxos.start(acceptors), paxos.after(ballots, acceptors))
+    return Case("paxos", sizes, [paxos.start(acceptors)], paxos.after(ballots, acceptors))
 
 
 def window_of(window: int, numbers: int, items: int) -> Case:
     sizes = {"window": window, "numbers": numbers, "items": items}
-    return Case("sliding_window", sizes, sliding_window.State(), sliding_window.after(window, numbers, items))
+    return Case("sliding_window", sizes, [sliding_window.State()], sliding_window.after(window, numbers, items))
 
 
 def ring_of(size: int, k: int, *unreached: str) -> Case:
-    return Case("dijkstra_ring", {"ring": size, "k": k}, dijkstra_ring.start(size), dijkstra_ring.after(k), unreached)
+    return Case(
+        "dijkstra_ring", {"ring": size, "k": k}, dijkstra_ring.starts(size, k), dijkstra_ring.after(k), unreached
+    )
 
 
 def raft_of(servers: int, terms: int, entries: int, *unreached: str) -> Case:
     sizes = {"servers": servers, "campaigns": servers * terms, "entries": entries}
-    return Case("raft", sizes, raft.start(servers), raft.after(terms, entries), unreached)
+    return Case("raft", sizes, [raft.start(servers)], raft.after(terms, entries), unreached)
 
 
 CASES = [
-    *(Case("chang_roberts", {"ring": n}, chang_roberts.start(n), chang_roberts.after(n)) for n in (2, 3, 4, 5, 6)),
-    *(Case("chord", {"nodes": n}, chord.start(n), chord.after) for n in (3, 4, 5, 6)),
+    *(Case("chang_roberts", {"ring": n}, [chang_roberts.start(n)], chang_roberts.after(n)) for n in (2, 3, 4, 5, 6)),
+    *(Case("chord", {"nodes": n}, [chord.start(n)], chord.after) for n in (3, 4, 5, 6)),
     *(paxos_of(*x) for x in ((2, 2), (2, 3), (3, 2))),
     *(
-        Case("two_phase_commit", {"resources": n}, two_phase_commit.start(n), two_phase_commit.after)
+        Case("two_phase_commit", {"resources": n}, [two_phase_commit.start(n)], two_phase_commit.after)
         for n in (1, 2, 3, 5)
     ),
     *(window_of(*x) for x in ((1, 2, 4), (2, 3, 4), (2, 4, 5), (3, 4, 6))),
-    *(Case("german", {"caches": n}, german.start(n), german.after) for n in (1, 2, 3)),
+    *(Case("german", {"caches": n}, [german.start(n)], german.after) for n in (1, 2, 3)),
     *(ring_of(*x) for x in ((3, 2), (3, 5), (4, 3), (5, 4))),
     ring_of(2, 3, "disturbed"),
     raft_of(2, 2, 2, "two_leaders", "overwritten"),
@@ -113,7 +116,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_model_has_the_states_and_transitions_of_its_paper(case: Case) -> None:
     (system,) = verified(case.model, case.sizes, "--no-symmetry")["systems"]
-    assert (system["states"], system["transitions"]) == counted(case.start, case.after)
+    assert (system["states"], system["transitions"]) == counted(case.starts, case.after)
     left = {x["name"] for x in system["verdicts"] if x["outcome"] != "holds"}
     assert left == set(case.unreached)
 
@@ -137,14 +140,14 @@ def test_a_ring_stabilises_where_it_has_enough_states(size: int, k: int) -> None
 OTHERS = {
     "chang_roberts": ({"ring": 3}, {"property ends"}),
     "chord": ({"nodes": 4}, {"property ideal"}),
-    "dijkstra_ring": ({"ring": 3, "k": 3}, set()),
     "german": ({"caches": 2}, set()),
     "paxos": ({"acceptors": 2, "promises": 4, "votes": 4}, set()),
     "raft": ({"servers": 2, "campaigns": 4}, set()),
     "sliding_window": ({}, {"property delivered"}),
     "two_phase_commit": ({}, set()),
 }
-"""Sizes for other checkers, and what SPIN's formulas have no room for."""
+"""Sizes for other checkers, and what SPIN's formulas have no room for. `dijkstra_ring` begins in any state, and is not
+exported."""
 
 
 @pytest.mark.parametrize(("checker", "installed"), [("spin", Spin.installed), ("tlc", Tlc.installed)])

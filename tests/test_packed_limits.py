@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -89,8 +90,8 @@ def test_an_interruption_in_the_middle_of_a_state() -> None:
 @pytest.mark.parametrize("means", [PLAIN, *(pytest.param(x, marks=needs_compiler) for x in (COMPILED, HASTY))])
 def test_memory_that_is_used_up_stops_the_search(means: Means) -> None:
     x = explored(LARGE, means, Limits(memory=4_000_000))
-    assert x.stopped is not None
-    assert x.stopped.startswith("stopped at 0.0 GiB of memory, ")
+    # A compiler that is loaded here counts for the process.
+    assert re.match(r"stopped at 0\.[01] GiB of memory, ", x.stopped or "")
     assert 1000 < x.states < 129_406
     assert all(v.outcome != "holds" for v in x.verdicts if v.kind == "invariant")
 

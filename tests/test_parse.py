@@ -198,6 +198,10 @@ PLACES = {
 """Lines in which `{w}` stands for a name, in what they have to be in."""
 
 
+BEGIN = ("{w}: 0..9 = {w}", "{w}: {w}[2] {{ {w} = {w}, a = {w} }}", "{w}: {w} in {w} {{ {w} = {w} }}")
+"""Lines in which a name is all that something begins with: there, `any` is a word."""
+
+
 def renamed(part: Any, word: str) -> Any:
     """Syntax in which every name that is a word is another one."""
     match part:
@@ -217,6 +221,8 @@ def test_words_are_names_wherever_a_name_stands(word: str) -> None:
     for around, lines in PLACES.items():
         for line in filter(None, map(str.strip, lines.splitlines())):
             template = around % line
+            if word == "any" and line in BEGIN:
+                continue
             assert renamed(good(template.format(w=word)), word) == good(template.format(w="plain")), line
 
 

@@ -83,10 +83,11 @@ class Backwards:
 
     def __init__(self, explored: Refired) -> None:
         self.stopped = explored.stopped
-        self.first = len(explored) - 1
+        self.last = len(explored) - 1
+        self.firsts = [self.last - n for n in explored.firsts]
         self.refired = explored
         self.edges: list[list[Edge]] = [
-            [(step, None if to is None else self.first - to) for step, to in explored.outgoing(self.first - n)]
+            [(step, None if to is None else self.last - to) for step, to in explored.outgoing(self.last - n)]
             for n in range(len(explored))
         ]
 
@@ -94,13 +95,13 @@ class Backwards:
         return len(self.edges)
 
     def world(self, number: int) -> World:
-        return self.refired.world(self.first - number)
+        return self.refired.world(self.last - number)
 
     def outgoing(self, number: int) -> list[Edge]:
         return self.edges[number]
 
     def trace(self, number: int) -> Trace:
-        return self.refired.trace(self.first - number)
+        return self.refired.trace(self.last - number)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ module.exports = grammar({
   name: "fsm",
   word: $ => $.identifier,
   extras: $ => [/\s/, $.doc_comment, $.comment],
-  conflicts: $ => [[$.add, $.name], [$.always, $.name], [$.child, $.name], [$.delivery, $.name], [$.elapse, $.name], [$.eventually, $.name], [$.expect, $.name], [$.fails, $.name], [$.fairness, $.name], [$.next, $.name], [$.post, $.name], [$.quantifier, $.name], [$.recovers, $.name], [$.remove, $.name], [$.strength, $.name], [$.transmission, $.name], [$.via, $.name]],
+  conflicts: $ => [[$.add, $.name], [$.always, $.name], [$.any, $.name], [$.child, $.name], [$.delivery, $.name], [$.elapse, $.name], [$.eventually, $.name], [$.expect, $.name], [$.fails, $.name], [$.fairness, $.name], [$.next, $.name], [$.post, $.name], [$.quantifier, $.name], [$.recovers, $.name], [$.remove, $.name], [$.start_with, $.name], [$.strength, $.name], [$.transmission, $.name], [$.via, $.name]],
   rules: {
     start: $ => prec.right(choice(
       seq($.module_line, $._start_star_0),
@@ -90,11 +90,14 @@ module.exports = grammar({
     )),
     field: $ => prec.right(choice(
       seq($.durable, $.name, ":", $._type, "=", $._expr),
+      seq($.durable, $.name, ":", $._type, "=", $.any),
       seq($.durable, $.name, ":", $._type),
       seq($.name, ":", $._type, "=", $._expr),
+      seq($.name, ":", $._type, "=", $.any),
       seq($.name, ":", $._type),
     )),
     durable: $ => prec.right("durable"),
+    any: $ => prec.right("any"),
     param: $ => prec.right(choice(
       seq("param", $.name, ":", $._type, "=", $._expr),
       seq("param", $.name, ":", $._type),
@@ -504,6 +507,7 @@ module.exports = grammar({
     _system_member: $ => prec.right(choice(
       $.instance,
       $.let,
+      $.start_when,
       $.environment,
       $.recover,
       $.invariant,
@@ -538,7 +542,11 @@ module.exports = grammar({
       seq("{", $.initial, "}"),
       seq("{", "}"),
     )),
-    initial: $ => prec.right(seq($.name, "=", $._expr)),
+    initial: $ => prec.right(choice(
+      seq($.name, "=", $._expr),
+      seq($.name, "=", $.any),
+    )),
+    start_when: $ => prec.right(seq("start", "when", $._expr)),
     environment: $ => prec.right(choice(
       seq("environment", "{", $._environment_star_30, "}"),
       seq("environment", "{", "}"),
@@ -632,6 +640,11 @@ module.exports = grammar({
       seq("scenario", $.name, "{", "}"),
     )),
     of: $ => prec.right(seq("of", $.path)),
+    start_with: $ => prec.right(choice(
+      seq("start", "with", $.first_value, $._start_with_star_34),
+      seq("start", "with", $.first_value),
+    )),
+    first_value: $ => prec.right(seq($._reference, "=", $._expr)),
     _step: $ => prec.right(choice(
       $.do_step,
       $.fails,
@@ -674,13 +687,14 @@ module.exports = grammar({
       seq("via", $.name),
     )),
     path: $ => prec.right(choice(
-      seq($.name, $._path_star_34),
+      seq($.name, $._path_star_35),
       $.name,
     )),
     name: $ => choice(
       $.identifier,
       "add",
       "always",
+      "any",
       "async",
       "at",
       "bag",
@@ -727,6 +741,7 @@ module.exports = grammar({
       "send",
       "set",
       "source",
+      "start",
       "strong",
       "symmetric",
       "timeout",
@@ -891,13 +906,19 @@ module.exports = grammar({
     )),
     _scenario_star_33: $ => prec.right(choice(
       $.instance,
+      $.start_with,
       $._step,
       seq($._scenario_star_33, $.instance),
+      seq($._scenario_star_33, $.start_with),
       seq($._scenario_star_33, $._step),
     )),
-    _path_star_34: $ => prec.right(choice(
+    _start_with_star_34: $ => prec.right(choice(
+      seq(",", $.first_value),
+      seq($._start_with_star_34, ",", $.first_value),
+    )),
+    _path_star_35: $ => prec.right(choice(
       seq(".", $.name),
-      seq($._path_star_34, ".", $.name),
+      seq($._path_star_35, ".", $.name),
     )),
     identifier: _ => /[A-Za-z_][A-Za-z0-9_]*/,
     integer: _ => /[0-9]+/,

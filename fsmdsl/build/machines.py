@@ -34,7 +34,7 @@ def _members(b: Builder, n: Node) -> tuple[s.MachineMember, ...]:
 
 def _field(b: Builder, n: Node) -> s.FieldDecl:
     name, durable = next(n.every("name")), n.one("durable") is not None
-    return s.FieldDecl(b.name(name), type_of(b, n), _default(b, n), durable, b.doc(n), b.span(n))
+    return s.FieldDecl(b.name(name), type_of(b, n), any_value(b, n) or _default(b, n), durable, b.doc(n), b.span(n))
 
 
 def _param(b: Builder, n: Node) -> s.ParamDecl:
@@ -45,6 +45,12 @@ def _default(b: Builder, n: Node) -> s.Expr | None:
     """The value behind the type."""
     last = n.nodes()[-1]
     return expression(b, last) if last.rule in EXPRESSIONS else None
+
+
+def any_value(b: Builder, n: Node) -> s.AnyValue | None:
+    """`any`, if that is what a declaration begins with."""
+    found = n.one("any_")
+    return None if found is None else s.AnyValue(b.span(found))
 
 
 def _state(b: Builder, n: Node) -> s.StateDecl:

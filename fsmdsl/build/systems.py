@@ -9,7 +9,7 @@ from fsmdsl import syntax as s
 from fsmdsl.build.builder import Builder, number, only
 from fsmdsl.build.effects import block
 from fsmdsl.build.expressions import EXPRESSIONS, binders, condition, expression, value
-from fsmdsl.build.machines import invariant, let
+from fsmdsl.build.machines import any_value, invariant, let
 from fsmdsl.tree import Node
 
 
@@ -25,7 +25,10 @@ def scenario(b: Builder, n: Node) -> s.ScenarioDecl:
     of = b.paths(n.one("of"))
     instances = tuple(_instance(b, i) for i in n.every("instance"))
     steps = tuple(_STEPS[x.rule](b, x) for x in n.every(*_STEPS))
-    return s.ScenarioDecl(b.name(only(n)), b.title(n), of[0] if of else None, instances, steps, b.doc(n), b.span(n))
+    system = of[0] if of else None
+    return s.ScenarioDecl(
+        b.name(only(n)), b.title(n), system, instances, _firsts(b, n), steps, b.doc(n), b.span(n)
+    )  # fmt: skip
 
 
 def _instance(b: Builder, n: Node) -> s.InstanceDecl:
@@ -37,10 +40,24 @@ def _instance(b: Builder, n: Node) -> s.InstanceDecl:
         None if count is None else number(count),
         n.one("symmetric") is not None,
         state[0] if state else None,
-        () if initials is None else tuple(s.Initial(b.name(only(i)), value(b, i), b.span(i)) for i in initials.nodes()),
+        () if initials is None else tuple(_initial(b, i) for i in initials.nodes()),
         b.doc(n),
         b.span(n),
     )
+
+
+def _initial(b: Builder, n: Node) -> s.Initial:
+    return s.Initial(b.name(only(n)), any_value(b, n) or value(b, n), b.span(n))
+
+
+def _start(b: Builder, n: Node) -> s.StartDecl:
+    return s.StartDecl(value(b, n), b.doc(n), b.span(n))
+
+
+def _firsts(b: Builder, n: Node) -> tuple[s.FirstValue, ...]:
+    """What stands behind `start with`."""
+    listed = (x for line in n.every("start_with") for x in line.nodes())
+    return tuple(s.FirstValue(expression(b, x.nodes()[0]), value(b, x), b.span(x)) for x in listed)
 
 
 def _environment(b: Builder, n: Node) -> s.EnvironmentDecl:
@@ -147,7 +164,7 @@ def _via(b: Builder, n: Node) -> s.Via:
 
 
 _SYSTEM: dict[str, Callable[[Builder, Node], s.SystemMember]] = {
-    "instance": _instance, "let": let, "environment": _environment, "recover": _recover, "invariant": invariant,
+    "instance": _instance, "let": let, "start_when": _start, "environment": _environment, "recover": _recover, "invariant": invariant,
     "property": _property, "reachable": _reachable, "map_state": _map_state, "map_field": _map_field,
 }  # fmt: skip
 _TAKEN: dict[str, Callable[[Builder, Node], s.Taken]] = {"do_step": _do, "elapse": _elapse, "transmit": _transmit}

@@ -11,6 +11,7 @@ from fsmdsl.checks.subject import Subject
 from fsmdsl.core.hierarchy import Endurance
 from fsmdsl.core.triggers import CRASH, triggered_by
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
+from fsmdsl.walk import expressions
 
 LOST = Rule(
     "FSM219",
@@ -112,7 +113,37 @@ Name the instance too, `crash of worker, cache`; give it a crash of its own; or 
 """,
 )
 
-RULES = (LOST, NOTHING, NEVER)
+UNKNOWN = Rule(
+    "FSM230",
+    "first-value-unknown",
+    Severity.ERROR,
+    "a crash gives a field back a first value that nobody knows",
+    """
+A crash gives fields that are not durable the values that they began with. A field that begins with any value
+(`= any`), or with one that is computed from such a field, has no first value that the text gives.
+
+```fsm
+machine Server {
+    seen: 0..3 = any
+    initial state Up
+    event reset from environment
+    Up on reset do seen = 0
+}
+
+system Cluster {
+    servers: Server[2]
+    environment {
+        some s in servers: s.reset
+        some s in servers: crash of s
+    }
+}
+```
+
+Make it `durable`, so that a crash leaves it alone, or let it begin with a value.
+""",
+)
+
+RULES = (LOST, NOTHING, NEVER, UNKNOWN)
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
@@ -121,6 +152,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     struck = {i.machine for s in systems if s.crashes for i in s.instances}
     struck |= {x for s in systems for crash in s.process_crashes for x in crash.machines}
     yield from _lasting(subject)
+    yield from _unknown(subject)
     yield from _spared(subject, struck)
     for shape in subject.shapes:
         flags: tuple[Endurance, ...] = ("volatile", "transient") if shape.machine.qualified in struck else ("volatile",)
@@ -143,6 +175,28 @@ def _lasting(subject: Subject) -> Iterator[Diagnostic]:
                     found = NOTHING.at(target.span, f"a crash of `{target.span.text}` changes nothing")
                     why = f"{machine.name} has durable fields only, no transition `on crash`, and no answer to wait for"
                     yield found.note(why)
+
+
+def _unknown(subject: Subject) -> Iterator[Diagnostic]:
+    """Fields that a crash gives back a value that is not known: each once."""
+    found: dict[int, Diagnostic] = {}
+    for system in subject.model.systems.values():
+        machines = [subject.model.machines[x.machine] for x in system.instances]
+        fields = [(x, f) for x, machine in zip(system.instances, machines, strict=True) for f in machine.fields]
+        if not any(x.begins_with_any(f) for x, f in fields):
+            continue
+        struck = {x for crash in system.process_crashes for x in crash.machines}
+        for x, f in fields:
+            crashes = bool(system.crashes) or x.machine in struck
+            if crashes and not f.durable and (x.begins_with_any(f) or _reads(dict(x.values).get(f.name, f.default))):
+                message = f"a crash in `{system.name}` gives `{f.name}` back its first value, and nobody knows that"
+                found.setdefault(id(f), UNKNOWN.at(f.span, message).help("make it `durable`, or give it a first value"))
+    yield from found.values()
+
+
+def _reads(first: m.Expr) -> bool:
+    """May a first value depend on that of a field?"""
+    return any(isinstance(e, m.Derived) or (isinstance(e, m.Read) and e.kind == "field") for e in expressions(first))
 
 
 def _spared(subject: Subject, struck: AbstractSet[str]) -> Iterator[Diagnostic]:

@@ -135,7 +135,7 @@ def _bound(request: Request, mapping: LogMapping, model: m.Model) -> Reading:
     from fsmdsl.describe import fault_message
     from fsmdsl.logs.meaning import bind
     from fsmdsl.simulation import NoSuchError, subject
-    from fsmdsl.step import Universe
+    from fsmdsl.step import TooManyValuesError, Universe
 
     try:
         system = subject(model, request.system or mapping.system)
@@ -144,6 +144,10 @@ def _bound(request: Request, mapping: LogMapping, model: m.Model) -> Reading:
     universe = Universe(model, system)
     if universe.fault is not None:
         misuse(f"{system.qualified} cannot begin: {fault_message(universe, universe.fault)}")
+    try:
+        universe.starts  # noqa: B018 - any of them may come before the first line
+    except TooManyValuesError as error:
+        misuse(f"{system.qualified} may begin in {error}: too many to follow a log from each")
     return bind(mapping, universe)
 
 

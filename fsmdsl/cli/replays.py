@@ -56,7 +56,9 @@ def _tests(x: Exploration, model: m.Model) -> Iterator[tuple[str, str]]:
         taken.add(name)
         moments = tuple(Moment(e.step, e.cascade, e.world, e.fault) for e in v.trace.entries)
         title = f"{v.kind} {v.name} ({v.basis})"
-        run = Run(universe, name, title, v.explanation, moments, v.trace.loop, _holder(universe, v))
+        run = Run(
+            universe.beginning(v.trace.start), name, title, v.explanation, moments, v.trace.loop, _holder(universe, v)
+        )
         yield f"test_{name}", replay(run, PACKAGE)
 
 

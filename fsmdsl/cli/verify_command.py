@@ -205,10 +205,14 @@ def _one(found: list[m.System], out: Printing) -> list[m.System]:
 
 def _walk(x: Exploration, model: m.Model, rest: str, *, own: bool) -> None:
     from fsmdsl.cli.walkthrough import Known, walkthrough
-    from fsmdsl.simulation import begin
+    from fsmdsl.simulation import NoSuchError, begin
 
     known = [Known(v.shown, v.outcome, v.trace) for v in x.verdicts if v.trace is not None]
-    walkthrough(begin(model, x.system), known, lambda path: f"fsm test {path} {rest}", own=own)
+    try:
+        session = begin(model, x.system)
+    except NoSuchError as error:
+        misuse(str(error))
+    walkthrough(session, known, lambda path: f"fsm test {path} {rest}", own=own)
     sys.exit(0)
 
 

@@ -17,7 +17,7 @@ from fsmdsl.explore.trace import world_lines
 from fsmdsl.files import reason
 from fsmdsl.files.write import create
 from fsmdsl.report.as_scenario import as_scenario
-from fsmdsl.simulation import Choice, Session, asked, called, matching, offered, why_not
+from fsmdsl.simulation import Choice, Session, asked, called, choices, chosen, matching, why_not
 
 MOST = 40
 """More steps than this are not listed unless asked for."""
@@ -125,7 +125,7 @@ class _Walk:
 
     def choices(self, *, told: bool = False) -> tuple[Choice, ...]:
         """What can come next; where that cannot be said, `told` says why."""
-        found = offered(self.universe, self.session.world)
+        found = choices(self.session)
         if told and found.problem is not None:
             say(found.problem)
         elif told and not found.choices:
@@ -157,9 +157,11 @@ class _Walk:
 
     def take(self, choice: Choice) -> None:
         """One step further. One that fails leaves everything as it is, and is only told."""
-        self.session = self.session.took(choice.step)
+        self.session = chosen(self.session, choice)
         last = self.session.last
-        assert last is not None
+        if last is None:
+            self.show()
+            return
         for line in tree(self.universe, last, self.session.before):
             say(f"  {line}")
         if last.fault is None:

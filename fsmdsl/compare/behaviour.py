@@ -8,8 +8,10 @@ come and does not fail.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, Literal
 
 from fsmdsl import model as m
@@ -84,16 +86,16 @@ def behaviour(
         if universe.fault is not None:
             told = fault_message(universe, universe.fault)
             return _not_comparable(name, f"it cannot begin as declared: {told}")
-    product = _Product(old, new, states, bounds)
+    both = _Product(old, new, states, bounds)
     try:
         with budget.patience():
-            product.search(budget)
+            both.search(budget)
     except TooManyValuesError as error:
         return _not_comparable(name, f"the environment would have to choose among {error}")
     except LimitError:
-        product.stopped = product.within(bounds)
-    runs = tuple(product.found[version] for version in ("old", "new") if version in product.found)
-    return Behaviour(name, "different" if runs else "unknown" if product.stopped else "same", product.basis(), runs)
+        both.stopped = both.within(bounds)
+    runs = tuple(both.found[version] for version in ("old", "new") if version in both.found)
+    return Behaviour(name, "different" if runs else "unknown" if both.stopped else "same", both.basis(), runs)
 
 
 def _not_comparable(name: str, why: str) -> Behaviour:
@@ -120,7 +122,7 @@ class _Product:
 
     def search(self, budget: Budget) -> None:
         """Breadth first, until each version allows what the other does not, or there is nothing new."""
-        self._arrive(self.old.start, self.new.start, (-1, None, None))
+        self._begin()
         at = 0
         while at < len(self.pairs) and len(self.found) < 2:
             if len(self.pairs) > self.bounds.pairs:
@@ -131,6 +133,24 @@ class _Product:
                 return
             self._expand(at)
             at += 1
+
+    def _begin(self) -> None:
+        """Worlds that look the same, of those that each version begins in; and those that only one begins in."""
+        olds, news = defaultdict[Any, list[World]](list), defaultdict[Any, list[World]](list)
+        for x in self.old.starts:
+            olds[self.observed.view(x, "old")].append(x)
+        for x in self.new.starts:
+            news[self.observed.view(x, "new")].append(x)
+        for view in (x for x in olds if x in news):
+            for a, b in product(olds[view], news[view]):
+                self._arrive(a, b, (-1, None, None))
+        for view in (x for x in {**olds, **news} if x not in olds or x not in news):
+            version: Version = "old" if view in olds else "new"
+            universe, begun = (self.old, olds) if version == "old" else (self.new, news)
+            why = "it does not begin so there"
+            if len(olds) == len(news) == 1:
+                why = "; ".join(x.told(version) for x in self.observed.differences(self.old.start, self.new.start))
+            self.found.setdefault(version, Run(version, Trace(universe, begun[view][0]), why))
 
     def within(self, bounds: Bounds) -> str:
         """How far it came in its time."""
@@ -185,13 +205,15 @@ class _Product:
         if version in self.found:
             return
         steps: list[Step] = []
+        start = self.pairs[0]
         while by[0] >= 0:
             step = by[1] if version == "old" else by[2]
             assert step is not None
             steps.append(step)
+            start = self.pairs[by[0]]
             by = self.parent[by[0]]
-        universe = self.old if version == "old" else self.new
-        self.found[version] = Run(version, run(universe, reversed(steps)), why)
+        universe, begun = (self.old, start[0]) if version == "old" else (self.new, start[1])
+        self.found[version] = Run(version, run(universe, reversed(steps), start=begun), why)
 
 
 def _why(other: Universe, world: World, step: Step) -> str:

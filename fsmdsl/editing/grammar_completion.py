@@ -59,6 +59,7 @@ _BY_SYMBOL: dict[str, Find] = {
     "<offer>": lambda f: f.groups(0),
     "<_step>": lambda f: f.groups(0),
     "<initial>": lambda f: f.initials(),
+    "<first_value>": lambda f: f.groups(0),
 }
 
 _VALUES = frozenset({

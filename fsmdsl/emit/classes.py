@@ -15,10 +15,10 @@ from fsmdsl.emit.expressions import python
 from fsmdsl.emit.members import (
     Member,
     always_given,
+    begins_alike,
     constants,
     event_doc,
     invariant_member,
-    is_constant,
     joined,
     keyword,
     keywords,
@@ -106,7 +106,7 @@ def _first_values(place: Place) -> list[str]:
     if not first:
         return []
     given = tuple_of(first)
-    if any(not is_constant(f.default) for f in _volatile(place)):
+    if not all(map(begins_alike, _volatile(place))):
         return [f"self._first = {given}"]
     return [f"first = {given}", "self._first = FIRST if first == FIRST else first"]
 
@@ -114,7 +114,7 @@ def _first_values(place: Place) -> list[str]:
 def _first_constant(place: Place) -> list[str]:
     """The values that a crash brings back in most instances."""
     fields = _volatile(place)
-    if not fields or any(not is_constant(f.default) for f in fields):
+    if not fields or not all(map(begins_alike, fields)):
         return []
     values = tuple_of([python(place, f.default) for f in fields])
     types = ", ".join(annotation(place.file, f.type) for f in fields)

@@ -184,7 +184,7 @@ def keyword(place: Place, x: m.Param | m.Field, late: bool = False) -> Keyword:
     """The keyword for a value. `late`: a parameter that may be left out, to be given by `connect`."""
     name, own = place.names.values[x.name], place.own(x.name)
     kind = annotation(place.file, x.type)
-    if x.default is None:
+    if x.default is None or begins_with_any(x):
         return _given(place, x, late)
     default = python(place, x.default)
     if is_constant(x.default):
@@ -196,8 +196,14 @@ def keyword(place: Place, x: m.Param | m.Field, late: bool = False) -> Keyword:
     return Keyword(f"{name}: {kind} | None = None", False, f"{own} = {first} if {name} is None else {value}")
 
 
+def begins_with_any(x: m.Param | m.Field) -> bool:
+    """Is there no first value in the text, but any?"""
+    return isinstance(x, m.Field) and x.any
+
+
 def _given(place: Place, x: m.Param | m.Field, late: bool) -> Keyword:
-    """Of a parameter without a default. A late one that may be none is none until `connect` gives another."""
+    """Of a parameter without a default, or a field that begins with any value. A late one that may be none is none
+    until `connect` gives another."""
     name, kind = place.names.values[x.name], annotation(place.file, x.type)
     store = f"{place.own(x.name)} = {_from_outside(place, x, name)}"
     if not late:
@@ -216,6 +222,11 @@ def keywords(listed: Iterable[Keyword]) -> list[str]:
     """The keywords of a constructor. Those that must be given stand first, so that a call reads as the spec does."""
     named = [k for k in listed if k.parameter is not None]
     return [str(k.parameter) for k in sorted(named, key=lambda k: not k.required)]
+
+
+def begins_alike(f: m.Field) -> bool:
+    """Is the first value in the text, and the same for all instances?"""
+    return not f.any and is_constant(f.default)
 
 
 def is_constant(e: m.Expr) -> bool:

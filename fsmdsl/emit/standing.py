@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.imports import import_statement
-from fsmdsl.emit.members import is_constant
+from fsmdsl.emit.members import begins_with_any, is_constant
 from fsmdsl.emit.names import RESERVED, Namespace, camel, module_of, own_name, snake
 from fsmdsl.emit.naming import MachineNames
 from fsmdsl.emit.systems import attribute_names, with_code
@@ -177,7 +177,7 @@ class Standing:
         value = self._held(n, x, world)
         if x in self._connecting(n, world):
             return None
-        if x.default is None:
+        if x.default is None or begins_with_any(x):
             return self.value(x.type, default(x.type) if self._later(n, x, world) else value)
         if self._later(n, x, world) or value == self._default(n, x):
             return None
@@ -190,7 +190,7 @@ class Standing:
 
     def _default(self, n: int, x: m.Param | m.Field) -> object:
         """The value that an instance has without being given one, if it is the same for all."""
-        if x.default is None or not is_constant(x.default):
+        if x.default is None or begins_with_any(x) or not is_constant(x.default):
             return _UNKNOWN
         return evaluate(Frame(self.universe, self.universe.start, n), x.default)
 

@@ -80,8 +80,8 @@ def _kept_or_shared(made: PackedSearch, keeping: Keeping, limits: Limits, means:
     """Give a search the parts that most do without: a store, and the engine that several processes share."""
     from fsmdsl.explore.packed.checkpoint.write import Model, Saver
 
-    between, plain = exchange(), made.engine
-    model = Model.of(made.universe, made.lowered, plain.state(0), made.refused)
+    between = exchange()
+    model = Model.of(made.universe, made.lowered, made.firsts, made.refused)
     saver = made.store = Saver(keeping, model, between)
     if between.size > 1:
         from fsmdsl.explore.packed.ranks.process import Ranks

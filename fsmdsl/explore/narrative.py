@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from fsmdsl.describe import fault_message
 from fsmdsl.explore.causality_tree import Node, caused
-from fsmdsl.explore.trace import Entry, Trace, changed_channels, changed_fields, for_ever
+from fsmdsl.explore.trace import Entry, Trace, changed_channels, changed_fields, first_values, for_ever
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.world import Sent, World
 
@@ -22,7 +22,8 @@ def story(trace: Trace) -> list[str]:
     """Lines: the first states, then for each step who sent what to whom, which transitions that led to, indented under
     what caused it, and the fields that have another value than before."""
     roster = trace.roster
-    told: list[list[Row]] = [[("start", "; ".join(f"{roster.name(n)}: {s}" for n, s in enumerate(trace.start.states)))]]
+    begun = [f"{roster.name(n)}: {s}" for n, s in enumerate(trace.start.states)]
+    told: list[list[Row]] = [[("start", "; ".join([*begun, *first_values(trace)]))]]
     told += [list(_step(roster, entry, before)) for before, entry in trace.befores()]
     width = max((len(what) for rows in told for what, then in rows if then and len(what) <= WIDEST), default=0)
     digits = len(str(len(trace.entries)))

@@ -1,10 +1,10 @@
 """`refines`: is every step of a system a step of another, or one that changes nothing there?
 
-Each world of the system has an image: what the other system looks like then. The image of the first world must be the
-other's first world, and from one image to the next must lead a step of the other, by the definition of the language, or
-none where they are equal. Worlds come from the search, nearest first, so that what is found first is shown by a
-shortest run. Images are made once for each world, and the steps of the other system once for each image; memory and
-time are in proportion to worlds, steps and distinct images.
+Each world of the system has an image: what the other system looks like then. The image of a first world must be a
+first world of the other, and from one image to the next must lead a step of the other, by the definition of the
+language, or none where they are equal. Worlds come from the search, nearest first, so that what is found first is
+shown by a shortest run. Images are made once for each world, and the steps of the other system once for each image;
+memory and time are in proportion to worlds, steps and distinct images.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fsmdsl.explore.search_result import Finding, Searched
 from fsmdsl.explore.symmetry.conditions import renamed
 from fsmdsl.explore.trace import Entry, Trace, changed_fields
 from fsmdsl.explore.verdict import Images, Outcome
-from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World, enabled, fire, holds, initial, value
+from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World, enabled, fire, holds, value
 from fsmdsl.step.values import outside
 from fsmdsl.step.world import Message, Pending
 
@@ -218,17 +218,20 @@ class _Trial:
     # What is wrong
 
     def _first(self) -> Answer | None:
-        """The first world must have the other's first world as its image."""
-        try:
-            image = self.images[self._image(0)]
-        except NoImageError as error:
-            return self._imageless(0, error)
-        begin = initial(self.abstract)
-        if image == begin:
-            return None
-        told = f"it begins with {changes(self.abstract, begin, image)} in place of what `{self.shown}` begins with"
-        images = Images(self.abstract, begin, image)
-        return Answer("violated", explanation=(told,), trace=self.search.trace(Finding(0)), images=images)
+        """Each first world must have a first world of the other as its image."""
+        begins = frozenset(self.abstract.starts)
+        for at in range(self.graph.firsts):
+            try:
+                image = self.images[self._image(at)]
+            except NoImageError as error:
+                return self._imageless(at, error)
+            if image in begins:
+                continue
+            begin = min(self.abstract.starts, key=lambda x: _distance(x, image))
+            told = f"it begins with {changes(self.abstract, begin, image)} in place of what `{self.shown}` begins with"
+            images = Images(self.abstract, begin, image)
+            return Answer("violated", explanation=(told,), trace=self.search.trace(Finding(at)), images=images)
+        return None
 
     def _imageless(self, at: int, error: NoImageError) -> Answer:
         return Answer("violated", explanation=(str(error),), trace=self.search.trace(Finding(at)))

@@ -21,7 +21,11 @@ class Refired:
     search: Searched
     world_of: Callable[[int], World]
     number_of: Callable[[World], int | None]
-    first: int = 0
+
+    @property
+    def firsts(self) -> range:
+        """The numbers of the worlds that a run begins in."""
+        return range(self.search.levels[0])
 
     @property
     def universe(self) -> Universe:

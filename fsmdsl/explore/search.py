@@ -30,14 +30,13 @@ from fsmdsl.explore.verdict import AT_VIOLATION, Limits, Progress, QuestionKey
 from fsmdsl.step import (
     FaultError,
     GuardsSeen,
+    Result,
     Step,
     TooManyValuesError,
     Universe,
     World,
-    initial,
 )
 from fsmdsl.step.evaluate import Frame, truth
-from fsmdsl.step.world import Result
 
 REPORT_EVERY = 1000
 
@@ -92,13 +91,28 @@ class Search:
         """Explore until there is nothing new, or a limit is reached."""
         try:
             with self.budget.patience():
-                self._add(initial(self.universe), -1, None)
+                self._begin()
                 self._levels()
         except LimitError:
             self.stopped = self._reason()
             self._roll_back()
         except TooManyValuesError as error:
             self.stopped = f"stopped: the environment would have to choose among {error}"
+
+    def _begin(self) -> None:
+        """The first worlds, as far as the limit on states goes."""
+        for world in self.universe.starts:
+            if self.worlds and self._full():
+                break
+            self._add(world, -1, None)
+        self.frontier.level_end = len(self.worlds)
+
+    def _full(self) -> bool:
+        """Are there as many states as may be? Then the search stops."""
+        full = self.limits.states is not None and len(self.worlds) >= self.limits.states
+        if full:
+            self.stopped = f"stopped at {self.limits.states} states"
+        return full
 
     def _roll_back(self) -> None:
         """After a limit in the middle of a state: what is not known in every respect is forgotten."""
@@ -164,8 +178,7 @@ class Search:
 
     def _arrive(self, at: int, step: Step, result: Result) -> None:
         if result.world not in self.number:
-            if self.limits.states is not None and len(self.worlds) >= self.limits.states:
-                self.stopped = f"stopped at {self.limits.states} states"
+            if self._full():
                 return
             self._add(result.world, at, step)
         if self._recorder is not None:
@@ -234,7 +247,7 @@ class Search:
     def graph(self) -> Graph:
         """Every state and step, with what the plan asks about them."""
         assert self._recorder is not None
-        return self._recorder.graph()
+        return self._recorder.graph(self.frontier.firsts)
 
     def explored(self) -> Refired:
         """What was found, as worlds and steps."""
@@ -246,4 +259,5 @@ class Search:
         while self.parent[path[-1]] >= 0:
             path.append(self.parent[path[-1]])
         steps = [self.step[n] for n in reversed(path)]
-        return run(self.universe, (x for x in (*steps, finding.step) if x is not None))
+        taken = (x for x in (*steps, finding.step) if x is not None)
+        return run(self.universe, taken, start=self.worlds[path[-1]])

@@ -16,9 +16,9 @@ from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.vacuity import premises
 from fsmdsl.explore.verdict import QuestionKey
 from fsmdsl.source import Span
-from fsmdsl.step import CrashStep, Fault, FaultError, GuardsSeen, Step, Universe, World, enabled, fire, stuck
+from fsmdsl.step import CrashStep, Fault, FaultError, GuardsSeen, Result, Step, Universe, World, enabled, fire, stuck
 from fsmdsl.step.evaluate import Frame
-from fsmdsl.step.world import Cause, FaultKind, Followed, Result
+from fsmdsl.step.world import Cause, FaultKind, Followed
 
 if TYPE_CHECKING:
     from fsmdsl.explore.recovery.explored import Explored

@@ -112,7 +112,7 @@ def simplest_runs(universe: Universe, wanted: Sequence[tuple[Goal, Trace]], effo
         if n in search.open and not complete:
             found.append(None)
         else:
-            found.append(run(universe, search.steps[n]) if n in search.steps else shortest)
+            found.append(search.found.get(n, shortest))
     return found
 
 
@@ -137,16 +137,18 @@ class _Search:
         """What the runs known cost: anything else must cost less."""
         self.open = set(self.limits)
         """Goals that a run may still reach that costs less."""
-        self.steps: dict[int, list[Step]] = {}
+        self.found: dict[int, Trace] = {}
         """The cheaper runs found, by goal."""
-        self.worlds = [universe.start]
-        self.number = {universe.start: 0}
+        self.worlds = list(universe.starts)
+        self.number = {world: n for n, world in enumerate(self.worlds)}
         self.edges: dict[int, tuple[list[_Edge], tuple[int, ...]]] = {}
-        self.way: dict[Node, tuple[Cost, Node | None, Step | None]] = {(0, None): (Cost(), None, None)}
+        self.way: dict[Node, tuple[Cost, Node | None, Step | None]] = {
+            (n, None): (Cost(), None, None) for n in range(len(self.worlds))
+        }
         self.cheapest: dict[int, Cost] = {}
         """What the first node of a world that was looked at costs."""
-        self.waiting: list[tuple[Cost, int, Node]] = [(Cost(), 0, (0, None))]
-        self.pushed = 0
+        self.waiting: list[tuple[Cost, int, Node]] = [(Cost(), n, node) for n, node in enumerate(self.way)]
+        self.pushed = len(self.way)
 
     def run(self) -> bool:
         """Look for all goals; False where the effort ends the search first."""
@@ -187,14 +189,17 @@ class _Search:
     def _reach(self, n: int, total: Cost, node: Node, step: Step | None) -> None:
         if n in self.open and total < self.limits[n]:
             self.limits[n] = total
-            self.steps[n] = [*self._path(node), *([] if step is None else [step])]
+            self.found[n] = self._run(node, step)
 
-    def _path(self, node: Node | None) -> list[Step]:
-        steps: list[Step] = []
-        while node is not None:
-            _, node, step = self.way[node]
-            steps += [] if step is None else [step]
-        return steps[::-1]
+    def _run(self, node: Node, last: Step | None) -> Trace:
+        """The run to a node, and one step more."""
+        steps = [] if last is None else [last]
+        _, before, step = self.way[node]
+        while before is not None and step is not None:
+            steps.append(step)
+            node = before
+            _, before, step = self.way[node]
+        return run(self.universe, reversed(steps), start=self.worlds[node[0]])
 
     def _arrive(self, node: Node, total: Cost, source: Node, step: Step) -> None:
         if node not in self.way or total < self.way[node][0]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, World, enabled, fire, initial
+from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, World, enabled, fire
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,8 @@ class Arc:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A state by its number (0 is the first), with all that can come next. `unknown`: why that cannot be said."""
+    """A state by its number, with all that can come next; worlds in which the system may begin are the first.
+    `unknown`: why that cannot be said."""
 
     number: int
     world: World
@@ -34,8 +35,8 @@ class Visit:
 def visits(universe: Universe, most: int, accepted: Callable[[Step], bool] = lambda _: True) -> Iterator[Visit]:
     """Each state once, in the order of its number: nearest first. Takes the steps that are accepted, and numbers no
     more states than `most`. Time and memory are in proportion to states and steps."""
-    start = initial(universe)
-    number, worlds = {start: 0}, [start]
+    worlds = list(universe.starts[:most])
+    number = {world: n for n, world in enumerate(worlds)}
     for at, world in enumerate(worlds):
         try:
             steps = [x for x in enabled(universe, world) if accepted(x)]

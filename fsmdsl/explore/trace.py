@@ -83,17 +83,18 @@ class Trace:
         return [describe(self.roster, e.step, before) for before, e in self.befores()]
 
 
-def run(universe: Universe, steps: Iterable[Step], loop: int | None = None) -> Trace:
-    """The trace of steps taken from the beginning, up to the first that fails. Takes time in proportion to them."""
+def run(universe: Universe, steps: Iterable[Step], loop: int | None = None, start: World | None = None) -> Trace:
+    """The trace of steps taken from the beginning, or from the first world given, up to the first that fails. Takes
+    time in proportion to them."""
     entries: list[Entry] = []
-    world = universe.start
+    world = start = start or universe.start
     for step in steps:
         result = fire(universe, world, step)
         world = result.world
         entries.append(Entry(step, result.cascade, world, result.fault))
         if result.fault is not None:
             break
-    return Trace(universe, universe.start, tuple(entries), loop)
+    return Trace(universe, start, tuple(entries), loop)
 
 
 # Text ----------------------------------------------------------------------------------------------------------------
@@ -101,7 +102,7 @@ def run(universe: Universe, steps: Iterable[Step], loop: int | None = None) -> T
 
 def lines(trace: Trace) -> list[str]:
     """A line for each step: its number, the step, the transitions followed, and the fields that have changed."""
-    told = [("start", _states(trace.roster, trace.start))]
+    told = [("start", "; ".join([*_states(trace.roster, trace.start), *first_values(trace)]))]
     for before, entry in trace.befores():
         step = describe(trace.roster, entry.step, before)
         told.append((step, "; ".join(_told(trace.roster, entry, before))))
@@ -118,8 +119,19 @@ def for_ever(trace: Trace) -> str:
     return "from here on, for ever:" if trace.loop != len(trace.entries) else "and nothing more, for ever"
 
 
-def _states(roster: Roster, world: World) -> str:
-    return "; ".join(f"{roster.name(n)}: {state}" for n, state in enumerate(world.states))
+def _states(roster: Roster, world: World) -> list[str]:
+    return [f"{roster.name(n)}: {state}" for n, state in enumerate(world.states)]
+
+
+def first_values(trace: Trace) -> list[str]:
+    """`r0.s = 2`: what the fields that begin with any value begin with in this run."""
+    roster = trace.roster
+    return [
+        f"{x.name}.{f.name} = {shown(roster, f.type, value)}"
+        for x, machine, values in zip(roster.system.instances, roster.machines, trace.start.fields, strict=True)
+        for f, value in zip(machine.fields, values, strict=True)
+        if x.begins_with_any(f)
+    ]
 
 
 def _told(roster: Roster, entry: Entry, before: World) -> Iterator[str]:

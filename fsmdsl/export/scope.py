@@ -11,6 +11,7 @@ from typing import ClassVar, Self
 from fsmdsl import model as m
 from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.selection import Selection
+from fsmdsl.export.refusals import Refusal, RefusedError
 from fsmdsl.source import Span
 from fsmdsl.step import Universe
 from fsmdsl.step.values import MOST, cardinality
@@ -40,6 +41,9 @@ class Scope:
     def of(cls, model: m.Model, system: m.System) -> Self:
         """Ready to export a system."""
         universe = Universe(model, system)
+        for n, slot in universe.free:
+            f = universe.machines[n].fields[slot]
+            raise RefusedError(Refusal("several starts", f"{system.instances[n].name}.{f.name}", f.span))
         elaboration = Elaboration(model, system, lambda t: min(cardinality(t, universe), MOST))
         return cls(universe, elaboration, {x.qualified: Selection(x) for x in dict.fromkeys(universe.machines)})
 

@@ -28,7 +28,7 @@ def scxml(model: m.Model, machine: m.Machine) -> tuple[str, tuple[Lost, ...]]:
                 data, "data", {"id": p.name} | ({} if p.default is None else {"expr": first_value(p.default)})
             )
         for f in machine.fields:
-            ET.SubElement(data, "data", {"id": f.name, "expr": first_value(f.default)})
+            ET.SubElement(data, "data", {"id": f.name} | ({} if f.any else {"expr": first_value(f.default)}))
     root.extend(x for s in machine.states if s.parent is None for x in _state(made, s))
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n', made.lost

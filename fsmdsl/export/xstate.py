@@ -17,7 +17,7 @@ from fsmdsl.losses import Lost, line, written
 def xstate(model: m.Model, machine: m.Machine) -> tuple[str, tuple[Lost, ...]]:
     """The config, and what it does not say."""
     made = chart(model, machine, "XState")
-    context = {f.name: _value(f.default) for f in machine.fields if _is_plain(f.default)}
+    context = {f.name: _value(f.default) for f in machine.fields if _is_plain(f.default) and not f.any}
     config: dict[str, Any] = {"id": machine.name}
     if machine.doc:
         config["description"] = line(machine.doc)

@@ -20,8 +20,9 @@ from fsmdsl.simulation import (
     Session,
     begin,
     called,
+    choices,
+    chosen,
     here,
-    offered,
     replayed,
     subject,
     view,
@@ -76,10 +77,10 @@ class Runs:
         """Take a step that was offered at a place of the run. Raises `GoneError`."""
         run = self._run(name)
         session = run.session.moved(at).settled()
-        found = next((c for c in offered(session.universe, session.world).choices if c.number == number), None)
+        found = next((c for c in choices(session).choices if c.number == number), None)
         if found is None or found.text != text:
             raise GoneError(f"`{text}` is not possible here any more")
-        session = session.took(found.step)
+        session = chosen(session, found)
         self._keep(name, replace(run, session=session))
         return _shown(name, session)
 

@@ -81,6 +81,13 @@ class Atlas:
             found = self._known[world] = Spot(world)
         return found
 
+    def starts(self) -> tuple[World, ...]:
+        """The worlds in which the system may begin."""
+        try:
+            return self.universe.starts
+        except TooManyValuesError as error:
+            raise UndecidedError(f"the system may begin in {error}") from error
+
     def own(self, spot: Spot, key: Key) -> tuple[Edge, ...]:
         """The steps that begin with what a line names. An event that is ignored on purpose is one."""
         if key not in spot.own:

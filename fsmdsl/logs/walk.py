@@ -30,7 +30,7 @@ class Walk:
         self._whole = whole
         self._beliefs = Beliefs(tracker)
         self._belief, self._slots = self._beliefs.start()
-        self._ledgers = [ledger(tracker.universe, whole=whole)]
+        self._ledgers = [ledger(tracker.universe, whole=whole) for _ in self._belief.members]
         """Of each world that was possible before the first of the passages."""
         self._passages: list[Passage] = []
         self._earlier: list[Passage] = []

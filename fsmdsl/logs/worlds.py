@@ -68,7 +68,7 @@ class Tracker:
 
     def start(self) -> list[Possibility]:
         """Before the first line."""
-        return [Possibility(self.atlas.spot(self.universe.start))]
+        return [Possibility(self.atlas.spot(x)) for x in self.atlas.starts()]
 
     def advance(self, before: Sequence[Possibility], claim: Claim, line: int) -> list[Possibility]:
         """The possibilities after a line, those with the fewest hidden steps first; none: nothing explains it.

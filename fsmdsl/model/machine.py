@@ -44,6 +44,8 @@ class Field:
     doc: str
     amended: str | None
     span: Span = field(compare=False, default=NOWHERE)
+    any: bool = False
+    """It begins with any value of its type; `default` is a placeholder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Literal
 
 from fsmdsl.model.effects import Effect
 from fsmdsl.model.expressions import Expr
-from fsmdsl.model.machine import Invariant, Let
+from fsmdsl.model.machine import Field, Invariant, Let
 from fsmdsl.source import NOWHERE, Span
 
 
@@ -26,6 +26,12 @@ class Instance:
     values: tuple[tuple[str, Expr], ...]
     """Initial values of fields and parameters, where the system gives them; `Ordinal` is replaced."""
     span: Span = field(compare=False, default=NOWHERE)
+    any: tuple[str, ...] = ()
+    """Fields for which the system says that they begin with any value."""
+
+    def begins_with_any(self, x: Field) -> bool:
+        """Does a field of the instance begin with any value of its type?"""
+        return x.name in self.any or (x.any and x.name not in dict(self.values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +193,8 @@ class System:
     span: Span = field(compare=False, default=NOWHERE)
     process_crashes: tuple[ProcessCrash, ...] = ()
     refines: Refinement | None = None
+    start_when: tuple[Expr, ...] = ()
+    """What must hold in the first state."""
 
     @property
     def qualified(self) -> str:

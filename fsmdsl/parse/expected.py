@@ -44,12 +44,13 @@ ROLES = {
     ("transmit", "<path>"): "a channel", ("post", "<reference>"): "a message",
     ("fairness", "<path>"): "an event or a label", ("under", "<path>"): "an event or a label",
     ("delivery", "<path>"): "a channel", ("recovers", "<path>"): "a field",
+    ("first_value", "<reference>"): "a field of an instance",
     ("refines", "<path>"): "a system", ("map_state", "<name>"): "a state",
     ("map_field", "<name>"): "a field", ("element", "<name>"): "a variable",
 }  # fmt: skip
 """What to call a part of a certain rule."""
 
-CONDITIONAL = frozenset({"when", "invariant", "reachable", "property", "expect", "if_", "conditional"})
+CONDITIONAL = frozenset({"when", "start_when", "invariant", "reachable", "property", "expect", "if_", "conditional"})
 """Rules whose expression is a condition."""
 
 OPERATORS = frozenset({

@@ -10,6 +10,7 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.describe import describe, shown
 from fsmdsl.explore import Entry, Trace
+from fsmdsl.explore.trace import first_values
 from fsmdsl.parse.words import RESERVED
 from fsmdsl.step import ChannelStep, CrashStep, EventStep, OutcomeStep, RecoverStep, TimerStep, World
 from fsmdsl.step.roster import Roster
@@ -60,7 +61,7 @@ def as_scenario(trace: Trace, name: str, *, own: bool = False) -> Script:
         *(f"import {x}" for x in imports),
         "",
         f'scenario {word} "a run of {system.name.removeprefix(CLOSED)}"{of} {{',
-        *(() if declared else (f"    {x}" for x in _instances(trace))),
+        *(_begins(trace) if declared else (f"    {x}" for x in _instances(trace))),
         *(f"    {x}" for x in said),
         *(f"    expect {x}" for x in _expected(roster, end)),
         *([f"    // the run continues with {cut}"] if cut else []),
@@ -70,13 +71,20 @@ def as_scenario(trace: Trace, name: str, *, own: bool = False) -> Script:
     return Script("\n".join(lines), cut)
 
 
+def _begins(trace: Trace) -> list[str]:
+    """What the fields that begin with any value begin with."""
+    found = first_values(trace)
+    return [f"    start with {', '.join(found)}"] if found else []
+
+
 def _instances(trace: Trace) -> Iterator[str]:
     """Each instance by itself, with the parameters and values that it begins with."""
     roster = trace.roster
     for n, (instance, machine) in enumerate(zip(roster.system.instances, roster.machines, strict=True)):
         values = dict(zip((f.name for f in machine.fields), trace.start.fields[n], strict=True)) | roster.params[n]
         types = {f.name: f.type for f in machine.fields} | {p.name: p.type for p in machine.params}
-        given = [f"{name} = {shown(roster, types[name], values[name])}" for name, _ in instance.values]
+        names = [*dict(instance.values), *(f.name for f in machine.fields if instance.begins_with_any(f))]
+        given = [f"{name} = {shown(roster, types[name], values[name])}" for name in names]
         state = f" in {instance.state}" if instance.state != machine.initial.name else ""
         inside = f" {{ {', '.join(given)} }}" if given else ""
         yield f"{instance.name}: {machine.qualified}{state}{inside}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fsmdsl import model as m
 from fsmdsl.describe import describe
 from fsmdsl.explore.space import Arc, Visit, visits
-from fsmdsl.step import Followed, Universe, World, initial
+from fsmdsl.step import Followed, TooManyValuesError, Universe, World
 
 STEPS = 2000
 """Steps that are looked at in one system; the rest of a larger one is not counted."""
@@ -46,8 +46,12 @@ def census(model: m.Model, system: m.System, most: int = STEPS) -> Census:
     counted = Census()
     if universe.fault is not None:
         return counted
-    counted.worlds.append(initial(universe))
-    counted.depths.append(0)
+    try:
+        counted.worlds += universe.starts[: most + 1]
+    except TooManyValuesError:
+        counted.complete = False
+        return counted
+    counted.depths += [0] * len(counted.worlds)
     taken = 0
     for visit in visits(universe, most + 1):
         _inhabit(counted, universe, visit.world)

@@ -105,7 +105,7 @@ def _edge(a: Point, b: Point) -> str:
 
 
 def _node(n: int, place: Point, counted: Census, lines: Sequence[str]) -> str:
-    words = ["state", *(["first"] if n == 0 else []), *(["failing"] if n in counted.failing else [])]
+    words = ["state", *(["first"] if counted.depths[n] == 0 else []), *(["failing"] if n in counted.failing else [])]
     x, y = place
     look = f'class="{" ".join(words)}" data-n="{n}" data-x="{x:.1f}" data-y="{y:.1f}"'
     if not lines:

@@ -9,6 +9,7 @@ from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.effects import Place, effects
 from fsmdsl.resolve.expressions import condition, of_type
+from fsmdsl.resolve.first_values import check_any
 from fsmdsl.resolve.lets import all_of
 from fsmdsl.resolve.machines import replaced_rows
 from fsmdsl.resolve.meanings import Kind
@@ -84,11 +85,15 @@ def _param(scope: Scope, decl: s.ParamDecl, why: str | None) -> m.Param:
 def _field(scope: Scope, decl: s.FieldDecl, why: str | None) -> m.Field | None:
     assert scope.machine is not None
     type_ = scope.machine.fields.get(decl.name.text, m.ERROR)
+    if isinstance(decl.value, s.AnyValue):
+        check_any(scope, decl.value, type_)
+        placeholder = default(type_, decl.span) or m.Constant(None, type_, decl.span)
+        return m.Field(decl.name.text, type_, placeholder, decl.durable, decl.doc, why, decl.span, any=True)
     value = default(type_, decl.span) if decl.value is None else of_type(scope, decl.value, type_)
     if value is None:
         if not isinstance(type_, m.ErrorType):
             found = rules.MISMATCH.at(decl.span, f"`{decl.name.text}` has no value to begin with")
-            scope.report(found.help(f"write `{shown(type_)}?`, which begins as none, or make it a `param`"))
+            scope.report(found.help(f"write `{shown(type_)}?`, which begins as none, `= any`, or make it a `param`"))
         return None
     return m.Field(decl.name.text, type_, value, decl.durable, decl.doc, why, decl.span)
 

@@ -10,6 +10,7 @@ from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.calls import opened
 from fsmdsl.resolve.expressions import condition, typed
+from fsmdsl.resolve.first_values import begun
 from fsmdsl.resolve.properties import channel_at, labels_of
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, unknown
 from fsmdsl.resolve.states import machine_of
@@ -54,6 +55,7 @@ def scenario(module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.Sys
             return None
         around, names = found
         scope = Scope(module, system=names)
+    around = begun(scope, around, decl)
     steps = tuple(x for x in (_step(scope, x) for x in decl.steps) if x is not None)
     title = decl.title.text if decl.title is not None else decl.name.text
     missing = module.program.amended_since(found_before)

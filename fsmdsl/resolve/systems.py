@@ -14,6 +14,7 @@ from fsmdsl.resolve.binders import bound
 from fsmdsl.resolve.calls import opened
 from fsmdsl.resolve.effects import Place, effects, event_of
 from fsmdsl.resolve.expressions import condition, element, of_type, typed
+from fsmdsl.resolve.first_values import check_any
 from fsmdsl.resolve.lets import all_of
 from fsmdsl.resolve.ordinals import numbered
 from fsmdsl.resolve.properties import invariants, properties, reachables
@@ -64,6 +65,7 @@ def _system(module: ModuleNames, decl: s.SystemDecl) -> m.System:
         decl.doc,
         decl.span,
         tuple(x for x in (_process_crash(scope, o) for o in offers if isinstance(o, s.ProcessCrash)) if x is not None),
+        start_when=tuple(condition(scope, x.condition) for x in decl.members if isinstance(x, s.StartDecl)),
     )
 
 
@@ -116,10 +118,11 @@ def made(scope: Scope, names: SystemNames, decls: Sequence[s.InstanceDecl]) -> t
             continue
         machine = scope.module.program.machines[group.machine]
         state = _state(scope, machine, decl)
-        values = _values(scope, machine, decl)
+        values, free = _values(scope, machine, decl)
         for i in range(group.count):
             given = tuple((n, numbered(scope, v, i)) for n, v in values)
-            out.append(m.Instance(shown_name[(group.name, i)], group.name, i, group.machine, state, given, decl.span))
+            name = shown_name[(group.name, i)]
+            out.append(m.Instance(name, group.name, i, group.machine, state, given, decl.span, free))
     return tuple(out)
 
 
@@ -138,9 +141,13 @@ def _state(scope: Scope, machine: MachineNames, decl: s.InstanceDecl) -> str:
     return "" if at is None else at.name.text
 
 
-def _values(scope: Scope, machine: MachineNames, decl: s.InstanceDecl) -> list[tuple[str, m.Expr]]:
+def _values(
+    scope: Scope, machine: MachineNames, decl: s.InstanceDecl
+) -> tuple[list[tuple[str, m.Expr]], tuple[str, ...]]:
+    """The values in the braces, and the fields that begin with any."""
     inner = Scope(scope.module, system=scope.system, ordinal=True)
     values: list[tuple[str, m.Expr]] = []
+    free: list[str] = []
     for initial in decl.initials:
         type_ = machine.params.get(initial.name.text) or machine.fields.get(initial.name.text)
         if type_ is not None:
@@ -149,16 +156,22 @@ def _values(scope: Scope, machine: MachineNames, decl: s.InstanceDecl) -> list[t
             known = (*machine.params, *machine.fields)
             kind = f"parameter or field of {machine.decl.name.text}"
             scope.report(unknown(kind, initial.name.text, initial.name.span, known))
-        elif initial.name.text in dict(values):
+        elif initial.name.text in (*dict(values), *free):
             scope.report(rules.TWICE.at(initial.name.span, f"`{initial.name.text}` has a value already"))
+        elif isinstance(initial.value, s.AnyValue):
+            free.append(initial.name.text)
+            check_any(scope, initial.value, type_)
+            if initial.name.text in machine.params:
+                found = rules.MISPLACED.at(initial.value.span, f"`{initial.name.text}` is a parameter, not a field")
+                scope.report(found.help("give the parameter a value: only a field may begin with any value"))
         else:
             values.append((initial.name.text, of_type(inner, initial.value, type_)))
     optional = {x.name.text for x, _ in machine.members if isinstance(x, s.ParamDecl) and x.value is not None}
     for name, type_ in machine.params.items():
-        if name not in dict(values) and name not in optional and not isinstance(type_, m.DurationType):
+        if name not in (*dict(values), *free) and name not in optional and not isinstance(type_, m.DurationType):
             found = rules.INSTANCE.at(decl.span, f"`{decl.name.text}` gives no value to the parameter `{name}`")
             scope.report(found.help(f"write `{{ {name} = … }}`, a value of `{shown(type_)}`"))
-    return values
+    return values, tuple(free)
 
 
 def channels_of(module: ModuleNames, names: SystemNames, at: s.Name) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ Pure: a session is a value, and what a person does with it makes another. What a
 from __future__ import annotations
 
 from fsmdsl.simulation.begin import NoSuchError, begin, called, closed_system, subject
-from fsmdsl.simulation.choices import Choice, Offered, matching, offered
+from fsmdsl.simulation.choices import Choice, Offered, choices, chosen, matching, offered
 from fsmdsl.simulation.questions import Asked, asked
 from fsmdsl.simulation.refusals import why_not
 from fsmdsl.simulation.replay import Found, ReplayError, found_in, replayed
@@ -15,6 +15,7 @@ from fsmdsl.simulation.view import here, view
 
 __all__ = [
     "Asked", "Choice", "Found", "NoSuchError", "Offered", "ReplayError", "Session", "asked", "begin", "called",
+    "choices", "chosen",
     "closed_system",
     "found_in", "here", "matching", "offered", "replayed", "subject", "view", "why_not",
 ]  # fmt: skip

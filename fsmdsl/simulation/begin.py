@@ -11,7 +11,7 @@ from fsmdsl.diagnostics import did_you_mean
 from fsmdsl.parse.words import RESERVED
 from fsmdsl.simulation.closed import closed
 from fsmdsl.simulation.session import Session
-from fsmdsl.step import Universe
+from fsmdsl.step import TooManyValuesError, Universe
 
 X = TypeVar("X", m.System, m.Machine)
 
@@ -21,8 +21,12 @@ class NoSuchError(Exception):
 
 
 def begin(model: m.Model, system: m.System) -> Session:
-    """A run of a system that has not begun."""
-    return Session(Universe(model, system))
+    """A run of a system that has not begun. Raises `NoSuchError` where there are too many worlds to begin in."""
+    universe = Universe(model, system)
+    try:
+        return Session(universe, first=universe.starts[0])
+    except TooManyValuesError as error:
+        raise NoSuchError(f"`{system.name}` may begin in {error}: too many to choose from") from None
 
 
 def closed_system(model: m.Model, machine: m.Machine) -> m.System:

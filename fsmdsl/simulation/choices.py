@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from fsmdsl.describe import describe, fault_message
 from fsmdsl.explore.causality_tree import caused, receiver_of
+from fsmdsl.explore.trace import Trace, first_values
+from fsmdsl.simulation.session import Session
 from fsmdsl.step import (
     ChannelStep,
     CrashStep,
@@ -25,7 +27,7 @@ from fsmdsl.step import (
     fire,
 )
 
-Kind = Literal["event", "answer", "timer", "delivery", "loss", "repetition", "crash", "recovery"]
+Kind = Literal["start", "event", "answer", "timer", "delivery", "loss", "repetition", "crash", "recovery"]
 
 TRIED = 400
 """More steps than this are not taken on trial to say what each leads to."""
@@ -38,7 +40,8 @@ class Choice:
 
     number: int
     """From 1, in the order of `step.enabled`."""
-    step: Step
+    step: Step | World
+    """A world: the run begins there instead."""
     text: str
     kind: Kind
     instance: str | None
@@ -66,6 +69,23 @@ def offered(universe: Universe, world: World) -> Offered:
         return Offered((), f"the environment would have to choose among {error}")
     tried = len(steps) <= TRIED
     return Offered(tuple(_choice(universe, world, n, step, tried) for n, step in enumerate(steps, 1)))
+
+
+def choices(session: Session) -> Offered:
+    """The choices where a session stands. At the beginning of a run, the other worlds that it can begin in are among
+    them, behind the steps."""
+    universe, found = session.universe, offered(session.universe, session.world)
+    if session.at or len(universe.starts) == 1:
+        return found
+    others = (Trace(universe, x) for x in universe.starts if x != session.start)
+    numbered = enumerate(others, len(found.choices) + 1)
+    starts = (Choice(n, x.start, f"start with {', '.join(first_values(x))}", "start", None) for n, x in numbered)
+    return replace(found, choices=(*found.choices, *starts))
+
+
+def chosen(session: Session, choice: Choice) -> Session:
+    """The session after a choice."""
+    return session.begun(choice.step) if isinstance(choice.step, World) else session.took(choice.step)
 
 
 def _choice(universe: Universe, world: World, number: int, step: Step, tried: bool) -> Choice:

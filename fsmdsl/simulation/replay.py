@@ -10,7 +10,7 @@ from fsmdsl.describe import describe
 from fsmdsl.explore import Entry
 from fsmdsl.explore.trace import world_data
 from fsmdsl.simulation.session import Session
-from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, enabled, fire
+from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, World, enabled, fire
 
 Data = dict[str, Any]
 
@@ -59,16 +59,16 @@ def replayed(universe: Universe, trace: Data) -> Session:
     """
     if not isinstance(trace, dict) or not isinstance(steps := trace.get("steps"), list):
         raise ReplayError("this is no run: it has no `steps`")
-    if trace.get("start") != world_data(universe, universe.start):
+    start = next((x for x in universe.starts if world_data(universe, x) == trace.get("start")), None)
+    if start is None:
         raise ReplayError("the run begins in another state than this system does: the spec has changed since")
     loop = trace.get("loop")
     if not (loop is None or (isinstance(loop, int) and 0 <= loop <= len(steps))):
         raise ReplayError("the run's `loop` is no place in it")
-    return Session(universe, tuple(_entries(universe, steps)), 0, loop)
+    return Session(universe, tuple(_entries(universe, start, steps)), 0, loop, start)
 
 
-def _entries(universe: Universe, steps: Sequence[object]) -> Iterator[Entry]:
-    world = universe.start
+def _entries(universe: Universe, world: World, steps: Sequence[object]) -> Iterator[Entry]:
     for n, told in enumerate(steps, 1):
         if not isinstance(told, dict) or not isinstance(text := told.get("step"), str):
             raise ReplayError(f"step {n} of the run says no `step`")

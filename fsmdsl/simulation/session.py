@@ -18,16 +18,18 @@ class Session:
     """How many of the entries have been taken; those behind were undone, or belong to a trace that was loaded."""
     loop: int | None = None
     """As in `Trace`: the run was loaded from a lasso, and its last steps are repeated for ever."""
+    first: World | None = None
+    """The world in which it begins; None: the first of those in which the system may begin."""
 
     @property
     def world(self) -> World:
         """Where everything is now."""
-        return self.entries[self.at - 1].world if self.at else self.universe.start
+        return self.entries[self.at - 1].world if self.at else self.start
 
     @property
     def before(self) -> World:
         """Where everything was before the last step; the beginning where there was none."""
-        return self.entries[self.at - 2].world if self.at > 1 else self.universe.start
+        return self.entries[self.at - 2].world if self.at > 1 else self.start
 
     @property
     def last(self) -> Entry | None:
@@ -37,14 +39,23 @@ class Session:
     @property
     def trace(self) -> Trace:
         """The steps taken, as a trace."""
-        return Trace(self.universe, self.universe.start, self.entries[: self.at])
+        return Trace(self.universe, self.start, self.entries[: self.at])
 
     @property
     def whole(self) -> Trace:
         """All steps, with those that have been undone."""
-        return Trace(self.universe, self.universe.start, self.entries, self.loop)
+        return Trace(self.universe, self.start, self.entries, self.loop)
+
+    @property
+    def start(self) -> World:
+        """The world in which the run begins."""
+        return self.first or self.universe.starts[0]
 
     # Going on
+
+    def begun(self, start: World) -> Session:
+        """A run that has not begun, in another world in which the system may begin."""
+        return Session(self.universe, first=start)
 
     def took(self, step: Step) -> Session:
         """One step further; what had been undone is given up, and so is a step that failed."""
@@ -71,4 +82,4 @@ class Session:
 
     def along(self, trace: Trace, at: int) -> Session:
         """Another run of the same system, with this place in it."""
-        return Session(self.universe, trace.entries, 0, trace.loop).moved(at)
+        return Session(self.universe, trace.entries, 0, trace.loop, trace.start).moved(at)

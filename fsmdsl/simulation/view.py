@@ -6,7 +6,7 @@ from typing import Any
 
 from fsmdsl.explore.rejection import fault_told
 from fsmdsl.report.stepping import stepping
-from fsmdsl.simulation.choices import Choice, offered
+from fsmdsl.simulation.choices import Choice, choices
 from fsmdsl.simulation.questions import asked
 from fsmdsl.simulation.session import Session
 from fsmdsl.step import Universe
@@ -22,7 +22,7 @@ def view(session: Session, name: str, title: str) -> Data:
 def here(session: Session) -> Data:
     """What can come next, and what of all that is asked holds now. Independent of the length of the run."""
     universe = session.universe
-    found = offered(universe, session.world)
+    found = choices(session)
     return {
         "at": session.at,
         "choices": [_choice(universe, c) for c in found.choices],

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import assert_never
 
 from fsmdsl import model as m
@@ -43,7 +44,6 @@ from fsmdsl.step.world import (
     RecoverStep,
     Refused,
     Requested,
-    Result,
     Sent,
     StandsStill,
     Step,
@@ -60,11 +60,22 @@ __all__ = [
     "enabled", "fire", "holds", "initial", "stuck", "value",
 ]  # fmt: skip
 
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The world after a step and what happened, in order; with a fault, the world before, and what happened so far."""
+
+    world: World
+    cascade: tuple[Happening, ...]
+    fault: Fault | None = None
+
+
 # The five functions --------------------------------------------------------------------------------------------------
 
 
 def initial(universe: Universe) -> World:
-    """The world in which a system begins. If `universe.fault` is set, an initial value is impossible."""
+    """The world in which a system begins; one of `universe.starts` if fields begin with any value. If `universe.fault`
+    is set, it cannot begin so."""
     return universe.start
 
 

@@ -6,18 +6,37 @@ Everything here follows from the model alone; what is looked up often is compute
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
+from math import prod
+from typing import Any, cast
 
 from fsmdsl import model as m
 from fsmdsl.source import Span
-from fsmdsl.step.evaluate import Frame, default, domains, evaluate, outside
+from fsmdsl.step.evaluate import (
+    MOST,
+    Frame,
+    TooManyValuesError,
+    cardinality,
+    default,
+    domain,
+    domains,
+    evaluate,
+    outside,
+    truth,
+)
 from fsmdsl.step.roster import Roster
-from fsmdsl.step.world import Fault, FaultError, Unfit, Value, World
+from fsmdsl.step.world import Fault, FaultError, Message, NoStart, Unfit, Value, World
 
 CRASH = "on crash"
 EVENTLESS = ""
+MOST_TRIED = 2 * MOST
+"""So many choices, also of the first fields alone, are looked at whether `start when` allows them."""
+
 Levels = tuple[tuple[m.Transition, ...], ...]
 """Transitions that come into question: those of the innermost source first, those of `*` last."""
 
@@ -36,11 +55,23 @@ class Universe(Roster):
 
     def __init__(self, model: m.Model, system: m.System) -> None:
         super().__init__(model, system)
-        self.fault: Fault | None = None
-        """Why an initial value is impossible, if one is. The universe can be used all the same."""
+        self._fault: Fault | None = None
         known = {x.qualified: _Index(x) for x in self.machines}
         self._index = tuple(known[x.qualified] for x in self.machines)
-        self.start = self._begin()
+        places = ((n, slot) for n, x in enumerate(self.machines) for slot in range(len(x.fields)))
+        self.free = tuple(
+            (n, slot) for n, slot in places if system.instances[n].begins_with_any(self.machines[n].fields[slot])
+        )
+        """The fields that begin with any value: by instance and place."""
+        for n, machine in enumerate(self.machines):
+            self.params[n].update((p.name, default(p.type)) for p in machine.params)
+        for n, machine in enumerate(self.machines):
+            self._give_params(Frame(self, _Beginning(self), n), machine)
+        impossible = self._fault
+        self.start = self._begun([self._some(self.machines[n].fields[slot].type) for n, slot in self.free]).world()
+        """The world in which it begins. With `free` fields this is one among many, and may be none of `starts`."""
+        if self.free:
+            self._fault = impossible  # what is wrong with worlds in which it may begin is found with these
 
     # Where transitions are found
 
@@ -72,23 +103,91 @@ class Universe(Roster):
 
     # How it begins
 
-    def _begin(self) -> World:
-        """No effects, no entry hooks, no eventless transitions: states and values as declared."""
-        fields = [tuple(default(f.type) for f in x.fields) for x in self.machines]
-        states = tuple(i.state for i in self.system.instances)
-        channels: tuple[()] = tuple(() for _ in self.channels)  # type: ignore[assignment]
-        for n, machine in enumerate(self.machines):
-            self.params[n].update((p.name, default(p.type)) for p in machine.params)
-        for n, machine in enumerate(self.machines):
-            world = World(states, tuple(fields), frozenset(), channels, (), False)
-            self._give_params(Frame(self, world, n), machine)
+    @property
+    def starts(self) -> tuple[World, ...]:
+        """The worlds in which it may begin, each once, the value of the last field changing fastest: with any values in
+        `free`, as far as `start when` allows. If it allows none, `fault` says so, and `start` is left. Raises
+        `TooManyValuesError`."""
+        found = self._starts
+        if found is None:
+            raise TooManyValuesError(f"more than {MOST} first states")
+        return found
+
+    @cached_property
+    def _starts(self) -> tuple[World, ...] | None:
+        """None: too many. What the first fields alone rule out is not completed."""
+        if not self.free and not self.system.start_when:
+            return (self.start,)
+        types = [self.machines[n].fields[slot].type for n, slot in self.free]
+        ways = prod(cardinality(t, self) for t in types)
+        if max(map(cardinality, types, repeat(self)), default=0) > MOST or (not self.system.start_when and ways > MOST):
+            return None
+        values = [domain(t, self) for t in types]
+        found: list[World] = []
+        waiting: list[tuple[Value, ...]] = [()]
+        for _ in range(MOST_TRIED):
+            if not waiting:
+                break
+            chosen = waiting.pop()
+            begun = self._begun(chosen)
+            if not self._may_begin(begun):
+                continue
+            if len(chosen) == len(types):
+                found.append(begun.world())
+            else:
+                waiting += [(*chosen, x) for x in reversed(values[len(chosen)])]
+        if waiting or len(found) > MOST:
+            return None
+        if not found:
+            self._fault = self._fault or Fault(NoStart(), None, self.system.span)
+        return tuple(found) or (self.start,)
+
+    @property
+    def fault(self) -> Fault | None:
+        """Why an initial value is impossible, if one is, or there is no first world. The universe can be used all the
+        same."""
+        with suppress(TooManyValuesError):
+            self.starts  # noqa: B018 - notes what is wrong
+        return self._fault
+
+    def beginning(self, start: World) -> Universe:
+        """The same system where it begins in one of its first worlds."""
+        if start == self.start and not self.free:
+            return self
+        other = copy(self)
+        other.start, other.free, other._fault = start, (), self.fault
+        other.__dict__["_starts"] = (start,)
+        return other
+
+    def _some(self, t: m.Type) -> Value:
+        """A value of a type."""
+        return min(self.instances_of(t.machine), default=None) if isinstance(t, m.RefType) else default(t)
+
+    def _may_begin(self, begun: _Beginning) -> bool:
+        """Does nothing that stands behind `start when` fail, as far as that depends on what is chosen?"""
+        for x in self.system.start_when:
+            try:
+                if not truth(Frame(self, begun), x):
+                    return False
+            except _OpenError:
+                continue
+            except FaultError:
+                return False
+        return True
+
+    def _begun(self, chosen: Sequence[Value]) -> _Beginning:
+        """No effects, no entry hooks, no eventless transitions: states and values as declared, and those chosen for the
+        first of the free fields."""
+        made = _Beginning(self)
+        for n, (instance, slot) in enumerate(self.free):
+            made.fields[instance][slot] = chosen[n] if n < len(chosen) else _OPEN
+        free = set(self.free)
         for n, machine in enumerate(self.machines):
             for slot, f in enumerate(machine.fields):
-                world = World(states, tuple(fields), frozenset(), channels, (), False)
-                given = self._given(n, f.name) or f.default
-                value = self._first_value(Frame(self, world, n), f.name, f.type, given)
-                fields[n] = (*fields[n][:slot], value, *fields[n][slot + 1 :])
-        return World(states, tuple(fields), frozenset(), channels, (), False)
+                if (n, slot) not in free:
+                    given = self._given(n, f.name) or f.default
+                    made.fields[n][slot] = self._first_value(Frame(self, made, n), f.name, f.type, given)
+        return made
 
     def _give_params(self, frame: Frame, machine: m.Machine) -> None:
         assert frame.instance is not None
@@ -105,13 +204,15 @@ class Universe(Roster):
         assert frame.instance is not None
         try:
             value = evaluate(frame, given)
+        except _OpenError:
+            return cast(Value, _OPEN)
         except FaultError as error:
-            self.fault = self.fault or error.fault
+            self._fault = self._fault or error.fault
             return default(t)
         why = outside(t, value)
         if why is not None:
             cause = Unfit("initial", name, "", why)
-            self.fault = self.fault or Fault(cause, frame.instance, self._where(frame.instance, given))
+            self._fault = self._fault or Fault(cause, frame.instance, self._where(frame.instance, given))
             return default(t)
         return value
 
@@ -144,6 +245,38 @@ def trigger_name(trigger: m.Trigger) -> str | None:
             return EVENTLESS
         case m.OnTimer():
             return None
+
+
+class _OpenError(Exception):
+    """A field is read that is still to be chosen."""
+
+
+_OPEN: Any = object()
+"""In place of the value of such a field."""
+
+
+class _Values(list[Value]):
+    """The fields of an instance; one that is open cannot be read."""
+
+    def __getitem__(self, slot: Any) -> Any:
+        value: Any = super().__getitem__(slot)
+        if value is _OPEN:
+            raise _OpenError
+        return value
+
+
+class _Beginning:
+    """A first world under way: each place has the value of its type until it has its own."""
+
+    def __init__(self, universe: Universe) -> None:
+        self.states = tuple(i.state for i in universe.system.instances)
+        self.fields = [_Values(default(f.type) for f in x.fields) for x in universe.machines]
+        self.waited: frozenset[int] = frozenset()
+        self.channels: tuple[tuple[Message, ...], ...] = tuple(() for _ in universe.channels)
+
+    def world(self) -> World:
+        """When nothing is open."""
+        return World(self.states, tuple(map(tuple, self.fields)), frozenset(), self.channels, (), False)
 
 
 class _Index:

@@ -166,9 +166,7 @@ Happening = Followed | Sent | Posted | Requested | Assigned | Ignored | Crashed
 
 # Faults --------------------------------------------------------------------------------------------------------------
 
-FaultKind = Literal[
-    "unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost"
-]  # fmt: skip
+FaultKind = Literal["unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +316,13 @@ class Unfit:
 
 
 @dataclass(frozen=True, slots=True)
+class NoStart:
+    """No first state meets what stands behind `start when`."""
+
+    kind: ClassVar[FaultKind] = "none"
+
+
+@dataclass(frozen=True, slots=True)
 class Full:
     """One message too many for a channel (qualified)."""
 
@@ -353,7 +358,7 @@ class Lost:
 
 Cause = (
     Unhandled | NotAwaited | NoTimer | NoMessage | NotDown | Overlap | Reentrance | Waiting | StandsStill | Down
-    | NoInstance | NoFirst | NoItem | DivisionByZero | Unfit | Full | Nested | EndlessRound | Lost
+    | NoInstance | NoFirst | NoItem | DivisionByZero | Unfit | NoStart | Full | Nested | EndlessRound | Lost
 )  # fmt: skip
 """Why a step fails. `describe.fault_message` has the words."""
 
@@ -389,12 +394,3 @@ class FaultError(Exception):
     def __init__(self, cause: Cause, instance: int | None, span: Span, refused: Refused | None = None) -> None:
         super().__init__(cause)
         self.fault = Fault(cause, instance, span, refused)
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The world after a step and what happened, in order; with a fault, the world before, and what happened so far."""
-
-    world: World
-    cascade: tuple[Happening, ...]
-    fault: Fault | None = None

@@ -13,12 +13,19 @@ StateFlag = Literal["initial", "final", "persistent", "volatile", "transient", "
 
 
 @dataclass(frozen=True, slots=True)
+class AnyValue:
+    """`any` in the place of an initial value."""
+
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
 class FieldDecl:
-    """`durable cells: set<Cell> = {}`."""
+    """`durable cells: set<Cell> = {}`; `s: 0..3 = any`."""
 
     name: Name
     type: TypeExpr
-    value: Expr | None
+    value: Expr | AnyValue | None
     durable: bool
     doc: str
     span: Span = field(compare=False, default=NOWHERE)

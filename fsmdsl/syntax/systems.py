@@ -8,7 +8,7 @@ from typing import Literal
 from fsmdsl.source import NOWHERE, Span
 from fsmdsl.syntax.effects import Effect
 from fsmdsl.syntax.expressions import Binder, Expr, Name, Path, Text
-from fsmdsl.syntax.machines import InvariantDecl, LetDecl
+from fsmdsl.syntax.machines import AnyValue, InvariantDecl, LetDecl
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Initial:
     """`priority = index` in the braces after an instance."""
 
     name: Name
-    value: Expr
+    value: Expr | AnyValue
     span: Span = field(compare=False, default=NOWHERE)
 
 
@@ -30,6 +30,15 @@ class InstanceDecl:
     symmetric: bool
     state: Name | None
     initials: tuple[Initial, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class StartDecl:
+    """`start when all n in ring: n.s < n.k`."""
+
+    condition: Expr
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 
@@ -150,8 +159,8 @@ class MapField:
 
 
 SystemMember = (
-    InstanceDecl | LetDecl | EnvironmentDecl | RecoverDecl | InvariantDecl | PropertyDecl | ReachableDecl | MapState
-    | MapField
+    InstanceDecl | LetDecl | StartDecl | EnvironmentDecl | RecoverDecl | InvariantDecl | PropertyDecl | ReachableDecl
+    | MapState | MapField
 )  # fmt: skip
 
 
@@ -241,13 +250,24 @@ ScenarioStep = Taken | Fails | Expect | Via
 
 
 @dataclass(frozen=True, slots=True)
+class FirstValue:
+    """`ring[0].s = 2`, after `start with`."""
+
+    target: Expr
+    value: Expr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
 class ScenarioDecl:
-    """`scenario G1 "plain path" of Small { … }`, or with instances of its own."""
+    """`scenario G1 "plain path" of Small { … }`, or with instances of its own. `firsts`: what stands behind
+    `start with`."""
 
     name: Name
     title: Text | None
     system: Path | None
     instances: tuple[InstanceDecl, ...]
+    firsts: tuple[FirstValue, ...]
     steps: tuple[ScenarioStep, ...]
     doc: str
     span: Span = field(compare=False, default=NOWHERE)

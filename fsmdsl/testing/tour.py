@@ -54,8 +54,12 @@ class Tour:
 
 
 def tour(twin: Implementation, universe: Universe) -> Tour:
-    """A tour through the nearest states (`tour`, `tour_states` of the twin)."""
+    """A tour through the nearest states (`tour`, `tour_states` of the twin). Of several first states it takes the
+    first."""
+    only = len(universe.starts) == 1
+    universe = universe.beginning(universe.starts[0])
     land = landscape(twin, universe)
+    land.complete = land.complete and only
     cover = _Cover(twin, land, twin.tour == "pairs")
     walks = tuple(tuple(path.step for path in walk) for walk in cover.walks())
     rows = {Row(x.qualified, t.index) for x in universe.machines for t in x.transitions}

@@ -7,10 +7,11 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from fsmdsl import model as m
 from fsmdsl.describe import describe
+from fsmdsl.explore.trace import Trace, first_values
 from fsmdsl.step import EventStep, Step, TooManyValuesError, Universe, Value, enabled
 from fsmdsl.step.values import domain
 from fsmdsl.testing.comparison import SideBySide
@@ -53,15 +54,26 @@ class _Walk(RuleBasedStateMachine):
     def __init__(self, twin: Implementation, universe: Universe) -> None:
         super().__init__()
         self.twin, self.universe = twin, universe
-        self.both = SideBySide(twin, universe)
+        self.both: SideBySide | None = None
 
     def teardown(self) -> None:
         """After each walk."""
-        self.both.close()
+        if self.both is not None:
+            self.both.close()
+
+    @initialize(data=st.data())
+    def begin(self, data: Any) -> None:
+        """In one of the worlds in which the system may begin."""
+        starts = self.universe.starts
+        shown = [_Shown(x, ", ".join(first_values(Trace(self.universe, x)))) for x in starts]
+        start = starts[0] if len(starts) == 1 else data.draw(st.sampled_from(shown), "start").value
+        self.universe = self.universe.beginning(start)
+        self.both = SideBySide(self.twin, self.universe)
 
     @rule(data=st.data())
     def step(self, data: Any) -> None:
         """One that can come next; at times any event, if refusals count."""
+        assert self.both is not None, "it has begun"
         world = self.both.world
         steps = [x for x in enabled(self.universe, world) if drivable(self.twin, x)]
         if self.twin.refusal is not None and (not steps or data.draw(st.integers(0, 4), "unasked") == 4):
@@ -77,7 +89,7 @@ class _Walk(RuleBasedStateMachine):
         events = [
             _Shown((n, e), e.name) for n, x in enumerate(self.universe.machines) for e in x.events if e.from_environment
         ]
-        if not events or self.both.world.down:
+        if not events or self.both is None or self.both.world.down:
             return None
         n, event = data.draw(st.sampled_from(events), "event").value
         assert isinstance(event, m.Event)

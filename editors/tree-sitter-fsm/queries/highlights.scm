@@ -11,7 +11,7 @@
 
 [
   "module" "import" "source" "enum" "opaque" "let" "machine" "channel" "locks" "operation" "system" "scenario"
-  "param" "state" "event" "action" "priority" "invariant" "amends" "environment" "property" "reachable"
+  "param" "state" "event" "action" "priority" "invariant" "amends" "environment" "property" "reachable" "start"
 ] @keyword
 
 ["ignore" "on" "after" "when" "do" "in" "from" "to" "of" "expect" "fails" "via" "timeout" "with" "under" "recovers"] @keyword
@@ -23,7 +23,7 @@
 (transmission) @keyword
 (crash_kind) @keyword
 
-[(state_flag) (durable) (async) (symmetric) (replaces) (child) (lock_mode) (channel_flag) (channel_order) (strength)] @keyword.modifier
+[(state_flag) (durable) (async) (symmetric) (replaces) (child) (lock_mode) (channel_flag) (channel_order) (strength) (any)] @keyword.modifier
 ["fair" "refines"] @keyword.modifier
 
 ["and" "or" "not" "until" "always" "eventually" "next" "has"] @keyword.operator

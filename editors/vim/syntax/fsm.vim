@@ -18,6 +18,8 @@ syntax keyword fsmSelf self
 syntax match fsmModifier /\<\%(initial\|final\|persistent\|volatile\|transient\|error\)\>\ze\%(\s\+\%(initial\|final\|persistent\|volatile\|transient\|error\)\>\)*\s\+state\>/
 syntax match fsmModifier /\<\%(symmetric\|async\|replaces\|lossy\|duplicating\|fifo\|bag\)\>\ze\%(\s*$\|\s*[{[]\|\s\+\w\|\s*\/\/\)/
 syntax match fsmModifier /\<\%(read\|write\)\>\ze\s*(/
+syntax match fsmModifier /=\s*\zsany\>\ze\s*\%($\|[,}]\|\/\/\)/
+syntax match fsmDeclaration /^\s*\zsstart\>\ze\s\+\%(when\|with\)\>/
 syntax match fsmModifier /\<child\>\ze\s\+\h/
 syntax match fsmDeclaration /^\s*\zs\%(environment\|recover\|locks\|operation\)\>\ze\%(\s\+\h\w*\)\?\s*{/
 syntax match fsmDeclaration /^\s*\zs\%(property\|reachable\|priority\|layout\)\>\ze\s\+[[:alnum:](]/

@@ -87,7 +87,8 @@ def counterexample(plan: Plan, graph: Graph, q: Question, lasso: Lasso, shows: C
     Without a `loop`, the trace has broken the property, and any way to go on does. Where a state stands for several
     worlds, the steps of the loop are repeated until they come back to the same one.
     """
-    run = _Run(plan, graph, shows, q.weak | q.strong)
+    first = next((h.source for h in (*lasso.stem, *lasso.loop)), lasso.state)
+    run = _Run(plan, graph, shows, q.weak | q.strong, first)
     for h in lasso.stem:
         run.follow(h)
     if not lasso.loop:
@@ -104,19 +105,19 @@ def counterexample(plan: Plan, graph: Graph, q: Question, lasso: Lasso, shows: C
 class _Run:
     """A run under way, along edges of a graph."""
 
-    def __init__(self, plan: Plan, graph: Graph, shows: Callable[[World, int], bool], used: int) -> None:
+    def __init__(self, plan: Plan, graph: Graph, shows: Callable[[World, int], bool], used: int, first: int) -> None:
         self.plan = plan
         self.graph = graph
         self.shows = shows
         self.used = used
         """The obligations that count."""
         self.marks = Marks(plan)
-        self.world = plan.universe.start
+        self.world = self.start = next(w for w in plan.universe.starts if shows(w, first))
         self.entries: list[Entry] = []
 
     def trace(self, loop: int | None) -> Trace:
         """The run, and where its loop begins."""
-        return Trace(self.plan.universe, self.plan.universe.start, tuple(self.entries), loop)
+        return Trace(self.plan.universe, self.start, tuple(self.entries), loop)
 
     def follow(self, h: Hop, rather: Collection[World] = ()) -> None:
         """Take a step along an edge, rather one to these worlds; where the run stays, there is none."""

@@ -26,7 +26,7 @@ class Prepared:
     def __init__(self, graph: Graph, using: Engine | None = None, deliveries: int = 0) -> None:
         self.deliveries = deliveries
         self.engine = using or engine(graph.edges)
-        self.states = graph.states
+        self.states, self.firsts = graph.states, graph.firsts
         self.expanded = graph.states if graph.expanded is None else graph.expanded
         self.offsets = self.engine.ints(graph.offsets, wide=True)
         self.targets = self.engine.ints(graph.targets)
@@ -45,7 +45,7 @@ class Prepared:
         """The states by depth."""
         parents, order = self.engine.filled(self.states, -2), self.engine.filled(self.states)
         starts = self.engine.filled(self.states + 1)
-        depths = self.engine.kernels.levels(self.offsets, self.targets, parents, order, starts)
+        depths = self.engine.kernels.levels(self.offsets, self.targets, parents, order, starts, self.firsts)
         return Levels(parents, order, starts, int(depths))
 
     def letters(self, atoms: tuple[int, ...]) -> Ints:
@@ -117,7 +117,7 @@ class _Product:
             order, starts, depths = g.levels.order, g.levels.starts, g.levels.depths
         count = g.engine.kernels.search(
             g.offsets, g.targets, self.letters, g.expanded, order, starts, depths,
-            self.first, self.must, self.value, self.goal, self.size, 0,
+            self.first, self.must, self.value, self.goal, self.size, 0, g.firsts,
             -1 if self.automaton.truth is None else self.automaton.truth,
             self.number, self.nodes, self.parents, found,
         )  # fmt: skip
@@ -163,7 +163,7 @@ class _Product:
     # The run found
 
     def _path(self, node: int) -> list[int]:
-        """The states from the first to that of a node, or to the one at which the automaton ceased to wait."""
+        """The states from a first one to that of a node, or to the one at which the automaton ceased to wait."""
         path: list[int] = []
         while node >= 0:
             path.append(self._state(node))

@@ -1,7 +1,7 @@
 """The state graph as flat sequences of integers: all that the decision of temporal properties knows of a system.
 
-Any explorer can make one. State 0 is the first; every state can be reached from it. Sequences are lists, `array.array`
-or NumPy arrays, whatever the explorer has.
+Any explorer can make one. Runs begin in the first states, and every state can be reached from one of them. Sequences
+are lists, `array.array` or NumPy arrays, whatever the explorer has.
 
 The edges of state `s` are those from `offsets[s]` up to `offsets[s + 1]`: edge `e` leads to `targets[e]`. Two edges may
 join the same states. Bit `i` of `marks[e]` is set when the step fulfils obligation `i` of the plan; what an edge
@@ -33,13 +33,14 @@ class Ints(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """See above. `expanded` None: all states are."""
+    """See above. `expanded` None: all states are. `firsts`: in so many states, the first ones, a run may begin."""
 
     offsets: Ints = field(repr=False)
     targets: Ints = field(repr=False)
     marks: Ints = field(repr=False)
     atoms: tuple[Ints, ...] = field(repr=False)
     expanded: int | None = None
+    firsts: int = 1
 
     @property
     def states(self) -> int:

@@ -35,12 +35,13 @@ def gather(offsets: Words, marks: Words, enabled: Words, states: int, behind: in
     return 0
 
 
-def levels(offsets: Words, targets: Ints, parents: Ints, order: Ints, starts: Ints) -> int:
-    """Breadth first from state 0: the `order`, each state's parent (-1: none; -2 when handed in: not seen), where in
-    the order each depth begins and the last one ends. Returns the number of depths."""
-    parents[0] = -1
-    order[0] = 0
-    head, tail, depth = 0, 1, 0
+def levels(offsets: Words, targets: Ints, parents: Ints, order: Ints, starts: Ints, firsts: int) -> int:
+    """Breadth first from the first states: the `order`, each state's parent (-1: none; -2 when handed in: not seen),
+    where in the order each depth begins and the last one ends. Returns the number of depths."""
+    for state in range(firsts):
+        parents[state] = -1
+        order[state] = state
+    head, tail, depth = 0, firsts, 0
     while head < tail:
         starts[depth] = head
         depth += 1
@@ -101,11 +102,11 @@ def exclude(given: Words, bit: int, ahead: Words, mark: int, column: Words, plac
 def search(
     offsets: Words, targets: Ints, letters: Words, expanded: int,
     order: Ints, starts: Ints, depths: int,
-    first: Ints, must: Words, value: Words, goal: Ints, size: int, start: int, truth: int,
+    first: Ints, must: Words, value: Words, goal: Ints, size: int, start: int, firsts: int, truth: int,
     number: Ints, nodes: Words, parents: Ints, found: Ints,
 ) -> int:  # fmt: skip
     """All nodes that can be reached, breadth first: `nodes` in that order, the `number` of each (-1 when handed in),
-    its parent (a node's number; -1 for the first; -2 - s: state s while the automaton waited). Returns how many.
+    its parent (a node's number; -1: none; -2 - s: state s while the automaton waited). Returns how many.
 
     With `depths` the automaton may wait in `start` for as long as it likes, without nodes of its own; `order` and
     `starts` (see `levels`) tell when it can be where. Ends early when the automaton gets to `truth`, where it accepts
@@ -114,10 +115,11 @@ def search(
     count = head = depth = 0
     found[0] = -1
     if depths == 0:
-        number[start] = 0
-        nodes[0] = start
-        parents[0] = -1
-        count = 1
+        while count < firsts:
+            number[count * size + start] = count
+            nodes[count] = count * size + start
+            parents[count] = -1
+            count += 1
     while head < count or depth < depths:
         tail = count
         seed = seeds = 0

@@ -95,8 +95,9 @@ class Recorder:
         del self._targets[end:], self._marks[end:]
         return count
 
-    def graph(self) -> Graph:
-        """What is known so far. The edges of a state that is not expanded are left out."""
+    def graph(self, firsts: int) -> Graph:
+        """What is known so far, with so many states that a run begins in. The edges of a state that is not expanded are
+        left out."""
         done = len(self._offsets) - 1
         end = self._offsets[-1]
         offsets = self._offsets + array("q", [end] * (self._states - done))
@@ -106,4 +107,5 @@ class Recorder:
             self._marks[:end],
             tuple(self._columns),
             None if done == self._states else done,
+            firsts,
         )

@@ -19,7 +19,7 @@ def stuttering(graph: Graph) -> Graph:
             targets.append(state)
             marks.append(0)
         offsets.append(len(targets))
-    return Graph(offsets, targets, marks, graph.atoms, graph.expanded)
+    return Graph(offsets, targets, marks, graph.atoms, graph.expanded, graph.firsts)
 
 
 def unstuttered(lasso: Lasso, graph: Graph) -> Lasso:

@@ -367,6 +367,7 @@ class Compiled(OneProcess):
             marks.numbers[:at],
             tuple(atoms.numbers[k * count : (k + 1) * count] for k in range(columns)),
             None if done == count else done,
+            self.frontier.firsts,
         )
 
     def noted(self, place: int) -> int:

@@ -50,7 +50,7 @@ class Engine(Protocol):
         ...
 
     def origin(self, n: int, /) -> int:
-        """The state from which one was found."""
+        """The state from which one was found; 0 of those that a run begins in."""
         ...
 
     def fired(self) -> int:

@@ -29,6 +29,11 @@ class Frontier:
         return [b - a for a, b in pairwise([*self.begins, *coming, self.count])]
 
     @property
+    def firsts(self) -> int:
+        """How many states there are that a run begins in."""
+        return self.levels[0]
+
+    @property
     def between_levels(self) -> bool:
         """Is the next state to expand the first of its level?"""
         return self.first == self.begins[-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from types import CodeType
 from typing import Any
@@ -27,17 +27,21 @@ PAUSE = 4
 class Plain(OneProcess):
     """States as words, their numbers, and where each came from."""
 
-    def __init__(self, lowered: Lowered, start: tuple[int, ...]) -> None:
+    def __init__(self, lowered: Lowered, firsts: Sequence[tuple[int, ...]] = ()) -> None:
         self.lowered = lowered
-        self.states: list[tuple[int, ...]] = [start]
-        self.number: dict[tuple[int, ...], int] = {start: 0}
-        self.preds: list[int] = [0]
-        self.frontier = Frontier()
+        self.begin(firsts)
         self.board = row(lowered)
         self._before: list[int] | None = None
         """The board as it was before the last state was expanded, where that may have been one too many."""
         self._row = row(lowered)
         self._out = [0] * (CAP * lowered.stride)
+
+    def begin(self, firsts: Sequence[tuple[int, ...]]) -> None:
+        """With the words of these states, each once."""
+        self.states: list[tuple[int, ...]] = list(firsts)
+        self.number: dict[tuple[int, ...], int] = {words: n for n, words in enumerate(firsts)}
+        self.preds: list[int] = [0] * len(firsts)
+        self.frontier = Frontier(count=len(firsts), level_end=len(firsts))
 
     @cached_property
     def functions(self) -> dict[str, Callable[..., Any]]:
@@ -130,7 +134,7 @@ class Plain(OneProcess):
             offsets.append(len(targets))
         self.board = kept
         listed = tuple(array("q", atoms[k * count : (k + 1) * count]) for k in range(columns))
-        return Graph(offsets, targets, marks, listed, None if done == count else done)
+        return Graph(offsets, targets, marks, listed, None if done == count else done, self.frontier.firsts)
 
     def state(self, n: int) -> tuple[int, ...]:
         """The words of a state."""

@@ -26,8 +26,7 @@ class Refilled(Compiled):
         fill: Callable[[Compiled], None],
     ) -> None:
         self._fill_states = fill
-        nothing = Plain(lowered, (0,) * lowered.layout.words)
-        nothing.states, nothing.preds = [], []
+        nothing = Plain(lowered)
         nothing.frontier, nothing.board = frontier, answered(lowered, board)
         super().__init__(nothing, functions, workers, room)
 

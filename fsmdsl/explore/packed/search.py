@@ -34,7 +34,7 @@ from fsmdsl.explore.search_result import (
 from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.explore.verdict import AT_VIOLATION, Limits, Means, Progress
-from fsmdsl.step import Universe, World, enabled, fire
+from fsmdsl.step import TooManyValuesError, Universe, World, enabled, fire
 
 REPORT_EVERY = 0.1
 """Seconds between two reports of progress; a tenth of that where the system may be another by now."""
@@ -93,12 +93,18 @@ class PackedSearch:
         self._spare: list[int] = []
         self._entries: dict[int, Entry] = {}
         """Steps of runs that were reported, by the states that they lead to."""
-        b, layout = self.lowered.board, self.lowered.layout
+        b = self.lowered.board
         self._invariants = {key: b.first + n for n, key in enumerate(self._asked) if key.forbids}
         self._violations = [*self._invariants.values(), b.dead, *range(b.faults, b.faults + b.codes)]
         """Where a board has a number once something is violated."""
-        plain = Plain(self.lowered, layout.pack(layout.encode(universe.start)))
+        plain = Plain(self.lowered)
         self._canonical = plain.functions["canonical"] if self.reduced else None
+        self._begins: dict[tuple[int, ...], World] = {}
+        for world in _firsts(universe):
+            self._begins.setdefault(self._words(world), world)
+        self.firsts = tuple(self._begins)
+        """The words of the states that a run begins in."""
+        plain.begin(self.firsts[: self._most()])
         self.engine: Engine = plain
         self.engines: Engines = MachineCode(self.lowered, means, self.budget, self.memory)
         self.store = Store()
@@ -145,6 +151,8 @@ class PackedSearch:
 
     def _go_through(self) -> None:
         most = self._most()
+        if self.engine.frontier.count < len(self.firsts):
+            self.stopped, self._cut = f"stopped at {self._limits.states} states", True
         while self.stopped is None:
             self.engine, self._gives_way = self.engines.next(self.engine), False
             if self.engine.run(self._pause, most) or self.doubt is not None or self.stopped is not None:
@@ -286,7 +294,7 @@ class PackedSearch:
                 why = broken_why(self.universe, self.trace(finding).end, same)
                 self.settled[key] = Finding(finding.world, explanation=why)
         frontier = self.engine.frontier
-        if self._cut and frontier.first < frontier.count:
+        if self._cut and frontier.first < frontier.count >= len(self.firsts):
             beyond_limit(self, self.number, frontier.first)
 
     @property
@@ -335,9 +343,10 @@ class PackedSearch:
     def trace(self, finding: Finding) -> Trace:
         """A shortest run to a finding, fired anew."""
         path = [finding.world]
-        while path[-1] != 0:
+        while path[-1] >= self.engine.frontier.firsts:
             path.append(self.engine.origin(path[-1]))
-        world, entries = self.universe.start, []
+        world = start = self._begins[self.engine.state(path[-1])]
+        entries = []
         for number in reversed(path[:-1]):
             if number not in self._entries:
                 self._entries[number] = self._entry(world, self.engine.state(number))
@@ -346,7 +355,7 @@ class PackedSearch:
         if finding.step is not None:
             result = fire(self.universe, world, finding.step)
             entries.append(Entry(finding.step, result.cascade, result.world, result.fault))
-        return Trace(self.universe, self.universe.start, tuple(entries))
+        return Trace(self.universe, start, tuple(entries))
 
     def _entry(self, world: World, words: tuple[int, ...]) -> Entry:
         """The first step that leads from a world to a state, or to one that differs in who is who."""
@@ -355,3 +364,10 @@ class PackedSearch:
             if result.fault is None and self._words(result.world) == words:
                 return Entry(step, result.cascade, result.world)
         raise ValueError("no step of the definition leads to a state that was found")
+
+
+def _firsts(universe: Universe) -> tuple[World, ...]:
+    try:
+        return universe.starts
+    except TooManyValuesError as error:
+        raise UnpackableError(str(error)) from None

@@ -20,8 +20,8 @@ class Explored(Protocol):
     """
 
     @property
-    def first(self) -> int:
-        """The number of the initial world."""
+    def firsts(self) -> Iterable[int]:
+        """The numbers of the worlds that a run begins in."""
         ...
 
     @property
@@ -57,10 +57,11 @@ class Parts:
     """Which worlds are reached without a crash of everything, and where crashes and recoveries lead."""
 
     def __init__(self, explored: Explored) -> None:
-        self.free = [explored.first]
+        self.free = list(explored.firsts)
         """Those without a crash, nearest first."""
         self.is_free = bytearray(len(explored))
-        self.is_free[explored.first] = True
+        for n in self.free:
+            self.is_free[n] = True
         self.complete = True
         """Is `free` all of them? Not if a limit kept one out."""
         self.crashes: dict[int, Crash] = {}

@@ -21,7 +21,7 @@ def difference(
     told = story(universe, trace)
     near, agreements = _nearest(end, projection(told.meant, slots), free)
     differs = [n for n, (x, y) in enumerate(zip(end, near, strict=True)) if x != y]
-    begun = projection(universe.start, slots)
+    begun = projection(trace.start, slots)
     moved = [n for n, (x, y) in enumerate(zip(end, begun, strict=True)) if x != y]
     core = _core(len(slots), [*differs, *moved], agreements)
     when = "recovery" if universe.system.recover is not None else "the crash"

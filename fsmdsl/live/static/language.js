@@ -5,12 +5,12 @@ const words = (text) => new Set(text.split(" "));
 
 const DECLARES = words(
   "module import source at enum opaque machine system scenario channel locks operation let param state event action " +
-    "invariant reachable property ignore amends replaces environment recover priority map",
+    "invariant reachable property ignore amends replaces environment recover priority map start",
 );
 const SAYS = words(
   "initial final persistent volatile transient error durable symmetric async lossy duplicating fifo bag from to of on " +
     "entry exit after when do send for if then else crash between during writes recovery timeout deliver lose duplicate " +
-    "expect via fails with in under fair strong recovers refines wait",
+    "expect via fails with in under fair strong recovers refines wait any",
 );
 const REASONS = words("all some count and or not has always eventually next until");
 const VALUES = words("true false none self index");

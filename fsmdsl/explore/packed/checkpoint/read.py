@@ -15,7 +15,7 @@ import json
 import os
 import re
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -87,10 +87,11 @@ class Saved:
         return self.frontier.first == self.frontier.count
 
 
-def identity(lowered: Lowered, start: tuple[int, ...]) -> str:
+def identity(lowered: Lowered, firsts: Iterable[tuple[int, ...]]) -> str:
     """What a search must have in common with one that goes on with it: every step, every question, every place."""
     layout: Layout = lowered.layout
-    made_from = [FORMAT, lowered.text, sorted(layout.params.items()), list(start), layout.words, lowered.size]
+    words = [x for first in firsts for x in first]
+    made_from = [FORMAT, lowered.text, sorted(layout.params.items()), words, layout.words, lowered.size]
     return sha256(json.dumps(made_from).encode()).hexdigest()
 
 

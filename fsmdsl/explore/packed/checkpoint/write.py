@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -50,10 +50,12 @@ class Model:
     lowered: Lowered
 
     @staticmethod
-    def of(universe: Universe, lowered: Lowered, start: tuple[int, ...], refused: Mapping[str, str]) -> Model:
+    def of(
+        universe: Universe, lowered: Lowered, firsts: Iterable[tuple[int, ...]], refused: Mapping[str, str]
+    ) -> Model:
         """A system, as it is asked about."""
         name = universe.system.qualified
-        return Model(name, identity(lowered, start), dict(refused), lowered)
+        return Model(name, identity(lowered, firsts), dict(refused), lowered)
 
     @property
     def width(self) -> int:
