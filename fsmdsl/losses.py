@@ -32,9 +32,6 @@ def written(x: m.Expr | m.Effect) -> str:
 def losses(selection: Selection, tool: str) -> Iterator[Lost]:
     """What no tool has that follows the first row whose guard holds, one event after the other."""
     machine = selection.machine
-    for f in machine.fields:
-        if f.any:
-            yield Lost(f"the field `{f.name}` begins with any value", f.span)
     for t in machine.transitions:
         if isinstance(t.trigger, m.OnCrash):
             yield Lost(f"the row `{t.source} -> {t.target or t.source} on crash`: a crash is no event", t.span)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from campaign import by_definition, differences, found, packed
 from click.testing import CliRunner
+from orbits import orbits
 from stepping import compiled, only_system
 
 from fsmdsl import model as m
@@ -200,10 +201,12 @@ def test_properties_of_runs_are_asked_from_every_first_state() -> None:
         property begun: c.live or not c.live
         property first: c.n == 1
         property next:  next c.n > 0
+        property leads: c.n == 2 ~> c.n == 1
     """
     x = explored(COUNTERS + f"system S {{ c: Counter  start when c.n > 0 {asked} }}")
     assert [(v.name, v.outcome) for v in x.verdicts if v.kind == "property"] == [
         ("two", "violated"), ("begun", "holds"), ("first", "violated"), ("next", "holds"),
+        ("leads", "violated"),
     ]  # fmt: skip
     stays, other = verdict(x, "two").trace, verdict(x, "first").trace
     assert stays is not None
@@ -220,6 +223,48 @@ def test_interchangeable_instances_begin_in_orbits() -> None:
     assert reduced.levels[0] == 10
     apart = text.replace("start when", "start when cs[0].n == 1 and")
     assert explored(apart, Means(compiled=False)).reduced == ()
+
+
+def test_what_refers_to_any_of_them_tells_none_apart() -> None:
+    text = """
+    machine Job { initial state Idle  state Done  event work from Boss  Idle -> Done on work  ignore work in Done }
+    machine Boss {
+        first: Job = any
+        rest:  set<Job> = any
+        initial state Up
+        event go, more from environment
+        Up on go do first.work
+        Up on more do { for j in rest { j.work } }
+    }
+    system S { jobs: Job[3] symmetric  boss: Boss  start when boss.first not in boss.rest }
+    """
+    u = universe(text)
+    search = by_definition(*of(text), Limits())
+    wanted = orbits(u, search.worlds, ["jobs"])
+    reduced = explored(text, Means(compiled=False))
+    assert reduced.reduced == ("jobs",)
+    assert reduced.states == len(wanted) < search.states
+    assert reduced.levels[0] == len(orbits(u, u.starts, ["jobs"]))
+
+
+def test_a_simpler_run_may_begin_elsewhere() -> None:
+    text = (
+        COUNTERS
+        + """system S {
+        cs: Counter[2]
+        start when all c in cs: c.live
+        start when cs[0].n > 0 and cs[0].n + cs[1].n == 2
+        invariant fine: some c in cs: c.n < 2
+    }"""
+    )
+    model, system = of(text)
+    x = explore(model, system, means=PLAIN)
+    short, simple = verdict(x, "fine").trace, verdict(simplest(x, model), "fine").trace
+    assert short is not None
+    assert simple is not None
+    assert short.steps() == ["c0.bump", "c1.bump"]
+    assert simple.steps() == ["c1.bump", "c1.bump"]
+    assert simple.start.fields[0][0] == 2
 
 
 def test_a_search_that_was_saved_goes_on_from_all_first_states(tmp_path: Path) -> None:
@@ -261,6 +306,7 @@ def test_recovery_compares_with_what_is_reached_from_any_first_state() -> None:
     system = "system S { c: Counter  start when %s  environment { c.bump  crash }  property back: recovers on n }"
     assert verdict(explored(text + system % "c.live"), "back").outcome == "holds"
     assert verdict(explored(text + system % "not c.live and c.n < 2"), "back").outcome == "violated"
+    assert verdict(explored(text + system % "not c.live"), "back").outcome == "holds"
 
 
 def test_a_certificate_has_every_first_state(tmp_path: Path) -> None:

@@ -486,3 +486,65 @@ system S {
     )
     assert wanted["states"] == 4
     assert not wanted["faults"]
+
+
+# How it begins -------------------------------------------------------------------------------------------------------
+
+BEGINS = """module begins
+machine Node {{
+    s:    0..3 = any
+    plus: 0..6 = s + s
+    up:   bool = any
+    initial state S
+    event go from environment
+    low:  S on go when s == 0 do s = 3
+    high: S on go when s > 0 and up do s = s - 1
+}}
+system All {{
+    a: Node
+    b: Node {{ s = 2 }}
+    {narrowed}
+    reachable apart: a.s == 3 and a.plus == 0
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("narrowed", "allowed"),
+    [
+        ("", lambda s, up, other: True),
+        ("start when a.s < b.s", lambda s, up, other: s < 2),
+        ("start when a.up or a.plus == 6 start when not b.up", lambda s, up, other: (up or s == 3) and not other),
+        ("start when 6 / a.s == b.s", lambda s, up, other: s == 3),
+    ],
+)
+def test_a_system_begins_with_any_values_that_start_when_allows(
+    narrowed: str, allowed: Callable[[int, bool, bool], bool], tmp_path: Path
+) -> None:
+    case = Case(tmp_path, BEGINS.format(narrowed=narrowed))
+    begun = {x for x in product(range(4), (False, True), (False, True)) if allowed(*x)}
+    universe = Universe(case.model, case.model.systems["begins.All"])
+    assert {(a[0], a[2], b[2]) for (a, b) in (w.fields for w in universe.starts)} == begun
+    assert all(a[1] == 2 * a[0] and b[:2] == (2, 4) for (a, b) in (w.fields for w in universe.starts))
+    seen, waiting = set(), [(s, 2 * s, up, 2, other) for s, up, other in begun]
+    while waiting:  # by hand: what the two rows do
+        at = s, plus, up, b, other = waiting.pop()
+        if at not in seen:
+            seen.add(at)
+            waiting += [(3, plus, up, b, other)] if s == 0 else [(s - 1, plus, up, b, other)] if up else []
+            waiting += [(s, plus, up, 3, other)] if b == 0 else [(s, plus, up, b - 1, other)] if other else []
+    wanted = explored_alike(BEGINS.format(narrowed=narrowed))
+    assert wanted["states"] == len(seen)
+    for s, up, _ in begun:
+        label = "low" if s == 0 else "high" if up else "unhandled"
+        assert case.called("Node", {"s": s, "up": up}, "go") == label
+        assert case.stepped("Node", {"s": s, "plus": 2 * s, "up": up}, "go") == label
+
+
+def test_a_class_asks_for_what_may_be_any_and_looks_at_it(tmp_path: Path) -> None:
+    node = Case(tmp_path, BEGINS.format(narrowed="")).classes.Node
+    assert node(s=3, up=True).plus == 6
+    with pytest.raises(TypeError, match="missing 2 required keyword-only arguments: 's' and 'up'"):
+        node()
+    with pytest.raises(Exception, match="s is 0 to 3, not 4"):
+        node(s=4, up=True)

@@ -131,6 +131,8 @@ def _wild(selection: Selection, t: m.Transition) -> Iterator[Row]:
 
 def _lost(selection: Selection, rows: Mapping[str, tuple[Row, ...]], tool: str) -> Iterator[Lost]:
     machine = selection.machine
+    for f in (f for f in selection.machine.fields if f.any):
+        yield Lost(f"the field `{f.name}` begins with any value", f.span)
     yield from losses(selection, tool)
     for s in machine.states:
         if s.final and rows[s.name]:

@@ -6,7 +6,7 @@ D. L. Dill: Better Verification Through Symmetry, Formal Methods in System Desig
 check them, and the same for what this language does in the order in which instances were made. Decided from the text:
 
 * nothing that the system says names a member by itself;
-* members begin alike, and what refers to them in the beginning refers to all of them or to none;
+* members begin alike, or with any value, and what refers to them in the beginning refers to all, none, or any;
 * crash transitions of members, which follow one another, do not read what others have just changed;
 * a property of runs asks nothing of one member alone, neither in a condition nor by fairness: on a run, members keep
   who they are; `recovers`, which compares worlds, is not asked.

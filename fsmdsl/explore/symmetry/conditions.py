@@ -100,10 +100,9 @@ def _told_apart(universe: Universe, a: int, b: int) -> Iterator[str]:
     to = exchanged(a, b)
     for n, machine in enumerate(universe.machines):
         here, there = _values(universe, n), _values(universe, to(n))
-        for f, one, other in zip(machine.fields, _free(universe, n), _free(universe, to(n)), strict=True):
-            if one != other:
-                yield f"`{f.name}` of {universe.name(n if one else to(n))} alone begins with any value"
-        types = {**{f.name: f.type for f in machine.fields}, **{p.name: p.type for p in machine.params}}
+        begins = universe.system.instances[n].begins_with_any
+        fields = {f.name: f.type for f in machine.fields if not begins(f)}
+        types = {**fields, **{p.name: p.type for p in machine.params}}
         for name, t in types.items():
             if renamed(t, here[name], to) != there[name]:
                 names = universe.name(a), universe.name(b)
@@ -111,11 +110,6 @@ def _told_apart(universe: Universe, a: int, b: int) -> Iterator[str]:
                     yield f"{names[0]} and {names[1]} begin with different `{name}`"
                 else:
                     yield f"`{name}` of {universe.name(n)} tells {names[0]} from {names[1]} in the beginning"
-
-
-def _free(universe: Universe, n: int) -> list[bool]:
-    """Which fields begin with any value."""
-    return [universe.system.instances[n].begins_with_any(f) for f in universe.machines[n].fields]
 
 
 def _values(universe: Universe, n: int) -> Mapping[str, Value]:
