@@ -21,7 +21,7 @@ DECLARING = (
 """Words that begin a declaration."""
 
 MODIFYING = (
-    "async", "bag", "between", "child", "columns", "duplicating", "durable", "during", "error", "fair", "fifo",
+    "async", "bag", "between", "child", "columns", "duplicating", "durable", "during", "each", "error", "fair", "fifo",
     "final", "initial", "lossy", "persistent", "read", "recovers", "recovery", "refines", "replaces", "rows", "strong",
     "symmetric", "transient", "under", "volatile", "weak", "write", "writes",
 )  # fmt: skip

@@ -144,7 +144,9 @@ def operands(x: m.Effect) -> tuple[m.Expr, ...]:
             return (value,) if target is None else (target, value)
         case m.Send(target=target, arguments=arguments):
             return (target, *arguments)
-        case m.Post(arguments=arguments) | m.Request(arguments=arguments):
+        case m.Post(to=to, arguments=arguments):
+            return arguments if to is None else (to, *arguments)
+        case m.Request(arguments=arguments):
             return arguments
         case m.ForEach(over=over):
             return (over,)

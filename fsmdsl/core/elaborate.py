@@ -282,7 +282,9 @@ class _Scope:
                 return _changed(e, target=self._optional(target), item=self.expression(item))
             case m.Send(target=target, arguments=arguments):
                 return _changed(e, target=self.expression(target), arguments=self._all(arguments))
-            case m.Post(arguments=arguments) | m.Request(arguments=arguments):
+            case m.Post(to=to, arguments=arguments):
+                return _changed(e, to=self._optional(to), arguments=self._all(arguments))
+            case m.Request(arguments=arguments):
                 return _changed(e, arguments=self._all(arguments))
             case m.ForEach(variable=name, over=over, body=body):
                 over = self.expression(over)

@@ -47,11 +47,12 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A message put into a channel, delivered by a later step."""
+    """A message put into a channel, delivered by a later step; `to` whom, where each instance has a queue."""
 
     channel: str
     event: str
     arguments: tuple[Expr, ...]
+    to: Expr | None
     span: Span = field(compare=False, default=NOWHERE)
 
 

@@ -43,6 +43,7 @@ ROLES = {
     ("elapse", "<reference>"): "an instance", ("timer_name", "<name>"): "a label or a state",
     ("transmit", "<path>"): "a channel", ("post", "<reference>"): "a message",
     ("fairness", "<path>"): "an event or a label", ("under", "<path>"): "an event or a label",
+    ("to", "<reference>"): "an instance", ("queue_of", "<reference>"): "an instance",
     ("delivery", "<path>"): "a channel", ("recovers", "<path>"): "a field",
     ("refines", "<path>"): "a system", ("map_state", "<name>"): "a state",
     ("map_field", "<name>"): "a field", ("element", "<name>"): "a variable",

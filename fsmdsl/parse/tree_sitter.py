@@ -37,7 +37,7 @@ DROPPED = frozenset({"ANY"})
 """Terminals that are another one with a look at what follows."""
 
 FORKS = (
-    "add", "always", "child", "delivery", "elapse", "eventually", "expect", "fails", "fairness", "next", "post",
+    "add", "always", "child", "delivery", "each", "elapse", "eventually", "expect", "fails", "fairness", "next", "post",
     "quantifier", "recovers", "remove", "strength", "transmission", "via",
 )  # fmt: skip
 """Rules that begin with a word which may be a name where they stand: tree-sitter tries both readings."""

@@ -76,7 +76,7 @@ class Universe(Roster):
         """No effects, no entry hooks, no eventless transitions: states and values as declared."""
         fields = [[default(f.type) for f in x.fields] for x in self.machines]
         states = tuple(i.state for i in self.system.instances)
-        channels: tuple[()] = tuple(() for _ in self.channels)  # type: ignore[assignment]
+        channels: tuple[()] = tuple(() for _ in self.queues)  # type: ignore[assignment]
         for n, machine in enumerate(self.machines):
             self.params[n].update((p.name, default(p.type)) for p in machine.params)
         for n, machine in enumerate(self.machines):

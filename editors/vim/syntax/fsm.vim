@@ -19,6 +19,7 @@ syntax match fsmModifier /\<\%(initial\|final\|persistent\|volatile\|transient\|
 syntax match fsmModifier /\<\%(symmetric\|async\|replaces\|lossy\|duplicating\|fifo\|bag\)\>\ze\%(\s*$\|\s*[{[]\|\s\+\w\|\s*\/\/\)/
 syntax match fsmModifier /\<\%(read\|write\)\>\ze\s*(/
 syntax match fsmModifier /\<child\>\ze\s\+\h/
+syntax match fsmModifier /\<to\s\+\zseach\>\ze\s\+\h/
 syntax match fsmDeclaration /^\s*\zs\%(environment\|recover\|locks\|operation\)\>\ze\%(\s\+\h\w*\)\?\s*{/
 syntax match fsmDeclaration /^\s*\zs\%(property\|reachable\|priority\|layout\)\>\ze\s\+[[:alnum:](]/
 syntax match fsmDeclaration /^\s*\zsmap\>\ze\s\+\h\w*\s*\%(\[\|\.\|in\>\)/
