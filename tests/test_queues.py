@@ -9,6 +9,7 @@ import pytest
 from generating import Generated
 from random_mail import mail
 from stepping import Run, compiled, only_system
+from test_explain import explained, log, steps
 from test_meanings import explored_alike
 from test_symmetry import PLAIN, compare
 
@@ -281,3 +282,26 @@ def test_in_a_scenario_there_may_be_no_such_message() -> None:
     failure = play(model, scenario).failure
     assert failure is not None
     assert failure.message == "`One`: there is no message in channel `inbox of a`"
+
+
+# Logs ----------------------------------------------------------------------------------------------------------------
+
+LINE = '[[line]]\nwhen = {{ msg = "{0}" }}\n{1}event = "{2}"\n'
+WHOSE = 'of = "b"\ninstance = "{id}"\n'
+MAPPING = LINE.format("start", WHOSE, "start") + LINE.format(
+    "got", 'of = "a"\ninstance = "{id}"\n', "deliver inbox.arrive"
+)
+
+
+def test_a_line_of_a_log_says_whose_queue_delivers() -> None:
+    x = explained(log("b1 start", "x got"), MAPPING, text())
+    assert x.outcome == "explained"
+    assert steps(x) == ["b1.start 1", "deliver inbox of a 2"]
+    other = explained(log("b1 start", "x got"), MAPPING.replace('of = "a"', 'of = "b"'), text())
+    assert steps(other) == ["b1.start 1", "a.start hidden", "deliver inbox of b0 2"]
+
+
+def test_a_line_that_names_no_such_queue_is_a_mistake_of_the_mapping() -> None:
+    for line in (LINE.format("got", "", "deliver inbox"), MAPPING.replace("inbox.arrive", "inbox.start")):
+        with pytest.raises(Exception, match="deliver inbox"):
+            explained(log("b1 start"), line, text())
