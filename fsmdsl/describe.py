@@ -78,14 +78,13 @@ def describe(roster: Roster, what: Step | Happening, world: World | None = None)
 
 
 def _channel_step(roster: Roster, step: ChannelStep, world: World | None) -> str:
-    place = roster.channel_place[step.channel]
-    channel = roster.channels[place]
-    said = f"{step.kind} {channel.name}"
-    if world is None or step.position >= len(world.channels[place]):
-        return f"{said}[{step.position}]" if step.position else said
-    message = world.channels[place][step.position]
-    parameters = roster.model.machines[channel.receiver].event_named[message.event].parameters
-    return f"{said}.{message.event}{shown_arguments(roster, parameters, message.arguments)}"
+    channel, receiver = roster.queues[step.queue]
+    said, whose = f"{step.kind} {channel.name}", f" of {roster.name(receiver)}" if channel.each else ""
+    if world is None or step.position >= len(world.channels[step.queue]):
+        return f"{said}[{step.position}]{whose}" if step.position else f"{said}{whose}"
+    message = world.channels[step.queue][step.position]
+    parameters = roster.machines[receiver].event_named[message.event].parameters
+    return f"{said}.{message.event}{shown_arguments(roster, parameters, message.arguments)}{whose}"
 
 
 def _crash(roster: Roster, inside: Step | None, writes: int, world: World | None) -> str:
@@ -128,10 +127,11 @@ def _happening(roster: Roster, what: Happening) -> str:
 def done(roster: Roster, what: Posted | Requested) -> str:
     """What an instance does, without its name: `calls deploy(c0)`."""
     match what:
-        case Posted(_, channel, event, arguments):
-            machine = roster.model.machines[roster.model.channels[channel].receiver]
-            given = shown_arguments(roster, machine.event_named[event].parameters, arguments)
-            return f"posts {channel.rpartition('.')[2]}.{event}{given}"
+        case Posted(_, name, queue, event, arguments):
+            channel = roster.model.channels[name]
+            parameters = roster.model.machines[channel.receiver].event_named[event].parameters
+            whose = f" to {roster.name(roster.queues[queue].receiver)}" if channel.each and queue is not None else ""
+            return f"posts {channel.name}.{event}{shown_arguments(roster, parameters, arguments)}{whose}"
         case Requested(instance, action, arguments):
             parameters = roster.machines[instance].action_named[action].parameters
             return f"calls {action}{shown_arguments(roster, parameters, arguments)}"
@@ -157,8 +157,8 @@ def fault_message(roster: Roster, fault: Fault) -> str:
             return f"`{action}.{outcome}` comes, and {whom} does not wait for it"
         case NoTimer(transition, state):
             return f"`{_transition(roster, fault, transition).name}` cannot fire in `{state}` of {whom} now"
-        case NoMessage(channel):
-            return f"channel `{roster.model.channels[channel].name}` holds no such message"
+        case NoMessage(queue):
+            return f"channel `{roster.queue_name(queue)}` holds no such message"
         case NotDown():
             return "the system is not down: there is nothing to recover"
         case Overlap(transitions, state):
@@ -186,9 +186,8 @@ def fault_message(roster: Roster, fault: Fault) -> str:
             return f"`{_text(of)}` is 0 here: nothing is divided by 0"
         case Unfit():
             return _unfit(fault.cause, whom)
-        case Full(channel):
-            full = roster.model.channels[channel]
-            return f"channel `{full.name}` is full: it holds {full.bound}"
+        case Full(queue):
+            return f"channel `{roster.queue_name(queue)}` is full: it holds {roster.queues[queue].channel.bound}"
         case Nested(event, depth):
             return f"{whom} receives `{event}` after {depth} sends inside one another"
         case EndlessRound(transition):

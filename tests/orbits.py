@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations, product
 
 from fsmdsl import model as m
 from fsmdsl.step import Universe, Value, World
 from fsmdsl.step.cascade import message_order
+from fsmdsl.step.roster import Queue
 from fsmdsl.step.world import Message
 
 
@@ -49,10 +50,16 @@ def renamed(universe: Universe, world: World, to: Sequence[int]) -> World:
         tuple(world.states[n] for n in order),
         tuple(fields),
         frozenset(to[n] for n in world.waited),
-        tuple(_held(universe, c, x, to) for c, x in zip(universe.channels, world.channels, strict=True)),
+        tuple(_held(universe, c, world.channels[old], to) for c, old in _moved(universe, back)),
         tuple(p._replace(instance=to[p.instance]) for p in world.pending),
         world.down,
     )
+
+
+def _moved(universe: Universe, back: Mapping[int, int]) -> Iterator[tuple[m.Channel, int]]:
+    """Of each queue, its channel and the number of the queue that it was: that of the receiver's old number."""
+    for channel, receiver in universe.queues:
+        yield channel, universe.queues.index(Queue(channel, back[receiver]))
 
 
 def _held(universe: Universe, channel: m.Channel, held: tuple[Message, ...], to: Sequence[int]) -> tuple[Message, ...]:

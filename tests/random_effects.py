@@ -109,8 +109,17 @@ class EffectWriter(Writer):
         channel = self.random.choice(list(env.module.channels))
         if env.holds(channel):
             return None
-        call = self._call_event(env, env.module.machines[env.module.channels[channel]], channel, named=True)
-        return None if call is None else f"send {channel}.{call}"
+        receiver = env.module.channels[channel]
+        call = self._call_event(env, env.module.machines[receiver], channel, named=True)
+        if call is None or channel not in env.module.each:
+            return None if call is None else f"send {channel}.{call}"
+        found = [(n, t) for n, t in env.paths() if bare(t) == m.RefType(receiver)]
+        found += [("self", m.RefType(receiver))] if env.machine is not None and env.machine.name == receiver else []
+        if not found:
+            return None
+        name, t = self.random.choice(found)
+        sent = f"send {channel}.{call} to {name}"
+        return sent if isinstance(t, m.RefType) or self.chance(0.1) else f"if {name} != none {{ {sent} }}"
 
     def _call_event(self, env: Env, machine: MachinePlan, sender: str | None, named: bool = False) -> str | None:
         """An event of a machine that a sender may send, with arguments."""

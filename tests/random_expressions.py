@@ -52,11 +52,17 @@ class ModulePlan:
     machines: dict[str, MachinePlan] = field(default_factory=dict)
     channels: dict[str, str] = field(default_factory=dict)
     """The receiver of each."""
+    each: set[str] = field(default_factory=set)
+    """Channels that lead to each instance of the receiver."""
     let_names: list[str] = field(default_factory=list)
     lets: dict[str, m.Type] = field(default_factory=dict)
     functions: dict[str, Signature] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
     """Members that two enums have."""
+
+    def must_be_alone(self, machine: str) -> bool:
+        """Does a channel lead to its only instance?"""
+        return any(x == machine and c not in self.each for c, x in self.channels.items())
 
 
 @dataclass(frozen=True)
@@ -347,10 +353,14 @@ class Writer:
         return Text(f"{self.random.choice(['min', 'max'])}({listed})")
 
     def _size(self, env: Env, depth: int) -> Text:
-        if env.module.channels and not env.own_only and self.chance(0.2):
+        if env.module.channels and not env.own_only and self.chance(0.5 if env.module.each else 0.2):
             channel = self.random.choice(list(env.module.channels))
-            if not env.holds(channel):
+            if not env.holds(channel) and channel not in env.module.each:
                 return Text(f"size({channel})")
+            receiver = m.RefType(env.module.channels[channel])
+            whose = [n for n, t in self.paths(env) if t == receiver] if channel in env.module.each else []
+            if not env.holds(channel) and whose:
+                return Text(f"size({channel} of {self.random.choice(whose)})")
         return Text(f"size({self.source(env, depth)[0].text})")
 
     # Sets and lists to go through

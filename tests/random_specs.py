@@ -108,6 +108,7 @@ class _Specs(EffectWriter):
             self.plan.machines[name] = MachinePlan(name)
         for _ in range(self.random.choice([0, 0, 1, 2])):
             self.plan.channels[self.lower.pop()] = self.random.choice(list(self.plan.machines))
+        self.plan.each = {x for x in self.plan.channels if self.newer and self.chance(0.6)}
         self.plan.let_names = [x for x in self.lower[: pick(0, 2)] if x != "size"]
         self.lower = self.lower[2:]
         for machine in self.plan.machines.values():
@@ -178,7 +179,7 @@ class _Specs(EffectWriter):
         for name, receiver in self.plan.channels.items():
             flags = "".join(x for x in ("lossy ", "duplicating ") if self.chance(0.3))
             kind = f"{flags}{self.random.choice(['fifo', 'bag'])}[{self.random.randint(1, 2)}]"
-            yield f"channel {name}: {kind} to {receiver}"
+            yield f"channel {name}: {kind} to {'each ' if name in self.plan.each else ''}{receiver}"
         for name in self.plan.let_names:
             yield self._module_let(name)
 
@@ -440,7 +441,7 @@ class _Specs(EffectWriter):
     def _system(self) -> Iterator[str]:
         groups: dict[str, tuple[str, int | None]] = {}
         for name in self.plan.machines:
-            single = name in self.plan.channels.values() or self.chance(0.4)
+            single = self.plan.must_be_alone(name) or self.chance(0.4)
             group = next(x for x in reversed(self.lower) if x not in OPENS_EFFECT)
             self.lower.remove(group)
             groups[group] = (name, None if single else self.random.choice([1, 2, 2, 2]))
@@ -472,7 +473,8 @@ class _Specs(EffectWriter):
     def _instances(self, env: Env, group: str, machine: str, count: int | None) -> str:
         plan = self.plan.machines[machine]
         text = f"{group}: {machine}" + ("" if count is None else f"[{count}]")
-        text += " symmetric" if count is not None and self.chance(0.2) else ""
+        has_queues = any(self.plan.channels[x] == machine for x in self.plan.each)
+        text += " symmetric" if count is not None and self.chance(0.6 if has_queues else 0.2) else ""
         text += f" in {self.random.choice(self.leaves[machine])}" if self.chance(0.2) else ""
         instances = {n: x for n, x in env.names.items() if n not in self.plan.lets}
         env = Env(env.module, instances, {}, own_only=True)

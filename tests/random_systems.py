@@ -139,7 +139,7 @@ class _Systems(_Specs):
         """Of every machine one group, of some two, in any order; one instance where a channel leads."""
         listed: list[tuple[str, int | None]] = []
         for name in self.plan.machines:
-            alone = name in self.plan.channels.values()
+            alone = self.plan.must_be_alone(name)
             listed.append((name, None if alone or self.chance(0.4) else self.random.choice([1, 2, 2, 3])))
             if not alone and self.chance(0.25):
                 listed.append((name, None if self.chance(0.5) else 1))

@@ -20,7 +20,7 @@ from fsmdsl.format import format_source
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
-from fsmdsl.step import ChannelStep, Message, Universe, World, enabled, fire
+from fsmdsl.step import ChannelStep, Universe, World, enabled, fire
 from fsmdsl.step.world import Followed, Ignored
 
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
@@ -299,19 +299,15 @@ def by_hand(x: Explored) -> ByHand:
                 mark = fulfilled(x, world, step, result.cascade)
                 edges.append((number, x.number[result.world], mark))
                 can |= mark
-                delivers |= {step.channel} if isinstance(step, ChannelStep) and step.kind == "deliver" else set()
+                delivers |= {step.queue} if isinstance(step, ChannelStep) and step.kind == "deliver" else set()
         for n, o in enumerate(x.plan.obligations):
-            if isinstance(o, Delivery) and o.channel in delivers and o.message in held(x.universe, world, o.channel):
+            if isinstance(o, Delivery) and o.queue in delivers and o.message in world.channels[o.queue]:
                 can |= 1 << n
         possible.append(can)
     whole = textbook.closed(letters, edges)
     made = ByHand(whole.letters, whole.edges)
     object.__setattr__(made, "possible", possible)
     return made
-
-
-def held(universe: Universe, world: World, channel: str) -> tuple[Message, ...]:
-    return world.channels[[c.qualified for c in universe.channels].index(channel)]
 
 
 def fulfilled(x: Explored, world: World, step: object, cascade: tuple[object, ...]) -> int:
@@ -324,11 +320,11 @@ def fulfilled(x: Explored, world: World, step: object, cascade: tuple[object, ..
                     or (isinstance(h, Ignored) and h.instance == instance and h.event in ignored)
                     for h in cascade
                 )
-            case Delivery(channel, message):
+            case Delivery(queue, message):
                 does = (
                     isinstance(step, ChannelStep)
-                    and (step.kind, step.channel) == ("deliver", channel)
-                    and held(x.universe, world, channel)[step.position] == message
+                    and (step.kind, step.queue) == ("deliver", queue)
+                    and world.channels[queue][step.position] == message
                 )
             case Waits():
                 does = False

@@ -20,6 +20,7 @@ WORDS = {
     "window": (" % ", "window[i", "last(", " in 0.."),
     "process": ("crash of ",),
     "controller": ("import kubernetes",),
+    "gossip": (" to each ", "size(inbox of next)"),
 }
 """What the second version of each system has, and the first one has not."""
 

@@ -213,7 +213,7 @@ def test_of_equal_messages_in_a_line_the_one_that_is_meant_is_lost(tmp_path: Pat
     universe = Universe(model, only_system(model))
     begun = taken(universe, "office.write(1)", "office.write(2)", "office.write(1)")
     steps: list[Step] = [*(x.step for x in begun.entries if x.step is not None)]
-    steps += [ChannelStep("lose", "line.letters", 2), ChannelStep("deliver", "line.letters", 0)]
+    steps += [ChannelStep("lose", 0, 2), ChannelStep("deliver", 0, 0)]
     found = Run(universe, "line", "last", ("the last is lost",), moments(run(universe, steps, None)), None, 0)
     text = replay(found, PACKAGE)
     assert "    letters.lose(2)" in text

@@ -224,8 +224,7 @@ def _instance(universe: Universe, step: Step, last: int | None) -> int | None:
     if hasattr(step, "instance"):
         return step.instance
     if getattr(step, "kind", "") == "deliver":
-        receiver = universe.model.channels[step.channel].receiver  # type: ignore[union-attr]
-        return min(universe.instances_of(receiver))
+        return universe.queues[step.queue].receiver  # type: ignore[union-attr]
     return last
 
 

@@ -4,7 +4,7 @@ module.exports = grammar({
   name: "fsm",
   word: $ => $.identifier,
   extras: $ => [/\s/, $.doc_comment, $.comment],
-  conflicts: $ => [[$.add, $.name], [$.always, $.name], [$.any, $.name], [$.child, $.name], [$.delivery, $.name], [$.elapse, $.name], [$.eventually, $.name], [$.expect, $.name], [$.fails, $.name], [$.fairness, $.name], [$.next, $.name], [$.post, $.name], [$.quantifier, $.name], [$.recovers, $.name], [$.remove, $.name], [$.start_with, $.name], [$.strength, $.name], [$.transmission, $.name], [$.via, $.name]],
+  conflicts: $ => [[$.add, $.name], [$.always, $.name], [$.any, $.name], [$.child, $.name], [$.delivery, $.name], [$.each, $.name], [$.elapse, $.name], [$.eventually, $.name], [$.expect, $.name], [$.fails, $.name], [$.fairness, $.name], [$.next, $.name], [$.post, $.name], [$.quantifier, $.name], [$.recovers, $.name], [$.remove, $.name], [$.start_with, $.name], [$.strength, $.name], [$.transmission, $.name], [$.via, $.name]],
   rules: {
     start: $ => prec.right(choice(
       seq($.module_line, $._start_star_0),
@@ -56,7 +56,9 @@ module.exports = grammar({
       seq("let", $.name, "=", $._expr),
     )),
     channel: $ => prec.right(choice(
+      seq("channel", $.name, ":", $._channel_star_4, $.channel_order, "[", $.integer, "]", "to", $.each, $.path),
       seq("channel", $.name, ":", $._channel_star_4, $.channel_order, "[", $.integer, "]", "to", $.path),
+      seq("channel", $.name, ":", $.channel_order, "[", $.integer, "]", "to", $.each, $.path),
       seq("channel", $.name, ":", $.channel_order, "[", $.integer, "]", "to", $.path),
     )),
     channel_flag: $ => prec.right(choice(
@@ -67,6 +69,7 @@ module.exports = grammar({
       "fifo",
       "bag",
     )),
+    each: $ => prec.right("each"),
     machine: $ => prec.right(choice(
       seq("machine", $.name, $.string, "{", $._machine_star_5, "}"),
       seq("machine", $.name, $.string, "{", "}"),
@@ -288,7 +291,11 @@ module.exports = grammar({
     assign: $ => prec.right(seq($._reference, "=", $._expr)),
     add: $ => prec.right(seq("add", $._expr, "to", $._reference)),
     remove: $ => prec.right(seq("remove", $._expr, "from", $._reference)),
-    post: $ => prec.right(seq("send", $._reference)),
+    post: $ => prec.right(choice(
+      seq("send", $._reference, $.to),
+      seq("send", $._reference),
+    )),
+    to: $ => prec.right(seq("to", $._reference)),
     perform: $ => prec.right($._reference),
     for: $ => prec.right(seq("for", $.binder, $.block)),
     if: $ => prec.right(choice(
@@ -429,10 +436,16 @@ module.exports = grammar({
     member: $ => prec.right(seq($._reference, ".", $.name)),
     index: $ => prec.right(seq($._reference, "[", $._expr, "]")),
     call: $ => prec.right(choice(
-      seq($._reference, "(", $._expr, $._atom_star_23, ")"),
-      seq($._reference, "(", $._expr, ")"),
+      seq($._reference, "(", $._argument, $._reference_star_24, ")"),
+      seq($._reference, "(", $._argument, ")"),
       seq($._reference, "(", ")"),
     )),
+    _argument: $ => prec.right(choice(
+      $._expr,
+      $.queue,
+    )),
+    queue: $ => prec.right(seq($._reference, $.queue_of)),
+    queue_of: $ => prec.right(seq("of", $._reference)),
     self: $ => prec.right("self"),
     _type: $ => prec.right(choice(
       $._plain_type,
@@ -454,9 +467,9 @@ module.exports = grammar({
       $.integer,
     )),
     locks: $ => prec.right(choice(
-      seq("locks", $.name, "{", $._locks_star_24, "}"),
+      seq("locks", $.name, "{", $._locks_star_25, "}"),
       seq("locks", $.name, "{", "}"),
-      seq("locks", "{", $._locks_star_24, "}"),
+      seq("locks", "{", $._locks_star_25, "}"),
       seq("locks", "{", "}"),
     )),
     _lock_member: $ => prec.right(choice(
@@ -473,13 +486,13 @@ module.exports = grammar({
       seq("amends", $.string, $.lock_amend_body),
     )),
     lock_amend_body: $ => prec.right(choice(
-      seq("{", $._lock_amend_body_star_25, "}"),
+      seq("{", $._lock_amend_body_star_26, "}"),
       seq("{", "}"),
     )),
-    lock_order: $ => prec.right(seq($.lock_use, $._lock_order_plus_26)),
+    lock_order: $ => prec.right(seq($.lock_use, $._lock_order_plus_27)),
     operation: $ => prec.right(seq("operation", $.name, $.hold_body)),
     hold_body: $ => prec.right(choice(
-      seq("{", $._hold_body_star_27, "}"),
+      seq("{", $._hold_body_star_28, "}"),
       seq("{", "}"),
     )),
     hold: $ => prec.right(choice(
@@ -498,9 +511,9 @@ module.exports = grammar({
     )),
     child: $ => prec.right("child"),
     system: $ => prec.right(choice(
-      seq("system", $.name, $.refines, "{", $._system_star_28, "}"),
+      seq("system", $.name, $.refines, "{", $._system_star_29, "}"),
       seq("system", $.name, $.refines, "{", "}"),
-      seq("system", $.name, "{", $._system_star_28, "}"),
+      seq("system", $.name, "{", $._system_star_29, "}"),
       seq("system", $.name, "{", "}"),
     )),
     refines: $ => prec.right(seq("refines", $.path)),
@@ -538,7 +551,7 @@ module.exports = grammar({
     symmetric: $ => prec.right("symmetric"),
     in_state: $ => prec.right(seq("in", $.name)),
     initials: $ => prec.right(choice(
-      seq("{", $.initial, $._initials_star_29, "}"),
+      seq("{", $.initial, $._initials_star_30, "}"),
       seq("{", $.initial, "}"),
       seq("{", "}"),
     )),
@@ -548,7 +561,7 @@ module.exports = grammar({
     )),
     start_when: $ => prec.right(seq("start", "when", $._expr)),
     environment: $ => prec.right(choice(
-      seq("environment", "{", $._environment_star_30, "}"),
+      seq("environment", "{", $._environment_star_31, "}"),
       seq("environment", "{", "}"),
     )),
     offer: $ => prec.right(choice(
@@ -578,7 +591,7 @@ module.exports = grammar({
       seq("during", "recovery"),
     )),
     crash_of: $ => prec.right(choice(
-      seq("of", $._reference, $._crash_of_star_31),
+      seq("of", $._reference, $._crash_of_star_32),
       seq("of", $._reference),
     )),
     recover: $ => prec.right(seq("recover", $.block)),
@@ -598,7 +611,7 @@ module.exports = grammar({
       "recovers",
     )),
     under: $ => prec.right(choice(
-      seq("under", $.fairness, $._under_star_32),
+      seq("under", $.fairness, $._under_star_33),
       seq("under", $.fairness),
     )),
     fairness: $ => prec.right(choice(
@@ -630,18 +643,18 @@ module.exports = grammar({
       seq("[", $.name, "]"),
     )),
     scenario: $ => prec.right(choice(
-      seq("scenario", $.name, $.string, $.of, "{", $._scenario_star_33, "}"),
+      seq("scenario", $.name, $.string, $.of, "{", $._scenario_star_34, "}"),
       seq("scenario", $.name, $.string, $.of, "{", "}"),
-      seq("scenario", $.name, $.string, "{", $._scenario_star_33, "}"),
+      seq("scenario", $.name, $.string, "{", $._scenario_star_34, "}"),
       seq("scenario", $.name, $.string, "{", "}"),
-      seq("scenario", $.name, $.of, "{", $._scenario_star_33, "}"),
+      seq("scenario", $.name, $.of, "{", $._scenario_star_34, "}"),
       seq("scenario", $.name, $.of, "{", "}"),
-      seq("scenario", $.name, "{", $._scenario_star_33, "}"),
+      seq("scenario", $.name, "{", $._scenario_star_34, "}"),
       seq("scenario", $.name, "{", "}"),
     )),
     of: $ => prec.right(seq("of", $.path)),
     start_with: $ => prec.right(choice(
-      seq("start", "with", $.first_value, $._start_with_star_34),
+      seq("start", "with", $.first_value, $._start_with_star_35),
       seq("start", "with", $.first_value),
     )),
     first_value: $ => prec.right(seq($._reference, "=", $._expr)),
@@ -675,7 +688,10 @@ module.exports = grammar({
       seq("timeout", $._reference),
     )),
     timer_name: $ => prec.right(seq("of", $.name)),
-    transmit: $ => prec.right(seq($.transmission, $.path)),
+    transmit: $ => prec.right(choice(
+      seq($.transmission, $.path, $.queue_of),
+      seq($.transmission, $.path),
+    )),
     transmission: $ => prec.right(choice(
       "deliver",
       "lose",
@@ -687,7 +703,7 @@ module.exports = grammar({
       seq("via", $.name),
     )),
     path: $ => prec.right(choice(
-      seq($.name, $._path_star_35),
+      seq($.name, $._path_star_36),
       $.name,
     )),
     name: $ => choice(
@@ -707,6 +723,7 @@ module.exports = grammar({
       "duplicate",
       "duplicating",
       "during",
+      "each",
       "environment",
       "error",
       "eventually",
@@ -858,67 +875,71 @@ module.exports = grammar({
       seq(",", $._expr),
       seq($._atom_star_23, ",", $._expr),
     )),
-    _locks_star_24: $ => prec.right(choice(
-      $._lock_member,
-      seq($._locks_star_24, $._lock_member),
+    _reference_star_24: $ => prec.right(choice(
+      seq(",", $._argument),
+      seq($._reference_star_24, ",", $._argument),
     )),
-    _lock_amend_body_star_25: $ => prec.right(choice(
+    _locks_star_25: $ => prec.right(choice(
+      $._lock_member,
+      seq($._locks_star_25, $._lock_member),
+    )),
+    _lock_amend_body_star_26: $ => prec.right(choice(
       $.lock_order,
       $.operation,
-      seq($._lock_amend_body_star_25, $.lock_order),
-      seq($._lock_amend_body_star_25, $.operation),
+      seq($._lock_amend_body_star_26, $.lock_order),
+      seq($._lock_amend_body_star_26, $.operation),
     )),
-    _lock_order_plus_26: $ => prec.right(choice(
+    _lock_order_plus_27: $ => prec.right(choice(
       seq(">", $.lock_use),
-      seq($._lock_order_plus_26, ">", $.lock_use),
+      seq($._lock_order_plus_27, ">", $.lock_use),
     )),
-    _hold_body_star_27: $ => prec.right(choice(
+    _hold_body_star_28: $ => prec.right(choice(
       seq($.hold, ";"),
       $.hold,
-      seq($._hold_body_star_27, $.hold, ";"),
-      seq($._hold_body_star_27, $.hold),
+      seq($._hold_body_star_28, $.hold, ";"),
+      seq($._hold_body_star_28, $.hold),
     )),
-    _system_star_28: $ => prec.right(choice(
+    _system_star_29: $ => prec.right(choice(
       $._system_member,
-      seq($._system_star_28, $._system_member),
+      seq($._system_star_29, $._system_member),
     )),
-    _initials_star_29: $ => prec.right(choice(
+    _initials_star_30: $ => prec.right(choice(
       seq(",", $.initial),
-      seq($._initials_star_29, ",", $.initial),
+      seq($._initials_star_30, ",", $.initial),
     )),
-    _environment_star_30: $ => prec.right(choice(
+    _environment_star_31: $ => prec.right(choice(
       $.offer,
-      seq($._environment_star_30, $.offer),
+      seq($._environment_star_31, $.offer),
     )),
-    _crash_of_star_31: $ => prec.right(choice(
+    _crash_of_star_32: $ => prec.right(choice(
       seq(",", $._reference),
-      seq($._crash_of_star_31, ",", $._reference),
+      seq($._crash_of_star_32, ",", $._reference),
     )),
-    _under_star_32: $ => prec.right(choice(
+    _under_star_33: $ => prec.right(choice(
       seq("and", $.fairness),
       seq(",", $.fairness),
       seq(",", $.path),
       seq(",", $.delivery),
-      seq($._under_star_32, "and", $.fairness),
-      seq($._under_star_32, ",", $.fairness),
-      seq($._under_star_32, ",", $.path),
-      seq($._under_star_32, ",", $.delivery),
+      seq($._under_star_33, "and", $.fairness),
+      seq($._under_star_33, ",", $.fairness),
+      seq($._under_star_33, ",", $.path),
+      seq($._under_star_33, ",", $.delivery),
     )),
-    _scenario_star_33: $ => prec.right(choice(
+    _scenario_star_34: $ => prec.right(choice(
       $.instance,
       $.start_with,
       $._step,
-      seq($._scenario_star_33, $.instance),
-      seq($._scenario_star_33, $.start_with),
-      seq($._scenario_star_33, $._step),
+      seq($._scenario_star_34, $.instance),
+      seq($._scenario_star_34, $.start_with),
+      seq($._scenario_star_34, $._step),
     )),
-    _start_with_star_34: $ => prec.right(choice(
+    _start_with_star_35: $ => prec.right(choice(
       seq(",", $.first_value),
-      seq($._start_with_star_34, ",", $.first_value),
+      seq($._start_with_star_35, ",", $.first_value),
     )),
-    _path_star_35: $ => prec.right(choice(
+    _path_star_36: $ => prec.right(choice(
       seq(".", $.name),
-      seq($._path_star_35, ".", $.name),
+      seq($._path_star_36, ".", $.name),
     )),
     identifier: _ => /[A-Za-z_][A-Za-z0-9_]*/,
     integer: _ => /[0-9]+/,

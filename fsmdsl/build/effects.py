@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fsmdsl import syntax as s
-from fsmdsl.build.builder import Builder
+from fsmdsl.build.builder import Builder, only
 from fsmdsl.build.expressions import binders, expression
 from fsmdsl.tree import Node
 
@@ -30,7 +30,8 @@ def _effect(b: Builder, node: Node) -> s.Effect:
         case "add" | "remove" as kind:
             return s.Change(kind, expression(b, parts[0]), expression(b, parts[1]), span)
         case "post":
-            return s.Post(expression(b, parts[0]), span)
+            to = node.one("to")
+            return s.Post(expression(b, parts[0]), None if to is None else expression(b, only(to)), span)
         case "for_":
             return s.ForEach(binders(b, parts[:1])[0], block(b, node), span)
         case "if_":

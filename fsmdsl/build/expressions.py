@@ -111,6 +111,11 @@ def _call(b: Builder, node: Node, span: Span) -> s.Expr:
     return s.Call(expression(b, target), expressions(b, arguments), span)
 
 
+def _queue(b: Builder, node: Node, span: Span) -> s.Expr:
+    channel, of = node.nodes()
+    return s.Queue(expression(b, channel), expression(b, of.nodes()[0]), span)
+
+
 def _word(b: Builder, node: Node, span: Span) -> s.Expr:
     return s.Word(cast(Any, node.text()), span)
 
@@ -144,6 +149,7 @@ _EXPRESSIONS: dict[str, Callable[[Builder, Node, Span], s.Expr]] = {
     "member": _member,
     "index": _index,
     "call": _call,
+    "queue": _queue,
     "set": lambda b, n, span: s.Collection("set", expressions(b, n.nodes()), span),
     "list": lambda b, n, span: s.Collection("list", expressions(b, n.nodes()), span),
 }

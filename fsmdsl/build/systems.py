@@ -151,8 +151,9 @@ def _elapse(b: Builder, n: Node) -> s.Elapse:
 
 
 def _transmit(b: Builder, n: Node) -> s.Transmit:
-    kind, channel = n.nodes()
-    return s.Transmit(cast(Any, kind.text()), b.path(channel), b.doc(n), b.span(n))
+    kind, channel, *of = n.nodes()
+    receiver = expression(b, only(of[0])) if of else None
+    return s.Transmit(cast(Any, kind.text()), b.path(channel), receiver, b.doc(n), b.span(n))
 
 
 def _expect(b: Builder, n: Node) -> s.Expect:

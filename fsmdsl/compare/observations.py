@@ -9,7 +9,7 @@ from typing import Any, Literal
 from fsmdsl import model as m
 from fsmdsl.compare.source_text import Names
 from fsmdsl.describe import shown
-from fsmdsl.step import CrashStep, Message, Step, TimerStep, Universe, World
+from fsmdsl.step import ChannelStep, CrashStep, Message, Step, TimerStep, Universe, World
 
 Version = Literal["old", "new"]
 
@@ -35,16 +35,20 @@ class Observed:
         self.old, self.new = old, new
         self.names = tuple(states.get(x.qualified, {}) for x in old.machines)
         self.fields = tuple(_common(a, b) for a, b in zip(old.machines, new.machines, strict=True))
-        self.channels = tuple((n, new.channel_place[c]) for c, n in old.channel_place.items() if c in new.channel_place)
+        same = ((n, new.queue(x.channel.qualified, x.receiver)) for n, x in enumerate(old.queues))
+        self.queues = tuple((p, q) for p, q in same if q is not None)
 
     def label(self, step: Step, after: World, version: Version) -> Any:
-        """What both versions call a step. Instances have the same numbers in both, transitions do not: a timer goes by
-        what can be seen of the world after it."""
+        """What both versions call a step. Instances have the same numbers in both, queues and transitions do not: a
+        timer goes by what can be seen of the world after it."""
         match step:
             case TimerStep(instance):
                 return "timer", instance, self.view(after, version)
-            case CrashStep(TimerStep(instance), writes):
-                return "crash", instance, writes, self.view(after, version)
+            case ChannelStep(kind, queue, position):
+                channel, receiver = (self.old if version == "old" else self.new).queues[queue]
+                return kind, channel.qualified, receiver, position
+            case CrashStep(inside, writes) if inside is not None:
+                return "crash", self.label(inside, after, version), writes
             case _:
                 return step
 
@@ -55,7 +59,7 @@ class Observed:
         if old:
             states = tuple(self.names[n].get(state, state) for n, state in enumerate(states))
         fields = tuple(world.fields[n][p if old else q] for n, places in enumerate(self.fields) for p, q in places)
-        channels = tuple(world.channels[p if old else q] for p, q in self.channels)
+        channels = tuple(world.channels[p if old else q] for p, q in self.queues)
         return states, fields, channels, world.pending, world.down
 
     def differences(self, a: World, b: World) -> list[Other]:
@@ -82,10 +86,10 @@ class Observed:
                     yield Other(f"{self.new.name(n)}.{f.name} is", *told)
 
     def _messages(self, a: World, b: World) -> Iterator[Other]:
-        for p, q in self.channels:
+        for p, q in self.queues:
             if a.channels[p] != b.channels[q]:
                 held = _held(a.channels[p]), _held(b.channels[q])
-                yield Other(f"channel {self.new.channels[q].name} holds", *held)
+                yield Other(f"channel {self.new.queue_name(q)} holds", *held)
 
 
 def _common(old: m.Machine, new: m.Machine) -> tuple[tuple[int, int], ...]:

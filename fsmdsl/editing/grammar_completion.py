@@ -42,6 +42,8 @@ _BY_RULE: dict[tuple[str, str], Find] = {
     ("add", "<reference>"): lambda f: f.fields(),
     ("remove", "<reference>"): lambda f: f.fields(),
     ("post", "<reference>"): lambda f: f.channels(),
+    ("to", "<reference>"): lambda f: f.values(),
+    ("queue_of", "<reference>"): lambda f: f.values(),
 }
 """By the rule that awaits a name, and by what it awaits."""
 

@@ -169,14 +169,15 @@ def _channel(file: File, channel: m.Channel) -> list[str]:
     system = file.machinery("System", typing=True)
     kind = "in order" if channel.order == "fifo" else "in any order"
     faults = [x for x, has in (("may lose messages", channel.lossy), ("may repeat them", channel.duplicating)) if has]
-    about = f"Carries at most {channel.bound} messages to {receiver}, {kind}"
+    about = f"Carries at most {channel.bound} messages to {f'one {receiver}' if channel.each else receiver}, {kind}"
     about += f"; {', '.join(faults)}." if faults else "."
     doc = "\n\n".join(x for x in (sentence(channel.doc), about) if x)
     events = channel_events(context.model, channel)
     head = f"def __init__(self, system: {system}, receiver: {receiver} | None = None) -> None:"
+    made = f"super().__init__(system{', receiver' if channel.each else ''})"
     members: list[Member] = [
         ['__slots__ = ("receiver",)', "", f"bound = {channel.bound}"],
-        method(head, "", ["super().__init__(system)", "self.receiver = receiver"]),
+        method(head, "", [made, "self.receiver = receiver"]),
         *(_posting(file, channel, e) for e in events),
         *_transmissions(file, channel),
         *_codec(file, events, channel),

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.emit.code import Binds, Block, Branch, If, Statement, Suite, Text
-from fsmdsl.emit.expressions import code, in_order, python
+from fsmdsl.emit.expressions import code, in_order, python, queue
 from fsmdsl.emit.files import File
 from fsmdsl.emit.names import own_name, snake
 from fsmdsl.emit.place import Place, machine_of
@@ -34,13 +34,12 @@ def _statements(place: Place, e: m.Effect) -> Block:
         case m.Send(target=target, machine=machine, event=event):
             name = place.file.context.machine(machine).events[event]
             return (f"{python(place, target, Binds.ATOM)}.{name}({_arguments(place, e.arguments)})",)
-        case m.Post(channel=channel, event=event):
-            given = _arguments(place, e.arguments)
+        case m.Post(channel=channel, event=event, to=to):
+            whose = () if to is None else (to,)
             if place.file.context.dialect == "transitions":
-                return (f"self.{post_name(channel, event)}({given})",)
-            class_ = place.file.channel(channel)
+                return (f"self.{post_name(channel, event)}({_arguments(place, (*whose, *e.arguments))})",)
             name = place.file.context.channel_methods(channel)[event]
-            return (f"{place.system_name}.channel({class_}).{name}({given})",)
+            return (f"{queue(place, channel, whose)}.{name}({_arguments(place, e.arguments)})",)
         case m.Request():
             return (_request(place, e),)
         case m.ForEach(variable=variable, over=over, body=body):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, assert_never
 
@@ -362,10 +362,16 @@ def in_order(place: Place, over: m.Expr) -> str:
             return python(place, over, Binds.CONDITIONAL)
 
 
+def queue(place: Place, channel: str, whose: Sequence[m.Expr]) -> str:
+    """The object for a channel, or for one machine's queue of it."""
+    given = ", ".join([place.file.channel(channel), *(python(place, x, Binds.CONDITIONAL) for x in whose)])
+    return f"{place.system_name}.channel({given})"
+
+
 def _applied(place: Place, e: m.Apply) -> Text:
     first = e.arguments[0]
     if e.function == "size" and isinstance(first, m.ChannelRef):
-        return Text(f"len({place.system_name}.channel({place.file.channel(first.name)}))")
+        return Text(f"len({queue(place, first.name, e.arguments[1:])})")
     if e.function == "present" and first in place.present:
         return code(place, first)
     if e.function == "rest":

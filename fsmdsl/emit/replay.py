@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from fsmdsl import model as m
 from fsmdsl.describe import describe
 from fsmdsl.emit.clockwork import timer_name
 from fsmdsl.emit.standing import Standing
@@ -133,8 +132,8 @@ class _Script:
     def __init__(self, run: Run, standing: Standing) -> None:
         self.run, self.standing = run, standing
         self.universe = run.universe
-        self.messages: dict[str, list[Message]] = {}
-        """Of each channel, as the generated one lists them: `step` keeps a bag in an order of its own."""
+        self.messages: dict[int, list[Message]] = {}
+        """Of each queue, as the generated one lists them: `step` keeps a bag in an order of its own."""
         self.outbox: list[tuple[int, bool]] = []
         """Actions called for and not handed over: of whom; True: its answer is awaited, and hand-written code breaks
         off."""
@@ -188,8 +187,8 @@ class _Script:
                 machine = self.universe.machines[instance]
                 name = literal(timer_name(machine, machine.transitions[transition]))
                 return f"system._ring({standing.variables[instance]}, {name})"
-            case ChannelStep(kind, channel):
-                return f"{standing.channels[channel]}.{kind}({self._position(step, before)})"
+            case ChannelStep(kind, queue):
+                return f"{standing.queues[queue]}.{kind}({self._position(step, before)})"
             case CrashStep(of=of):
                 return f"system.crash({', '.join(standing.variables[n] for n in of)})"
             case RecoverStep():
@@ -206,12 +205,11 @@ class _Script:
 
     def _place(self, step: ChannelStep, before: World) -> int:
         """Where the generated channel has the message."""
-        message = before.channels[self.universe.channel_place[step.channel]][step.position]
-        channel = self.universe.channels[self.universe.channel_place[step.channel]]
-        return self.messages[step.channel].index(message) if channel.order == "bag" else step.position
+        message, channel = before.channels[step.queue][step.position], self.universe.queues[step.queue].channel
+        return self.messages[step.queue].index(message) if channel.order == "bag" else step.position
 
     def _position(self, step: ChannelStep, before: World) -> str:
-        channel = self.universe.channels[self.universe.channel_place[step.channel]]
+        channel = self.universe.queues[step.queue].channel
         place = self._place(step, before)
         return "" if place == 0 or (step.kind == "deliver" and channel.order == "fifo") else str(place)
 
@@ -233,14 +231,14 @@ class _Script:
     def _note(self, step: Step, cascade: Sequence[Happening], before: World) -> None:
         """What a step does to channels and outbox."""
         if isinstance(step, ChannelStep):
-            held, place = self.messages[step.channel], self._place(step, before)
+            held, place = self.messages[step.queue], self._place(step, before)
             held[place : place + 1] = [held[place]] * 2 if step.kind == "duplicate" else []
         if isinstance(step, OutcomeStep) and step.instance == self.awaited:
             self.awaited = None
         for x in cascade:
             match x:
-                case Posted(_, channel, event, arguments):
-                    self.messages.setdefault(channel, []).append(Message(event, arguments))
+                case Posted(_, _, int(queue), event, arguments):
+                    self.messages.setdefault(queue, []).append(Message(event, arguments))
                 case Requested(instance, name):
                     action = self.universe.machines[instance].action_named[name]
                     self.outbox.append((instance, bool(action.outcomes) and not action.asynchronous))
@@ -267,22 +265,23 @@ class _Script:
             for f, x, y in zip(self.universe.machines[n].fields, before.fields[n], after.fields[n], strict=True):
                 if x != y:
                     yield _same(self.standing.field(n, f), y, self.standing.value(f.type, y))
-        for c, held, now in zip(self.universe.channels, before.channels, after.channels, strict=True):
+        for n, (held, now) in enumerate(zip(before.channels, after.channels, strict=True)):
             if held != now:
-                yield self._contents(c)
+                yield self._contents(n)
         if before.down != after.down:
             yield f"assert system.down is {after.down}"
 
     def _state(self, n: int, state: str) -> str:
         return f"assert {self.standing.variables[n]}.state is {self.standing.state(n, state)}"
 
-    def _contents(self, c: m.Channel) -> str:
-        listed = (f"({literal(x.event)}, {self._arguments(c, x)})" for x in self.messages.get(c.qualified, ()))
-        held = f"[(x.event, x.arguments) for x in {self.standing.channels[c.qualified]}.messages]"
+    def _contents(self, queue: int) -> str:
+        listed = (f"({literal(x.event)}, {self._arguments(queue, x)})" for x in self.messages.get(queue, ()))
+        held = f"[(x.event, x.arguments) for x in {self.standing.queues[queue]}.messages]"
         return f"assert {held} == [{', '.join(listed)}]"
 
-    def _arguments(self, c: m.Channel, message: Message) -> str:
-        parameters = self.universe.model.machines[c.receiver].event_named[message.event].parameters
+    def _arguments(self, queue: int, message: Message) -> str:
+        receiver = self.universe.machines[self.universe.queues[queue].receiver]
+        parameters = receiver.event_named[message.event].parameters
         given = [self.standing.value(p.type, x) for p, x in zip(parameters, message.arguments, strict=True)]
         return tuple_of(given)
 
@@ -299,7 +298,7 @@ class _Script:
             yield self._state(n, state)
             for f, x in zip(self.universe.machines[n].fields, world.fields[n], strict=True):
                 yield _same(self.standing.field(n, f), x, self.standing.value(f.type, x))
-        yield from (self._contents(c) for c in self.universe.channels)
+        yield from (self._contents(n) for n in range(len(self.universe.queues)))
         if self.run.broken is not None:
             yield from self._broken(world, None if self.run.broken == "system" else self.run.broken)
 

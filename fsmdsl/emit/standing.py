@@ -57,7 +57,7 @@ class Standing:
         self.imports = Imports(package)
         space = Namespace([*RESERVED, *TAKEN])
         self.variables = [space.claim(snake(i.name)) for i in universe.system.instances]
-        self.channels = {c.qualified: space.claim(snake(c.name)) for c in universe.channels}
+        self.queues = [space.claim(snake(universe.queue_name(n))) for n in range(len(universe.queues))]
         self._space = space
         self._actions: dict[str, str] = {}
 
@@ -127,10 +127,9 @@ class Standing:
             yield self._constructed(n, world)
         for n in range(len(self.variables)):
             yield from self._completed(n, world)
-        for c in self.universe.channels:
+        for name, (c, receiver) in zip(self.queues, self.universe.queues, strict=True):
             class_ = self.public(c.qualified, self.context.packages[c.module].channels[c.qualified])
-            receiver = next(n for n, x in enumerate(self.universe.machines) if x.qualified == c.receiver)
-            yield f"{self.channels[c.qualified]} = {class_}(system, {self.variables[receiver]})"
+            yield f"{name} = {class_}(system, {self.variables[receiver]})"
         if self.checked or self.universe.system.recover is not None:
             yield from self._view(world)
 

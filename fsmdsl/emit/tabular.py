@@ -262,8 +262,10 @@ def _posting(place: Place) -> Iterator[Member]:
     machine, model = place.own_machine, place.file.context.model
     sent = {(e.channel, e.event) for e in effects_of(machine) if isinstance(e, m.Post)}
     for channel, name in sorted(sent):
-        event = model.machines[model.channels[channel].receiver].event_named[name]
-        given = signature(place, place.given(event.parameters)[1], event.parameters)
+        to = model.channels[channel]
+        whose = (m.Variable("receiver", m.RefType(to.receiver)),) if to.each else ()
+        parameters = (*whose, *model.machines[to.receiver].event_named[name].parameters)
+        given = signature(place, place.given(parameters)[1], parameters)
         yield method(f"def {post_name(channel, name)}({given}) -> None:", f"Sends `{name}`.", [])
 
 

@@ -128,9 +128,8 @@ def receiver_of(roster: Roster, step: Step) -> int | None:
     match step:
         case EventStep(instance) | OutcomeStep(instance) | TimerStep(instance):
             return instance
-        case ChannelStep("deliver", channel):
-            found = roster.channels[roster.channel_place[channel]].receiver
-            return next(n for n, x in enumerate(roster.machines) if x.qualified == found)
+        case ChannelStep("deliver", queue):
+            return roster.queues[queue].receiver
         case CrashStep(inside) if inside is not None:
             return receiver_of(roster, inside)
         case CrashStep(of=(instance,)):

@@ -55,7 +55,8 @@ class Picture:
         same = [key for key in theirs if key[0] in refinement.same]
         self._ours = {theirs[key]: ours[key] for key in same}
         self._theirs = {ours[key]: theirs[key] for key in same}
-        self._channels = [universe.channel_place.get(c) for c in self.abstract.system.channels]
+        whose = ((x.channel.qualified, self._ours.get(x.receiver)) for x in self.abstract.queues)
+        self._queues = [universe.queue(channel, receiver) for channel, receiver in whose]
         self._recovers = self.abstract.system.recover is not None
 
     def of(self, world: World) -> World:
@@ -74,7 +75,7 @@ class Picture:
             tuple(states),
             tuple(fields),
             frozenset(self._theirs[n] for n in world.waited if n in self._theirs),
-            tuple(() if at is None else self._messages(n, world.channels[at]) for n, at in enumerate(self._channels)),
+            tuple(() if at is None else self._messages(n, world.channels[at]) for n, at in enumerate(self._queues)),
             tuple(Pending(self._theirs[p.instance], p.action) for p in waiting),
             world.down and self._recovers,
         )
@@ -110,8 +111,8 @@ class Picture:
                 raise NoImageError(f"{what} would be {told}, which `{f.span.text}` cannot be")
             yield named
 
-    def _messages(self, place: int, held: Sequence[Message]) -> tuple[Message, ...]:
-        events = self.abstract.model.machines[self.abstract.channels[place].receiver].event_named
+    def _messages(self, queue: int, held: Sequence[Message]) -> tuple[Message, ...]:
+        events = self.abstract.machines[self.abstract.queues[queue].receiver].event_named
         return tuple(
             x._replace(
                 arguments=tuple(

@@ -216,11 +216,14 @@ class _Player:
 
     def _transmission(self, step: m.Transmit) -> Step:
         """The first message of the name, or the first of all."""
-        place = self.universe.channel_place.get(step.channel)
-        name = step.channel.rpartition(".")[2]
-        if place is None:
-            raise _Failure(f"the receiver of channel `{name}` is not among the instances")
-        held, channel = self.trace.end.channels[place], self.universe.channels[place]
+        queue = self.universe.queue(step.channel, None if step.of is None else reference(self._frame(), step.of))
+        if queue is None:
+            raise _Failure(f"the receiver of channel `{step.channel.rpartition('.')[2]}` is not among the instances")
+        held, channel, name = (
+            self.trace.end.channels[queue],
+            self.universe.queues[queue].channel,
+            self.universe.queue_name(queue),
+        )
         found = [n for n, message in enumerate(held) if step.event in (None, message.event)]
         if not found:
             what = "message" if step.event is None else f"`{step.event}`"
@@ -230,7 +233,7 @@ class _Player:
         if (step.kind == "lose" and not channel.lossy) or (step.kind == "duplicate" and not channel.duplicating):
             flag = "lossy" if step.kind == "lose" else "duplicating"
             raise _Failure(f"channel `{name}` is not declared `{flag}`")
-        return ChannelStep(step.kind, step.channel, found[0])
+        return ChannelStep(step.kind, queue, found[0])
 
     def _expect(self, step: m.Expect) -> None:
         frame = self._frame()

@@ -152,7 +152,7 @@ def _notable(roster: Roster, happening: Happening) -> bool:
 
 
 def changed_fields(roster: Roster, before: World, after: World) -> Iterator[tuple[str, str, str]]:
-    """Each field that differs, then each channel: its name, its value before and after."""
+    """Each field that differs, then each queue: its name, its value before and after."""
     for n, machine in enumerate(roster.machines):
         for f, old, new in zip(machine.fields, before.fields[n], after.fields[n], strict=True):
             if old != new:
@@ -161,18 +161,18 @@ def changed_fields(roster: Roster, before: World, after: World) -> Iterator[tupl
 
 
 def changed_channels(roster: Roster, before: World, after: World) -> Iterator[tuple[str, str, str]]:
-    """Each channel that holds something else: its name, what it held and holds."""
-    for channel, held, holds in zip(roster.channels, before.channels, after.channels, strict=True):
+    """Each queue that holds something else: its name, what it held and holds."""
+    for n, (held, holds) in enumerate(zip(before.channels, after.channels, strict=True)):
         if held != holds:
-            yield channel.name, _contents(roster, channel, held), _contents(roster, channel, holds)
+            yield roster.queue_name(n), _contents(roster, n, held), _contents(roster, n, holds)
 
 
-def _contents(roster: Roster, channel: m.Channel, held: tuple[Message, ...]) -> str:
-    return f"[{', '.join(_message(roster, channel, x) for x in held)}]"
+def _contents(roster: Roster, queue: int, held: tuple[Message, ...]) -> str:
+    return f"[{', '.join(_message(roster, queue, x) for x in held)}]"
 
 
-def _message(roster: Roster, channel: m.Channel, message: Message) -> str:
-    parameters = roster.model.machines[channel.receiver].event_named[message.event].parameters
+def _message(roster: Roster, queue: int, message: Message) -> str:
+    parameters = roster.machines[roster.queues[queue].receiver].event_named[message.event].parameters
     return f"{message.event}{shown_arguments(roster, parameters, message.arguments)}"
 
 
@@ -185,7 +185,7 @@ def world_lines(roster: Roster, world: World) -> list[str]:
         fields = zip(machine.fields, world.fields[n], strict=True)
         told = ", ".join(f"{f.name} = {shown(roster, f.type, x)}" for f, x in fields)
         out.append(f"{roster.name(n):<{wide}}  {world.states[n]:<{state}}  {told}".rstrip())
-    out += [f"{c.name} = {_contents(roster, c, held)}" for c, held in zip(roster.channels, world.channels, strict=True)]
+    out += [f"{roster.queue_name(n)} = {_contents(roster, n, held)}" for n, held in enumerate(world.channels)]
     out += [f"{_pending(roster, p)} waits for its answer" for p in world.pending]
     return [*out, *(["the system is down"] if world.down else [])]
 
@@ -226,8 +226,7 @@ def world_data(roster: Roster, world: World) -> dict[str, Any]:
     return {
         "instances": {roster.name(n): _instance_data(roster, world, n) for n in range(len(world.states))},
         "channels": {
-            c.name: [_message(roster, c, x) for x in held]
-            for c, held in zip(roster.channels, world.channels, strict=True)
+            roster.queue_name(n): [_message(roster, n, x) for x in held] for n, held in enumerate(world.channels)
         },
         "pending": [_pending(roster, p) for p in world.pending],
         "down": world.down,

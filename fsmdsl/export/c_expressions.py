@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
@@ -221,7 +222,7 @@ def _apply(scope: CScope, e: m.Apply) -> str:
         case "present":
             return f"present({expression(scope, first)}, {scope.place(first.span)})"
         case "size":
-            return _size(scope, first)
+            return _size(scope, first, e.arguments[1:])
         case "min" | "max":
             n = scope.fresh()
             sign = "<" if e.function == "min" else ">"
@@ -248,8 +249,13 @@ def _apply(scope: CScope, e: m.Apply) -> str:
             assert_never(e.function)
 
 
-def _size(scope: CScope, e: m.Expr) -> str:
-    if isinstance(e, m.ChannelRef):
-        place = scope.universe.channel_place.get(e.name)
-        return "0" if place is None else f"w.held[{place}]"
-    return f"length_of({scope.type(e.type)}, {expression(scope, e)})"
+CHOICE = "({0} == {1} ? {2} : {3})"
+
+
+def _size(scope: CScope, of: m.Expr, receiver: Sequence[m.Expr]) -> str:
+    if not isinstance(of, m.ChannelRef):
+        return f"length_of({scope.type(of.type)}, {expression(scope, of)})"
+    n = scope.fresh() if receiver else 0
+    queue = scope.queue(of.name, f"t{n}" if receiver else None, CHOICE)
+    size = "0" if queue is None else f"w.held[{queue}]"
+    return f"({{ V t{n} = {reference(scope, receiver[0])}; {size}; }})" if receiver else size

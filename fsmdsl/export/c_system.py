@@ -136,7 +136,7 @@ def _engine_variables(scope: CScope, questions: tuple[Question, ...]) -> str:
     finals = sum(any(s.final for s in x.states) for x in scope.universe.machines)
     u = scope.universe
     return f"""\
-enum {{ INSTANCES = {len(u.machines)}, CHANNELS = {len(u.channels)}, FINALS = {finals}, STEPS = 4 * CHOICES,
+enum {{ INSTANCES = {len(u.machines)}, CHANNELS = {len(u.queues)}, FINALS = {finals}, STEPS = 4 * CHOICES,
        RECOVERS = {int(u.system.recover is not None)} }};
 typedef struct Step {{ int kind, instance, what, position, misfit, inside, writes; V of, a[ARGUMENTS]; }} Step;
 static Step steps[STEPS];

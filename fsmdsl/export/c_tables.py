@@ -14,12 +14,12 @@ from fsmdsl.step.universe import flag
 
 
 def messages(scope: CScope) -> str:
-    """Of each channel: what its messages carry, and what it does to them."""
-    channels = scope.universe.channels
+    """Of each queue: what its messages carry, and what it does to them."""
+    channels = [x.channel for x in scope.universe.queues]
     lines = []
     rows = []
-    for n, c in enumerate(channels):
-        machine = scope.universe.model.machines[c.receiver]
+    for n, x in enumerate(scope.universe.queues):
+        machine = scope.universe.machines[x.receiver]
         types = []
         for e in machine.events:
             given = [scope.type(p.type) for p in e.parameters]
@@ -102,11 +102,11 @@ def _action_tables(scope: CScope, handler: str) -> Iterator[str]:
 def _channel_tables(scope: CScope, handler: str) -> Iterator[str]:
     u = scope.universe
     rows = []
-    for n, c in enumerate(u.channels):
+    for n, (c, _) in enumerate(u.queues):
         machine = u.model.machines[c.receiver]
         found = ", ".join(event_function(scope, c.receiver, e.name) for e in machine.events)
         yield f"static void (*const messages_{n}[]){handler} = {{{found or '0'}}};"
         rows.append(f"messages_{n}")
     yield f"static void (*const *const message_handlers[]){handler} = {{{', '.join(rows) or '0'}}};"
-    yield f"static const int receiver[] = {{{_listed(min(u.instances_of(c.receiver)) for c in u.channels)}}};"
-    yield f"static const int channel_places[] = {{{_listed(scope.place(c.span) for c in u.channels)}}};"
+    yield f"static const int receiver[] = {{{_listed(x.receiver for x in u.queues)}}};"
+    yield f"static const int channel_places[] = {{{_listed(scope.place(x.channel.span) for x in u.queues)}}};"

@@ -15,7 +15,7 @@ from fsmdsl.step import World
 
 def vector_size(scope: CScope) -> int:
     """No less than the bytes of a state."""
-    channels = scope.universe.channels
+    channels = [x.channel for x in scope.universe.queues]
     fields = sum(len(x.fields) for x in scope.universe.machines)
     messages = max(len(channels), 1) * max([1, *(c.bound for c in channels)]) * (1 + 8 * scope.arguments)
     return 256 + len(scope.universe.machines) + 8 * fields + 3 * pending_most(scope) + len(channels) + messages
@@ -23,7 +23,7 @@ def vector_size(scope: CScope) -> int:
 
 def world_type(scope: CScope) -> str:
     """The type of the state, without anything that differs between equal states."""
-    channels = scope.universe.channels
+    channels = [x.channel for x in scope.universe.queues]
     lines = [f"{TAB}signed char state[{len(scope.universe.machines)}];"]
     for machine in scope.machines:
         count = len(scope.numbers(machine))

@@ -28,6 +28,8 @@ class Scope:
 
     FIRST: ClassVar[int] = 1
     """The number of the first place."""
+    FIRST_QUEUE: ClassVar[int] = 0
+    """The number of the first queue."""
 
     universe: Universe
     elaboration: Elaboration
@@ -68,6 +70,18 @@ class Scope:
     def numbers(self, machine: m.Machine) -> list[int]:
         """The instances of a machine."""
         return sorted(self.universe.instances_of(machine.qualified))
+
+    def queue(self, channel: str, receiver: str | None, choice: str) -> str | None:
+        """The number of a channel's queue: that of a receiver, which `choice` compares, or the only one. None where the
+        channel leads out of the system."""
+        numbered = enumerate(self.universe.queues, self.FIRST_QUEUE)
+        found = [(n, x.receiver) for n, x in numbered if x.channel.qualified == channel]
+        if not found:
+            return None
+        text = str(found[-1][0])
+        for n, instance in reversed(found[:-1]):
+            text = choice.format(receiver, instance, n, text)
+        return text
 
     def place(self, span: Span) -> int:
         """The number of a place in the source."""

@@ -175,6 +175,9 @@ def _quantified(scope: TlaScope, e: m.Quantified, env: Env) -> str:
     return f"({sign} {x} \\in {over} : {body})"
 
 
+CHOICE = "(IF {0} = {1} THEN {2} ELSE {3})"
+
+
 def _apply(scope: TlaScope, e: m.Apply, env: Env) -> str:
     first = e.arguments[0]
     match e.function:
@@ -182,8 +185,9 @@ def _apply(scope: TlaScope, e: m.Apply, env: Env) -> str:
             return value(scope, first, env)
         case "size":
             if isinstance(first, m.ChannelRef):
-                place = scope.universe.channel_place.get(first.name)
-                return "0" if place is None else f"Held({env.world}, {place + 1})"
+                whose = [value(scope, x, env) for x in e.arguments[1:]]
+                queue = scope.queue(first.name, whose[0] if whose else None, CHOICE)
+                return "0" if queue is None else f"Held({env.world}, {queue})"
             text = value(scope, first, env)
             return f"Len({text})" if isinstance(first.type, m.ListType) else f"Cardinality({text})"
         case "min" | "max":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from fsmdsl.core.elaborate import Body
 from fsmdsl.export.refusals import Reason, Refusal, RefusedError
@@ -37,6 +38,8 @@ class Env:
 @dataclass(slots=True)
 class TlaScope(Scope):
     """One system on its way to TLA+."""
+
+    FIRST_QUEUE: ClassVar[int] = 1
 
     operators: list[str] = field(default_factory=list)
     recursive: list[str] = field(default_factory=list)

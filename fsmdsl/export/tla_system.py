@@ -31,13 +31,13 @@ def constants(scope: TlaScope) -> Iterator[str]:
             yield f"{identifier(scope.machine_name(machine), p.name)} == {function(given)}"
 
     def listed(test: Callable[[m.Channel], object]) -> str:
-        return f"<<{', '.join(str(test(c)).upper() for c in u.channels)}>>"
+        return f"<<{', '.join(str(test(c)).upper() for c, _ in u.queues)}>>"
 
     yield f"Fifo == {listed(lambda c: c.order == 'fifo')}"
     yield f"Bound == {listed(lambda c: c.bound)}"
     yield f"Lossy == {listed(lambda c: c.lossy)}"
     yield f"Duplicating == {listed(lambda c: c.duplicating)}"
-    yield f"Receiver == {listed(lambda c: min(u.instances_of(c.receiver)))}"
+    yield f"Receiver == <<{', '.join(str(x.receiver) for x in u.queues)}>>"
 
 
 def function(values: Mapping[int, str]) -> str:
@@ -80,7 +80,7 @@ def _is(scope: TlaScope, i: str, machine: m.Machine) -> str:
 
 
 def _receipts(scope: TlaScope) -> Iterator[str]:
-    for n, c in enumerate(scope.universe.channels):
+    for n, (c, _) in enumerate(scope.universe.queues):
         machine = scope.universe.model.machines[c.receiver]
         for e in machine.events:
             call = f"{event_operator(scope, c.receiver, e.name)}(w, Receiver[c], a, {scope.place(c.span)})"
@@ -140,7 +140,7 @@ def recovery(scope: TlaScope) -> Iterator[str]:
     text = performed(scope, u.system.recover or (), SYSTEM)
     yield from tm.with_lets(scope, f"Recover(w) == {text}")
     yield f"Recovers == {str(u.system.recover is not None).upper()}"
-    empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c in u.channels)
+    empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c, _ in u.queues)
     everything = ["!.pending = <<>>", "!.waited = {}", f"!.channels = <<{empty}>>"]
     alone = ["!.pending = SelectSeq(@, LAMBDA p : p[1] \\notin of)", "!.waited = @ \\ of"]
     for x in scope.machines:
@@ -272,7 +272,7 @@ def first_world(scope: TlaScope) -> str:
             parts.append(
                 f"{identifier(scope.machine_name(machine), f.name)} |-> {_first_values(scope, machine, slot, f)}"
             )
-    empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c in u.channels)
+    empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c, _ in u.queues)
     parts += [
         "waited |-> {}", f"channels |-> <<{empty}>>", "pending |-> <<>>", "down |-> FALSE", "busy |-> {}",
         "touched |-> {}", "writes |-> 0", "cut |-> 0", 'stop |-> ""', "fault |-> <<>>",

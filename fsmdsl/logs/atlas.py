@@ -200,11 +200,11 @@ def keys(roster: Roster, step: Step, world: World) -> Iterator[Key]:
         case TimerStep(instance, index):
             t = roster.machines[instance].transitions[index]
             yield from ((instance, x) for x in ("timeout", *(f"timeout {n}" for n in {t.label, t.source} - {None})))
-        case ChannelStep(kind, channel, position):
-            place = roster.channel_place[channel]
-            said = f"{kind} {roster.channels[place].name}"
-            yield None, said
-            yield None, f"{said}.{world.channels[place][position].event}"
+        case ChannelStep(kind, queue, position):
+            channel, receiver = roster.queues[queue]
+            whose = receiver if channel.each else None
+            yield whose, f"{kind} {channel.name}"
+            yield whose, f"{kind} {channel.name}.{world.channels[queue][position].event}"
         case CrashStep(of=of):
             yield from ((n, "crash") for n in of or [None])
         case RecoverStep():

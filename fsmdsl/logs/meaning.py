@@ -167,9 +167,18 @@ class _Binder:
         )
 
     def _events(self, machine: m.Machine) -> list[str]:
-        """What a line can say has come to an instance."""
+        """What a line can say has come to an instance, also in a queue of its own."""
         struck = any(machine.qualified in x.machines for x in self.universe.system.process_crashes)
-        return [*_events(machine), *(["crash"] if struck else [])]
+        return [*_events(machine), *(["crash"] if struck else []), *self._queues(machine)]
+
+    def _queues(self, machine: m.Machine) -> Iterator[str]:
+        for c in {
+            x.channel for x in self.universe.queues if x.channel.each and x.channel.receiver == machine.qualified
+        }:
+            carried = [e.name for e in machine.events if c.qualified in e.senders]
+            yield from (
+                f"{word} {name}" for word in CHANNEL_WORDS for name in (c.name, *(f"{c.name}.{x}" for x in carried))
+            )
 
     def _misfit(self, rule: LineRule, machines: Mapping[str, m.Machine]) -> None:
         """The first name that no machine has."""
@@ -192,7 +201,7 @@ class _Binder:
     def _global(self, rule: LineRule) -> None:
         """Events of no instance: `crash`, `recover`, `deliver CHANNEL`."""
         assert rule.event is not None
-        channels = [c.name for c in self.universe.channels]
+        channels = [x.channel.name for x in self.universe.queues if not x.channel.each]
         known = [*UNBOUND_EVENTS, *(f"{word} {c}" for word in CHANNEL_WORDS for c in channels)]
         head = rule.event.partition(".")[0]
         if head not in known:

@@ -47,11 +47,12 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A message put into a channel, delivered by a later step."""
+    """A message put into a channel, delivered by a later step; `to` whom, where each instance has a queue."""
 
     channel: str
     event: str
     arguments: tuple[Expr, ...]
+    to: Expr | None
     span: Span = field(compare=False, default=NOWHERE)
 
 
@@ -100,7 +101,9 @@ def operands(x: Effect) -> tuple[Expr, ...]:
             return (value,) if target is None else (target, value)
         case Send(target=target, arguments=arguments):
             return (target, *arguments)
-        case Post(arguments=arguments) | Request(arguments=arguments):
+        case Post(to=to, arguments=arguments):
+            return arguments if to is None else (to, *arguments)
+        case Request(arguments=arguments):
             return arguments
         case ForEach(over=over):
             return (over,)
@@ -132,8 +135,10 @@ def made_of(x: Effect, given: tuple[Expr, ...], blocks: tuple[Block, ...]) -> Ef
             return replace(x, target=None if target is None else given[0], item=given[-1])
         case Send():
             return replace(x, target=given[0], arguments=given[1:])
-        case Post() | Request():
+        case Post(to=None) | Request():
             return replace(x, arguments=given)
+        case Post():
+            return replace(x, to=given[0], arguments=given[1:])
         case ForEach():
             return replace(x, over=given[0], body=blocks[0])
         case If():

@@ -10,7 +10,8 @@ from fsmdsl.source import NOWHERE, Span
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """Messages are the receiver's events that name the channel as sender. One receiving instance in a system."""
+    """Messages are the receiver's events that name the channel as sender. In a system it has one receiving instance;
+    or `each` instance of the receiver has a queue of its own."""
 
     name: str
     module: str
@@ -18,6 +19,7 @@ class Channel:
     bound: int
     lossy: bool
     duplicating: bool
+    each: bool
     receiver: str
     doc: str
     span: Span = field(compare=False, default=NOWHERE)

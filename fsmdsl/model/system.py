@@ -231,10 +231,11 @@ class Elapse:
 
 @dataclass(frozen=True, slots=True)
 class Transmit:
-    """`event` names the message where a bag holds several."""
+    """`event` names the message where a bag holds several; `of` whose queue it is, where each instance has one."""
 
     kind: Literal["deliver", "lose", "duplicate"]
     channel: str
+    of: Expr | None
     event: str | None
     doc: str
     span: Span = field(compare=False, default=NOWHERE)

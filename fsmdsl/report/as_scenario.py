@@ -41,7 +41,7 @@ def as_scenario(trace: Trace, name: str, *, own: bool = False) -> Script:
     system = roster.system
     word = _word(name)
     declared = not own and roster.model.systems.get(system.qualified) is system
-    homes = [x.module for x in roster.channels] + ([] if declared else [x.module for x in roster.machines])
+    homes = [x.channel.module for x in roster.queues] + ([] if declared else [x.module for x in roster.machines])
     imports = dict.fromkeys([system.module, *homes])
     of = f" of {system.qualified}" if declared else ""
     said: list[str] = []
@@ -142,10 +142,11 @@ def _only_timer(roster: Roster, instance: int, index: int, before: World) -> boo
 
 def _transmission(roster: Roster, step: ChannelStep, before: World) -> str | None:
     """The first message of its name is meant."""
-    held = before.channels[roster.channel_place[step.channel]]
+    held, (channel, receiver) = before.channels[step.queue], roster.queues[step.queue]
     event = held[step.position].event
     first = next(n for n, x in enumerate(held) if x.event == event)
-    return f"{step.kind} {step.channel}.{event}" if held[first] == held[step.position] else None
+    whose = f" of {roster.name(receiver)}" if channel.each else ""
+    return f"{step.kind} {channel.qualified}.{event}{whose}" if held[first] == held[step.position] else None
 
 
 def _expected(roster: Roster, world: World) -> Iterator[str]:

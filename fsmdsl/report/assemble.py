@@ -98,9 +98,14 @@ def _module(
         machines,
         systems,
         [_scenario(y) for y in played if y.scenario.module == x.name],
-        [(c.name, f"{c.order}, at most {c.bound}", c.receiver.rpartition(".")[2]) for c in x.channels],
+        [(c.name, f"{c.order}, at most {c.bound}", _leads_to(c)) for c in x.channels],
         [_locks(y) for y in x.locks],
     )
+
+
+def _leads_to(c: m.Channel) -> str:
+    receiver = c.receiver.rpartition(".")[2]
+    return f"each {receiver}" if c.each else receiver
 
 
 def _scenario(x: Played) -> ScenarioView:

@@ -41,10 +41,10 @@ def violation(title: str, v: Verdict) -> Sequence:
 
 
 def chart(title: str, trace: Trace, conclusion: str = "") -> Sequence:
-    """Instances in the order of the system, then channels; the environment stands at the left."""
+    """Instances in the order of the system, then queues; the environment stands at the left."""
     roster = trace.roster
     instances = [Participant(roster.name(n), state=state) for n, state in enumerate(trace.start.states)]
-    channels = [Participant(c.name, "channel") for c in roster.channels]
+    channels = [Participant(roster.queue_name(n), "channel") for n in range(len(roster.queues))]
     items: list[Item] = []
     for n, ((before, entry), text) in enumerate(zip(trace.befores(), trace.steps(), strict=True)):
         if n == trace.loop:
@@ -61,10 +61,8 @@ def _instance(n: int) -> int:
     return n + 1
 
 
-def _channel(roster: Roster, name: str) -> int | None:
-    places = (i for i, c in enumerate(roster.channels) if c.qualified == name)
-    place = next(places, None)
-    return None if place is None else 1 + len(roster.machines) + place
+def _queue(roster: Roster, n: int) -> int:
+    return 1 + len(roster.machines) + n
 
 
 def _step(roster: Roster, before: World, entry: Entry, text: str) -> Iterator[Item]:
@@ -121,11 +119,9 @@ def _opening(roster: Roster, step: Step) -> Item | None:
             return Message(0, _instance(instance), f"{action}.{outcome}")
         case TimerStep(instance, transition):
             return Message(0, _instance(instance), roster.machines[instance].transitions[transition].shown_trigger)
-        case ChannelStep(kind, channel):
-            found = next(c for c in roster.channels if c.qualified == channel)
-            receiver = next(n for n, x in enumerate(roster.machines) if x.qualified == found.receiver)
-            source = _channel(roster, channel)
-            return Message(source, _instance(receiver), kind) if kind == "deliver" else Note(source, kind)
+        case ChannelStep(kind, queue):
+            source, receiver = _queue(roster, queue), _instance(roster.queues[queue].receiver)
+            return Message(source, receiver, kind) if kind == "deliver" else Note(source, kind)
         case CrashStep() | RecoverStep():
             return None
         case _:
@@ -148,11 +144,11 @@ def _item(roster: Roster, happening: Happening) -> Item:
             parameters = roster.machines[receiver].event_named[event].parameters
             text = f"{event}{shown_arguments(roster, parameters, arguments)}"
             return Message(None if sender is None else _instance(sender), _instance(receiver), text)
-        case Posted(sender, channel, event, arguments):
+        case Posted(sender, channel, queue, event, arguments):
             parameters = roster.model.machines[roster.model.channels[channel].receiver].event_named[event].parameters
             text = f"{event}{shown_arguments(roster, parameters, arguments)}"
             source = None if sender is None else _instance(sender)
-            return Message(source, _channel(roster, channel), text, posted=True)
+            return Message(source, None if queue is None else _queue(roster, queue), text, posted=True)
         case Requested(instance, action, _):
             return Note(_instance(instance), f"calls {action}")
         case Assigned(instance, name, value):

@@ -66,7 +66,7 @@ def _module(x: m.Module) -> Data:
         "machines": [_machine(machine) for machine in x.machines],
         "systems": [_system(system) for system in x.systems],
         "scenarios": [{"name": s.name, "title": s.title} for s in x.scenarios],
-        "channels": [{"name": c.name, "order": c.order, "to": c.receiver} for c in x.channels],
+        "channels": [{"name": c.name, "order": c.order, "to": c.receiver, "each": c.each} for c in x.channels],
         "locks": [locks.name for locks in x.locks],
     }
 

@@ -71,7 +71,7 @@ def values_of(roster: Roster, world: World) -> Iterator[tuple[Place, str]]:
         yield (name, ""), world.states[n]
         for f, value in zip(machine.fields, world.fields[n], strict=True):
             yield (name, f.name), shown(roster, f.type, value)
-    if not (roster.channels or world.pending or world.down):
+    if not (roster.queues or world.pending or world.down):
         return
     data = world_data(roster, world)
     for channel, held in data["channels"].items():

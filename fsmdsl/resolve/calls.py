@@ -10,6 +10,7 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import bare, extreme_type, join_all
 from fsmdsl.resolve import rules
+from fsmdsl.resolve.channels import OfType, belongs, home_of
 from fsmdsl.resolve.lets import derived, let_of
 from fsmdsl.resolve.names import Typed, dotted
 from fsmdsl.resolve.scope import Scope, unknown
@@ -19,10 +20,10 @@ from fsmdsl.source import Span
 FUNCTIONS = {"size": 1, "min": 2, "max": 2, "first": 1, "last": 1, "rest": 1, "same_state": 2, "stuck": 1, "subsets": 2}
 """How many arguments each takes; `min` and `max` also take more."""
 
-OfType = Callable[[Scope, s.Expr, m.Type], m.Expr]
 
-
-def applied(scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None, typed: Callable[..., m.Expr]) -> m.Expr:
+def applied(
+    scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None, typed: Callable[..., m.Expr], of_type: OfType
+) -> m.Expr:
     """`size(cells)` and the like."""
     name = function.text
     if name not in FUNCTIONS:
@@ -33,8 +34,14 @@ def applied(scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None, 
         found = rules.ARGUMENTS.at(e.span, f"`{name}` takes {wanted} argument{'s' * (wanted != 1)}, not {given}")
         scope.report(found)
         return m.Constant(None, m.ERROR, e.span)
-    inner = replace(scope, channel=name == "size" and isinstance(e.arguments[0], s.Name))
-    arguments = [opened(typed(inner, a, expected)) for a in e.arguments]
+    listed, queue = e.arguments, e.arguments[0]
+    whose = queue.of if name == "size" and isinstance(queue, s.Queue) else None
+    if isinstance(queue, s.Queue) and whose is not None:
+        listed = (queue.channel,)
+    inner = replace(scope, channel=name == "size" and isinstance(listed[0], s.Name))
+    arguments = [opened(typed(inner, a, expected)) for a in listed]
+    if whose is not None or isinstance(arguments[0], m.ChannelRef):
+        return _waiting(scope, e, arguments[0], whose, of_type)
     if name == "same_state":
         return _same_state(scope, e, *arguments)
     if name == "stuck":
@@ -46,6 +53,20 @@ def applied(scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None, 
     if name == "last":
         return _last(arguments[0], result, e.span)
     return m.Apply(name, tuple(arguments), result, e.span)  # type: ignore[arg-type]
+
+
+def _waiting(scope: Scope, e: s.Call, of: m.Expr, whose: s.Expr | None, of_type: OfType) -> m.Expr:
+    """`size(to_cache)`, `size(inbox of p)`: how many messages wait."""
+    if not isinstance(of, m.ChannelRef):
+        if not isinstance(of.type, m.ErrorType):
+            scope.report(rules.MISMATCH.at(of.span, f"`{of.span.text}` is not a channel"))
+        return m.Constant(None, m.ERROR, e.span)
+    home, channel = home_of(scope, of)
+    owner = belongs(scope, home, channel, whose, of_type, e.span, f"size({channel} of x)")
+    if owner is None:
+        return m.Constant(None, m.ERROR, e.span)
+    given = (of,) if owner[0] is None else (of, owner[0])
+    return m.Apply("size", given, m.RangeType(0, 1 << 16), e.span)
 
 
 def _same_state(scope: Scope, e: s.Call, a: m.Expr, b: m.Expr) -> m.Expr:
@@ -105,8 +126,6 @@ def _result(name: str, arguments: list[m.Expr]) -> m.Type | None:
         return m.ERROR
     match name, types:
         case "size", [m.SetType()]:
-            return m.RangeType(0, 1 << 16)
-        case "size", _ if isinstance(arguments[0], m.ChannelRef):
             return m.RangeType(0, 1 << 16)
         case "size", [m.ListType(bound=bound)]:
             return m.RangeType(0, bound)

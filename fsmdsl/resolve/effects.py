@@ -12,8 +12,9 @@ from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.binders import bound
 from fsmdsl.resolve.calls import opened
+from fsmdsl.resolve.channels import belongs, home_of
 from fsmdsl.resolve.expressions import condition, element, of_type, typed
-from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, machine_at, unknown
+from fsmdsl.resolve.scope import MachineNames, Scope, machine_at, unknown
 from fsmdsl.resolve.states import machine_of
 from fsmdsl.source import Span
 
@@ -218,8 +219,7 @@ def _post(place: Place, e: s.Post) -> m.Effect | None:
     if not isinstance(channel, m.ChannelRef):
         scope.report(rules.MISMATCH.at(target.target.span, f"`{target.target.span.text}` is not a channel"))
         return None
-    module, _, name = channel.name.rpartition(".")
-    home = next(x for x in _in_sight(scope) if x.name == module)
+    home, name = home_of(scope, channel)
     machine = machine_at(home, home.channels[name].receiver)
     event = None if machine is None else event_of(scope, machine, target.name)
     if event is None:
@@ -227,9 +227,6 @@ def _post(place: Place, e: s.Post) -> m.Effect | None:
     if channel.name not in event.senders:
         found = rules.SENDER.at(target.name.span, f"`{event.name}` does not come from channel `{name}`")
         scope.report(found.label(event.span, f"declared here without `{name}` as a sender"))
+    whose = belongs(scope, home, name, e.to, of_type, e.span, f"{e.span.text} to x")
     sent = _arguments(scope, target.name, arguments, event.parameters)
-    return m.Post(channel.name, event.name, sent, e.span)
-
-
-def _in_sight(scope: Scope) -> tuple[ModuleNames, ...]:
-    return (scope.module, *scope.module.imports.values(), *scope.module.borrowed.values())
+    return None if whose is None else m.Post(channel.name, event.name, sent, whose[0], e.span)

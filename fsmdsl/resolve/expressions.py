@@ -54,6 +54,10 @@ def typed(scope: Scope, e: s.Expr, expected: m.Type | None = None) -> m.Expr:
             return _quantified(scope, e)
         case s.Collection():
             return _collection(scope, e, expected)
+        case s.Queue():
+            found = rules.MISPLACED.at(e.span, f"`{e.span.text}` is a queue, which has no value")
+            scope.report(found.help(f"`size({e.span.text})` tells how many messages it holds"))
+            return m.Constant(None, m.ERROR, e.span)
         case _:
             assert_never(e)
 
@@ -137,7 +141,7 @@ def _item(scope: Scope, e: s.Index, at: m.Expr) -> m.Expr:
 
 def _call(scope: Scope, e: s.Call, expected: m.Type | None) -> m.Expr:
     if isinstance(e.target, s.Name) and not scope.computes(e.target.text):
-        return applied(scope, e, e.target, expected, typed)
+        return applied(scope, e, e.target, expected, typed, of_type)
     return call_let(scope, e, typed, of_type)
 
 

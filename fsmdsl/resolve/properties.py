@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
+from fsmdsl.resolve.channels import channel_at
 from fsmdsl.resolve.expressions import condition
 from fsmdsl.resolve.meanings import Kind
-from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, unknown
+from fsmdsl.resolve.scope import MachineNames, Scope, unknown
 
 
 def _name(name: s.Name | None, kind: str, number: int) -> str:
@@ -94,19 +95,6 @@ def _delivery(scope: Scope, path: s.Path) -> m.Delivery | None:
         elif not scope.module.program.incomplete:
             scope.report(unknown(f"event of {receiver.decl.name.text}", event, path.names[-1].span, known))
     return m.Delivery(f"{home.name}.{last}", event, path.span)
-
-
-def channel_at(scope: Scope, path: s.Path) -> tuple[ModuleNames, str, str | None] | None:
-    """The channel that a path names, with its module, and the event behind it; reported if there is none."""
-    names = [n.text for n in path.names]
-    for cut, event in ((len(names), None), (len(names) - 1, names[-1])):
-        *front, last = names[:cut] or [""]
-        home = scope.module.imports.get(".".join(front)) if front else scope.module.home(last)
-        if home is not None and last in home.channels:
-            scope.note(path.names[-1 if event is None else -2], "channel", home.name)
-            return home, last, event
-    scope.report(unknown("channel", str(path), path.span, tuple(scope.module.channels)))
-    return None
 
 
 def _happenings(x: MachineNames) -> dict[str, Kind]:

@@ -233,7 +233,7 @@ INSTANCE = _rule(
     "an instance without all it needs",
     """
 In a system or scenario each instance gives a value to every parameter of its machine that has no default, and a channel
-has exactly one receiver.
+has exactly one receiver, or is declared `to each` of them.
 
 ```fsm
 machine Door {

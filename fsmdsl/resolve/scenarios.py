@@ -9,9 +9,10 @@ from fsmdsl import syntax as s
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.calls import opened
-from fsmdsl.resolve.expressions import condition, typed
+from fsmdsl.resolve.channels import belongs, channel_at
+from fsmdsl.resolve.expressions import condition, of_type, typed
 from fsmdsl.resolve.first_values import begun
-from fsmdsl.resolve.properties import channel_at, labels_of
+from fsmdsl.resolve.properties import labels_of
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, unknown
 from fsmdsl.resolve.states import machine_of
 from fsmdsl.resolve.systems import ONLY_CRASHES, channels_of, event_call, made, name_elements, named, struck
@@ -212,4 +213,5 @@ def _transmit(scope: Scope, x: s.Transmit) -> m.Transmit | None:
     if found is None:
         return None
     home, last, event = found
-    return m.Transmit(x.kind, f"{home.name}.{last}", event, x.doc, x.span)
+    whose = belongs(scope, home, last, x.of, of_type, x.span, f"{x.kind} {x.channel} of x")
+    return None if whose is None else m.Transmit(x.kind, f"{home.name}.{last}", whose[0], event, x.doc, x.span)

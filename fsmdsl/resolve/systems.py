@@ -175,7 +175,7 @@ def _values(
 
 
 def channels_of(module: ModuleNames, names: SystemNames, at: s.Name) -> tuple[str, ...]:
-    """The channels whose receiver is in the system; a receiver must be alone."""
+    """The channels whose receivers are in the system; a receiver must be alone, unless each has a queue."""
     out: list[str] = []
     homes = {id(x): x for x in (module, *module.imports.values(), *module.borrowed.values())}
     for home in homes.values():
@@ -183,10 +183,11 @@ def channels_of(module: ModuleNames, names: SystemNames, at: s.Name) -> tuple[st
             found = home.at(decl.receiver)
             receiver = f"{found[0].name}.{found[1]}" if found is not None else ""
             count = sum(g.count for g in names.groups.values() if g.machine == receiver)
-            if count > 1:
+            if count > 1 and not decl.each:
                 message = f"channel `{name}` leads to {decl.receiver}, of which there are {count} here"
-                module.program.found.append(rules.INSTANCE.at(at.span, message).help("a channel has one receiver"))
-            if count == 1:
+                help = f"`to each {decl.receiver}` gives each a queue of its own"
+                module.program.found.append(rules.INSTANCE.at(at.span, message).help(help))
+            elif count > 0:
                 out.append(f"{home.name}.{name}")
     return tuple(out)
 

@@ -26,7 +26,7 @@ def closed(model: m.Model, machine: m.Machine) -> m.System:
 
 
 def _groups(model: m.Model, machine: m.Machine, names: list[str]) -> tuple[m.InstanceGroup, ...]:
-    receivers = {c.receiver for c in model.channels.values()}
+    receivers = {c.receiver for c in model.channels.values() if not c.each}
     alone = machine.qualified not in _mentioned(machine)
     single = {x for x in names if x in receivers or (x == machine.qualified and alone)}
     return tuple(

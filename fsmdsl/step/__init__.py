@@ -17,7 +17,7 @@ from fsmdsl import model as m
 from fsmdsl.step.cascade import CutError, Draft, GuardsSeen, deliver, finish_round, follow, guard_holds, handle, perform
 from fsmdsl.step.crash import crash, crash_alone
 from fsmdsl.step.evaluate import Frame, TooManyValuesError, evaluate, truth
-from fsmdsl.step.offers import answerable, awaited, offers, process_crashes, receiver, standing_still
+from fsmdsl.step.offers import answerable, awaited, offers, process_crashes, standing_still
 from fsmdsl.step.universe import Universe
 from fsmdsl.step.world import (
     Assigned,
@@ -230,21 +230,19 @@ def _time_out(draft: Draft, step: TimerStep) -> None:
 
 
 def _transmit(draft: Draft, step: ChannelStep) -> None:
-    """A message delivered leaves its channel and is handled; one lost leaves it; one duplicated is there twice."""
-    universe = draft.universe
-    place = universe.channel_place[step.channel]
-    channel, held = universe.channels[place], draft.channels[place]
-    instance = receiver(universe, channel)
+    """A message delivered leaves its queue and is handled; one lost leaves it; one duplicated is there twice."""
+    channel, instance = draft.universe.queues[step.queue]
+    held = draft.channels[step.queue]
     _check_ready(draft, instance, channel.name)
     if step.position >= len(held):
-        raise FaultError(NoMessage(step.channel), None, channel.span)
+        raise FaultError(NoMessage(step.queue), None, channel.span)
     message, rest = held[step.position], held[: step.position] + held[step.position + 1 :]
     if step.kind == "duplicate":
         if len(held) >= channel.bound:
-            raise FaultError(Full(step.channel), None, channel.span)
-        draft.channels[place] = (*held[: step.position], message, *held[step.position :])
+            raise FaultError(Full(step.queue), None, channel.span)
+        draft.channels[step.queue] = (*held[: step.position], message, *held[step.position :])
         return
-    draft.channels[place] = rest
+    draft.channels[step.queue] = rest
     if step.kind == "deliver":
         deliver(draft, instance, message.event, message.arguments, channel.span)
 

@@ -277,19 +277,20 @@ def _request(draft: Draft, frame: Frame, e: m.Request) -> None:
 
 
 def _post(draft: Draft, frame: Frame, e: m.Post) -> None:
-    """A message waits in its channel. A channel whose receiver is not in the system leads out of it."""
+    """A message waits in its queue. A channel whose receiver is not in the system leads out of it."""
+    receiver = None if e.to is None else reference(frame, e.to)
     arguments = tuple(evaluate(frame, a) for a in e.arguments)
     machine = draft.universe.model.machines[draft.universe.model.channels[e.channel].receiver]
     parameters = machine.event_named[e.event].parameters
     _check_arguments(draft, frame.instance, e.event, parameters, arguments, e.span)
-    draft.cascade.append(Posted(frame.instance, e.channel, e.event, arguments))
-    place = draft.universe.channel_place.get(e.channel)
-    if place is None:
+    queue = draft.universe.queue(e.channel, receiver)
+    draft.cascade.append(Posted(frame.instance, e.channel, queue, e.event, arguments))
+    if queue is None:
         return
-    channel = draft.universe.channels[place]
-    if len(draft.channels[place]) >= channel.bound:
-        raise FaultError(Full(e.channel), frame.instance, e.span)
-    draft.channels[place] = put(draft.universe, channel, draft.channels[place], Message(e.event, arguments))
+    channel, held = draft.universe.queues[queue].channel, draft.channels[queue]
+    if len(held) >= channel.bound:
+        raise FaultError(Full(queue), frame.instance, e.span)
+    draft.channels[queue] = put(draft.universe, channel, held, Message(e.event, arguments))
 
 
 def put(universe: Universe, channel: m.Channel, held: tuple[Message, ...], message: Message) -> tuple[Message, ...]:

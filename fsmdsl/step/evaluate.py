@@ -259,7 +259,7 @@ def _apply(frame: Frame, e: m.Apply) -> Value:
                 raise _is_none(frame, first)
             return value
         case "size":
-            return _size(frame, first)
+            return _size(frame, e)
         case "min":
             return min((evaluate(frame, x) for x in e.arguments), key=lambda x: rank(e.type, x))
         case "max":
@@ -289,12 +289,13 @@ def _item(frame: Frame, e: m.Apply) -> Value:
     return listed[place]
 
 
-def _size(frame: Frame, e: m.Expr) -> int:
+def _size(frame: Frame, e: m.Apply) -> int:
     """Of a set, a list, or a channel; a channel that leads out of the system holds nothing."""
-    if isinstance(e, m.ChannelRef):
-        place = frame.roster.channel_place.get(e.name)
-        return 0 if place is None else len(frame.world.channels[place])
-    return len(members(frame, e))
+    first, *receiver = e.arguments
+    if isinstance(first, m.ChannelRef):
+        queue = frame.roster.queue(first.name, reference(frame, receiver[0]) if receiver else None)
+        return 0 if queue is None else len(frame.world.channels[queue])
+    return len(members(frame, first))
 
 
 def _subsets(of: frozenset[Value] | tuple[Value, ...], size: int) -> Value:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from fsmdsl import model as m
 from fsmdsl.step.cascade import Draft, guard_holds
 from fsmdsl.step.evaluate import Frame, evaluate, iterate, reference, truth
-from fsmdsl.step.universe import Universe
 from fsmdsl.step.world import (
     ChannelStep,
     CrashStep,
@@ -117,17 +116,13 @@ def _timers(draft: Draft) -> Iterator[Step]:
 
 def _transmissions(draft: Draft) -> Iterator[Step]:
     """What channels do: deliver (a fifo its first message, a bag any), and as declared lose or duplicate any."""
-    for channel, held in zip(draft.universe.channels, draft.channels, strict=True):
+    for queue, (channel, receiver) in enumerate(draft.universe.queues):
+        held = draft.channels[queue]
         distinct = [n for n, x in enumerate(held) if n == 0 or held[n - 1] != x]
-        if draft.awaits(receiver(draft.universe, channel)) is None:
+        if draft.awaits(receiver) is None:
             for n in distinct if channel.order == "bag" else distinct[:1]:
-                yield ChannelStep("deliver", channel.qualified, n)
+                yield ChannelStep("deliver", queue, n)
         if channel.lossy:
-            yield from (ChannelStep("lose", channel.qualified, n) for n in distinct)
+            yield from (ChannelStep("lose", queue, n) for n in distinct)
         if channel.duplicating and len(held) < channel.bound:
-            yield from (ChannelStep("duplicate", channel.qualified, n) for n in distinct)
-
-
-def receiver(universe: Universe, channel: m.Channel) -> int:
-    """The one instance that a channel leads to."""
-    return min(universe.instances_of(channel.receiver))
+            yield from (ChannelStep("duplicate", queue, n) for n in distinct)

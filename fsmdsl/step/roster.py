@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from fsmdsl import model as m
 from fsmdsl.step.world import Value
 
 
+class Queue(NamedTuple):
+    """Where messages of a channel wait for one instance."""
+
+    channel: m.Channel
+    receiver: int
+
+
 class Roster:
-    """The instances and channels of a system, by number, and the constants of each instance."""
+    """The instances and queues of a system, by number, and the constants of each instance."""
 
     def __init__(self, model: m.Model, system: m.System) -> None:
         self.model = model
@@ -19,11 +27,16 @@ class Roster:
         self.slots: tuple[Mapping[str, int], ...] = tuple(_slots(self.machines))
         """The place of each field, for each instance."""
         self.params: tuple[dict[str, Value], ...] = tuple({} for _ in system.instances)
-        self.channels: tuple[m.Channel, ...] = tuple(model.channels[c] for c in system.channels)
-        self.channel_place: Mapping[str, int] = {c: n for n, c in enumerate(system.channels)}
-        """By qualified name. A channel that is missing has no receiver here: it leads out of the system."""
         self._of_group: dict[str, frozenset[int]] = {}
         self._of_machine: dict[str, frozenset[int]] = {}
+        channels = (model.channels[c] for c in system.channels)
+        self.queues: tuple[Queue, ...] = tuple(
+            Queue(c, n) for c in channels for n in sorted(self.instances_of(c.receiver))
+        )
+        """One for each channel, or, where it leads to each instance of a machine, for each of these."""
+        self._queues_of: dict[str, dict[int, int]] = {}
+        for n, queue in enumerate(self.queues):
+            self._queues_of.setdefault(queue.channel.qualified, {})[queue.receiver] = n
         self._lets: dict[tuple[str, str], m.Let] = {}
 
     def instances_called(self, group: str) -> frozenset[int]:
@@ -50,6 +63,16 @@ class Roster:
     def name(self, instance: int) -> str:
         """What the author calls an instance."""
         return self.system.instances[instance].name
+
+    def queue(self, channel: str, receiver: int | None) -> int | None:
+        """The number of a channel's queue; of a channel with one receiver, that is left out. None: it leads out."""
+        listed = self._queues_of.get(channel, {})
+        return next(iter(listed.values()), None) if receiver is None else listed.get(receiver)
+
+    def queue_name(self, queue: int) -> str:
+        """What the author calls a queue: `to_cache`, `inbox of p0`."""
+        channel, receiver = self.queues[queue]
+        return f"{channel.name} of {self.name(receiver)}" if channel.each else channel.name
 
 
 def _slots(machines: tuple[m.Machine, ...]) -> list[Mapping[str, int]]:

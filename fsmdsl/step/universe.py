@@ -272,7 +272,7 @@ class _Beginning:
         self.states = tuple(i.state for i in universe.system.instances)
         self.fields = [_Values(default(f.type) for f in x.fields) for x in universe.machines]
         self.waited: frozenset[int] = frozenset()
-        self.channels: tuple[tuple[Message, ...], ...] = tuple(() for _ in universe.channels)
+        self.channels: tuple[tuple[Message, ...], ...] = tuple(() for _ in universe.queues)
 
     def world(self) -> World:
         """When nothing is open."""

@@ -15,7 +15,7 @@ set; a list. Which of them it is, its type says."""
 
 
 class Message(NamedTuple):
-    """What waits in a channel."""
+    """What waits in a queue of a channel."""
 
     event: str
     arguments: tuple[Value, ...]
@@ -29,10 +29,9 @@ class Pending(NamedTuple):
 
 
 class World(NamedTuple):
-    """Everything that can change, between two steps. Instances, fields and channels go by their number."""
+    """Everything that can change, between two steps. Instances, fields and queues go by number, states are leaves."""
 
     states: tuple[str, ...]
-    """The leaf that each instance is in."""
     fields: tuple[tuple[Value, ...], ...]
     waited: frozenset[int]
     """Instances in the middle of a round, for which `wait` is false."""
@@ -73,10 +72,10 @@ class TimerStep:
 
 @dataclass(frozen=True, slots=True)
 class ChannelStep:
-    """A channel (qualified) delivers, loses or duplicates the message at a place."""
+    """A channel delivers, loses or duplicates the message at a place of a queue, which goes by its number."""
 
     kind: Literal["deliver", "lose", "duplicate"]
-    channel: str
+    queue: int
     position: int
 
 
@@ -121,10 +120,11 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A message put into a channel (qualified)."""
+    """A message put into a queue, by its number, of a channel (qualified). None: it leaves the system."""
 
     sender: int | None
     channel: str
+    queue: int | None
     event: str
     arguments: tuple[Value, ...]
 
@@ -199,9 +199,9 @@ class NoTimer:
 
 @dataclass(frozen=True, slots=True)
 class NoMessage:
-    """A channel (qualified) has no message at that place."""
+    """A queue, by its number, has no message at that place."""
 
-    channel: str
+    queue: int
     kind: ClassVar[FaultKind] = "unhandled"
 
 
@@ -324,9 +324,9 @@ class NoStart:
 
 @dataclass(frozen=True, slots=True)
 class Full:
-    """One message too many for a channel (qualified)."""
+    """One message too many for a queue, by its number."""
 
-    channel: str
+    queue: int
     kind: ClassVar[FaultKind] = "overflow"
 
 

@@ -38,9 +38,10 @@ class Perform:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """`send to_cache.release(a)`: a message put into a channel."""
+    """`send to_cache.release(a)`, `send inbox.arrive(id) to next`: a message put into a channel."""
 
     call: Expr
+    to: Expr | None
     span: Span = field(compare=False, default=NOWHERE)
 
 

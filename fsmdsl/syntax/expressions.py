@@ -151,9 +151,18 @@ class Collection:
     span: Span = field(compare=False, default=NOWHERE)
 
 
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """`inbox of p`: the queue of one instance, in `size(inbox of p)`."""
+
+    channel: Expr
+    of: Expr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
 Expr = (
     Number | Duration | Word | Name | Member | Index | Call | Unary | Binary | Logic | Conditional | Quantified
-    | Collection
+    | Collection | Queue
 )  # fmt: skip
 
 

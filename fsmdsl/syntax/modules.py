@@ -55,13 +55,14 @@ class OpaqueDecl:
 
 @dataclass(frozen=True, slots=True)
 class ChannelDecl:
-    """`channel to_cache: lossy fifo[2] to Cache`."""
+    """`channel to_cache: lossy fifo[2] to Cache`, `channel inbox: bag[2] to each Node`."""
 
     name: Name
     order: Literal["fifo", "bag"]
     bound: int
     lossy: bool
     duplicating: bool
+    each: bool
     receiver: Path
     doc: str
     span: Span = field(compare=False, default=NOWHERE)

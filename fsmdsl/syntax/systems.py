@@ -198,10 +198,11 @@ class Elapse:
 
 @dataclass(frozen=True, slots=True)
 class Transmit:
-    """`deliver to_cache`, `lose to_cache`, `duplicate to_cache`; a named message where order is free."""
+    """`deliver to_cache`, `lose to_cache`, `duplicate inbox of p0`; a named message where order is free."""
 
     kind: Literal["deliver", "lose", "duplicate"]
     channel: Path
+    of: Expr | None
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 

@@ -44,12 +44,12 @@ def drive(twin: Implementation, universe: Universe, step: Step) -> Any:
             return twin.answer(universe.name(n), action, outcome)
         case TimerStep(n, transition):
             return twin.timeout(universe.name(n), universe.machines[n].transitions[transition].name)
-        case ChannelStep("deliver", channel, position):
-            return twin.deliver(channel.rpartition(".")[2], position)
-        case ChannelStep("lose", channel, position):
-            return twin.lose(channel.rpartition(".")[2], position)
-        case ChannelStep(_, channel, position):
-            return twin.duplicate(channel.rpartition(".")[2], position)
+        case ChannelStep("deliver", queue, position):
+            return twin.deliver(universe.queue_name(queue), position)
+        case ChannelStep("lose", queue, position):
+            return twin.lose(universe.queue_name(queue), position)
+        case ChannelStep(_, queue, position):
+            return twin.duplicate(universe.queue_name(queue), position)
         case CrashStep(of=of):
             return twin.crash_of([universe.name(n) for n in of]) if of else twin.crash()
         case RecoverStep():

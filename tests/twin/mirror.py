@@ -136,7 +136,7 @@ class Mirror(Translation):
             self.made.append(self._instance(n))
         for n in range(len(universe.machines)):
             self._connect(n)
-        self.channels = {c.qualified: self._channel(c) for c in universe.channels}
+        self.queues = [self._queue(*x) for x in universe.queues]
         self.view = self._view()
         self.followed: list[tuple[int, str]] = []
         for x in [self.system] if self.system is not None else []:
@@ -198,10 +198,9 @@ class Mirror(Translation):
             keywords = {names.values[p.name]: self.python(p.type, value) for p, value in params if p in late}
             self.made[n].connect(**keywords)
 
-    def _channel(self, channel: m.Channel) -> Any:
+    def _queue(self, channel: m.Channel, receiver: int) -> Any:
         class_ = self.context.packages[channel.module].channels[channel.qualified]
-        receiver = self.made[[x.qualified for x in self.universe.machines].index(channel.receiver)]
-        return self.packages.of(channel.qualified, "channels").__dict__[class_](self.system, receiver)
+        return self.packages.of(channel.qualified, "channels").__dict__[class_](self.system, self.made[receiver])
 
     def _view(self) -> Any:
         """The system's own class, if it has one and this is no scenario's system."""
@@ -227,7 +226,9 @@ class Mirror(Translation):
             names = self.context.machine(machine.qualified).values
             fields.append(tuple(self.value(f.type, getattr(made, names[f.name])) for f in machine.fields))
         waited = frozenset(n for n, x in enumerate(self.made) if not getattr(x, "_wait", True))
-        channels = tuple(self._messages(c) for c in self.universe.channels)
+        channels = tuple(
+            self._messages(x.channel, made) for x, made in zip(self.universe.queues, self.queues, strict=True)
+        )
         pending = getattr(self.system, "_pending", ())
         return World(
             tuple(x.state.value for x in self.made),
@@ -238,8 +239,8 @@ class Mirror(Translation):
             getattr(self.system, "down", False),
         )
 
-    def _messages(self, channel: m.Channel) -> Any:
-        held = tuple((x.event, self._arguments(channel, x)) for x in self.channels[channel.qualified].messages)
+    def _messages(self, channel: m.Channel, queue: Any) -> Any:
+        held = tuple((x.event, self._arguments(channel, x)) for x in queue.messages)
         return held if channel.order == "fifo" else frozenset((x, held.count(x)) for x in held)
 
     def _arguments(self, channel: m.Channel, message: Any) -> tuple[Value, ...]:
@@ -250,7 +251,7 @@ class Mirror(Translation):
         """A world as `world` shows it: a bag has no order, and who never reads `wait` never has it false."""
         channels = tuple(
             held if c.order == "fifo" else frozenset((x, held.count(x)) for x in held)
-            for c, held in zip(self.universe.channels, world.channels, strict=True)
+            for (c, _), held in zip(self.universe.queues, world.channels, strict=True)
         )
         waited = frozenset(n for n in world.waited if hasattr(self.made[n], "_wait"))
         return world._replace(channels=channels, waited=waited)  # type: ignore[arg-type]
@@ -336,8 +337,7 @@ class Mirror(Translation):
                 raise TypeError(step)
 
     def _transmit(self, step: ChannelStep) -> None:
-        self.channels[step.channel]
-        getattr(self.channels[step.channel], step.kind)(*self.position)
+        getattr(self.queues[step.queue], step.kind)(*self.position)
 
     position: tuple[int, ...] = ()
     """Where in the generated channel the message of the next `ChannelStep` is."""
@@ -345,10 +345,9 @@ class Mirror(Translation):
     def locate(self, world: World, step: Step) -> None:
         """Finds the message of a `ChannelStep`: a bag has an order of its own in `step`."""
         if isinstance(step, ChannelStep):
-            place = self.universe.channel_place[step.channel]
-            channel = self.universe.channels[place]
-            message = world.channels[place][step.position]
-            held = [(x.event, self._arguments(channel, x)) for x in self.channels[step.channel].messages]
+            channel = self.universe.queues[step.queue].channel
+            message = world.channels[step.queue][step.position]
+            held = [(x.event, self._arguments(channel, x)) for x in self.queues[step.queue].messages]
             position = held.index(message) if channel.order == "bag" else step.position
             self.position = () if step.kind == "deliver" and channel.order == "fifo" else (position,)
 

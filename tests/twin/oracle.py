@@ -84,12 +84,9 @@ class Oracle(Translation):
                 return self._called(instance, f"{action}.{outcome}"), ()
             case TimerStep(instance, transition):
                 return self._called(instance, timer_key(self.universe.machines[instance].transitions[transition])), ()
-            case ChannelStep("deliver", channel, position):
-                place = self.universe.channel_place[channel]
-                message = world.channels[place][position]
-                (instance,) = self.universe.instances_of(self.universe.channels[place].receiver)
-                assert isinstance(instance, int)
-                return self._event(instance, message.event, message.arguments)
+            case ChannelStep("deliver", queue, position):
+                message = world.channels[queue][position]
+                return self._event(self.universe.queues[queue].receiver, message.event, message.arguments)
             case _:
                 return None
 

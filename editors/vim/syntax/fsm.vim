@@ -21,6 +21,7 @@ syntax match fsmModifier /\<\%(read\|write\)\>\ze\s*(/
 syntax match fsmModifier /=\s*\zsany\>\ze\s*\%($\|[,}]\|\/\/\)/
 syntax match fsmDeclaration /^\s*\zsstart\>\ze\s\+\%(when\|with\)\>/
 syntax match fsmModifier /\<child\>\ze\s\+\h/
+syntax match fsmModifier /\<to\s\+\zseach\>\ze\s\+\h/
 syntax match fsmDeclaration /^\s*\zs\%(environment\|recover\|locks\|operation\)\>\ze\%(\s\+\h\w*\)\?\s*{/
 syntax match fsmDeclaration /^\s*\zs\%(property\|reachable\|priority\|layout\)\>\ze\s\+[[:alnum:](]/
 syntax match fsmDeclaration /^\s*\zsmap\>\ze\s\+\h\w*\s*\%(\[\|\.\|in\>\)/

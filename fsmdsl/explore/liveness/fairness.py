@@ -1,7 +1,7 @@
 """What the fairness of a property asks, of which instances.
 
 A name is an event's, an `action.outcome` or a transition's label, alone or behind a machine's name. Every instance that
-knows it has an obligation of its own. Of a channel, every message that it can carry has one.
+knows it has an obligation of its own. Of each queue of a channel, every message that it can carry has one.
 """
 
 from __future__ import annotations
@@ -57,23 +57,23 @@ class Duties:
 
     def _delivered(self, d: m.Delivery) -> tuple[int, bool]:
         """The obligations for the messages of a channel, and whether it leads to an instance of the system."""
-        place = self.universe.channel_place.get(d.channel)
-        if place is None:
-            return 0, False
-        receiver = self.universe.model.machines[self.universe.channels[place].receiver]
+        queues = [n for n, x in enumerate(self.universe.queues) if x.channel.qualified == d.channel]
+        receiver = self.universe.model.machines[self.universe.model.channels[d.channel].receiver]
         events = [e for e in receiver.events if d.event in (None, e.name) and _carries(d.channel, e)]
-        if sum(prod(cardinality(p.type, self.universe) for p in e.parameters) for e in events) > BITS // 2:
+        messages = sum(prod(cardinality(p.type, self.universe) for p in e.parameters) for e in events)
+        if messages * len(queues) > BITS // 2:
             raise UncheckedError(f"`{d.channel}` carries more than {BITS // 2} messages that fairness would speak of")
         bits = 0
         for event in events:
             for arguments in domains((p.type for p in event.parameters), self.universe):
-                bits |= 1 << self._pair(Delivery(d.channel, Message(event.name, arguments)))
-        return bits, bool(events)
+                for n in queues:
+                    bits |= 1 << self._pair(Delivery(n, Message(event.name, arguments)))
+        return bits, bool(events and queues)
 
     def _pair(self, o: Delivery) -> int:
         """The number of a delivery; that behind it is of the message that waits."""
         number = self._number(o)
-        self._number(Waits(o.channel, o.message))
+        self._number(Waits(o.queue, o.message))
         return number
 
     def any_move(self, instance: int, transitions: frozenset[int]) -> int:

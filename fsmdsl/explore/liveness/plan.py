@@ -62,19 +62,19 @@ class Obligation:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What fairness asks of a channel (by its full name): that it delivers this message. A step that delivers one
+    """What fairness asks of a queue (by its number): that it delivers this message. A step that delivers one
     fulfils it."""
 
-    channel: str
+    queue: int
     message: Message
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
     """Nobody asks for it. It is the obligation behind that of a `Delivery`, which is possible where this is: every step
-    in which the channel delivers, whichever message, fulfils it, if such a message waits there."""
+    in which the queue delivers, whichever message, fulfils it, if such a message waits there."""
 
-    channel: str
+    queue: int
     message: Message
 
 

@@ -18,15 +18,14 @@ class Marks:
     def __init__(self, plan: Plan) -> None:
         self._followed: dict[tuple[int, int], int] = {}
         self._ignored: dict[tuple[int, str], int] = {}
-        self._delivered: dict[tuple[str, Message], int] = {}
-        self._waiting: dict[tuple[str, Message], int] = {}
-        self._places = plan.universe.channel_place
+        self._delivered: dict[tuple[int, Message], int] = {}
+        self._waiting: dict[tuple[int, Message], int] = {}
         for n, o in enumerate(plan.obligations):
             match o:
-                case Delivery(channel, message):
-                    self._delivered[channel, message] = 1 << n
-                case Waits(channel, message):
-                    self._waiting[channel, message] = 1 << n
+                case Delivery(queue, message):
+                    self._delivered[queue, message] = 1 << n
+                case Waits(queue, message):
+                    self._waiting[queue, message] = 1 << n
                 case Obligation():
                     for t in o.transitions:
                         self._followed[(o.instance, t)] = self._followed.get((o.instance, t), 0) | 1 << n
@@ -39,10 +38,10 @@ class Marks:
         """As bits: of a step from a world. What a crash has cut short does not count."""
         found = 0
         if isinstance(step, ChannelStep) and step.kind == "deliver":
-            held = world.channels[self._places[step.channel]]
-            found |= self._delivered.get((step.channel, held[step.position]), 0)
+            held = world.channels[step.queue]
+            found |= self._delivered.get((step.queue, held[step.position]), 0)
             for message in held:
-                found |= self._waiting.get((step.channel, message), 0)
+                found |= self._waiting.get((step.queue, message), 0)
         for happening in cascade:
             match happening:
                 case Followed(instance, transition):

@@ -15,6 +15,7 @@ from fsmdsl import model as m
 from fsmdsl.explore.packed.shapes import LARGEST, WIDEST, Shape, UnpackableError, from_number, shape, to_number
 from fsmdsl.explore.packed.words import Packing, packed
 from fsmdsl.step.cascade import LONGEST_ROUND
+from fsmdsl.step.roster import Queue
 from fsmdsl.step.universe import Universe
 from fsmdsl.step.world import Message, Pending, World
 from fsmdsl.walk import effects
@@ -31,9 +32,10 @@ them, a power of two."""
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Where a channel's messages stand: how many, and each as one number, the event in the highest bits."""
+    """Where the messages of a queue stand: how many, and each as one number, the event in the highest bits."""
 
     channel: m.Channel
+    receiver: int
     length: int
     """The place of their number; the messages come behind it."""
     events: tuple[m.Event, ...]
@@ -45,6 +47,11 @@ class Box:
     @property
     def first(self) -> int:
         return self.length + 1
+
+    @property
+    def places(self) -> int:
+        """How many places it has: the queues of a channel come one behind the other."""
+        return 1 + self.channel.bound
 
     @property
     def shape(self) -> Shape:
@@ -69,6 +76,7 @@ class Layout:
     shapes: list[Shape] = field(default_factory=list)
     """Of every place of the row."""
     boxes: list[Box] = field(default_factory=list)
+    """By the number of the queue."""
     awaited: list[Pending] = field(default_factory=list)
     """Every pending action there can be; a place of `pending` holds its place here plus 1."""
     pending: int = 0
@@ -239,8 +247,8 @@ def lay_out(universe: Universe, marked: bool = False) -> Layout:
         if awaitable(machine):
             _add_column(layout, machine, "wait", Shape(0, 1))
     _add_pending(layout)
-    for channel in universe.channels:
-        _add_box(layout, channel)
+    for queue in universe.queues:
+        _add_box(layout, queue)
     if universe.system.recover is not None and universe.system.crashes:
         layout.down = _add(layout, 1, Shape(0, 1))
     _into_words(layout)
@@ -305,14 +313,14 @@ def _asks(machine: m.Machine, body: Sequence[m.Effect]) -> bool:
     return any(isinstance(e, m.Request) and e.action in outcomes for e in effects(body))
 
 
-def _add_box(layout: Layout, channel: m.Channel) -> None:
-    universe = layout.universe
+def _add_box(layout: Layout, queue: Queue) -> None:
+    universe, (channel, receiver) = layout.universe, queue
     known = universe.model.machines[channel.receiver].events
     events = tuple(e for e in known if not e.senders or channel.qualified in e.senders)
     shapes = tuple(tuple(shape(p.type, universe) for p in e.parameters) for e in events)
     argument_bits = max((sum(s.bits for s in listed) for listed in shapes), default=0)
     length = _add(layout, 1, Shape(0, channel.bound))
-    box = Box(channel, length, events, shapes, argument_bits)
+    box = Box(channel, receiver, length, events, shapes, argument_bits)
     if box.shape.bits > WIDEST:
         raise UnpackableError(f"a message of {box.shape.bits} bits in channel `{channel.name}`")
     _add(layout, channel.bound, box.shape)

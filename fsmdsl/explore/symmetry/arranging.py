@@ -36,13 +36,15 @@ def arrangements(sets: Iterable[SymmetricSet]) -> int:
 
 
 def _linked(roster: Roster, a: SymmetricSet, b: SymmetricSet) -> bool:
-    """Can something be about members of both, or about two of the one? A field of a member that refers to another, or
-    a message in a bag, where only arguments tell one message from another."""
+    """Can something be about members of both, or about two of the one? A field of a member that refers to another, a
+    message in its queue that does, or a message in a bag, where only arguments tell one message from another."""
     for x, y in ((a, b), (b, a)):
-        machine = next(k for k in roster.machines if k.qualified == x.machine)
-        if any(mentions(f.type, y.machine) for f in machine.fields):
+        machine = roster.machines[x.first]
+        own = {c.qualified for c, receiver in roster.queues if receiver == x.first}
+        carried = (p.type for e in machine.events if own.intersection(e.senders) for p in e.parameters)
+        if any(mentions(t, y.machine) for t in (*(f.type for f in machine.fields), *carried)):
             return True
-    bags = (c for c in roster.channels if c.order == "bag")
+    bags = {x.channel for x in roster.queues if x.channel.order == "bag"}
     return any(_in_one_message(c, e, a, b) for c in bags for e in roster.model.machines[c.receiver].events)
 
 

@@ -52,12 +52,14 @@ def _of_one(universe: Universe, x: SymmetricSet, o: Duty) -> bool:
     match o:
         case Obligation(instance):
             return instance in x.numbers
-        case Delivery(channel, message) | Waits(channel, message):
-            receiver = universe.channels[universe.channel_place[channel]].receiver
-            event = universe.model.machines[receiver].event_named[message.event]
+        case Delivery(queue, message) | Waits(queue, message):
+            receiver = universe.queues[queue].receiver
+            event = universe.machines[receiver].event_named[message.event]
             arguments = zip(event.parameters, message.arguments, strict=True)
             swaps = [exchanged(a, a + 1) for a in x.numbers[:-1]]
-            return any(renamed(p.type, value, to) != value for p, value in arguments for to in swaps)
+            return receiver in x.numbers or any(
+                renamed(p.type, value, to) != value for p, value in arguments for to in swaps
+            )
         case _:
             assert_never(o)
 

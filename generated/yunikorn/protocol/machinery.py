@@ -243,17 +243,18 @@ class Request:
 
 
 class Channel:
-    """Messages on their way to one machine. Without a receiver it leads out of the system, and holds nothing."""
+    """Messages on their way to one machine; `whose`: that machine, where each has a channel of its own. Without a
+    receiver it leads out of the system, and holds nothing."""
 
     __slots__ = ("_messages", "_system")
 
     bound = 0
     """How many messages it can hold."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, whose: Machine | None = None) -> None:
         self._system = system
         self._messages: tuple[Message, ...] = ()
-        system._channels[type(self)] = self
+        system._channels[type(self), whose] = self
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -353,7 +354,7 @@ class System:
         self._pending: tuple[Request, ...] = ()
         self._pending_before: tuple[Request, ...] = ()
         self._tickets = 0
-        self._channels: dict[type[Channel], Channel] = {}
+        self._channels: dict[tuple[type[Channel], Machine | None], Channel] = {}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {len(self._machines)} machines>"
@@ -378,6 +379,7 @@ class System:
         if self._machines.get(machine._number) is not machine:
             raise ValueError(f"{machine!r} is not in this system")
         del self._machines[machine._number]
+        self._channels = {key: x for key, x in self._channels.items() if key[1] is not machine}
 
     def listen(self, listener: Listener) -> None:
         """Has a listener told of every step from now on."""
@@ -536,9 +538,9 @@ class System:
 
     # Channels
 
-    def channel(self, kind: type[C]) -> C:
-        """The one channel of a kind. One that nobody made leads out of the system."""
-        found = self._channels.get(kind)
+    def channel(self, kind: type[C], whose: Machine | None = None) -> C:
+        """The one channel of a kind, or that of a machine. One that nobody made leads out of the system."""
+        found = self._channels.get((kind, whose))
         return found if isinstance(found, kind) else kind(self)
 
     def transmission(self, channel: Channel, what: str) -> System:
@@ -555,7 +557,7 @@ class System:
         return {
             "version": VERSION,
             "machines": [{"number": x._number, **x.snapshot()} for x in self._machines.values()],
-            "channels": {kind.__name__: x._encode() for kind, x in self._channels.items()},
+            "channels": {_called(*key): x._encode() for key, x in self._channels.items()},
             "pending": [
                 {"machine": x.machine._number, "action": x.action, "ticket": x.ticket, "async": x.asynchronous}
                 for x in self._pending
@@ -583,9 +585,14 @@ class System:
         pairs = list(zip(data["machines"], self._machines.values(), strict=True))
         machines = {saved["number"]: machine for saved, machine in pairs}
         parts: list[tuple[Any, Saved]] = [(x, fitting(x, x._decode, saved, machines)) for saved, x in pairs]
-        for kind, channel in self._channels.items():
-            parts.append((channel, fitting(channel, channel._decode, data["channels"].get(kind.__name__), machines)))
+        for key, channel in self._channels.items():
+            parts.append((channel, fitting(channel, channel._decode, data["channels"].get(_called(*key)), machines)))
         pending = tuple(
             Request(machines[x["machine"]], x["action"], x["ticket"], x["async"]) for x in data["pending"]
         )
         return (parts, pending)
+
+
+def _called(kind: type[Channel], whose: Machine | None) -> str:
+    """What a snapshot calls a channel."""
+    return kind.__name__ if whose is None else f"{kind.__name__} of {whose._number}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from fsmdsl import model as m
@@ -12,39 +14,77 @@ from fsmdsl.explore.packed.lower.convert import decoded
 from fsmdsl.explore.packed.lower.steps import Steps
 from fsmdsl.explore.packed.shapes import UnpackableError, shape
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
-from fsmdsl.explore.program.nodes import FALSE, ZERO, Choice, Expr, Function, Not, Var, all_of, any_of, call
+from fsmdsl.explore.program.nodes import FALSE, ZERO, Choice, Expr, Function, Int, Not, Var, all_of, any_of, call
 from fsmdsl.explore.program.source import functions_in
 from fsmdsl.model.typing import bare
 
-K, MESSAGE = Var("k"), Var("message")
+K, MESSAGE, RECEIVER = Var("k"), Var("message"), Var("receiver")
+
+
+def place_of(context: Context, channel: str, receiver: Expr | None) -> tuple[Box, Expr] | None:
+    """Where the number of messages of a queue stands, and a box like it: the queue of a receiver, or the only one. None
+    where the channel leads out of the system."""
+    boxes = [x for x in context.layout.boxes if x.channel.qualified == channel]
+    if not boxes:
+        return None
+    first = boxes[0]
+    if receiver is None:
+        return first, Int(first.length)
+    if boxes[-1].receiver - first.receiver == len(boxes) - 1:
+        return first, _at(first, receiver)
+    place: Expr = Int(first.length)
+    for x in boxes[1:]:
+        place = Choice(receiver.equals(x.receiver), Int(x.length), place)
+    return first, place
+
+
+def _at(first: Box, receiver: Expr) -> Expr:
+    """Where the queue of a receiver stands, if all those from the first receiver on have one."""
+    return receiver * first.places + (first.length - first.receiver * first.places)
 
 
 def transmissions(steps: Steps) -> None:
-    """The steps of all channels."""
+    """The steps of all channels. Queues of receivers one after the other share their text."""
+    row: list[Box] = []
     for box in steps.context.layout.boxes:
-        _channel(steps, box)
+        if row and (row[-1].channel is not box.channel or row[-1].receiver != box.receiver - 1):
+            _queues(steps, row)
+            row = []
+        row.append(box)
+    if row:
+        _queues(steps, row)
 
 
-def _channel(steps: Steps, box: Box) -> None:
-    context, b, s, channel = steps.context, steps.builder, steps.scope.row, box.channel
-    machine = context.universe.model.machines[channel.receiver]
-    receiver = min(context.universe.instances_of(channel.receiver))
-    with b.count(K, s[box.length]):
-        b.set(MESSAGE, s[box.first + K])
-        with b.when(any_of([K.equals(0), s[box.first + K - 1].differs(MESSAGE)])):
+def _queues(steps: Steps, boxes: Sequence[Box]) -> None:
+    b, first = steps.builder, boxes[0]
+    if len(boxes) == 1:
+        _queue(steps, boxes, Int(first.receiver), Int(first.length))
+        return
+    with b.count(RECEIVER, first.receiver + len(boxes), first.receiver):
+        _queue(steps, boxes, RECEIVER, b.named(_at(first, RECEIVER)))
+
+
+def _queue(steps: Steps, boxes: Sequence[Box], receiver: Expr, length: Expr) -> None:
+    context, b, s, channel = steps.context, steps.builder, steps.scope.row, boxes[0].channel
+    machine, first = context.universe.machines[boxes[0].receiver], length + 1
+    with b.count(K, s[length]):
+        b.set(MESSAGE, s[first + K])
+        with b.when(any_of([K.equals(0), s[first + K - 1].differs(MESSAGE)])):
             free = [Not(call("awaits", s, receiver))] if awaitable(machine) else []
-            first = [K.equals(0)] if channel.order == "fifo" else []
-            with b.when(all_of([*free, *first])):
-                _mark(steps, box)
-                _receive(steps, box, machine, receiver)
-    distinct = any_of([K.equals(0), s[box.first + K - 1].differs(s[box.first + K])])
+            foremost = [K.equals(0)] if channel.order == "fifo" else []
+            with b.when(all_of([*free, *foremost])):
+                for box in boxes:
+                    with b.when(receiver.equals(box.receiver)) if len(boxes) > 1 else nullcontext():
+                        _mark(steps, box)
+                _receive(steps, boxes[0], machine, receiver, length)
+    distinct = any_of([K.equals(0), s[first + K - 1].differs(s[first + K])])
     if channel.lossy:
-        with b.count(K, s[box.length]), b.when(distinct):
-            steps.take(call("take_out", T, box.length, K), skips=False)
+        with b.count(K, s[length]), b.when(distinct):
+            steps.take(call("take_out", T, length, K), skips=False)
     if channel.duplicating:
-        room = Choice(s[box.length] < channel.bound, s[box.length], ZERO)
+        room = Choice(s[length] < channel.bound, s[length], ZERO)
         with b.count(K, room), b.when(distinct):
-            steps.take(call("double", T, box.length, K), skips=False)
+            steps.take(call("double", T, length, K), skips=False)
 
 
 def _mark(steps: Steps, box: Box) -> None:
@@ -62,7 +102,7 @@ def _mark(steps: Steps, box: Box) -> None:
                     b.update(mark, "|", bit)
 
 
-def _receive(steps: Steps, box: Box, machine: m.Machine, receiver: int) -> None:
+def _receive(steps: Steps, box: Box, machine: m.Machine, receiver: Expr, length: Expr) -> None:
     """Whatever message it is: its arguments, then its handler; that it is not handled is a fault here."""
     context, b = steps.context, steps.builder
     for n, event in enumerate(box.events):
@@ -72,24 +112,26 @@ def _receive(steps: Steps, box: Box, machine: m.Machine, receiver: int) -> None:
                 given.append(b.named(decoded(steps.scope, MESSAGE >> at & (1 << s.bits) - 1, s)))
             site = context.sites.several(6 + len(machine.leaves))
             handled = call(context.handler(machine, event.name), T, receiver, *given)
-            steps.take(call("delivered", call("take_out", T, box.length, K) + handled, site), skips=False)
+            steps.take(call("delivered", call("take_out", T, length, K) + handled, site), skips=False)
 
 
 # Order ---------------------------------------------------------------------------------------------------------------
 
 
 def put(context: Context, box: Box) -> str:
-    """The function that puts a message into a channel: at the end, or, where order means nothing, in its place."""
+    """The function that puts a message into a queue: at the end, or, where order means nothing, in its place."""
     if box.channel.order == "fifo":
         return "put"
-    return "put_sorted" if not _structured(box) else f"put_{context.layout.boxes.index(box)}"
+    if not _structured(box):
+        return "put_sorted"
+    return f"put_{next(n for n, x in enumerate(context.layout.boxes) if x.channel is box.channel)}"
 
 
 def orders(context: Context) -> list[Function]:
     """Functions for bags of messages with sets or lists, which are sorted by their elements from the first."""
     functions: list[Function] = []
     for n, box in enumerate(context.layout.boxes):
-        if box.channel.order == "bag" and _structured(box):
+        if put(context, box) == f"put_{n}":
             functions += [_before(context, box, n), _put_sorted(n)]
     return [*functions_in(LIBRARY), *functions] if functions else []
 

@@ -14,7 +14,7 @@ from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import Box, Layout, kinds
 from fsmdsl.explore.packed.lower.context import T
 from fsmdsl.explore.packed.lower.convert import code_of, number_of
-from fsmdsl.explore.packed.lower.renaming import J, X, awaited, columns
+from fsmdsl.explore.packed.lower.renaming import J, X, awaited, columns, queues
 from fsmdsl.explore.packed.shapes import none_of, shape
 from fsmdsl.explore.program.builder import Builder, function, numbers
 from fsmdsl.explore.program.nodes import ONE, ZERO, Choice, Expr, Function, Int, Statement, Var, all_of, call
@@ -29,6 +29,9 @@ def everything(layout: Layout, x: SymmetricSet) -> Iterator[Piece]:
     for _, place in columns(layout, x):
         s = layout.shapes[place]
         yield code_of(T[place + J], s), s.bits
+    for box in queues(layout, x):
+        for place in range(box.length, box.length + box.places):
+            yield T[place + J * box.places], layout.shapes[place].bits
     for t, places in _fields_referring(layout, x, range(len(layout.universe.machines))):
         for place in places:
             yield from _refers(layout, x, t, T[place])
@@ -56,10 +59,31 @@ def outline(layout: Layout, x: SymmetricSet, reduction: Reduction) -> Iterator[P
     for t, places in _fields_referring(layout, x, others):
         for place in places:
             yield from _refers(layout, x, t, T[place])
+    for box in queues(layout, x):
+        yield from _waiting(layout, box, [y.machine for y in reduction.sets])
     for box in layout.boxes:
-        if box.channel.order != "bag":
+        if box.channel.order != "bag" and box.receiver not in members:
             yield from _in_line(layout, x, box)
     yield from _awaiting(layout, x)
+
+
+def _waiting(layout: Layout, box: Box, machines: Sequence[str]) -> Iterator[Piece]:
+    """The queue of a member: how many messages wait and, where they have an order, which; whoever of these machines
+    they are about."""
+    yield T[box.length + J * box.places], layout.shapes[box.length].bits
+    if box.channel.order == "bag":
+        return
+    for place in range(box.first, box.first + box.channel.bound):
+        message = T[place + J * box.places]
+        about = [Choice((message >> box.argument_bits).equals(n), Int(x), ZERO) for n, x in _about(box, machines) if x]
+        yield (message & ~_sum(about) if about else message), box.shape.bits
+
+
+def _about(box: Box, machines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """By event: the bits of a message that refer to instances of these machines."""
+    for n, event in enumerate(box.events):
+        listed = zip(event.parameters, box.shapes[n], box.offsets(n), strict=True)
+        yield n, sum((1 << s.bits) - 1 << at for p, s, at in listed if any(mentions(p.type, x) for x in machines))
 
 
 def _size(layout: Layout, t: m.Type, value: Expr) -> Iterator[Piece]:

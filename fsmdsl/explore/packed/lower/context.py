@@ -151,7 +151,7 @@ class Context:
         return {
             self.layout.message_number(box, o.message): 1 << n
             for n, o in enumerate(self.obligations)
-            if isinstance(o, kind) and o.channel == box.channel.qualified
+            if isinstance(o, kind) and self.layout.boxes[o.queue] is box
         }
 
     def _bits(self, machine: m.Machine, fulfils: Callable[[Obligation], bool]) -> dict[int, int]:

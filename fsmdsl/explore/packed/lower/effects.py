@@ -9,7 +9,7 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import Box, awaitable
 from fsmdsl.explore.packed.lower import masks
-from fsmdsl.explore.packed.lower.channels import put
+from fsmdsl.explore.packed.lower.channels import place_of, put
 from fsmdsl.explore.packed.lower.context import Scope, T
 from fsmdsl.explore.packed.lower.convert import coded, converted, element_of, length_of, misfit, placed
 from fsmdsl.explore.packed.lower.expressions import value
@@ -242,21 +242,22 @@ def _code_of_action(scope: Scope, instance: Var | Int, machine: m.Machine, actio
 
 
 def _post(scope: Scope, e: m.Post) -> None:
-    """A message waits in its channel. A channel whose receiver is not in the system leads out of it."""
+    """A message waits in its queue. A channel whose receiver is not in the system leads out of it."""
     context, b = scope.context, scope.builder
-    receiver = context.universe.model.machines[context.universe.model.channels[e.channel].receiver]
-    event = receiver.event_named[e.event]
-    place = context.universe.channel_place.get(e.channel)
-    box = None if place is None else context.layout.boxes[place]
+    machine = context.universe.model.machines[context.universe.model.channels[e.channel].receiver]
+    event = machine.event_named[e.event]
+    receiver = None if e.to is None else b.named(reference(scope, e.to))
     given = _fitting(scope, _values(scope, e.arguments), e.arguments, event.parameters)
-    if box is None:
+    found = place_of(context, e.channel, receiver)
+    if found is None:
         return
-    with b.when(T[box.length] >= box.channel.bound):
+    box, place = found[0], b.named(found[1])
+    with b.when(T[place] >= box.channel.bound):
         scope.fail("overflow")
     message: Expr = Int(box.events.index(event) << box.argument_bits)
     for n, x in enumerate(given):
         message |= _field_of_message(scope, box, event, n, x)
-    b.do(call(put(context, box), T, box.length, message))
+    b.do(call(put(context, box), T, place, message))
 
 
 def _field_of_message(scope: Scope, box: Box, event: m.Event, n: int, x: Expr) -> Expr:

@@ -305,7 +305,7 @@ def _apply(scope: Scope, e: m.Apply) -> Expr:
                     scope.fail("none")
             return given
         case "size":
-            return sets.size(scope, first)
+            return sets.size(scope, first, e.arguments[1:])
         case "min" | "max":
             return call(e.function, *(value(scope, x, e.type) for x in e.arguments))
         case "first":

@@ -46,12 +46,19 @@ class Renaming:
         return [*self._values.values(), function(name, rows("t"), b.block, "Each member takes its new place.")]
 
     def _own(self, b: Builder) -> None:
-        """The columns of the set's machine, so far as members have them."""
+        """The columns of the set's machine, so far as members have them, and the queues of members."""
         for _, place in columns(self.layout, self.of):
-            with b.count(J, self.of.count):
-                b.set(T[self.spare + T[self.new + J]], T[place + J])
-            with b.count(J, self.of.count):
-                b.set(T[place + J], T[self.spare + J])
+            self._exchange(b, place + J)
+        for box in queues(self.layout, self.of):
+            with b.count(P, box.places):
+                self._exchange(b, box.length + P + J * box.places)
+
+    def _exchange(self, b: Builder, place: Expr) -> None:
+        """What stands in a place of each member `j`."""
+        with b.count(J, self.of.count):
+            b.set(T[self.spare + T[self.new + J]], T[place])
+        with b.count(J, self.of.count):
+            b.set(T[place], T[self.spare + J])
 
     def _referring(self, b: Builder) -> None:
         for machine in kinds(self.layout.universe):
@@ -157,6 +164,11 @@ def columns(layout: Layout, of: SymmetricSet) -> list[tuple[str, int]]:
     """The columns of a world that members have, by name: where that of the first member stands."""
     found = ((name, at + of.first) for (machine, name), at in layout.columns.items() if machine == of.machine)
     return [(name, place) for name, place in found if place < layout.row]
+
+
+def queues(layout: Layout, of: SymmetricSet) -> list[Box]:
+    """The queues of the first member. That of another stands so many `places` further."""
+    return [box for box in layout.boxes if box.receiver == of.first]
 
 
 def awaited(layout: Layout, of: SymmetricSet) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from functools import reduce
 from math import comb
 
 from fsmdsl import model as m
+from fsmdsl.explore.packed.lower.channels import place_of
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.convert import (
     coded,
@@ -21,6 +22,7 @@ from fsmdsl.explore.packed.lower.convert import (
 from fsmdsl.explore.packed.lower.loops import constants, loop, too_many
 from fsmdsl.explore.packed.lower.orders import failing
 from fsmdsl.explore.packed.lower.parts import too_deep, value_apart
+from fsmdsl.explore.packed.lower.references import reference
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Bool, Choice, Expr, Int, Not, all_of, any_of, call
 from fsmdsl.model.typing import bare, common, machine_of
@@ -240,10 +242,11 @@ def rest(scope: Scope, listed: m.Expr, t: m.Type) -> Expr:
     return converted(scope, shorter, listed.type, t)
 
 
-def size(scope: Scope, e: m.Expr) -> Expr:
-    """How many a set, a list or a channel holds."""
-    if isinstance(e, m.ChannelRef):
-        place = scope.context.universe.channel_place.get(e.name)
-        return ZERO if place is None else scope.row[scope.context.layout.boxes[place].length]
-    items = scope.value(e)
-    return length_of(items, e.type) if isinstance(e.type, m.ListType) else call("ones", items)
+def size(scope: Scope, of: m.Expr, receiver: Sequence[m.Expr]) -> Expr:
+    """How many a set, a list or a queue holds: that of a receiver, or the only one of its channel."""
+    if isinstance(of, m.ChannelRef):
+        whose = scope.builder.named(reference(scope, receiver[0])) if receiver else None
+        found = place_of(scope.context, of.name, whose)
+        return ZERO if found is None else scope.row[found[1]]
+    items = scope.value(of)
+    return length_of(items, of.type) if isinstance(of.type, m.ListType) else call("ones", items)
