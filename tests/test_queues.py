@@ -230,6 +230,7 @@ system S { nodes: Node[2] { hub = hub }  hub: Hub  SYSTEM }
         ("hub.x", "invariant size(inbox) == 0", "each Node has a queue of `inbox`, and", "`size(inbox of x)`"),
         ("hub.x", "invariant size(plain of hub) == 0", "`plain` has one receiver, which is not named", ""),
         ("hub.x", "invariant size(nodes of hub) == 0", "`nodes` is not a channel", ""),
+        ("hub.x", "more: Hub", "channel `plain` leads to Hub, of which there are 2 here", "`to each Hub` gives each a"),
         ("hub.x", "invariant (inbox of hub) == 0", "", ""),
         ("hub.x", "invariant min(inbox of hub, 1) == 0", "`inbox of hub` is a queue, which has no value", ""),
     ],

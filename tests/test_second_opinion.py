@@ -299,7 +299,7 @@ def test_more_choices_than_were_written(spin: Spin) -> None:
     assert "CHOICES" not in unfinished
 
 
-@pytest.mark.parametrize("kind", ["systems", "specs", "crowds"])
+@pytest.mark.parametrize("kind", ["systems", "specs", "crowds", "mail"])
 def test_random_systems(spin: Spin, kind: str) -> None:
     """A few; the campaign compares thousands."""
     total = campaign(kind, iter(range(20_000, 21_000)), spin, 10, None, 60)
