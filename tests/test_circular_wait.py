@@ -290,3 +290,27 @@ def test_a_diagnostic_names_the_run() -> None:
     model = compiled(MASKED)
     (d,) = diagnostics(explore(model, only_system(model), means=Means(compiled=False)))
     assert d.run == "run: p0.first, then p1.first, then job.stop"
+
+
+def test_an_argument_may_be_called_as_a_variable_of_its_guard() -> None:
+    text = """
+    machine Job { initial state Busy  final state Done  event finish from environment  Busy -> Done on finish }
+    machine Fork {
+        initial state Free
+        state Taken
+        event take, put from Phil
+        Free -> Taken on take
+        Taken -> Free on put
+    }
+    machine Phil {
+        param fork: Fork
+        initial state Thinks
+        state Eats
+        event hungry(x: 0..1), full from environment
+        Thinks -> Eats on hungry(x) when (all x in 0..1: fork in Free or x > 1) and x == 1 do fork.take
+        Eats -> Thinks on full do fork.put
+    }
+    system S { job: Job  forks: Fork[1]  phils: Phil[2] { fork = forks[0] } }
+    """
+    model = compiled(text)
+    assert explore(model, only_system(model), means=Means(compiled=False)).states == 6
