@@ -1,4 +1,4 @@
-"""What the author wrote: frozen nodes, each with its span. Names are not bound and types not known yet."""
+"""What the author wrote: nodes, each with its span. Names are not bound and types not known yet."""
 
 from __future__ import annotations
 

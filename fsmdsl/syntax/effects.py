@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from fsmdsl.nodes import node
 from fsmdsl.source import NOWHERE, Span
 from fsmdsl.syntax.expressions import Binder, Expr
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Assign:
     """`user = by`; in `recover`, also `c.user = g`."""
 
@@ -18,7 +19,7 @@ class Assign:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Change:
     """`add c to cells`, `remove c from cells`."""
 
@@ -28,7 +29,7 @@ class Change:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Perform:
     """`c.take(self)` (an event sent) or `release` (an action called): which of them, names decide."""
 
@@ -36,7 +37,7 @@ class Perform:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Post:
     """`send to_cache.release(a)`, `send inbox.arrive(id) to next`: a message put into a channel."""
 
@@ -45,14 +46,14 @@ class Post:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ForEach:
     binder: Binder
     body: tuple[Effect, ...]
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class If:
     condition: Expr
     then: tuple[Effect, ...]

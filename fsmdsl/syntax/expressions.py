@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from fsmdsl.nodes import node
 from fsmdsl.operators import Written
 from fsmdsl.source import NOWHERE, Span
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Name:
     """An identifier as written."""
 
@@ -17,7 +18,7 @@ class Name:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Path:
     """`hived.Cell`: names joined by dots."""
 
@@ -28,7 +29,7 @@ class Path:
         return ".".join(n.text for n in self.names)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Text:
     """A string literal, its escapes undone."""
 
@@ -36,13 +37,13 @@ class Text:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Number:
     value: int
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Duration:
     """`5min`, kept in milliseconds."""
 
@@ -50,7 +51,7 @@ class Duration:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Word:
     """`true`, `false`, `none` or `self`."""
 
@@ -58,7 +59,7 @@ class Word:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Member:
     """`target.name`: a field of another instance, a member of an enum, a machine of a module."""
 
@@ -67,7 +68,7 @@ class Member:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Index:
     """`groups[0]`, `log[i]`."""
 
@@ -76,7 +77,7 @@ class Index:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Call:
     """`size(cells)`, `outranks(g, c)`, and in effects `c.take(self)`."""
 
@@ -85,7 +86,7 @@ class Call:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Unary:
     operator: Literal["not", "-", "always", "eventually", "next"]
     operand: Expr
@@ -95,7 +96,7 @@ class Unary:
 BinaryOperator = Literal["=>", "~>", "until", "==", "!=", "<", "<=", ">", ">=", "in", "not in", "has"] | Written
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Binary:
     operator: BinaryOperator
     left: Expr
@@ -103,7 +104,7 @@ class Binary:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Logic:
     """A chain of `and`, or of `or`."""
 
@@ -112,7 +113,7 @@ class Logic:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Conditional:
     """`if a then b else c`."""
 
@@ -122,7 +123,7 @@ class Conditional:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Binder:
     """`c in cells`, or `i in 0..3` with `last`."""
 
@@ -132,7 +133,7 @@ class Binder:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Quantified:
     """`all c in cells: body`, `some …`, `count …`."""
 
@@ -142,7 +143,7 @@ class Quantified:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Collection:
     """`{a, b}` (a set, of values or of states) or `[a, b]` (a list)."""
 
@@ -151,7 +152,7 @@ class Collection:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Queue:
     """`inbox of p`: the queue of one instance, in `size(inbox of p)`."""
 
@@ -166,7 +167,7 @@ Expr = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class NamedType:
     """`bool`, `duration`, or the name of a machine, enum or opaque type."""
 
@@ -174,27 +175,27 @@ class NamedType:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class RangeType:
     low: int
     high: int
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class SetType:
     of: TypeExpr
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ListType:
     of: TypeExpr
     bound: int
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class OptionalType:
     of: TypeExpr
     span: Span = field(compare=False, default=NOWHERE)
@@ -203,7 +204,7 @@ class OptionalType:
 TypeExpr = NamedType | RangeType | SetType | ListType | OptionalType
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Parameter:
     """`by: AffinityGroup`."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from fsmdsl.nodes import node
 from fsmdsl.source import NOWHERE, Span
 from fsmdsl.syntax.effects import Effect
 from fsmdsl.syntax.expressions import Expr, Name, Parameter, Path, Text, TypeExpr
@@ -12,14 +13,14 @@ from fsmdsl.syntax.expressions import Expr, Name, Parameter, Path, Text, TypeExp
 StateFlag = Literal["initial", "final", "persistent", "volatile", "transient", "error"]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class AnyValue:
     """`any` in the place of an initial value."""
 
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class FieldDecl:
     """`durable cells: set<Cell> = {}`; `s: 0..3 = any`."""
 
@@ -31,7 +32,7 @@ class FieldDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ParamDecl:
     """`param size: 1..16`."""
 
@@ -42,7 +43,7 @@ class ParamDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class LetDecl:
     """`let effective = min(a, b)`, with parameters a predicate or function."""
 
@@ -53,7 +54,7 @@ class LetDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class StateDecl:
     name: Name
     display: Text | None
@@ -63,7 +64,7 @@ class StateDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Signature:
     """`take(by: AffinityGroup)`: the name and parameters of an event or action."""
 
@@ -73,7 +74,7 @@ class Signature:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class EventDecl:
     """`event a(x: T), b from environment`. No senders means: anyone."""
 
@@ -83,7 +84,7 @@ class EventDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ActionDecl:
     """`action deploy -> ok | err`."""
 
@@ -94,7 +95,7 @@ class ActionDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class On:
     """`on take(by)`, `on deploy.ok`, `on crash`."""
 
@@ -103,7 +104,7 @@ class On:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class After:
     """`after 5min`, `after termination_delay`."""
 
@@ -111,7 +112,7 @@ class After:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Edge:
     """`Accepted, Running -> Completing`; without a target, the sources of an internal transition."""
 
@@ -120,7 +121,7 @@ class Edge:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class TransitionDecl:
     """One line: label, edges, trigger, guard, effects. A source named `*` is any state that is not final."""
 
@@ -133,7 +134,7 @@ class TransitionDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class HookDecl:
     """`on entry(Deploying) do deploy`."""
 
@@ -144,7 +145,7 @@ class HookDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class IgnoreDecl:
     """`ignore pods_deleted in Pending, Deleted`; a state named `*` is every state."""
 
@@ -154,7 +155,7 @@ class IgnoreDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class PriorityDecl:
     """`priority del_conf > new_conf > *`."""
 
@@ -163,7 +164,7 @@ class PriorityDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class LayoutDecl:
     """`layout rows Free | Used, Reserving | Reserved`: where a diagram has the states."""
 
@@ -173,7 +174,7 @@ class LayoutDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class InvariantDecl:
     name: Name | None
     condition: Expr
@@ -181,7 +182,7 @@ class InvariantDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class AmendDecl:
     """`amends stale_copy "reason" …`: what the document lacks. With `replaces`, rows of the same label give way."""
 
@@ -199,7 +200,7 @@ MachineMember = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class MachineDecl:
     name: Name
     display: Text | None

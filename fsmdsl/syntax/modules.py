@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from fsmdsl.nodes import node
 from fsmdsl.source import NOWHERE, Span
 from fsmdsl.syntax.expressions import Name, Path, Text
 from fsmdsl.syntax.machines import LetDecl, MachineDecl
 from fsmdsl.syntax.systems import ScenarioDecl, SystemDecl
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Import:
     """`import hived` (then `hived.Cell`) or `import hived { Cell }` (then `Cell`)."""
 
@@ -20,7 +21,7 @@ class Import:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class SourceDecl:
     """`source "HiveD state machines" at "hived-state-machines.md"`: the document that the module formalises."""
 
@@ -30,14 +31,14 @@ class SourceDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class EnumMember:
     name: Name
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class EnumDecl:
     name: Name
     members: tuple[EnumMember, ...]
@@ -46,14 +47,14 @@ class EnumDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class OpaqueDecl:
     names: tuple[Name, ...]
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ChannelDecl:
     """`channel to_cache: lossy fifo[2] to Cache`, `channel inbox: bag[2] to each Node`."""
 
@@ -68,7 +69,7 @@ class ChannelDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class LockUse:
     """`write(Partition)`, `read(child Queue)`, `Node` (either mode)."""
 
@@ -78,7 +79,7 @@ class LockUse:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class LockOrder:
     """`Cluster > Partition > Queue`: each may be taken while the one before it is held."""
 
@@ -87,7 +88,7 @@ class LockOrder:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Hold:
     """`write(Partition) { read(Node) }`: locks taken while one is held."""
 
@@ -96,7 +97,7 @@ class Hold:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class OperationDecl:
     name: Name
     holds: tuple[Hold, ...]
@@ -104,7 +105,7 @@ class OperationDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class LocksDecl:
     name: Name | None
     members: tuple[LockOrder | OperationDecl | LockAmendment, ...]
@@ -112,7 +113,7 @@ class LocksDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class LockAmendment:
     """`amends "reason" Cluster > Partition`."""
 
@@ -128,7 +129,7 @@ ModuleMember = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Module:
     """One `.fsm` file. A file without a `module` line is named after itself."""
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from fsmdsl.nodes import node
 from fsmdsl.source import NOWHERE, Span
 from fsmdsl.syntax.effects import Effect
 from fsmdsl.syntax.expressions import Binder, Expr, Name, Path, Text
 from fsmdsl.syntax.machines import AnyValue, InvariantDecl, LetDecl
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Initial:
     """`priority = index` in the braces after an instance."""
 
@@ -20,7 +21,7 @@ class Initial:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class InstanceDecl:
     """`groups: AffinityGroup[3] { size = 2 }`; `state` is where a scenario lets the instance begin."""
 
@@ -34,7 +35,7 @@ class InstanceDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class StartDecl:
     """`start when all n in ring: n.s < n.k`."""
 
@@ -43,7 +44,7 @@ class StartDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Offer:
     """`some g in groups: g.pods_deleted when …`: an event that the environment may send."""
 
@@ -54,7 +55,7 @@ class Offer:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class CrashOffer:
     """`crash`, `crash between writes`, `crash during recovery`."""
 
@@ -64,7 +65,7 @@ class CrashOffer:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ProcessCrash:
     """`some s in servers: crash of s when …`; `call` and `kind` are what else was written in the place of `crash`."""
 
@@ -77,21 +78,21 @@ class ProcessCrash:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class EnvironmentDecl:
     offers: tuple[Offer | CrashOffer | ProcessCrash, ...]
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class RecoverDecl:
     effects: tuple[Effect, ...]
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Fairness:
     """`fair pods_deleted`, `strong fair schedule`: events, or labels of transitions; `fair deliver to_cache`: channels,
     or events of their messages."""
@@ -102,7 +103,7 @@ class Fairness:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Recovers:
     """`recovers on cells, user`: the property of recovery, compared on these fields (none named: on all)."""
 
@@ -110,7 +111,7 @@ class Recovers:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class PropertyDecl:
     name: Name | None
     formula: Expr | Recovers
@@ -119,7 +120,7 @@ class PropertyDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ReachableDecl:
     name: Name | None
     condition: Expr
@@ -127,7 +128,7 @@ class ReachableDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Mapped:
     """Which instances of the system that is refined are meant: `g`, `groups[0]`, or with a variable `groups[i]`."""
 
@@ -136,7 +137,7 @@ class Mapped:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class MapState:
     """`map groups[i] in Running when workers[i] in Busy`."""
 
@@ -147,7 +148,7 @@ class MapState:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class MapField:
     """`map groups[i].size = size(workers[i].jobs)`."""
 
@@ -164,7 +165,7 @@ SystemMember = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class SystemDecl:
     """`refines` is the system that this one is compared with."""
 
@@ -175,7 +176,7 @@ class SystemDecl:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Do:
     """`g.schedule({c0})`, `sliver.deploy.ok`: an event from outside, or the outcome of a pending action. `of`: what is
     written behind it as if it were a crash."""
@@ -186,7 +187,7 @@ class Do:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Elapse:
     """`timeout app`, `timeout app Starting`: the timer of an instance, chosen by label or source state."""
 
@@ -196,7 +197,7 @@ class Elapse:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Transmit:
     """`deliver to_cache`, `lose to_cache`, `duplicate inbox of p0`; a named message where order is free."""
 
@@ -207,7 +208,7 @@ class Transmit:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Restart:
     """`crash`, `crash of s0`, or `recover`."""
 
@@ -217,14 +218,14 @@ class Restart:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Expect:
     condition: Expr
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Via:
     """`via U3, P3, L4`: the labels followed since the last `via`, in order."""
 
@@ -237,7 +238,7 @@ Taken = Do | Elapse | Transmit | Restart
 """What is done to the system."""
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Fails:
     """`fails g.schedule(none) with none`: the step ends in a fault, of the kind named if one is."""
 
@@ -250,7 +251,7 @@ class Fails:
 ScenarioStep = Taken | Fails | Expect | Via
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class FirstValue:
     """`ring[0].s = 2`, after `start with`."""
 
@@ -259,7 +260,7 @@ class FirstValue:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ScenarioDecl:
     """`scenario G1 "plain path" of Small { … }`, or with instances of its own. `firsts`: what stands behind
     `start with`."""

@@ -9,26 +9,16 @@ Expressions combine with the operators of Python; `==` compares nodes, so compar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any as Anything
-from typing import Literal, TypeAlias, TypeVar, dataclass_transform
+from typing import Literal, TypeAlias
 
 from fsmdsl.explore.program.arithmetic import Operator, combined, means_something
+from fsmdsl.nodes import node
 
 Type = Literal["number", "row", "words", "halves", "ints"]
 """Of a parameter: a number; an array of such numbers; one of numbers with 64 bits, 32 without sign, 32 with a sign."""
 
 Comparison = Literal["==", "!=", "<", "<=", ">", ">="]
-
-
-C = TypeVar("C")
-
-
-@dataclass_transform(frozen_default=True)
-def node(cls: type[C]) -> type[C]:
-    """A frozen dataclass. The type checker alone sees to it: to make a node is the most frequent thing that lowering
-    does, and takes three times as long where each field is guarded at run time."""
-    return dataclass(slots=True, unsafe_hash=True)(cls)
 
 
 Node: TypeAlias = Anything
