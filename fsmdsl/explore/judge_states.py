@@ -54,6 +54,7 @@ def untested_parts(search: Searched) -> dict[QuestionKey, tuple[Untested, ...]]:
 
 
 def vacuous_lines(parts: Iterable[Untested]) -> tuple[str, ...]:
+    """What to say of parts that passed without being tested."""
     return tuple(f"vacuous: {x.told}" for x in outermost(parts))
 
 
