@@ -251,3 +251,14 @@ def test_the_example_of_the_rule_breaks_it() -> None:
     failure = play(model, scenario).failure
     assert failure is not None
     assert failure.rule is rule
+
+
+def test_a_timer_from_any_state_goes_by_the_state_that_is_left() -> None:
+    loaded = compiled(
+        """
+        machine M { initial state A  state B  event go from environment  A -> B on go  * -> A after 5s }
+        system S { m: M }
+        scenario late of S { m.go  timeout m of B  expect m in A }
+        """
+    )
+    assert [play(loaded, x).passed for x in loaded.scenarios.values()] == [True]

@@ -269,6 +269,7 @@ def rest(terminal: int) -> Iterator[bytes]:
 
 
 UNSAID = {
+    22: "`crash` in a scenario does not tell a crash before recovery from one between two steps",
     46: "an `expect` of the scenario names an enum that an instance hides",
     90: "`crash` in a scenario does not tell a crash before recovery from one between two steps",
 }

@@ -14,7 +14,7 @@ from fsmdsl.resolve.expressions import condition, of_type, typed
 from fsmdsl.resolve.first_values import begun
 from fsmdsl.resolve.properties import labels_of
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, unknown
-from fsmdsl.resolve.states import machine_of
+from fsmdsl.resolve.states import lasting, machine_of
 from fsmdsl.resolve.systems import ONLY_CRASHES, channels_of, event_call, made, name_elements, named, struck
 
 FAULTS = ("unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost")
@@ -204,7 +204,8 @@ def _timers(machine: MachineNames) -> list[str]:
     for t, _ in machine.members:
         if isinstance(t, s.TransitionDecl) and isinstance(t.trigger, s.After):
             found.extend([t.label.text] if t.label is not None else [])
-            found.extend(n.text for e in t.edges for n in e.sources)
+            for n in (n for e in t.edges for n in e.sources):
+                found.extend(lasting(machine) if n.text == "*" else [n.text])
     return found
 
 

@@ -14,6 +14,11 @@ def leaves(state: s.StateDecl) -> frozenset[str]:
     return frozenset[str]().union(*(leaves(c) for c in state.children))
 
 
+def lasting(machine: MachineNames) -> list[str]:
+    """The states that `*` stands for: all leaves that are not final."""
+    return [x.name.text for x in machine.states.values() if not x.children and "final" not in x.flags]
+
+
 def machine_of(scope: Scope, t: m.Type) -> MachineNames | None:
     """The machine that a reference refers to."""
     return scope.module.program.machines.get(t.machine) if isinstance(t, m.RefType) else None

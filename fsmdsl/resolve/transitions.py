@@ -11,6 +11,7 @@ from fsmdsl.resolve import rules
 from fsmdsl.resolve.effects import Place, effects
 from fsmdsl.resolve.expressions import condition, of_type
 from fsmdsl.resolve.scope import MachineNames, Scope, unknown
+from fsmdsl.resolve.states import lasting
 from fsmdsl.walk import expressions
 
 
@@ -54,8 +55,7 @@ def _arrows(scope: Scope, machine: MachineNames, decl: s.TransitionDecl) -> Iter
             scope.note(edge.target, "state", owner)
         for n in edge.sources:
             if n.text == "*":
-                lasting = (x for x in machine.states.values() if not x.children and "final" not in x.flags)
-                yield from ((x.name.text, target, True) for x in lasting)
+                yield from ((name, target, True) for name in lasting(machine))
             elif n.text in machine.states:
                 scope.note(n, "state", owner)
                 yield n.text, target, False
