@@ -37,6 +37,17 @@ machine A {
 }
 system X { a: A  reachable all_of_them: 2 in a.many and 3 in a.many and 4 in a.many and none in a.many }
 """,
+    "a set of what may be none in a place whose numbers begin higher": """
+machine A {
+    given: -1..1? = 1
+    kept: set<1..3?>
+    initial state S
+    event keep, forget from environment
+    S on keep do kept = {given, none}
+    S on forget do kept = {}
+}
+system X { a: A  invariant at_most_one: 2 not in a.kept  reachable one: 1 in a.kept and none in a.kept }
+""",
     "an event ignored twice": """
 machine A {
     initial state P

@@ -125,7 +125,7 @@ def _reset(scope: Scope, x: Expr, have: m.SetType, want: m.SetType) -> Expr:
     if isinstance(have.of, m.NoneType):
         return x  # {none} is 1 wherever none may be
     old, new = element_of(scope, have), element_of(scope, want)
-    up = new.code(old.low) - old.code(old.low)
+    up = old.base - new.base
     if up == 0:
         return x
     if old.none is None:
