@@ -80,7 +80,7 @@ class Explored:
                     recorder.edge(self.number[result.world], world, step, result.cascade)
             recorder.expanded()
             at += 1
-        self.graph = recorder.graph()
+        self.graph = recorder.graph(firsts=1)
         self.answers = {a.question.property.name: a for a in answers(self.plan, self.graph)}
 
     def _add(self, recorder: Recorder, world: World) -> None:

@@ -250,7 +250,7 @@ def test_a_cache_that_others_can_write_to_is_not_used_and_a_note_says_so(
 )
 def test_a_compiler_that_dies(compiler: str, why: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
-    monkeypatch.setattr(program_native.sys, "executable", compiler)
+    monkeypatch.setattr(program_native, "COMPILER", (compiler, *program_native.COMPILER[1:]))
     search = compiled_anyway()
     assert isinstance(search.engine, Plain)
     assert search.note is not None

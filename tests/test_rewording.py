@@ -20,7 +20,7 @@ from fsmdsl import describe
 from fsmdsl import model as m
 from fsmdsl.compare import Difference, compare
 from fsmdsl.compare import rows as compared_rows
-from fsmdsl.explore import Exploration, diagnostics, explain, explore, rejection, vacuity
+from fsmdsl.explore import Exploration, diagnostics, explain, explore, judge_runs, rejection, vacuity
 from fsmdsl.explore.replay import simplest
 from fsmdsl.explore.search import Search
 from fsmdsl.explore.search_result import FaultKey
@@ -35,7 +35,7 @@ WORDED: list[tuple[Any, str]] = [
     (explain, "line"),
     (rejection, "fault_told"),
     (vacuity, "_never"),
-    (vacuity, "_of_no_run"),
+    (judge_runs, "_of_no_run"),
     (sys.modules["fsmdsl.explore.recovery.compared"], "name"),
     (sys.modules["fsmdsl.explore.recovery.compared"], "written"),
     (compared_rows, "_other"),
