@@ -343,8 +343,8 @@ class Writer:
         """Now and then by what may be 0."""
         text = within(self.value(env, t, depth, True), PRODUCT, False).text
         divisor = self.value(env, t, depth, True) if self.chance(0.3) else Text(self.random.choice("123"))
-        if divisor.text not in ("1", "2", "3") and not any(map(str.isalpha, divisor.text)):  # it might be known to be 0
-            divisor = Text("-2", TERM)
+        if divisor.text not in ("1", "2", "3"):  # it might be known to be 0
+            divisor = Text(f"(if {self.value(env, m.BoolType(), 0).text} then {divisor.text} else -2)")
         return Text(f"{text} {self.random.choice('/%')} {within(divisor, TERM).text}", PRODUCT)
 
     def _extreme(self, env: Env, t: m.Type, depth: int) -> Text:

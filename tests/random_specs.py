@@ -449,7 +449,8 @@ class _Specs(EffectWriter):
         yield from ["", f"system {self.capitals.pop()} {{"]
         for group, (machine, count) in groups.items():
             yield f"    {self._instances(env, group, machine, count)}"
-        let = self.lower.pop()
+        let = next(x for x in reversed(self.lower) if x != "size")
+        self.lower.remove(let)
         if self.chance(0.4):
             env = Env(env.module, env.names, env.functions, None, frozenset({let}))
             yield f"    let {let} = {self.value(env, m.BOOL, 2).text}"

@@ -82,9 +82,13 @@ def _changed(place: Place, e: m.Change) -> str:
     match e.kind, e.type:
         case "add", m.SetType(of):
             return f"{old} | {{{_value(place, of, e.item, e.name).text}}}"
-        case "add", m.ListType(of=of, bound=bound):
-            longer = f"(*{old}, {_value(place, of, e.item, e.name).text})"
-            return f"{place.file.machinery('not_longer')}({longer}, {bound}, {literal(e.name)})"
+        case "add", m.ListType(of, bound):
+            item = code(place, e.item)
+            longer = Text(f"(*{old}, {item.within(Binds.CONDITIONAL)})")
+            fits = holds(of, _wide(place, e.item))
+            return (
+                _short(place.file, longer, bound, e.name) if fits else _checked(place.file, e.type, longer, e.name)
+            ).text
         case "remove", m.SetType():
             return f"{old} - {{{python(place, e.item, Binds.CONDITIONAL)}}}"
         case "remove", m.ListType():
@@ -147,8 +151,7 @@ def member_or_refused(file: File, enum: str, name: str, shown: str, where: Borde
 
 def _value(place: Place, t: m.Type, value: m.Expr, shown: str) -> Text:
     """A value for a place, with a check where the place may not hold it."""
-    file, text = place.file, code(place, value)
-    wide = file.context.elaboration(place.system).expression(value).type
+    file, text, wide = place.file, code(place, value), _wide(place, value)
     if holds(t, wide):
         return text
     match t, wide:
@@ -157,6 +160,11 @@ def _value(place: Place, t: m.Type, value: m.Expr, shown: str) -> Text:
             return found if holds(of, inner) else _each(file, of, "tuple", found, shown)
         case _:
             return _checked(file, t, text, shown)
+
+
+def _wide(place: Place, e: m.Expr) -> m.Type:
+    """The type of an expression, as wide as its values."""
+    return place.file.context.elaboration(place.system).expression(e).type
 
 
 def first_value(place: Place, t: m.Type, value: m.Expr, shown: str) -> str:
