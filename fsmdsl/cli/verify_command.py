@@ -35,10 +35,12 @@ from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Diagnostic, Severity, did_you_mean
 from fsmdsl.explore import AFTER_VIOLATION, Exploration, Keeping, Limits, Means, diagnostics, explore
 from fsmdsl.explore.causes import Cause
+from fsmdsl.explore.hiding import Hidden, names_in
 from fsmdsl.explore.replay import with_runs
 from fsmdsl.report.exploration import Style, details, summary, verdict
 from fsmdsl.report.frames import frame
 from fsmdsl.settings import given_settings
+from fsmdsl.step.roster import Roster
 from fsmdsl.workspace import Loaded
 
 if TYPE_CHECKING:
@@ -66,6 +68,13 @@ if TYPE_CHECKING:
 @click.option("--all", "every", is_flag=True, help="Continue after a violation; also show what holds, with witnesses.")
 @click.option("--runs", is_flag=True, help="Show the run of every violation, also of those with one cause.")
 @click.option("--brief", is_flag=True, help="Of runs only the steps, a line each.")
+@click.option(
+    "--hide",
+    "hide",
+    multiple=True,
+    metavar="NAME",
+    help="Show runs without a machine, a set, an instance, or an event (tick, Clock.tick) (may be repeated).",
+)
 @click.option("--shortest", "as_shortest", is_flag=True, help="Show the shortest runs, not the simplest.")
 @click.option("--explore", "by_hand", is_flag=True, help="Then walk from state to state by hand, through one system.")
 @click.option("--replay", type=click.Path(path_type=Path), help="A folder for tests that replay violations (pytest).")
@@ -94,6 +103,7 @@ def command(
     every: bool,
     runs: bool,
     brief: bool,
+    hide: tuple[str, ...],
     as_shortest: bool,
     by_hand: bool,
     replay: Path | None,
@@ -127,7 +137,7 @@ def command(
     means = Means(workers=workers, symmetry=not (no_symmetry or checker or certificate))
     keeping = None if save is None and resume is None else Keeping(save, resume, save_every)
     done: list[Exploration] = []
-    style, known = Style(every, runs or every, brief), dict[Cause, str]()
+    style, known = Style(every, runs or every, brief, _hidden(model, chosen, hide)), dict[Cause, str]()
     for system in chosen:
         show = progress(system.qualified) if out.speaks else None
         run = partial(explore, model, system, limits, show, means, keeping, budget, stutter=stutter)
@@ -145,7 +155,7 @@ def command(
     if certificate is not None:
         write_certificate(certificate, model, done, settings, as_documented, with_states, budget, out)
     if charts is not None and is_first():
-        _draw(done, charts, force, prune=not names)
+        _draw(done, charts, style.hidden, force, prune=not names)
     replays = [] if replay is None or not is_first() else _write_replays(done, model, replay, out, force)
     if by_hand:
         rest = f"{' '.join(specs(paths))}{' --as-documented' * as_documented}"
@@ -166,7 +176,17 @@ def _results(done: list[Exploration], model: m.Model, found: list[Diagnostic], t
     return from_verify(done, model, found, told)
 
 
-def _draw(done: list[Exploration], folder: Path, force: bool, *, prune: bool) -> None:
+def _hidden(model: m.Model, systems: list[m.System], listed: tuple[str, ...]) -> Hidden:
+    """What runs are shown without: what some system has."""
+    known = {name for x in systems for name in names_in(Roster(model, x))} if listed else set()
+    for name in listed:
+        if name not in known:
+            advice = did_you_mean(name, known) or "it takes the name of a machine, a set, an instance, or an event"
+            misuse(f"--hide: no system here has `{name}`; {advice}")
+    return Hidden(frozenset(listed))
+
+
+def _draw(done: list[Exploration], folder: Path, hidden: Hidden, force: bool, *, prune: bool) -> None:
     """A sequence diagram for every run that shows something."""
     from fsmdsl.draw.sequence_svg import as_svg
     from fsmdsl.draw.svg import is_drawing
@@ -177,7 +197,7 @@ def _draw(done: list[Exploration], folder: Path, force: bool, *, prune: bool) ->
     for x in done:
         for n, v in enumerate(v for v in x.verdicts if v.trace is not None and v.trace.entries):
             name = f"{x.system.qualified}-{n + 1}-{anchor(v.kind, v.name)}.svg"
-            files[name] = as_svg(violation(f"{x.system.qualified}: {v.shown}", v))
+            files[name] = as_svg(violation(f"{x.system.qualified}: {v.shown}", v, hidden))
     write_folder(folder, "verify --charts", files, ours=earlier(is_drawing), force=force, prune=prune)
 
 

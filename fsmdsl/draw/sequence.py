@@ -5,8 +5,8 @@ The data is neutral, so that a counterexample, a scenario or a log can all be dr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from fsmdsl.draw import mermaid, plantuml
@@ -106,6 +106,30 @@ def numbered(items: tuple[Item, ...]) -> Iterator[tuple[int, Item]]:
     for item in items:
         n += isinstance(item, Step)
         yield n, item
+
+
+def without(chart: Sequence, hidden: frozenset[int]) -> Sequence:
+    """A sequence without some of its participants, by their places: what is sent to the others by one of them, or by
+    them to one, comes from outside or goes there."""
+    kept = [n for n in range(len(chart.participants)) if n not in hidden]
+    place = {old: new for new, old in enumerate(kept)}
+    items = (y for x in chart.items if (y := _moved(x, place)) is not None)
+    return Sequence(chart.title, tuple(chart.participants[n] for n in kept), tuple(items))
+
+
+def _moved(x: Item, place: Mapping[int, int]) -> Item | None:
+    """An item with the new places of its participants; None: all of them are hidden."""
+    match x:
+        case Message(source, target):
+            ends = (None if n is None else place.get(n) for n in (source, target))
+            moved = replace(x, source=next(ends), target=next(ends))
+            return None if moved.source is None and moved.target is None else moved
+        case Change(participant) | Note(int(participant)):
+            return replace(x, participant=place[participant]) if participant in place else None
+        case Failure(int(participant)):
+            return replace(x, participant=place.get(participant))
+        case _:
+            return x
 
 
 # Mermaid -------------------------------------------------------------------------------------------------------------

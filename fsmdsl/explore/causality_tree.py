@@ -37,6 +37,10 @@ class Node:
     """Something that happened, what it led to (`e2 Used → Reserving`, `ignored`), and what that caused."""
 
     what: str
+    of: int | None = None
+    """The instance at which it happened, or whose doing it was."""
+    event: str = ""
+    """What the instance got."""
     then: str = ""
     inside: list[Node] = field(default_factory=list)
 
@@ -44,9 +48,9 @@ class Node:
         """As values that JSON knows."""
         return {"what": self.what, "then": self.then or None, "inside": [x.data() for x in self.inside]}
 
-    def add(self, what: str) -> Node:
+    def add(self, what: str, of: int | None = None, event: str = "") -> Node:
         """Something that it caused."""
-        self.inside.append(Node(what))
+        self.inside.append(Node(what, of, event))
         return self.inside[-1]
 
 
@@ -64,10 +68,11 @@ class _Grower:
 
     def __init__(self, roster: Roster, step: Step, before: World) -> None:
         self.roster = roster
-        self.root = Node(describe(roster, step, before))
+        self.root = of_step(roster, step, before)
         self.base = self.root
         if isinstance(step, CrashStep) and step.inside is not None and step.writes > 0:
-            self.base = self.root.add(describe(roster, step.inside, before))
+            self.base = of_step(roster, step.inside, before)
+            self.root.inside.append(self.base)
             step = step.inside
         self.open: list[tuple[int | None, Node]] = []
         self.handling: tuple[int, Node] | None = None
@@ -88,12 +93,12 @@ class _Grower:
             case Sent(sender, receiver, event, arguments):
                 parameters = self.roster.machines[receiver].event_named[event].parameters
                 said = f"{self.roster.name(receiver)}.{event}{shown_arguments(self.roster, parameters, arguments)}"
-                self.handling = (receiver, self._frame(sender).add(said))
+                self.handling = (receiver, self._frame(sender).add(said, receiver, event))
             case Posted(sender):
-                self._frame(sender).add(self._told(happening))
+                self._frame(sender).add(self._told(happening), sender)
             case Requested(instance, action):
                 if self.roster.machines[instance].action_named[action].outcomes:
-                    self._frame(instance).add(f"{self._told(happening)}, and waits for the answer")
+                    self._frame(instance).add(f"{self._told(happening)}, and waits for the answer", instance)
             case Crashed():
                 self.open.clear()
                 self.base = self.root if self.base is self.root else self.root.add("crash")
@@ -112,7 +117,7 @@ class _Grower:
             node = self.handling[1]
         else:
             self.open.clear()
-            node = self.base.add(self.roster.name(instance))
+            node = self.base.add(self.roster.name(instance), instance)
         self.handling = None
         return node
 
@@ -121,6 +126,24 @@ class _Grower:
         while self.open and self.open[-1][0] != instance:
             self.open.pop()
         return self.open[-1][1] if self.open else self.base
+
+
+def of_step(roster: Roster, step: Step, before: World) -> Node:
+    """A step by itself."""
+    of: int | None = None
+    got = ""
+    match step:
+        case EventStep(of, got):
+            pass
+        case ChannelStep(_, queue, position):
+            of, got = roster.queues[queue].receiver, before.channels[queue][position].event
+        case OutcomeStep(of) | TimerStep(of):
+            pass
+        case CrashStep() | RecoverStep():
+            pass
+        case _:
+            assert_never(step)
+    return Node(describe(roster, step, before), of, got)
 
 
 def receiver_of(roster: Roster, step: Step) -> int | None:

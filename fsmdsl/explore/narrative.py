@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fsmdsl.describe import fault_message
-from fsmdsl.explore.causality_tree import Node, caused
+from fsmdsl.explore.causality_tree import Node, caused, of_step
+from fsmdsl.explore.hiding import NOTHING, Hidden
 from fsmdsl.explore.trace import Entry, Trace, changed_channels, changed_fields, first_values, for_ever
 from fsmdsl.step.roster import Roster
-from fsmdsl.step.world import Sent, World
+from fsmdsl.step.world import Fault, Sent, World
 
 WIDEST = 52
 """Columns for what happened; what it led to stands to the right, in one column where that goes."""
@@ -18,13 +19,13 @@ LINE = 110
 Row = tuple[str, str]
 
 
-def story(trace: Trace) -> list[str]:
+def story(trace: Trace, hidden: Hidden = NOTHING) -> list[str]:
     """Lines: the first states, then for each step who sent what to whom, which transitions that led to, indented under
-    what caused it, and the fields that have another value than before."""
+    what caused it, and the fields that have another value than before. A step in which all is hidden has none."""
     roster = trace.roster
-    begun = [f"{roster.name(n)}: {s}" for n, s in enumerate(trace.start.states)]
-    told: list[list[Row]] = [[("start", "; ".join([*begun, *first_values(trace)]))]]
-    told += [list(_step(roster, entry, before)) for before, entry in trace.befores()]
+    begun = [f"{roster.name(n)}: {s}" for n, s in enumerate(trace.start.states) if not hidden.instance(roster, n)]
+    told: list[list[Row]] = [[("start", "; ".join([*begun, *first_values(trace, hidden)]))]]
+    told += [list(_step(roster, entry, before, hidden)) for before, entry in trace.befores()]
     width = max((len(what) for rows in told for what, then in rows if then and len(what) <= WIDEST), default=0)
     digits = len(str(len(trace.entries)))
     out: list[str] = []
@@ -35,18 +36,28 @@ def story(trace: Trace) -> list[str]:
             out.append(line.rstrip())
         if n == trace.loop:
             out.append(f"{'':>{digits}}  {for_ever(trace)}")
-    return out
+    return [*out, *_left_out(sum(not rows for rows in told))]
 
 
-def steps(trace: Trace) -> list[str]:
-    """A line for each step: only what was done."""
-    digits = len(str(len(trace.entries)))
-    out = [f"{n:>{digits}}  {step}" for n, step in enumerate(trace.steps(), 1)]
-    if trace.fault is not None:
-        out[-1] += f"   fails: {fault_message(trace.roster, trace.fault)} ({trace.fault.kind})"
-    if trace.loop is not None:
-        out.insert(trace.loop, f"{'':>{digits}}  {for_ever(trace)}")
-    return out
+def _left_out(count: int) -> list[str]:
+    return [f"({count} hidden step{'s' * (count != 1)})"] if count else []
+
+
+def steps(trace: Trace, hidden: Hidden = NOTHING) -> list[str]:
+    """A line for each step: only what was done. A step that fails is never hidden."""
+    digits, out, count = len(str(len(trace.entries))), list[str](), 0
+    for n, (before, entry) in enumerate(trace.befores()):
+        if n == trace.loop:
+            out.append(f"{'':>{digits}}  {for_ever(trace)}")
+        root = of_step(trace.roster, entry.step, before)
+        if entry.fault is None and _is_hidden(trace.roster, root, hidden):
+            count += 1
+            continue
+        fails = "" if entry.fault is None else f"   {_fails(trace.roster, entry.fault)}"
+        out.append(f"{n + 1:>{digits}}  {root.what}{fails}")
+    if trace.loop == len(trace.entries):
+        out.append(f"{'':>{digits}}  {for_ever(trace)}")
+    return [*out, *_left_out(count)]
 
 
 def tree(roster: Roster, entry: Entry, before: World) -> list[str]:
@@ -56,21 +67,32 @@ def tree(roster: Roster, entry: Entry, before: World) -> list[str]:
     return [f"{what:<{width}}   {then}" if then else what for what, then in rows]
 
 
-def _step(roster: Roster, entry: Entry, before: World) -> Iterator[Row]:
+def _fails(roster: Roster, fault: Fault) -> str:
+    return f"fails: {fault_message(roster, fault)} ({fault.kind})"
+
+
+def _is_hidden(roster: Roster, node: Node, hidden: Hidden) -> bool:
+    if node.of is None:
+        return False
+    return hidden.event(roster, node.of, node.event) if node.event else hidden.instance(roster, node.of)
+
+
+def _step(roster: Roster, entry: Entry, before: World, hidden: Hidden = NOTHING) -> Iterator[Row]:
     root = caused(roster, entry.step, entry.cascade, before)
     if entry.fault is not None and entry.cascade and isinstance(entry.cascade[-1], Sent):
         _last(root).then = "fails"
-    yield from _rows(root, 0)
+    rows = list(_visible(roster, root, 0, hidden))
+    yield from rows
     if entry.fault is not None:
-        yield f"  fails: {fault_message(roster, entry.fault)} ({entry.fault.kind})", ""
-        return
-    yield from ((f"  {line}", "") for line in _joined(_changes(roster, before, entry.world)))
+        yield f"  {_fails(roster, entry.fault)}", ""
+    elif rows:
+        yield from ((f"  {line}", "") for line in _joined(_changes(roster, before, entry.world, hidden)))
 
 
-def _changes(roster: Roster, before: World, after: World) -> Iterator[str]:
+def _changes(roster: Roster, before: World, after: World, hidden: Hidden) -> Iterator[str]:
     """Of a channel only what it holds now: what came and went is in the steps."""
-    channels = {name: now for name, _, now in changed_channels(roster, before, after)}
-    for name, old, new in changed_fields(roster, before, after):
+    channels = {name: now for name, _, now in changed_channels(roster, before, after, hidden)}
+    for name, old, new in changed_fields(roster, before, after, hidden):
         yield f"{name} = {new}" if name in channels else f"{name}: {old} → {new}"
 
 
@@ -80,10 +102,13 @@ def _last(node: Node) -> Node:
     return node
 
 
-def _rows(node: Node, depth: int) -> Iterator[Row]:
-    yield f"{'  ' * depth}{node.what}", node.then
+def _visible(roster: Roster, node: Node, depth: int, hidden: Hidden) -> Iterator[Row]:
+    """A row for each node that is not hidden, those inside one that is in its place."""
+    shown = not _is_hidden(roster, node, hidden)
+    if shown:
+        yield f"{'  ' * depth}{node.what}", node.then
     for x in node.inside:
-        yield from _rows(x, depth + 1)
+        yield from _visible(roster, x, depth + shown, hidden)
 
 
 def _joined(parts: Iterable[str]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from fsmdsl import model as m
 from fsmdsl.describe import describe, fault_message, shown, shown_arguments
 from fsmdsl.explore.causality_tree import caused
+from fsmdsl.explore.hiding import NOTHING, Hidden
 from fsmdsl.step import Universe, fire
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.values import elements
@@ -123,13 +124,14 @@ def _states(roster: Roster, world: World) -> list[str]:
     return [f"{roster.name(n)}: {state}" for n, state in enumerate(world.states)]
 
 
-def first_values(trace: Trace) -> list[str]:
+def first_values(trace: Trace, hidden: Hidden = NOTHING) -> list[str]:
     """`r0.s = 2`: what the fields that begin with any value begin with in this run."""
     roster = trace.roster
     return [
         f"{x.name}.{f.name} = {shown(roster, f.type, value)}"
-        for x, machine, values in zip(roster.system.instances, roster.machines, trace.start.fields, strict=True)
-        for f, value in zip(machine.fields, values, strict=True)
+        for n, x in enumerate(roster.system.instances)
+        if not hidden.instance(roster, n)
+        for f, value in zip(roster.machines[n].fields, trace.start.fields[n], strict=True)
         if x.begins_with_any(f)
     ]
 
@@ -151,19 +153,25 @@ def _notable(roster: Roster, happening: Happening) -> bool:
     return isinstance(happening, Followed | Ignored | Posted | Crashed)
 
 
-def changed_fields(roster: Roster, before: World, after: World) -> Iterator[tuple[str, str, str]]:
+def changed_fields(
+    roster: Roster, before: World, after: World, hidden: Hidden = NOTHING
+) -> Iterator[tuple[str, str, str]]:
     """Each field that differs, then each queue: its name, its value before and after."""
     for n, machine in enumerate(roster.machines):
+        if hidden.instance(roster, n):
+            continue
         for f, old, new in zip(machine.fields, before.fields[n], after.fields[n], strict=True):
             if old != new:
                 yield f"{roster.name(n)}.{f.name}", shown(roster, f.type, old), shown(roster, f.type, new)
-    yield from changed_channels(roster, before, after)
+    yield from changed_channels(roster, before, after, hidden)
 
 
-def changed_channels(roster: Roster, before: World, after: World) -> Iterator[tuple[str, str, str]]:
+def changed_channels(
+    roster: Roster, before: World, after: World, hidden: Hidden = NOTHING
+) -> Iterator[tuple[str, str, str]]:
     """Each queue that holds something else: its name, what it held and holds."""
     for n, (held, holds) in enumerate(zip(before.channels, after.channels, strict=True)):
-        if held != holds:
+        if held != holds and not hidden.instance(roster, roster.queues[n].receiver):
             yield roster.queue_name(n), _contents(roster, n, held), _contents(roster, n, holds)
 
 

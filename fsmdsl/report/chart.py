@@ -6,9 +6,21 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from fsmdsl.describe import fault_message, shown, shown_arguments
-from fsmdsl.draw.sequence import Change, Failure, Item, LoopBegins, LoopEnds, Message, Note, Participant, Sequence
+from fsmdsl.draw.sequence import (
+    Change,
+    Failure,
+    Item,
+    LoopBegins,
+    LoopEnds,
+    Message,
+    Note,
+    Participant,
+    Sequence,
+    without,
+)
 from fsmdsl.draw.sequence import Step as Heading
 from fsmdsl.explore import Entry, Trace, Verdict
+from fsmdsl.explore.hiding import NOTHING, Hidden
 from fsmdsl.explore.trace import for_ever
 from fsmdsl.step import (
     Assigned,
@@ -31,13 +43,17 @@ from fsmdsl.step.roster import Roster
 from fsmdsl.step.world import Value, World
 
 
-def violation(title: str, v: Verdict) -> Sequence:
-    """The run of a verdict. Where no step of it fails, what is wrong in the end stands below it."""
+def violation(title: str, v: Verdict, hidden: Hidden = NOTHING) -> Sequence:
+    """The run of a verdict. Where no step of it fails, what is wrong in the end stands below it. The columns of
+    instances that are hidden, and of their queues, are left out."""
     assert v.trace is not None
     told = v.explanation if v.outcome == "violated" and v.trace.fault is None else ()
     told = told[: 2 if v.kind == "property" else 1]
     what = v.kind if v.kind == "deadlock" else v.shown if v.kind == "refinement" else v.name
-    return chart(title, v.trace, f"{what} violated: {'; '.join(told)}" if told else "")
+    whole, roster = chart(title, v.trace, f"{what} violated: {'; '.join(told)}" if told else ""), v.trace.roster
+    instances = {n for n in range(len(roster.machines)) if hidden.instance(roster, n)}
+    queues = {_queue(roster, n) for n, x in enumerate(roster.queues) if x.receiver in instances}
+    return without(whole, frozenset({*map(_instance, instances), *queues}))
 
 
 def chart(title: str, trace: Trace, conclusion: str = "") -> Sequence:

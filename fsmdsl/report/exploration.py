@@ -12,6 +12,7 @@ from fsmdsl.explore import Exploration, Played, Trace, Verdict
 from fsmdsl.explore import data as trace_data
 from fsmdsl.explore import lines as trace_lines
 from fsmdsl.explore.causes import Cause, causes, groups
+from fsmdsl.explore.hiding import NOTHING, Hidden
 from fsmdsl.explore.narrative import steps, story
 from fsmdsl.explore.trace import world_data
 from fsmdsl.explore.verdict import Images
@@ -50,6 +51,12 @@ class Style:
     """The run of every violation, also of those with one cause."""
     brief: bool = False
     """Of runs only the steps."""
+    hidden: Hidden = NOTHING
+    """What runs are shown without."""
+
+    def run(self, trace: Trace) -> list[str]:
+        """A run that shows something."""
+        return steps(trace, self.hidden) if self.brief else story(trace, self.hidden)
 
 
 def details(
@@ -107,7 +114,7 @@ def _circular_wait(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
     assert v.trace is not None
     headline, *lines = v.explanation
     yield f"  {paint('note', 'quiet')}: {headline} ({v.trace.length})"
-    yield from (f"    {line}" for line in (steps(v.trace) if style.brief else story(v.trace)))
+    yield from (f"    {line}" for line in style.run(v.trace))
     yield from (f"    {line}" for line in lines)
 
 
@@ -119,12 +126,12 @@ def _verdict_lines(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
 def _run(v: Verdict, style: Style) -> Iterator[str]:
     """A counterexample in full, and at its end what is wrong; a witness with a line for each step."""
     if v.trace is not None and v.outcome == "violated":
-        yield from steps(v.trace) if style.brief else story(v.trace)
+        yield from style.run(v.trace)
         yield from v.reasons
     else:
         yield from v.explanation
     if v.trace is not None and v.outcome != "violated" and style.every:
-        yield from steps(v.trace) if style.brief else trace_lines(v.trace)
+        yield from style.run(v.trace) if style.brief or style.hidden.names else trace_lines(v.trace)
 
 
 def never_followed(x: Exploration, model: m.Model) -> list[str]:
