@@ -8,7 +8,9 @@ from typing import Literal
 
 from fsmdsl.source import Span
 
-Reason = Literal["wide value", "many instances", "many leaves", "open duration", "no order", "several starts"]
+Reason = Literal[
+    "wide value", "many instances", "many leaves", "open duration", "no order", "doubtful part", "several starts"
+]
 
 REASONS: Mapping[Reason, str] = {
     "wide value": "a value of this type does not fit into 62 bits",
@@ -16,7 +18,8 @@ REASONS: Mapping[Reason, str] = {
     "many leaves": "a machine has more than 62 leaf states",
     "open duration": "a set or list of durations has no number of values",
     "several starts": "it may begin with several values, and the target has one first state",
-    "no order": "a loop over sets or lists has no order in the target",
+    "no order": "a loop over sets, lists or records has no order in the target",
+    "doubtful part": "a part of a record may be beyond its range, and the target does not look for that",
 }
 """What the target cannot say."""
 

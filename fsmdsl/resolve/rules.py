@@ -211,7 +211,7 @@ Keep one of them.
 CIRCULAR = _rule(
     "FSM111",
     "circular-definition",
-    "a derived value that needs itself",
+    "a derived value that needs itself, or a record that holds itself",
     """
 A `let` is computed from other values; going round in a circle it would never end.
 
