@@ -327,7 +327,7 @@ def fault(scope: TlaScope, e: m.Expr, env: Env) -> str:
         case m.Construction(parts=parts, type=t):
             for (_, of), x in zip(t.parts, parts, strict=True):
                 if not holds(of, x.type):
-                    raise scope.refused("doubtful part", words(e))
+                    raise scope.refused("doubtful part", words(x))
             return all_of(parts)
         case m.Part(of=of):
             return fault(scope, of, env)

@@ -21,7 +21,7 @@ class InstanceName(str):
     __repr__ = str.__repr__
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RecordParts(Mapping[str, object]):
     """The parts of a record, by name, which can be an element of a set."""
 
@@ -35,6 +35,12 @@ class RecordParts(Mapping[str, object]):
 
     def __len__(self) -> int:
         return len(self.items_)
+
+    def __hash__(self) -> int:
+        return hash(self.items_)
+
+    def __repr__(self) -> str:
+        return repr(dict(self.items_))
 
 
 @dataclass(frozen=True, slots=True)

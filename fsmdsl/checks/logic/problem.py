@@ -160,6 +160,10 @@ class Problem:
                 return self._variable(e, True)
             case m.Local(name=name):
                 return self._variable(e, not name.startswith("$"))
+            case m.Part(of=m.Local(name=name)):
+                return self._variable(e, not name.startswith("$"))
+            case m.Part(of=m.Read(target=None)):
+                return self._variable(e, True)
             case m.Not(operand=operand):
                 inner = self.formula(operand)
                 return lambda box: negated(inner(box))
