@@ -9,8 +9,9 @@ from typing import Literal
 from fsmdsl.source import Span
 
 Reason = Literal[
-    "wide value", "many instances", "many leaves", "open duration", "no order", "doubtful part", "several starts"
-]
+    "wide value", "many instances", "many leaves", "open duration", "no order", "doubtful part", "several starts",
+    "unknown effect",
+]  # fmt: skip
 
 REASONS: Mapping[Reason, str] = {
     "wide value": "a value of this type does not fit into 62 bits",
@@ -20,6 +21,7 @@ REASONS: Mapping[Reason, str] = {
     "several starts": "it may begin with several values, and the target has one first state",
     "no order": "a loop over sets, lists or records has no order in the target",
     "doubtful part": "a part of a record may be beyond its range, and the target does not look for that",
+    "unknown effect": "the target has no words for this kind of effect yet",
 }
 """What the target cannot say."""
 
