@@ -21,7 +21,7 @@ from fsmdsl.checks import check
 from fsmdsl.explore import Limits, explore, play
 from fsmdsl.explore.packed.shapes import UnpackableError, from_number, shape, to_number
 from fsmdsl.explore.symmetry import reducible
-from fsmdsl.export import TARGETS
+from fsmdsl.export import MACHINE_TARGETS, TARGETS
 from fsmdsl.export.refusals import RefusedError
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
@@ -230,6 +230,14 @@ def test_a_set_of_records_that_refer_to_members_tells_them_apart() -> None:
     assert explore(model, only_system(model), means=PLAIN).reduced == ()
 
 
+def test_a_set_of_them_in_an_expression_does_so_too() -> None:
+    text = next(x for x in map(members, range(200)) if "    pair: Pair\n" in x)
+    text = text.replace("H on tell(p) do {", "H on tell(p) do { for q in {p, pair} { pair = q };")
+    model = compiled(text)
+    why = reducible(Universe(model, only_system(model))).refused["nodes"]
+    assert why.startswith("`{p, pair}` is a set of records that refer to them (")
+
+
 # Generated classes ---------------------------------------------------------------------------------------------------
 
 
@@ -260,14 +268,47 @@ def test_a_machine_of_a_class_takes_gives_and_keeps_records(tmp_path: Path) -> N
         a.raise_()
     assert a.best == made.Entry(3, True)
     a.put(made.Entry(0, True))
-    a.visit()
-    assert a.order == (0, 2)
     kept = json.loads(json.dumps(system.snapshot()))
     again = made.System()
     b = made.Node(again)
     again.restore(kept)
     assert (b.log, b.best, b.seen) == (a.log, a.best, a.seen)
     assert b.vote == made.Vote(who=b, entry=made.Entry(2, False), bits=1)
+
+
+ORDER = """module order
+enum Colour { red | green | blue }
+enum Level { low < high }
+record Key { colour: Colour  level: Level  maybe: 0..1?  who: Node?  xs: list<bool>[2] }
+machine Node {
+    keys:  set<Key>
+    order: list<Key>[9]
+    initial state Up
+    event visit
+    Up on visit do for k in keys { add k to order }
+}
+"""
+
+
+def test_a_class_visits_the_records_of_a_set_in_the_order_of_the_definition(tmp_path: Path) -> None:
+    made = Generated(tmp_path, ORDER)
+    system = made.System()
+    node, other = made.Node(system), made.Node(system)
+    (red, green, blue), (low, high) = made.Colour, made.Level
+    listed = [
+        made.Key(red, low, None, None, ()),
+        made.Key(red, low, None, None, (False,)),
+        made.Key(red, low, None, None, (False, True)),
+        made.Key(red, low, None, node, ()),
+        made.Key(red, low, None, other, ()),
+        made.Key(red, low, 0, None, ()),
+        made.Key(red, high, None, None, ()),
+        made.Key(green, low, 1, None, ()),
+        made.Key(blue, low, None, None, ()),
+    ]
+    visitor = made.Node(system, keys=frozenset(listed))
+    visitor.visit()
+    assert list(visitor.order) == listed
 
 
 # Exports -------------------------------------------------------------------------------------------------------------
@@ -298,6 +339,17 @@ def test_spin_is_not_given_sets_of_records_that_have_no_order_there() -> None:
     universe = Universe(model, only_system(model))
     with pytest.raises(UnpackableError, match="a set of sets or lists"):
         shape(m.SetType(model.modules[0].records[0].type), universe)
+
+
+def test_statecharts_have_parts_where_they_are_written() -> None:
+    model = compiled(LOG.replace("[Entry(value = step > 0, term = step)]", "[]"))
+    text, _ = MACHINE_TARGETS["scxml"](model, model.machines["log.Node"])
+    assert '<assign location="best.term" expr="best.term + 1" />' in text
+    assert '<assign location="vote.entry.value" expr="false" />' in text
+    assert '<assign location="vote" expr="Vote(self, last(log), 1)" />' in text
+    assert '<data id="vote" expr="Vote(none, Entry(0, false), 0)" />' in text
+    text, _ = MACHINE_TARGETS["xstate"](model, model.machines["log.Node"])
+    assert json.loads(text)["context"]["best"] == {"term": 1, "value": True}
 
 
 # What is written wrong -----------------------------------------------------------------------------------------------
