@@ -12,17 +12,22 @@ from campaign import by_definition, differences, found, packed
 from generating import Generated
 from random_records import members
 from stepping import Run, compiled, only_system
+from test_editing import renamed
 from test_explain import explained, steps
 from test_meanings import explored_alike
 from test_symmetry import PLAIN, compare
 
 from fsmdsl import model as m
 from fsmdsl.checks import check
+from fsmdsl.compare.parts import changes, of_module
+from fsmdsl.core.lets import may_lack_value
+from fsmdsl.editing import explanation
 from fsmdsl.explore import Limits, explore, play
 from fsmdsl.explore.packed.shapes import UnpackableError, from_number, shape, to_number
 from fsmdsl.explore.symmetry import reducible
 from fsmdsl.export import MACHINE_TARGETS, TARGETS
 from fsmdsl.export.refusals import RefusedError
+from fsmdsl.format import format_source
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
@@ -434,6 +439,20 @@ def test_a_part_that_may_be_beyond_its_range_is_a_warning_and_a_guard_or_constan
     assert warned("best.term = e.term + 1", "when e.term < 3") == []
     assert [x[0] for x in warned("best = Entry(4, true)")] == ["FSM221"]
     assert warned("{ best = Entry(2, true); best.term = best.term + 1 }") == []
+    assert len(warned("{ best = e; best.term = best.term + 1 }", "when best.term < 3")) == 1
+
+
+def test_a_record_that_is_made_may_be_a_fault_where_a_part_may_not_fit() -> None:
+    text = WRONG.replace("RECORDS", "let wide(n: 0..3) = Entry(n, true)").replace("EFFECT", "best = e")
+    for claim, may in (
+        ("best == Entry(best.term, true)", False),
+        ("best == Entry(3, best.value)", False),
+        ("best == Entry(best.term + 1, true)", True),
+        ("best == wide(5)", True),
+    ):
+        model = compiled(text.replace("CLAIM", claim))
+        condition = model.machines["wrong.Node"].invariants[0].condition
+        assert may_lack_value(model, condition) is may, claim
 
 
 # Scenarios, logs, values for others ----------------------------------------------------------------------------------
@@ -487,3 +506,41 @@ def test_others_see_a_record_by_its_parts() -> None:
     assert not same(best, SimpleNamespace(term=1), {})
     assert not same(best, {"term": 1}, {})
     assert len({best, fields(universe, universe.start, 0)["best"]}) == 1
+
+
+# Editors -------------------------------------------------------------------------------------------------------------
+
+
+def test_records_and_parts_are_renamed_wherever_they_are() -> None:
+    text = LOG + SYSTEM
+    assert renamed(text, "term: 0..3", 0, "epoch") == text.replace("term", "epoch")
+    assert renamed(text, ".term + 1", 1, "epoch") == text.replace("term", "epoch")
+    assert renamed(text, "Entry(t, v)", 0, "Line") == text.replace("Entry", "Line")
+
+
+def test_an_editor_explains_a_part() -> None:
+    text = LOG.replace("term: 0..3", "term: 0..3 /// when it was written\n")
+    found = explanation(text, text.index("maybe.term") + 6)
+    assert found is not None
+    assert "term: 0..3" in found.text
+    assert "when it was written" in found.text
+
+
+def test_a_record_that_has_changed_is_told() -> None:
+    old, new = compiled(LOG), compiled(LOG.replace("term: 0..3", "term: 0..4"))
+    told = [(c.kind, c.what, c.name) for c in changes(of_module(old.modules[0]), of_module(new.modules[0]), {})]
+    assert told == [("changed", "record", "Entry")]
+
+
+def formatted_as(text: str) -> str:
+    return format_source(parse(Source("x.fsm", text)))
+
+
+def test_a_record_stays_on_its_line_or_has_a_line_for_each_part() -> None:
+    one = "record Entry { term: 0..3  value: bool }\n"
+    several = "record Entry {\n    term:  0..3    /// when\n    value: bool\n}\n"
+    assert formatted_as("record Entry{term:0..3 value:bool}") == one
+    assert formatted_as("record Entry{term:0..3 /// when\nvalue:bool}") == several
+    assert formatted_as("record Entry{term:0..3\nvalue:bool }") == several.replace("    /// when", "")
+    assert formatted_as(one) == one
+    assert formatted_as(several) == several
