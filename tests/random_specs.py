@@ -14,6 +14,7 @@ from random_effects import EffectWriter
 from random_expressions import Env, MachinePlan, ModulePlan
 
 from fsmdsl import model as m
+from fsmdsl.model.typing import is_structured
 
 CAPITALS = [
     "Cell", "Group", "Job", "Node", "Queue", "Slice", "Pod", "None_", "True_", "Machine", "System", "State",
@@ -163,9 +164,10 @@ class _Specs(EffectWriter):
         plain += [*self.plan.records, *self.plan.records]
         inner: m.Type = self.random.choice([*plain, *refs, *refs])
         options: list[m.Type] = [*plain, *(m.OptionalType(x) for x in refs), *(m.SetType(x) for x in refs)]
-        options += [m.OptionalType(inner), m.SetType(inner), m.ListType(inner, self.random.choice([1, 2, 2, 3]))]
+        flat = m.BOOL if is_structured(inner) else inner  # there are no sets of lists
+        options += [m.OptionalType(inner), m.SetType(flat), m.ListType(inner, self.random.choice([1, 2, 2, 3]))]
         if place == "field":
-            options += [m.DurationType(), m.ListType(m.OptionalType(inner), 1), m.SetType(m.OptionalType(inner))]
+            options += [m.DurationType(), m.ListType(m.OptionalType(inner), 1), m.SetType(m.OptionalType(flat))]
         else:
             options += [*refs, *refs]
         if place == "param":

@@ -27,10 +27,11 @@ from fsmdsl.explore.packed.shapes import UnpackableError, from_number, shape, to
 from fsmdsl.explore.symmetry import reducible
 from fsmdsl.export import MACHINE_TARGETS, TARGETS
 from fsmdsl.export.refusals import RefusedError
+from fsmdsl.export.values import Values
 from fsmdsl.format import format_source
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.source import NOWHERE, Source
 from fsmdsl.step import RecordValue, Universe
 from fsmdsl.step.values import domain
 from fsmdsl.testing.plain_values import fields, same
@@ -334,6 +335,15 @@ def test_spin_gets_records_and_tla_those_whose_parts_fit_surely() -> None:
     assert refused.value.refusal.reason == "doubtful part"
 
 
+def test_numbers_for_spin_are_in_the_order_of_the_values() -> None:
+    universe = Universe(model := compiled(LOG + SYSTEM), only_system(model))
+    numbers = Values(1, NOWHERE)
+    for t in (x.type for x in model.modules[0].records):
+        listed = [numbers.number(t, x) for x in domain(t, universe)]
+        assert listed == sorted(set(listed))
+        assert max(listed) < numbers.size(t)
+
+
 def test_spin_is_not_given_sets_of_records_that_have_no_order_there() -> None:
     text = EACH.replace("boxes: list<Outer>[1]", "boxes: set<Inner>").replace("[outer]", "{outer.inner}")
     text = text.replace("outer not in boxes", "outer.inner not in boxes").replace("boxes != []", "boxes == {}")
@@ -494,6 +504,13 @@ arguments = { e = "{entry}" }
 def test_a_log_tells_the_parts_of_a_record(entry: dict[str, object], explained_as: list[str]) -> None:
     line = json.dumps({"msg": "put", "entry": entry})
     assert steps(explained(f"{line}\n".encode(), MAPPING, LOG + SYSTEM)) == explained_as
+
+
+def test_a_log_need_not_tell_all_parts() -> None:
+    line = json.dumps({"msg": "put", "entry": {"term": 2}})
+    assert explained(f"{line}\n".encode(), MAPPING, LOG + SYSTEM).outcome == "explained"
+    other = json.dumps({"msg": "put", "entry": {"term": 4}})
+    assert explained(f"{other}\n".encode(), MAPPING, LOG + SYSTEM).outcome != "explained"
 
 
 def test_others_see_a_record_by_its_parts() -> None:
