@@ -36,6 +36,7 @@ from fsmdsl.step.world import (
     OutcomeStep,
     Overlap,
     Posted,
+    RecordValue,
     RecoverStep,
     Reentrance,
     Requested,
@@ -227,6 +228,8 @@ def _unfit(x: Unfit, whom: str) -> str:
             return f"`{x.name}` of {whom} begins as {what}"
         case "argument":
             return f"`{x.name}` of `{x.of}` would be {what}"
+        case "part":
+            return f"`{x.name}` of a new `{x.of.rpartition('.')[2]}` would be {what}"
         case _:
             assert_never(x.place)
 
@@ -264,6 +267,9 @@ def shown(roster: Roster, t: m.Type, value: Value) -> str:
             return duration(value)
         case m.OpaqueType(), str():
             return value.rpartition(".")[2]
+        case m.RecordType(name, parts), RecordValue(values):
+            given = (f"{part} = {shown(roster, of, x)}" for (part, of), x in zip(parts, values, strict=True))
+            return f"{name.rpartition('.')[2]}({', '.join(given)})"
         case m.SetType(of), frozenset():
             return f"{{{', '.join(shown(roster, of, x) for x in elements(t, value))}}}"
         case m.ListType(of), tuple():

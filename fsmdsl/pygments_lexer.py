@@ -15,8 +15,8 @@ NAME = r"[A-Za-z_]\w*"
 
 DECLARING = (
     "action", "amends", "channel", "enum", "environment", "event", "ignore", "invariant", "layout", "let", "locks",
-    "machine", "map", "opaque", "operation", "param", "priority", "property", "reachable", "recover", "scenario",
-    "start", "state", "system",
+    "machine", "map", "opaque", "operation", "param", "priority", "property", "reachable", "record", "recover",
+    "scenario", "start", "state", "system",
 )  # fmt: skip
 """Words that begin a declaration."""
 
@@ -59,7 +59,7 @@ class FsmLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
             (rf"(module|import)(\s+)({NAME}(?:\.{NAME})*)", bygroups(Keyword.Namespace, Whitespace, Name.Namespace)),
             (r'(source)(\s+)(?=")', bygroups(Keyword.Namespace, Whitespace)),
             (
-                rf"(machine|system|enum|opaque|channel|scenario|operation)(\s+)({NAME})",
+                rf"(machine|system|enum|record|opaque|channel|scenario|operation)(\s+)({NAME})",
                 bygroups(Keyword.Declaration, Whitespace, Name.Class),
             ),
             (rf"(state)(\s+)({NAME})", bygroups(Keyword.Declaration, Whitespace, Name.Constant)),

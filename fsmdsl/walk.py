@@ -39,8 +39,10 @@ def children(e: m.Expr) -> tuple[m.Expr, ...]:
             return (condition, then, otherwise)
         case m.Quantified(over=over, body=body):
             return (over, body)
-        case m.Collection(items=items):
+        case m.Collection(items=items) | m.Construction(parts=items):
             return items
+        case m.Part(of=of):
+            return (of,)
         case m.Apply(arguments=arguments):
             return arguments
         case _:

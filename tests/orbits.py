@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations, product
 
 from fsmdsl import model as m
-from fsmdsl.step import Universe, Value, World
+from fsmdsl.step import RecordValue, Universe, Value, World
 from fsmdsl.step.cascade import message_order
 from fsmdsl.step.roster import Queue
 from fsmdsl.step.world import Message
@@ -77,6 +77,8 @@ def _value(t: m.Type, value: Value, to: Sequence[int]) -> Value:
             return to[value]
         case m.OptionalType(of), _ if value is not None:
             return _value(of, value, to)
+        case m.RecordType(parts=parts), RecordValue(values):
+            return RecordValue(tuple(_value(of, x, to) for (_, of), x in zip(parts, values, strict=True)))
         case m.SetType(of), frozenset():
             return frozenset(_value(of, x, to) for x in value)
         case m.ListType(of), tuple():

@@ -48,6 +48,7 @@ class ModulePlan:
     """What a module declares."""
 
     enums: list[m.EnumType] = field(default_factory=list)
+    records: list[m.RecordType] = field(default_factory=list)
     opaques: list[m.OpaqueType] = field(default_factory=list)
     machines: dict[str, MachinePlan] = field(default_factory=dict)
     channels: dict[str, str] = field(default_factory=dict)
@@ -87,6 +88,10 @@ class Env:
     def paths(self, through_options: bool = True) -> Iterator[tuple[str, m.Type]]:
         """Names, and what can be read through them."""
         yield from self.names.items()
+        for name, t in self.names.items():
+            inner = bare(t) if through_options else t
+            if isinstance(inner, m.RecordType):
+                yield from ((f"{name}.{n}", x) for n, x in inner.parts)
         if self.machine is not None:
             yield from ((f"self.{n}", t) for n, t in self.machine.fields.items())
         if self.own_only:
@@ -175,6 +180,8 @@ class Writer:
         return self.value(env, m.BOOL, depth, opened=True)
 
     def _literal(self, env: Env, t: m.Type) -> bool:
+        if isinstance(t, m.RecordType):
+            return all(self.possible(env, of) for _, of in t.parts)
         return not isinstance(t, m.RefType | m.OpaqueType) or self._is_self(env, t)
 
     def _always_named(self, env: Env, t: m.Type) -> list[str]:
@@ -198,7 +205,7 @@ class Writer:
             ways += [lambda: Text(self.random.choice(named))] * 3
         if self._is_self(env, t):
             ways.append(lambda: Text("self"))
-        elif not isinstance(t, m.RefType | m.OpaqueType):
+        elif self._literal(env, t):
             ways.append(lambda: self.literal(env, t))
         if depth <= 0 or not ways:
             return ways
@@ -228,6 +235,8 @@ class Writer:
                 yield lambda: Text(f"rest({self.value(env, t, depth).text})")
                 if self.newer and _plain(t):
                     yield lambda: self._sum(env, t, depth, ["+"])
+            case m.RecordType():
+                yield from [lambda: self._record(env, t, depth)] * 2
             case m.OptionalType(of) if self.possible(env, of):
                 yield lambda: self.value(env, of, depth)
             case _:
@@ -271,8 +280,18 @@ class Writer:
                 if len(items) > 1 and self.chance(0.4):  # which of the same comes first or goes makes a difference
                     items[-1] = items[0]
                 return Text("[" + ", ".join(items) + "]")
+            case m.RecordType():
+                return self._record(env, t, 0)
             case _:
                 return Text("none")
+
+    def _record(self, env: Env, t: m.RecordType, depth: int) -> Text:
+        """A record with its parts named, in any order, or in order."""
+        given = [(name, self.value(env, of, depth, opened=True).text) for name, of in t.parts]
+        if self.chance(0.5):
+            return Text(f"{t.name}({', '.join(x for _, x in given)})")
+        self.random.shuffle(given)
+        return Text(f"{t.name}({', '.join(f'{name} = {x}' for name, x in given)})")
 
     def member(self, env: Env, enum: str, name: str) -> str:
         """A member of an enum: bare where nothing else is called so."""

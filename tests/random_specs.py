@@ -14,6 +14,7 @@ from random_effects import EffectWriter
 from random_expressions import Env, MachinePlan, ModulePlan
 
 from fsmdsl import model as m
+from fsmdsl.model.typing import is_structured
 
 CAPITALS = [
     "Cell", "Group", "Job", "Node", "Queue", "Slice", "Pod", "None_", "True_", "Machine", "System", "State",
@@ -102,6 +103,7 @@ class _Specs(EffectWriter):
                 members.append(shared)
             ordered = len(members) > 1 and self.chance(0.5)
             self.plan.enums.append(m.EnumType(self.capitals.pop(), tuple(members), ordered))
+        self.plan.records = [self._record_type() for _ in range(self.random.choice([0, 1, 1, 2]))] if self.newer else []
         self.plan.opaques = [m.OpaqueType(self.capitals.pop()) for _ in range(pick(0, 1))]
         for _ in range(self.random.choice([1, 2, 2, 2, 3])):
             name = self.capitals.pop()
@@ -115,6 +117,14 @@ class _Specs(EffectWriter):
             self._plan_machine(machine)
         for machine in self.plan.machines.values():
             self._plan_senders(machine)
+
+    def _record_type(self) -> m.RecordType:
+        """With one to three parts, and few values."""
+        plain: list[m.Type] = [m.BOOL, m.RangeType(0, 2), m.RangeType(-1, 1), *self.plan.enums, *self.plan.records]
+        inner: m.Type = self.random.choice(plain)
+        options = [*plain, *plain, m.OptionalType(inner), m.SetType(m.BOOL), m.ListType(m.RangeType(1, 2), 2)]
+        names = self.random.sample(["term", "value", "is_", "b"], self.random.choice([1, 2, 2, 3]))
+        return m.RecordType(self.capitals.pop(), tuple((name, self.random.choice(options)) for name in names))
 
     def _plan_machine(self, machine: MachinePlan) -> None:
         pick = self.random.randint
@@ -151,11 +161,13 @@ class _Specs(EffectWriter):
         """A small type; what stands in a parameter of an event is smaller still."""
         plain: list[m.Type] = [m.BOOL, m.RangeType(0, 2), m.RangeType(-1, 1), m.RangeType(1, 3), *self.plan.enums]
         refs: list[m.Type] = [m.RefType(x) for x in self.plan.machines]
+        plain += [*self.plan.records, *self.plan.records]
         inner: m.Type = self.random.choice([*plain, *refs, *refs])
         options: list[m.Type] = [*plain, *(m.OptionalType(x) for x in refs), *(m.SetType(x) for x in refs)]
-        options += [m.OptionalType(inner), m.SetType(inner), m.ListType(inner, self.random.choice([1, 2, 2, 3]))]
+        flat = m.BOOL if is_structured(inner) else inner  # there are no sets of lists
+        options += [m.OptionalType(inner), m.SetType(flat), m.ListType(inner, self.random.choice([1, 2, 2, 3]))]
         if place == "field":
-            options += [m.DurationType(), m.ListType(m.OptionalType(inner), 1), m.SetType(m.OptionalType(inner))]
+            options += [m.DurationType(), m.ListType(m.OptionalType(inner), 1), m.SetType(m.OptionalType(flat))]
         else:
             options += [*refs, *refs]
         if place == "param":
@@ -174,6 +186,9 @@ class _Specs(EffectWriter):
         for e in self.plan.enums:
             yield from self._doc("")
             yield f"enum {e.name} {{ {(' < ' if e.ordered else ' | ').join(e.members)} }}"
+        for r in self.plan.records:
+            yield from self._doc("")
+            yield f"record {r.name} {{ {'  '.join(f'{name}: {shown(of)}' for name, of in r.parts)} }}"
         if self.plan.opaques:
             yield f"opaque {', '.join(x.name for x in self.plan.opaques)}"
         for name, receiver in self.plan.channels.items():
@@ -544,7 +559,7 @@ def shown(t: m.Type) -> str:
             return f"{low}..{high}"
         case m.DurationType():
             return "duration"
-        case m.EnumType(name=name) | m.RefType(machine=name) | m.OpaqueType(name=name):
+        case m.EnumType(name=name) | m.RecordType(name=name) | m.RefType(machine=name) | m.OpaqueType(name=name):
             return name
         case m.SetType(of):
             return f"set<{shown(of)}>"

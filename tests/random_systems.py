@@ -8,6 +8,7 @@ properties of runs with fairness.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import prod
 from random import Random
 
 from random_expressions import Env, MachinePlan
@@ -87,6 +88,8 @@ class _Systems(_Specs):
                 return 1 << self._values(of)
             case m.OptionalType(of):
                 return 1 + self._values(of)
+            case m.RecordType(parts=parts):
+                return prod(self._values(of) for _, of in parts)
             case m.RefType():
                 return 3
             case _:

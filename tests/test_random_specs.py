@@ -26,6 +26,7 @@ from fsmdsl.step import (
     FaultKind,
     Followed,
     OutcomeStep,
+    RecordValue,
     Requested,
     Result,
     Step,
@@ -152,6 +153,8 @@ def some_value(universe: Universe, t: m.Type, random: Random) -> Value:
             return random.choice(numbers(universe, machine))
         case m.OptionalType(of):
             return None if random.random() < 0.5 else some_value(universe, of, random)
+        case m.RecordType(parts=parts):
+            return RecordValue(tuple(some_value(universe, of, random) for _, of in parts))
         case m.SetType(of):
             return frozenset(some_value(universe, of, random) for _ in range(random.randint(0, 2)))
         case m.ListType(of, bound):
@@ -228,6 +231,9 @@ def is_of(universe: Universe, t: m.Type, value: Value) -> bool:
             return type(value) is int and value in numbers(universe, machine)
         case m.OptionalType(of):
             return value is None or is_of(universe, of, value)
+        case m.RecordType(parts=parts):
+            pairs = zip(parts, value.parts, strict=True) if isinstance(value, RecordValue) else ()
+            return isinstance(value, RecordValue) and all(is_of(universe, of, x) for (_, of), x in pairs)
         case m.SetType(of):
             return isinstance(value, frozenset) and all(is_of(universe, of, x) for x in value)
         case m.ListType(of, bound):

@@ -116,6 +116,11 @@ def _queue(b: Builder, node: Node, span: Span) -> s.Expr:
     return s.Queue(expression(b, channel), expression(b, of.nodes()[0]), span)
 
 
+def _named_argument(b: Builder, node: Node, span: Span) -> s.Expr:
+    name, given = node.nodes()
+    return s.NamedArgument(b.name(name), expression(b, given), span)
+
+
 def _word(b: Builder, node: Node, span: Span) -> s.Expr:
     return s.Word(cast(Any, node.text()), span)
 
@@ -150,6 +155,7 @@ _EXPRESSIONS: dict[str, Callable[[Builder, Node, Span], s.Expr]] = {
     "index": _index,
     "call": _call,
     "queue": _queue,
+    "named_argument": _named_argument,
     "set": lambda b, n, span: s.Collection("set", expressions(b, n.nodes()), span),
     "list": lambda b, n, span: s.Collection("list", expressions(b, n.nodes()), span),
 }

@@ -9,6 +9,7 @@ from fsmdsl import syntax as s
 from fsmdsl.build.builder import Builder, number, only
 from fsmdsl.build.machines import let, machine
 from fsmdsl.build.systems import scenario, system
+from fsmdsl.build.types import type_of
 from fsmdsl.source import Span
 from fsmdsl.tree import Node, Token
 
@@ -41,6 +42,13 @@ def _enum(b: Builder, n: Node) -> s.EnumDecl:
         b.doc(n),
         b.span(n),
     )
+
+
+def _record(b: Builder, n: Node) -> s.RecordDecl:
+    parts = tuple(
+        s.RecordPart(b.name(only(p)), type_of(b, p), b.doc(p), b.span(p)) for p in n.every("record_part")
+    )
+    return s.RecordDecl(b.name(only(n)), parts, b.doc(n), b.span(n))
 
 
 def _opaque(b: Builder, n: Node) -> s.OpaqueDecl:
@@ -99,6 +107,6 @@ def _lock_use(b: Builder, n: Node) -> s.LockUse:
 
 
 _MEMBERS: dict[str, Callable[[Builder, Node], s.ModuleMember]] = {
-    "enum": _enum, "opaque": _opaque, "let": let, "channel": _channel, "machine": machine, "locks": _locks,
+    "enum": _enum, "record": _record, "opaque": _opaque, "let": let, "channel": _channel, "machine": machine, "locks": _locks,
     "system": system, "scenario": scenario,
 }  # fmt: skip

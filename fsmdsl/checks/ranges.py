@@ -101,9 +101,9 @@ def _first_values(subject: Subject, machine: m.Machine) -> Iterator[Diagnostic]:
     walk = _Walk(subject, machine, (machine.initial.name,))
     for p in machine.params:
         if p.default is not None:
-            yield from walk.value(p.name, p.type, p.default, _Now())
+            yield from walk.first(p.name, p.type, p.default)
     for f in machine.fields:
-        yield from walk.value(f.name, f.type, f.default, _Now())
+        yield from walk.first(f.name, f.type, f.default)
 
 
 def _instances(subject: Subject, system: m.System) -> Iterator[Diagnostic]:
@@ -114,7 +114,7 @@ def _instances(subject: Subject, system: m.System) -> Iterator[Diagnostic]:
         walk = _Walk(subject, machine, (instance.state,))
         for name, value in instance.values:
             key = (name, value.span.start, value.span.end)
-            found = next(walk.value(name, types[name], value, _Now()), None) if key not in seen else None
+            found = next(walk.first(name, types[name], value), None) if key not in seen else None
             if found is not None and found.rule is LEAVES:
                 seen.add(key)
                 yield found
@@ -144,8 +144,8 @@ class _Walk:
     def run(self, body: Iterable[m.Effect], now: _Now) -> Iterator[Diagnostic]:
         """Findings in a block."""
         for x in body:
-            for name, type_, value in _given(self.subject.model, self.machine, x):
-                yield from self.value(name, type_, value, now)
+            for place in _given(self.subject.model, self.machine, x):
+                yield from self.value(*place, now)
             match x:
                 case m.Assign():
                     now = self._assigned(x, now)
@@ -197,6 +197,11 @@ class _Walk:
         of = m.element_of(x.over.type)
         return m.Local(f"${x.variable} {next(self._fresh)}", of)
 
+    def first(self, name: str, place: m.Type, value: m.Expr) -> Iterator[Diagnostic]:
+        """Does a first value fit into its place?"""
+        for x in _with_parts(name, place, value):
+            yield from self.value(*x, _Now())
+
     def value(self, name: str, place: m.Type, value: m.Expr, now: _Now) -> Iterator[Diagnostic]:
         """Does a value fit into its place?"""
         if holds(place, value.type):
@@ -219,8 +224,32 @@ class _Walk:
         yield MAY_LEAVE.at(value.span, message).note("exploring a system decides whether it happens: `fsm verify`")
 
 
-def _given(model: m.Model, machine: m.Machine, x: m.Effect) -> Iterator[tuple[str, m.Type, m.Expr]]:
-    """The places that an effect gives values to: their names, types and the values."""
+_Place = tuple[str, m.Type, m.Expr]
+"""The name of a place, its type, and the value that it is given."""
+
+
+def _given(model: m.Model, machine: m.Machine, x: m.Effect) -> Iterator[_Place]:
+    """The places that an effect gives values to, with the parts of records that it makes."""
+    for place in _places(model, machine, x):
+        yield from _with_parts(*place)
+
+
+def _with_parts(name: str, place: m.Type, value: m.Expr) -> Iterator[_Place]:
+    """A place, and the parts of the records that are made for it, whatever is true."""
+    yield name, place, value
+    match value:
+        case m.Construction(parts=parts, type=t):
+            for (part, of), x in zip(t.parts, parts, strict=True):
+                yield from _with_parts(part, of, x)
+        case m.Collection(items=items) | m.Apply(function="concat", arguments=items):
+            for x in items:
+                yield from _with_parts(name, x.type, x)
+        case _:
+            return
+
+
+def _places(model: m.Model, machine: m.Machine, x: m.Effect) -> Iterator[_Place]:
+    """The places that an effect gives values to."""
     match x:
         case m.Assign(name=name, value=value, type=type_):
             yield name, type_, value
@@ -237,7 +266,7 @@ def _given(model: m.Model, machine: m.Machine, x: m.Effect) -> Iterator[tuple[st
             pass
 
 
-def _parameters(parameters: tuple[m.Variable, ...], values: tuple[m.Expr, ...]) -> Iterator[tuple[str, m.Type, m.Expr]]:
+def _parameters(parameters: tuple[m.Variable, ...], values: tuple[m.Expr, ...]) -> Iterator[_Place]:
     yield from ((p.name, p.type, v) for p, v in zip(parameters, values, strict=True))
 
 

@@ -96,6 +96,8 @@ def _of_module(module: m.Module) -> Iterator[tuple[str, str, str, Span]]:
         yield "derived value", let.owner, let.name, let.span
     for enum in module.enums:
         yield "type", module.name, enum.name, enum.span
+    for record in module.records:
+        yield "type", module.name, record.name, record.span
     for opaque in module.opaques:
         yield "type", module.name, opaque.name, opaque.span
     for channel in module.channels:

@@ -132,7 +132,7 @@ class _Collector:
 
     def _type(self, t: m.Type) -> None:
         match t:
-            case m.EnumType(name=name) | m.OpaqueType(name=name):
+            case m.EnumType(name=name) | m.OpaqueType(name=name) | m.RecordType(name=name):
                 self._use("type", "", name)
                 self._names(name)
             case m.RefType(machine=name):
@@ -155,7 +155,7 @@ class _Collector:
                     self._names(home if home in self.model.machines else f"{home}.{name}")
                 case m.AllOf(machine=name) | m.ChannelRef(name=name):
                     self._names(name)
-                case m.Constant(type=t):
+                case m.Constant(type=t) | m.Construction(type=t):
                     self._type(t)
                 case _:
                     pass

@@ -80,6 +80,7 @@ def of_system(x: m.System) -> Iterator[Part]:
 def of_module(x: m.Module) -> Iterator[Part]:
     """Types, derived values, channels, locks, scenarios."""
     yield from (Part("enum", y.name, plain(y.span.text), y.span) for y in x.enums)
+    yield from (Part("record", y.name, plain(y.span.text), y.span) for y in x.records)
     yield from (Part("opaque", y.name, "", y.span) for y in x.opaques)
     yield from (Part("let", y.name, plain(y.span.text), y.span) for y in x.lets)
     yield from (Part("channel", y.name, plain(y.span.text), y.span) for y in x.channels)

@@ -188,6 +188,10 @@ class _Scope:
                 over = self.expression(over)
                 t = self._counted(over.type, e.type) if e.kind == "count" else e.type
                 return _changed(e, over=over, body=self._inner(name, over).expression(body), type=t)
+            case m.Construction(parts=parts):
+                return _changed(e, parts=self._all(parts))
+            case m.Part(of=of):
+                return _changed(e, of=self.expression(of))
             case m.Collection(items=items):
                 return self._collection(e, self._all(items))
             case m.Apply(arguments=arguments):

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.model.typing import holds, is_limited
 from fsmdsl.walk import expressions
 
 
@@ -26,11 +27,12 @@ def throughout(
 
 
 def may_lack_value(model: m.Model, e: m.Expr, system: m.System | None = None) -> bool:
-    """Can an expression be the fault `none`, because something in it is none, a list is empty, or a divisor is 0?"""
-    return any(_may_fail(x) for x in throughout(model, e, system))
+    """Can an expression be a fault: something in it is none, a list is empty, a divisor is 0, or a part of a record
+    cannot be what it would be?"""
+    return any(may_fail(x) for x in throughout(model, e, system))
 
 
-def _may_fail(e: m.Expr) -> bool:
+def may_fail(e: m.Expr) -> bool:
     """Of the operation itself, not of its operands."""
     match e:
         case m.Apply(function=function):
@@ -43,14 +45,21 @@ def _may_fail(e: m.Expr) -> bool:
                     assert_never(function)
         case m.Binary(operator="/" | "%", right=right):
             return not (isinstance(right, m.Constant) and right.value)
+        case m.Construction(parts=parts, type=t):
+            return any(not _surely_fits(of, x) for (_, of), x in zip(t.parts, parts, strict=True))
         case (
             m.Constant() | m.Self() | m.Wait() | m.Local() | m.Read() | m.Derived() | m.InState() | m.Not()
             | m.Negative() | m.Logic() | m.Binary() | m.Conditional() | m.Quantified() | m.Collection()
-            | m.ChannelRef() | m.InstanceRef() | m.Instances() | m.AllOf() | m.Ordinal() | m.Temporal()
+            | m.Part() | m.ChannelRef() | m.InstanceRef() | m.Instances() | m.AllOf() | m.Ordinal() | m.Temporal()
         ):  # fmt: skip
             return False
         case _:
             assert_never(e)
+
+
+def _surely_fits(place: m.Type, x: m.Expr) -> bool:
+    """What is stored or constant has the type that it says; what is computed may be beyond it."""
+    return not is_limited(place) or (isinstance(x, m.Constant | m.Read | m.Part) and holds(place, x.type))
 
 
 def looks_beyond(model: m.Model, e: m.Expr) -> bool:

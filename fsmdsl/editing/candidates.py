@@ -110,6 +110,7 @@ class Finder:
         yield Candidate("duration", "type", "such as 5min")
         yield from self.machines()
         yield from self.exported("enum", lambda n: n.enums)
+        yield from self.exported("record", lambda n: n.records)
         yield from self.exported("opaque", lambda n: n.opaques)
 
     def systems(self) -> Iterator[Candidate]:
@@ -150,6 +151,7 @@ class Finder:
             yield from self.machines(3)
         for enum in self.module.enums.values():
             yield from self.of("member", enum.name, enum.members, 3)
+        yield from self.exported("record", lambda n: n.records, 3)
         yield from (Candidate(f, "function", f"{f}(…)", "", 3) for f in FUNCTIONS)
 
     def groups(self, rank: int = 1, system: SystemNames | None = None) -> Iterator[Candidate]:
@@ -209,7 +211,10 @@ class Finder:
         if text in home.channels and not self.place.scope.holds(text):
             yield from self.events(self._receiver(home, text))
             return
-        machine = self.place.machine_of(target)
+        machine, found = self.place.machine_of(target), self.place.type_of(target)
+        record = None if found is None else bare(found)
+        if isinstance(record, m.RecordType):
+            yield from self.of("part", record.name, [name for name, _ in record.parts])
         if machine is not None:
             sends = self._sends()
             yield from self.data(machine, 2 if sends else 1)
@@ -231,6 +236,7 @@ class Finder:
     def _of_import(self, home: ModuleNames) -> Iterator[Candidate]:
         yield from self.of("machine", home.name, home.machines)
         yield from self.of("enum", home.name, home.enums)
+        yield from self.of("record", home.name, home.records)
         yield from self.of("opaque", home.name, home.opaques)
         yield from self.of("let", home.name, home.lets)
         yield from self.of("channel", home.name, home.channels)

@@ -39,7 +39,10 @@ def _declared(analysis: Analysis, meaning: Meaning) -> Iterator[Declared]:
             module = analysis.modules.get(meaning.name)
             if module is not None:
                 yield Declared(f"module {meaning.name}", module.syntax.doc, module.syntax.span)
-        case "machine" | "enum" | "opaque" | "channel" | "system" | "scenario" | "locks" | "member" | "group":
+        case (
+            "machine" | "enum" | "record" | "opaque" | "channel" | "system" | "scenario" | "locks" | "member" | "part"
+            | "group"
+        ):  # fmt: skip
             yield from _of_module(analysis, meaning)
         case "local" | "lock":
             return
@@ -78,6 +81,10 @@ def _of_module(analysis: Analysis, meaning: Meaning) -> Iterator[Declared]:
             yield from (
                 Declared(f"{name}.{n.name.text}", n.doc, n.span, name) for n in x.members if n.name.text == meaning.name
             )
+        elif isinstance(x, s.RecordDecl) and meaning.kind == "part" and x.name.text == name:
+            yield from (
+                Declared(p.span.text, p.doc, p.span, p.type.span.text) for p in x.parts if p.name.text == meaning.name
+            )
         elif isinstance(x, s.SystemDecl) and x.name.text == name:
             yield from _member(x.members, meaning)
         elif isinstance(x, s.ScenarioDecl) and x.name.text == name:
@@ -108,7 +115,7 @@ def _detail(x: s.ModuleMember | s.SystemMember) -> str:
     match x:
         case s.InstanceDecl(machine=machine, count=count):
             return str(machine) if count is None else f"{machine}[{count}]"
-        case s.MachineDecl() | s.SystemDecl() | s.ScenarioDecl() | s.EnumDecl() | s.ChannelDecl():
+        case s.MachineDecl() | s.SystemDecl() | s.ScenarioDecl() | s.EnumDecl() | s.RecordDecl() | s.ChannelDecl():
             return header(x).split()[0].rstrip(":")
         case _:
             return ""

@@ -7,6 +7,7 @@ KEYWORDS: dict[str, str] = {
     "system": "How many instances there are, what the environment does, and what must hold: what is explored.",
     "scenario": "A worked example: events from outside, and what is expected after them.",
     "enum": "A type with named members: `{ red | green }`, or ordered with `<`.",
+    "record": "A type of values with named parts: `record Entry { term: 0..3  value: bool }`.",
     "opaque": "A type that a spec only passes on.",
     "channel": "Events that are delivered later: `channel c: fifo[2] to Machine`.",
     "each": "Every instance of the receiver has a queue of its own: `channel c: fifo[2] to each Machine`.",

@@ -32,7 +32,8 @@ def symbols(document: Document) -> tuple[Symbol, ...]:
 
 
 _KINDS: dict[type[object], Kind] = {
-    s.EnumDecl: "enum", s.LetDecl: "let", s.ChannelDecl: "channel", s.MachineDecl: "machine", s.LocksDecl: "locks",
+    s.EnumDecl: "enum", s.RecordDecl: "record", s.LetDecl: "let", s.ChannelDecl: "channel",
+    s.MachineDecl: "machine", s.LocksDecl: "locks",
     s.SystemDecl: "system", s.ScenarioDecl: "scenario", s.FieldDecl: "field", s.ParamDecl: "param",
     s.InvariantDecl: "invariant", s.PropertyDecl: "property", s.ReachableDecl: "reachable", s.InstanceDecl: "group",
 }  # fmt: skip
@@ -45,6 +46,9 @@ def _member(x: s.ModuleMember) -> Iterator[Symbol]:
         case s.EnumDecl():
             inside = tuple(_symbol(y.name, "member", "", y.span) for y in x.members)
             yield _symbol(x.name, "enum", "", x.span, inside)
+        case s.RecordDecl():
+            inside = tuple(_symbol(y.name, "part", "", y.span) for y in x.parts)
+            yield _symbol(x.name, "record", "", x.span, inside)
         case s.MachineDecl():
             shown = "" if x.display is None else x.display.text
             inside = tuple(z for y in x.members for z in _machine_member(y))

@@ -192,7 +192,7 @@ class Slice:
 def slice_of(model: m.Model, system: m.System) -> Slice:
     """What an exploration of a system is made of."""
     machines = dict.fromkeys(i.machine for i in system.instances)
-    beside = tuple(x for module in model.modules for x in (module.lets, module.enums, module.channels))
+    beside = tuple(x for module in model.modules for x in (module.lets, module.enums, module.records, module.channels))
     return Slice(system, tuple(model.machines[q] for q in machines), beside)
 
 

@@ -8,7 +8,7 @@ from fsmdsl import model as m
 from fsmdsl.core.lets import looks_beyond, surveys
 from fsmdsl.emit.code import Block, Branch, If, Suite, Text
 from fsmdsl.emit.context import Context
-from fsmdsl.emit.effects import Border, argument_checks
+from fsmdsl.emit.effects import Border, argument_checks, checked_part
 from fsmdsl.emit.expressions import python
 from fsmdsl.emit.files import File, Written
 from fsmdsl.emit.members import Member, joined, method, shown, signature, typed
@@ -50,7 +50,7 @@ def _flags(s: m.State) -> str:
 
 
 def values_file(context: Context, module: m.Module) -> Written:
-    """Enums, and types that only hand-written code looks into."""
+    """Enums, records, and types that only hand-written code looks into."""
     file = File(context, module.name, "values")
     names = context.packages[module.name]
     lines: list[str] = []
@@ -68,7 +68,25 @@ def values_file(context: Context, module: m.Module) -> Written:
             value = str(n) if enum.type.ordered else literal(member)
             lines.append(f"    {names.members[(enum.type.name, member)]} = {value}")
             lines += indented(docstring(sentence(said), 1)) if said else []
+    for record in module.records:
+        lines += [*(["", ""] if lines else []), *_record(file, record)]
     return file.text(f"The values that machines of {module.name} hold.", lines)
+
+
+def _record(file: File, record: m.Record) -> list[str]:
+    """The class of a record, which no part outside its range comes into."""
+    t = record.type
+    decorator = file.library("dataclasses", "dataclass", typing=False)
+    lines = [f"@{decorator}(frozen=True, slots=True)", f"class {file.record(t)}:"]
+    lines += [*indented(docstring(sentence(record.doc) or f"`{record.name}`.", 1)), ""]
+    for (part, of), said in zip(t.parts, record.part_docs, strict=True):
+        lines.append(f"    {file.part(t, part)}: {annotation(file, of)}")
+        lines += indented(docstring(sentence(said), 1)) if said else []
+    checks = [checked_part(file, of, file.part(t, part), f"{record.name}.{part}") for part, of in t.parts]
+    body = [x for x in checks if x is not None]
+    if body:
+        lines += ["", *indented(method("def __post_init__(self) -> None:", "", folded(body)))]
+    return lines
 
 
 def derived_file(context: Context, module: m.Module) -> Written:
@@ -230,7 +248,7 @@ def _codec(file: File, events: list[m.Event], channel: m.Channel) -> list[Member
     converted: dict[Block, list[str]] = {}
     reading: list[Branch] = []
     for event in events:
-        listed = [encoded(p.type, f"message.arguments[{i}]") for i, p in enumerate(event.parameters)]
+        listed = [encoded(file, p.type, f"message.arguments[{i}]") for i, p in enumerate(event.parameters)]
         back = [decoded(file, p.type, f"given[{i}]", p.name) for i, p in enumerate(event.parameters)]
         if not all(is_same_in_json(p.type) for p in event.parameters):
             converted.setdefault((f"arguments = [{', '.join(listed)}]",), []).append(literal(event.name))

@@ -138,6 +138,11 @@ def argument_checks(file: File, names: Sequence[str], parameters: Sequence[m.Var
     return tuple(f"{n} = {checked(file, p.type, n, p.name, where)}" for n, p in pairs if _is_checked(p.type, where))
 
 
+def checked_part(file: File, place: m.Type, name: str, shown: str) -> str | None:
+    """An expression that is refused where a part of a record cannot be what it is; None where nothing can be wrong."""
+    return _checked(file, place, Text(f"self.{name}"), shown).text if is_limited(place) else None
+
+
 def checked(file: File, place: m.Type, name: str, shown: str, where: Border) -> str:
     """The value of a variable from outside, with a check where its place may not hold it."""
     return _checked(file, place, Text(name), shown, where).text

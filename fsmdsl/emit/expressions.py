@@ -12,6 +12,7 @@ from fsmdsl.emit.code import Binds, Text, binding
 from fsmdsl.emit.naming import state_path
 from fsmdsl.emit.place import Place, constant, machine_of
 from fsmdsl.emit.text import literal, one_line, tuple_of
+from fsmdsl.emit.types import is_unique, sorted_records
 from fsmdsl.operators import COMPLEMENT, SetOperator
 
 
@@ -53,6 +54,13 @@ def code(place: Place, e: m.Expr) -> Text:
             return Text(_quantified(place, e))
         case m.Collection():
             return Text(collection(place, e))
+        case m.Construction(parts=parts, type=t):
+            names = (place.file.part(t, name) for name, _ in t.parts)
+            given = (f"{n}={python(place, x, Binds.CONDITIONAL)}" for n, x in zip(names, parts, strict=True))
+            return Text(f"{place.file.record(t)}({', '.join(given)})")
+        case m.Part(of=of, name=name):
+            assert isinstance(of.type, m.RecordType)
+            return Text(f"{python(place, of, Binds.ATOM)}.{place.file.part(of.type, name)}")
         case m.Apply():
             return _applied(place, e)
         case m.InstanceRef(name=name, index=index):
@@ -266,23 +274,9 @@ def _shown(e: m.Expr) -> str:
 
 def _equality(place: Place, e: m.Binary) -> str:
     """Of things that there is one of each, identity; else equality."""
-    same = any(_unique(x.type) for x in (e.left, e.right))
+    same = any(is_unique(x.type) for x in (e.left, e.right))
     operator = _IDENTICAL[e.operator] if same else e.operator
     return f"{python(place, e.left, Binds.UNION)} {operator} {python(place, e.right, Binds.UNION)}"
-
-
-def _unique(t: m.Type) -> bool:
-    match t:
-        case m.BoolType() | m.EnumType() | m.RefType() | m.NoneType():
-            return True
-        case m.OptionalType(of):
-            return _unique(of)
-        case m.RangeType() | m.DurationType() | m.OpaqueType() | m.SetType() | m.ListType():
-            return False
-        case m.NeverType() | m.ErrorType():
-            return False
-        case _:
-            assert_never(t)
 
 
 def _set_display(place: Place, e: m.Expr) -> str | None:
@@ -356,6 +350,8 @@ def in_order(place: Place, over: m.Expr) -> str:
             return f"{place.file.machinery('in_order')}({several or _visited(place, over)})"
         case m.SetType(of=m.EnumType() as t) if not t.ordered:
             return f"sorted({python(place, over, Binds.CONDITIONAL)}, key=list({place.file.enum(t)}).index)"
+        case m.SetType(of=m.RecordType() as of):
+            return sorted_records(place.file, of, python(place, over, Binds.CONDITIONAL))
         case m.SetType(of=m.RangeType() | m.BoolType() | m.EnumType()):
             return f"sorted({python(place, over, Binds.CONDITIONAL)})"
         case _:

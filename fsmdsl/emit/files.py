@@ -65,6 +65,15 @@ class File:
         module = module_of(t.name)
         return self._of(t.name, "values", self.context.packages[module].enums[t.name], typing)
 
+    def record(self, t: m.RecordType, typing: bool = False) -> str:
+        """The class of a record."""
+        module = module_of(t.name)
+        return self._of(t.name, "values", self.context.packages[module].records[t.name], typing)
+
+    def part(self, t: m.RecordType, name: str) -> str:
+        """The attribute of a part of a record."""
+        return self.context.packages[module_of(t.name)].parts[t.name, name]
+
     def opaque(self, t: m.OpaqueType) -> str:
         """The name of an opaque type."""
         module = module_of(t.name)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from fsmdsl import model as m
+from fsmdsl.core.lets import may_fail
 from fsmdsl.core.triggers import trigger_name
 from fsmdsl.emit.code import Binds, Block, Branch, Comment, If, Statement, Text, lines
 from fsmdsl.emit.effects import Border, checked, first_value, member_or_refused
@@ -231,7 +232,8 @@ def begins_alike(f: m.Field) -> bool:
 
 def is_constant(e: m.Expr) -> bool:
     """Is a value the same for all instances?"""
-    return all(isinstance(x, m.Constant | m.Collection | m.Negative) for x in expressions(e))
+    fixed = m.Constant | m.Collection | m.Construction | m.Negative
+    return all(isinstance(x, fixed) and not may_fail(x) for x in expressions(e))
 
 
 def always_given(place: Place) -> list[str]:

@@ -65,9 +65,11 @@ class PackageNames:
 
     folder: tuple[str, ...]
     machines: Mapping[str, MachineNames]
-    """By qualified name, as are enums, opaque types, channels, locks and systems."""
+    """By qualified name, as are enums, records, opaque types, channels, locks and systems."""
     enums: Mapping[str, str]
     members: Mapping[tuple[str, str], str]
+    records: Mapping[str, str]
+    parts: Mapping[tuple[str, str], str]
     opaques: Mapping[str, str]
     channels: Mapping[str, str]
     lets: Mapping[str, str]
@@ -87,6 +89,7 @@ def package_names(module: m.Module, inner: Iterable[str]) -> PackageNames:
     classes = Namespace([*RESERVED, *_TAKEN])
     files = Namespace([*RESERVED, *SUPPORT, *inner])
     enums = {e.type.name: classes.claim(camel(e.name)) for e in module.enums}
+    records = {r.type.name: classes.claim(camel(r.name)) for r in module.records}
     opaques = {o.type.name: classes.claim(camel(o.name)) for o in module.opaques}
     machines = {x.qualified: _machine(x, classes, files) for x in module.machines}
     functions = Namespace([*RESERVED, *FUNCTIONS])
@@ -95,6 +98,8 @@ def package_names(module: m.Module, inner: Iterable[str]) -> PackageNames:
         machines,
         enums,
         {(e.type.name, n): name for e in module.enums for n, name in _constants(e.type.members).items()},
+        records,
+        {(r.type.name, part): name for r in module.records for part, name in _attributes(r.type).items()},
         opaques,
         {c.qualified: classes.claim(camel(c.name)) for c in module.channels},
         {x.name: functions.claim(snake(x.name)) for x in module.lets},
@@ -106,6 +111,11 @@ def package_names(module: m.Module, inner: Iterable[str]) -> PackageNames:
 def _constants(names: Iterable[str]) -> dict[str, str]:
     space = Namespace(("FIRST", "TYPE_CHECKING", "VERSION"))
     return {n: space.claim(upper(n)) for n in names}
+
+
+def _attributes(t: m.RecordType) -> dict[str, str]:
+    space = Namespace(RESERVED)
+    return {part: space.claim(snake(part)) for part, _ in t.parts}
 
 
 def _machine(machine: m.Machine, classes: Namespace, files: Namespace) -> MachineNames:

@@ -20,6 +20,7 @@ from fsmdsl.emit.systems import needs_file, systems_file, with_code
 from fsmdsl.emit.templates import rendered
 from fsmdsl.emit.text import WIDTH, docstring, folded, mark, sentence, tuple_of
 from fsmdsl.emit.traits import Traits
+from fsmdsl.model.typing import is_limited
 
 
 def package(context: Context, module: m.Module) -> dict[str, Written]:
@@ -28,7 +29,7 @@ def package(context: Context, module: m.Module) -> dict[str, Written]:
     files: dict[str, Written] = {}
     if module.machines:
         files["states"] = states_file(context, module)
-    if module.enums or module.opaques:
+    if module.enums or module.records or module.opaques:
         files["values"] = values_file(context, module)
     if in_derived(context.model, module):
         files["derived"] = derived_file(context, module)
@@ -56,7 +57,8 @@ def machine_file(context: Context, machine: m.Machine) -> Written:
 
 def needs_machinery(module: m.Module) -> bool:
     """Does anything in a module need the support file? Locks alone do not."""
-    return bool(module.machines or module.channels or module.systems)
+    checked = any(is_limited(of) for x in module.records for _, of in x.type.parts)
+    return bool(module.machines or module.channels or module.systems or checked)
 
 
 # What all files use --------------------------------------------------------------------------------------------------
@@ -154,7 +156,7 @@ def face(context: Context, module: m.Module, files: Container[str]) -> Written:
         own = names.machines[x.qualified]
         public.setdefault(own.file, []).append(own.class_)
         public.setdefault("states", []).append(own.states_class)
-    public["values"] = [*names.enums.values()]
+    public["values"] = [*names.enums.values(), *names.records.values()]
     functions = {x.name for x in in_derived(context.model, module)}
     public["derived"] = [name for let, name in names.lets.items() if let in functions]
     public["channels"] = [*names.channels.values()]

@@ -59,7 +59,7 @@ def _encoding(place: Place, waits: bool, first: Sequence[str], extra: list[str])
     """Fields called `state` and the like do not stand in the way of what is always there."""
     head = [*first, '"state": self._state.value,', *(['"wait": self._wait,'] if waits else [])]
     slots = ((f, f"self.{place.names.slot(f.name)}") for f in place.own_machine.fields)
-    fields = [f"{literal(f.name)}: {encoded(f.type, slot)}," for f, slot in slots]
+    fields = [f"{literal(f.name)}: {encoded(place.file, f.type, slot)}," for f, slot in slots]
     apart = ['"fields": {', *indented(fields), "},"] if fields else []
     return ["return {", *indented([*head, *apart, *extra]), "}"]
 

@@ -16,6 +16,7 @@ from fsmdsl.emit.traits import connected, stored
 from fsmdsl.step import Universe, Value, World
 from fsmdsl.step.evaluate import Frame, evaluate
 from fsmdsl.step.values import default, elements
+from fsmdsl.step.world import RecordValue
 
 TAKEN = ("system", "clock", "actions", "checked", "broken", "pytest", "Actions", "NoAnswer")
 """Names that the test uses itself."""
@@ -98,6 +99,11 @@ class Standing:
             case m.EnumType(name=name), str():
                 names = self.context.packages[module_of(name)]
                 return f"{self.public(name, names.enums[name])}.{names.members[(name, value)]}"
+            case m.RecordType(name=name) as t, RecordValue(values):
+                names = self.context.packages[module_of(name)]
+                pairs = zip(t.parts, values, strict=True)
+                given = (f"{names.parts[name, part]}={self.value(of, x)}" for (part, of), x in pairs)
+                return f"{self.public(name, names.records[name])}({', '.join(given)})"
             case m.SetType(of), frozenset():
                 listed = ", ".join(self.value(of, x) for x in elements(t, value))
                 return f"frozenset({{{listed}}})" if value else "frozenset()"
@@ -251,6 +257,9 @@ def _mentioned(t: m.Type, value: Value) -> Iterator[int]:
             yield from _mentioned(of, value)
         case ((m.SetType(of) | m.ListType(of=of)), (frozenset() | tuple())):
             for x in value:
+                yield from _mentioned(of, x)
+        case m.RecordType(parts=parts), RecordValue(values):
+            for (_, of), x in zip(parts, values, strict=True):
                 yield from _mentioned(of, x)
         case _:
             return

@@ -45,7 +45,7 @@ def tabular(context: Context, module: m.Module) -> dict[str, Written]:
     names = context.packages[module.name]
     written = [x for x in module.machines if context.written(x.qualified)]
     files = {names.machines[x.qualified].file: _file(context, x) for x in written}
-    if module.enums or module.opaques:
+    if module.enums or module.records or module.opaques:
         files["values"] = values_file(context, module)
     plain = [x for x in module.lets if _is_known(context, x)]
     if plain:

@@ -130,6 +130,9 @@ def referred(t: m.Type) -> Iterator[str]:
             yield machine
         case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
             yield from referred(of)
+        case m.RecordType(parts=parts):
+            for _, of in parts:
+                yield from referred(of)
         case _:
             return
 

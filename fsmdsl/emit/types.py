@@ -6,7 +6,7 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.emit.files import File
-from fsmdsl.emit.text import literal
+from fsmdsl.emit.text import literal, tuple_of
 from fsmdsl.model.typing import is_limited
 
 
@@ -21,6 +21,8 @@ def annotation(file: File, t: m.Type) -> str:
             return "float"
         case m.EnumType():
             return file.enum(t, typing=True)
+        case m.RecordType():
+            return file.record(t, typing=True)
         case m.RefType(machine):
             return file.class_(machine)
         case m.OpaqueType():
@@ -39,11 +41,27 @@ def annotation(file: File, t: m.Type) -> str:
             assert_never(t)
 
 
+def is_unique(t: m.Type) -> bool:
+    """Is there one object for each value of a type?"""
+    match t:
+        case m.BoolType() | m.EnumType() | m.RefType() | m.NoneType():
+            return True
+        case m.OptionalType(of):
+            return is_unique(of)
+        case m.RangeType() | m.DurationType() | m.OpaqueType() | m.RecordType():
+            return False
+        case m.SetType() | m.ListType() | m.NeverType() | m.ErrorType():
+            return False
+        case _:
+            assert_never(t)
+
+
 # JSON ----------------------------------------------------------------------------------------------------------------
 
 
-def encoded(t: m.Type, value: str, depth: int = 0) -> str:
-    """An expression for a value as JSON has it: instances by number, enums by name, sets as sorted lists."""
+def encoded(file: File, t: m.Type, value: str, depth: int = 0) -> str:
+    """An expression for a value as JSON has it: instances by number, enums by name, records as objects, sets as sorted
+    lists."""
     if is_same_in_json(t):
         return value
     match t:
@@ -52,11 +70,19 @@ def encoded(t: m.Type, value: str, depth: int = 0) -> str:
         case m.RefType():
             return f"{value}._number"
         case m.OptionalType(of):
-            return f"None if {value} is None else {encoded(of, value, depth)}"
+            return f"None if {value} is None else {encoded(file, of, value, depth)}"
+        case m.RecordType(parts=parts):
+            items = (
+                f"{literal(name)}: {encoded(file, of, f'{value}.{file.part(t, name)}', depth)}" for name, of in parts
+            )
+            return f"{{{', '.join(items)}}}"
         case m.SetType(of) if _sorts_in_json(of):
-            return f"sorted({_each(of, value, depth, encoded(of, _item(depth), depth + 1))})"
+            return f"sorted({_each(of, value, depth, encoded(file, of, _item(depth), depth + 1))})"
+        case m.SetType(of=m.RecordType() as of):
+            each = encoded(file, of, _item(depth), depth + 1)
+            return f"[{each} for {_item(depth)} in {sorted_records(file, of, value)}]"
         case m.SetType(of) | m.ListType(of=of):
-            each = _each(of, value, depth, encoded(of, _item(depth), depth + 1))
+            each = _each(of, value, depth, encoded(file, of, _item(depth), depth + 1))
             return f"list({each})" if is_same_in_json(of) else f"[{each}]"
         case _:
             raise TypeError(t)
@@ -74,6 +100,12 @@ def decoded(file: File, t: m.Type, value: str, shown: str, depth: int = 0) -> st
             return f"{file.machinery('in_range')}({value}, {low}, {high}, {literal(shown)})"
         case m.EnumType():
             return f"{file.machinery('named')}({file.enum(t)}, {value}, {literal(shown)})"
+        case m.RecordType(parts=parts):
+            inner = (
+                f"{file.part(t, name)}={_part(file, of, f'{value}[{literal(name)}]', f'{shown}.{name}', depth)}"
+                for name, of in parts
+            )
+            return f"{file.record(t)}({', '.join(inner)})"
         case m.RefType():
             return f"machines[{value}]"
         case m.OptionalType(of) if not is_same_in_json(t) or is_limited(of):
@@ -85,6 +117,11 @@ def decoded(file: File, t: m.Type, value: str, shown: str, depth: int = 0) -> st
             return f"{file.machinery('not_longer')}({found}, {bound}, {literal(shown)})"
         case _:
             return value
+
+
+def _part(file: File, of: m.Type, value: str, shown: str, depth: int) -> str:
+    """A part of a record, which looks itself whether it can hold it."""
+    return value if is_same_in_json(of) else decoded(file, of, value, shown, depth)
 
 
 def _back(file: File, of: m.Type, value: str, shown: str, depth: int) -> str:
@@ -103,8 +140,37 @@ def is_same_in_json(t: m.Type) -> bool:
             return True
         case m.OptionalType(of):
             return is_same_in_json(of)
-        case m.EnumType() | m.RefType() | m.SetType() | m.ListType() | m.ErrorType():
+        case m.EnumType() | m.RecordType() | m.RefType() | m.SetType() | m.ListType() | m.ErrorType():
             return False
+        case _:
+            assert_never(t)
+
+
+# Order ---------------------------------------------------------------------------------------------------------------
+
+
+def sorted_records(file: File, of: m.RecordType, values: str) -> str:
+    """The records of a set in the order of loops."""
+    return f"sorted({values}, key=lambda r: {_rank(file, of, 'r')})"
+
+
+def _rank(file: File, t: m.Type, value: str) -> str:
+    match t:
+        case m.RecordType(parts=parts):
+            return tuple_of([_rank(file, of, f"{value}.{file.part(t, name)}") for name, of in parts])
+        case m.OptionalType(of):
+            return f"(0,) if {value} is None else (1, {_rank(file, of, value)})"
+        case m.EnumType(ordered=False):
+            return f"list({file.enum(t)}).index({value})"
+        case m.RefType():
+            return f"{value}._number"
+        case m.ListType(of=of) | m.SetType(of):
+            ranks = f"[{_rank(file, of, 'x')} for x in {value}]"
+            return f"sorted({ranks})" if isinstance(t, m.SetType) else ranks
+        case m.OpaqueType() | m.NoneType() | m.NeverType() | m.ErrorType():
+            return "0"
+        case m.BoolType() | m.RangeType() | m.DurationType() | m.EnumType():
+            return value
         case _:
             assert_never(t)
 

@@ -130,7 +130,7 @@ def _why(frame: Frame, e: m.Expr, value: bool, bindings: Bindings) -> Iterator[R
 
 def _is_plain(e: m.Expr) -> bool:
     """Is what a formula says all that there is to say?"""
-    return isinstance(e, m.Read) or (isinstance(e, m.InState) and len(e.states) == 1)
+    return isinstance(e, m.Read | m.Part) or (isinstance(e, m.InState) and len(e.states) == 1)
 
 
 def _logic(frame: Frame, e: m.Logic, value: bool, bindings: Bindings) -> Iterator[Reason]:
@@ -212,7 +212,7 @@ def _values(frame: Frame, e: m.Expr) -> Iterator[str]:
             target = evaluate(frame, e.target)
             name = "this" if isinstance(e.target, m.Self) else words(e.target)
             yield f"{name} is none" if not isinstance(target, int) else f"{name} is in {frame.world.states[target]}"
-        case m.Read() | m.Derived() | m.Quantified(kind="count") | m.Wait() if known:
+        case m.Read() | m.Part() | m.Derived() | m.Quantified(kind="count") | m.Wait() if known:
             yield f"{words(e)} is {shown(frame.roster, e.type, evaluate(frame, e))}"
         case m.Apply(function="size") if known:
             yield f"{words(e)} is {evaluate(frame, e)}"

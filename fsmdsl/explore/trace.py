@@ -22,6 +22,7 @@ from fsmdsl.step.world import (
     Message,
     Pending,
     Posted,
+    RecordValue,
     Requested,
     Step,
     Value,
@@ -253,7 +254,7 @@ def _pending(roster: Roster, p: Pending) -> str:
 
 
 def plain(roster: Roster, t: m.Type, value: Value) -> Any:
-    """A value as JSON has it: instances by name, sets and lists as lists."""
+    """A value as JSON has it: instances by name, records as objects, sets and lists as lists."""
     match t, value:
         case m.OptionalType(of), _:
             return None if value is None else plain(roster, of, value)
@@ -261,6 +262,8 @@ def plain(roster: Roster, t: m.Type, value: Value) -> Any:
             return roster.name(value)
         case m.OpaqueType(), str():
             return value.rpartition(".")[2]
+        case m.RecordType(parts=parts), RecordValue(values):
+            return {name: plain(roster, of, x) for (name, of), x in zip(parts, values, strict=True)}
         case ((m.SetType(of) | m.ListType(of)), (frozenset() | tuple())):
             return [plain(roster, of, x) for x in elements(t, value)]
         case _:

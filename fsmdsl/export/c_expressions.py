@@ -9,7 +9,7 @@ from fsmdsl import model as m
 from fsmdsl.export.c_scope import CScope, local
 from fsmdsl.export.scope import identifier
 from fsmdsl.export.values import NONE, machine_of
-from fsmdsl.model.typing import common
+from fsmdsl.model.typing import common, holds
 
 
 def expression(scope: CScope, e: m.Expr) -> str:
@@ -46,6 +46,13 @@ def expression(scope: CScope, e: m.Expr) -> str:
             return _quantified(scope, e)
         case m.Collection():
             return _collection(scope, e)
+        case m.Construction():
+            return _record(scope, e)
+        case m.Part(of=of, name=name):
+            assert isinstance(of.type, m.RecordType)
+            at = dict(zip((n for n, _ in of.type.parts), scope.values.part_places(of.type), strict=True))[name]
+            index = f"({expression(scope, of)}) >> {at} & {(1 << scope.values.item_bits(e.type)) - 1}"
+            return f"value_at({scope.type(e.type)}, {index})"
         case m.Apply():
             return _apply(scope, e)
         case m.InstanceRef(name=name, index=index):
@@ -214,6 +221,21 @@ def _collection(scope: CScope, e: m.Collection) -> str:
         else:
             parts.append(f"c{n} = put_last({t}, c{n}, {item});")
     return f"({{ {' '.join(parts)} c{n}; }})"
+
+
+def _record(scope: CScope, e: m.Construction) -> str:
+    """All parts are computed before it is looked at whether they fit."""
+    n = scope.fresh()
+    scope.values.size(e.type)
+    names = [f"p{n}_{k}" for k in range(len(e.parts))]
+    first = [f"V {name} = {expression(scope, x)};" for name, x in zip(names, e.parts, strict=True)]
+    checks, made = [f"int why{n} = 0;"], []
+    for name, x, (_, of), at in zip(names, e.parts, e.type.parts, scope.values.part_places(e.type), strict=True):
+        if not holds(of, x.type):
+            why = f"misfit_of({scope.type(x.type)}, {scope.type(of)}, {name})"
+            checks.append(f"if ((why{n} = {why})) fail(why{n}, {scope.place(x.span)});")
+        made.append(f"(V) index_of({scope.type(of)}, {scope.cast(name, x.type, of)}) << {at}")
+    return f"({{ {' '.join([*first, *checks])} {' | '.join(made)}; }})"
 
 
 def _apply(scope: CScope, e: m.Apply) -> str:

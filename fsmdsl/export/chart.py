@@ -81,8 +81,24 @@ def first_value(x: m.Expr) -> str:
             return str(value).lower() if isinstance(value, bool) else str(value)
         case m.Collection(kind, ()):
             return "{}" if kind == "set" else "[]"
+        case m.Construction(parts, t):
+            return f"{t.name.rpartition('.')[2]}({', '.join(map(first_value, parts))})"
         case _:
             return written(x)
+
+
+def assigned(x: m.Assign) -> tuple[str, m.Expr]:
+    """What an assignment writes, a field or the one part of a record that gets another value, and the value."""
+    at: m.Expr = m.Read("field", x.name, x.target, x.type)
+    place, value = x.name, x.value
+    while isinstance(value, m.Construction):
+        pairs = zip(value.type.parts, value.parts, strict=True)
+        new = [(part, inner) for part, inner in pairs if inner != m.Part(at, *part)]
+        if len(new) != 1:
+            break
+        [(part, value)] = new
+        at, place = m.Part(at, *part), f"{place}.{part[0]}"
+    return place, value
 
 
 def delay(timer: m.OnTimer) -> int | str:

@@ -9,7 +9,8 @@ from typing import Literal
 from fsmdsl.source import Span
 
 Reason = Literal[
-    "wide value", "many instances", "many leaves", "open duration", "no order", "several starts", "unknown effect"
+    "wide value", "many instances", "many leaves", "open duration", "no order", "doubtful part", "several starts",
+    "unknown effect",
 ]  # fmt: skip
 
 REASONS: Mapping[Reason, str] = {
@@ -18,8 +19,9 @@ REASONS: Mapping[Reason, str] = {
     "many leaves": "a machine has more than 62 leaf states",
     "open duration": "a set or list of durations has no number of values",
     "several starts": "it may begin with several values, and the target has one first state",
+    "no order": "a loop over sets, lists or records has no order in the target",
+    "doubtful part": "a part of a record may be beyond its range, and the target does not look for that",
     "unknown effect": "the target has no words for this kind of effect yet",
-    "no order": "a loop over sets or lists has no order in the target",
 }
 """What the target cannot say."""
 

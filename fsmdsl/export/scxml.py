@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from fsmdsl import model as m
-from fsmdsl.export.chart import Chart, Row, chart, delay, first_value
+from fsmdsl.export.chart import Chart, Row, assigned, chart, delay, first_value
 from fsmdsl.losses import Lost, line, written
 
 DATAMODEL = "fsmdsl"
@@ -102,8 +102,9 @@ def _content(made: Chart, effects: Iterable[m.Effect]) -> Iterator[ET.Element]:
 
 def _effect(made: Chart, x: m.Effect) -> ET.Element:
     match x:
-        case m.Assign(name, target, value):
-            return ET.Element("assign", {"location": _location(target, name), "expr": written(value)})
+        case m.Assign(target=target):
+            place, value = assigned(x)
+            return ET.Element("assign", {"location": _location(target, place), "expr": written(value)})
         case m.Change(kind, name, target, item, of) if kind == "add" or not isinstance(of, m.ListType):
             place = _location(target, name)
             items = f"[{written(item)}]" if isinstance(of, m.ListType) else f"{{{written(item)}}}"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.describe import words
 from fsmdsl.export.scope import identifier
 from fsmdsl.export.tla_scope import Env, TlaScope
 from fsmdsl.export.values import machine_of, type_shown
-from fsmdsl.model.typing import bare
+from fsmdsl.model.typing import bare, holds
 from fsmdsl.operators import may_divide_by_zero
-from fsmdsl.step.world import Value
+from fsmdsl.step.world import RecordValue, Value
 
 FINE = "0"
 """Of an expression that always has a value."""
@@ -28,12 +29,21 @@ def constant(t: m.Type, value: Value) -> str:
             return str(value) if value >= 0 else f"(-{-value})"
         case str():
             return f'"{value}"'
+        case RecordValue(values):
+            of = bare(t)
+            assert isinstance(of, m.RecordType)
+            return _record((name, constant(p, x)) for (name, p), x in zip(of.parts, values, strict=True))
         case frozenset():
-            of = m.element_of(t)
+            of = m.element_of(bare(t))
             return f"{{{', '.join(sorted(constant(of, x) for x in value))}}}"
         case tuple():
-            of = m.element_of(t)
+            of = m.element_of(bare(t))
             return f"<<{', '.join(constant(of, x) for x in value)}>>"
+
+
+def _record(parts: Iterable[tuple[str, str]]) -> str:
+    listed = ", ".join(f"{identifier('part', name)} |-> {text}" for name, text in parts)
+    return f"[{listed}]"
 
 
 def value(scope: TlaScope, e: m.Expr, env: Env) -> str:
@@ -73,6 +83,10 @@ def value(scope: TlaScope, e: m.Expr, env: Env) -> str:
         case m.Collection(kind=kind, items=items):
             listed = ", ".join(value(scope, x, env) for x in items)
             return f"{{{listed}}}" if kind == "set" else f"<<{listed}>>"
+        case m.Construction(parts=parts, type=t):
+            return _record((name, value(scope, x, env)) for (name, _), x in zip(t.parts, parts, strict=True))
+        case m.Part(of=of, name=name):
+            return f"{value(scope, of, env)}.{identifier('part', name)}"
         case m.Apply():
             return _apply(scope, e, env)
         case m.InstanceRef(name=name, index=index):
@@ -154,7 +168,7 @@ def _sequence(scope: TlaScope, of: m.Type, text: str) -> str:
             return f"AnyOrder({text})"
         case m.SetType(m.RangeType() | m.RefType()):
             return f"AscendingSets({text})"
-        case m.SetType() | m.ListType():
+        case m.SetType() | m.ListType() | m.RecordType():
             raise scope.refused("no order", type_shown(m.SetType(of)))
         case _:
             assert_never(of)
@@ -310,6 +324,13 @@ def fault(scope: TlaScope, e: m.Expr, env: Env) -> str:
             return chain(scope, [fault(scope, e.over, env), _quantified_fault(scope, e, env)])
         case m.Collection(items=items):
             return all_of(items)
+        case m.Construction(parts=parts, type=t):
+            for (_, of), x in zip(t.parts, parts, strict=True):
+                if not holds(of, x.type):
+                    raise scope.refused("doubtful part", words(x))
+            return all_of(parts)
+        case m.Part(of=of):
+            return fault(scope, of, env)
         case m.Apply():
             return _apply_fault(scope, e, env)
         case (

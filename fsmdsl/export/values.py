@@ -1,8 +1,8 @@
 """Values as whole numbers of 64 bits, for targets that have no sets, lists or `none`.
 
 A bool is 0 or 1, a number itself, an enum's member its place, an instance its number, `none` the least number. A set
-has a bit for each value of its element's type, a list its length in the lowest bits and its items above. Inside sets
-and lists a value stands as its index among those of its type.
+has a bit for each value of its element's type, a list its length in the lowest bits and its items above, a record its
+parts, the first in the highest bits. Inside them a value stands as its index among those of its type.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.export.refusals import Reason, Refusal, RefusedError
-from fsmdsl.model.typing import bare
+from fsmdsl.model.typing import bare, is_structured
 from fsmdsl.source import Span
 from fsmdsl.step.values import elements
-from fsmdsl.step.world import Value
+from fsmdsl.step.world import RecordValue, Value
 
 BITS = 62
-"""A set or list has no more bits."""
+"""A set, list or record has no more bits."""
 
 NONE = -(1 << 63)
 """The number for `none`."""
@@ -47,7 +47,11 @@ class Values:
                 return self.instances
             case m.OptionalType(of):
                 return 1 + self.size(of)
+            case m.RecordType(parts=parts):
+                return 1 << self._bits(t, sum(self.item_bits(of) for _, of in parts))
             case m.SetType(of):
+                if isinstance(bare(of), m.RecordType) and is_structured(of):
+                    raise self.refused("no order", t)
                 return 1 << self._bits(t, self.size(of))
             case m.ListType(of, bound):
                 return 1 << self._bits(t, self.length_bits(bound) + bound * self.item_bits(of))
@@ -70,8 +74,13 @@ class Values:
         return bound.bit_length()
 
     def item_bits(self, of: m.Type) -> int:
-        """Of each item of a list."""
+        """Of each item of a list, and of a part of a record."""
         return max(self.size(of) - 1, 0).bit_length()
+
+    def part_places(self, t: m.RecordType) -> list[int]:
+        """The bit at which each part of a record begins."""
+        widths = [self.item_bits(of) for _, of in t.parts]
+        return [sum(widths[n + 1 :]) for n in range(len(widths))]
 
     def index(self, t: m.Type, value: Value) -> int:
         """The place of a value among those of its type."""
@@ -96,6 +105,10 @@ class Values:
             case m.EnumType(members=members):
                 assert isinstance(value, str)
                 return members.index(value)
+            case m.RecordType(parts=parts):
+                assert isinstance(value, RecordValue)
+                indexes = (self.index(of, x) for (_, of), x in zip(parts, value.parts, strict=True))
+                return sum(index << at for index, at in zip(indexes, self.part_places(t), strict=True))
             case m.SetType(of):
                 self.size(t)
                 return sum(1 << self.index(of, x) for x in elements(t, value))
@@ -125,7 +138,7 @@ def type_shown(t: m.Type) -> str:
             return "bool"
         case m.RangeType(low, high):
             return f"{low}..{high}"
-        case m.EnumType(name) | m.OpaqueType(name):
+        case m.EnumType(name) | m.RecordType(name) | m.OpaqueType(name):
             return name.rpartition(".")[2]
         case m.RefType(machine):
             return machine.rpartition(".")[2]

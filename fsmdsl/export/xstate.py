@@ -40,7 +40,7 @@ def _is_plain(value: m.Expr) -> bool:
     match value:
         case m.Constant():
             return True
-        case m.Collection(_, items):
+        case m.Collection(_, items) | m.Construction(items):
             return all(map(_is_plain, items))
         case _:
             return False
@@ -52,6 +52,8 @@ def _value(value: m.Expr) -> Any:
             return found
         case m.Collection(_, items):
             return [_value(x) for x in items]
+        case m.Construction(parts, t):
+            return {name: _value(x) for (name, _), x in zip(t.parts, parts, strict=True)}
         case _:
             raise AssertionError(f"{value} is not plain")
 

@@ -93,6 +93,8 @@ class Printer:
             return ""
         if ".." in (before, after):
             return ""
+        if rule == "record" and isinstance(left, Node) and isinstance(right, Node) and right.rule == left.rule:
+            return "  "
         if rule == "set" and (_is(left, "{") or _is(right, "}")):
             return ""
         if after == "(":

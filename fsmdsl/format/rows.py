@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 
 from fsmdsl.build.expressions import EXPRESSIONS
 from fsmdsl.build.types import TYPES
@@ -20,13 +20,14 @@ COUNTED = 28
 """Wider premises of implications do not push those of other rows to the right."""
 
 KINDS = {
-    "field": "data", "param": "data", "invariant": "claim", "reachable": "claim", "property": "claim",
-    **dict.fromkeys(STEPS, "step"),
+    "field": "data", "param": "data", "record_part": "data", "invariant": "claim", "reachable": "claim",
+    "property": "claim", **dict.fromkeys(STEPS, "step"),
 }  # fmt: skip
 """Which declarations are aligned with one another, apart from those of one rule."""
 
 CUTS = {
-    "field": frozenset({*TYPES, "="}), "param": frozenset({*TYPES, "="}), "let": frozenset({"="}),
+    "field": frozenset({*TYPES, "="}), "param": frozenset({*TYPES, "="}), "record_part": frozenset(TYPES),
+    "let": frozenset({"="}),
     "state": frozenset({"state"}), "event": frozenset({"senders"}), "action": frozenset({"outcomes"}),
     "hook": frozenset({"do"}), "instance": frozenset({"path"}), "source": frozenset({"at"}),
     "offer": frozenset({"when", *EXPRESSIONS}), "map_state": frozenset({"when"}), "map_field": frozenset({"="}),
@@ -64,6 +65,8 @@ def _declaration(p: Printer, node: Node, indent: int) -> Iterator[Row]:
             yield from _amendment(p, node, indent)
         case "enum":
             yield from _enum(p, node, indent)
+        case "record" if not _on_one_line(p, node, indent):
+            yield from _braces(p, [], p.elements(node), indent)
         case "transition" | "labelled":
             row = _margined(p, "transition", indent, [node])
             row.cells, row.wrap = transition(p, node, indent)
@@ -219,6 +222,16 @@ def _enum(p: Printer, node: Node, indent: int) -> Iterator[Row]:
     else:
         end.join()
     yield end
+
+
+def _on_one_line(p: Printer, node: Node, indent: int) -> bool:
+    """Does a record stay on the line on which the author has put it?"""
+    first, last = p.first(node), p.last(node)
+    if any(p.margins[i].behind or p.margins[i + 1].above for i in range(first, last)):
+        return False
+    texts = [t.text for t in p.tokens[first : last + 1]]
+    together = all(p.same_line(a, b) for a, b in pairwise(p.elements(node)))
+    return together and len(" ".join(texts)) <= WIDTH - indent * INDENT
 
 
 def _members(p: Printer, elements: Sequence[Element], indent: int) -> Iterator[Row]:

@@ -14,7 +14,7 @@ from fsmdsl import model as m
 from fsmdsl.describe import duration, shown
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.values import elements
-from fsmdsl.step.world import Value
+from fsmdsl.step.world import RecordValue, Value
 
 Names: TypeAlias = tuple[tuple[str, int], ...]
 """What names of the log stand for, sorted by name."""
@@ -74,12 +74,26 @@ class Directory:
                     yield from (names,) * (value is None and _is_nothing(logged))
                 else:
                     yield from self.unify(of, logged, value, names)
+            case m.RecordType():
+                if isinstance(logged, dict) and isinstance(value, RecordValue):
+                    yield from self._parts(t.parts, logged, value.parts, names)
             case m.SetType(of) | m.ListType(of):
                 items = listed(logged)
                 if items is not None and isinstance(value, frozenset | tuple) and len(items) == len(value):
                     yield from self._items(of, items, elements(t, value), names, isinstance(value, frozenset))
             case _:
                 yield from (names,) * _is_same(t, logged, value)
+
+    def _parts(
+        self, parts: Sequence[tuple[str, m.Type]], logged: Mapping[str, object], values: Sequence[Value], names: Names
+    ) -> Iterator[Names]:
+        """The parts of a record one by one; a log need not tell all."""
+        if not parts:
+            yield names
+            return
+        (name, of), *rest = parts
+        for after in self.unify(of, logged[name], values[0], names) if name in logged else (names,):
+            yield from self._parts(rest, logged, values[1:], after)
 
     def _items(
         self, of: m.Type, items: Sequence[object], values: Sequence[Value], names: Names, any_order: bool
@@ -109,6 +123,10 @@ def outline(t: m.Type, logged: object, place: Callable[[str], Hashable]) -> Hash
             return place(str(logged)) if isinstance(logged, str | int) else None
         case m.OptionalType(of):
             return (None,) if _is_nothing(logged) else outline(of, logged, place)
+        case m.RecordType(parts=parts):
+            told = logged if isinstance(logged, dict) else {}
+            given = ((name, outline(of, told[name], place)) for name, of in parts if name in told)
+            return ("parts", isinstance(logged, dict), *given)
         case m.SetType(of) | m.ListType(of):
             items = listed(logged)
             return None if items is None else ("items", *[outline(of, x, place) for x in items])
@@ -139,7 +157,7 @@ def _is_same(t: m.Type, logged: object, value: Value) -> bool:
             return _is_nothing(logged)
         case m.NeverType() | m.ErrorType():
             return False
-        case m.RefType() | m.OptionalType() | m.SetType() | m.ListType():
+        case m.RecordType() | m.RefType() | m.OptionalType() | m.SetType() | m.ListType():
             raise AssertionError(t)
         case _:
             assert_never(t)

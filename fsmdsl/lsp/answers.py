@@ -20,7 +20,8 @@ K = t.CompletionItemKind
 
 ICONS: dict[str, t.CompletionItemKind] = {
     "keyword": K.Keyword, "function": K.Function, "type": K.Class, "module": K.Module, "machine": K.Class,
-    "enum": K.Enum, "member": K.EnumMember, "opaque": K.Interface, "let": K.Function, "channel": K.Interface,
+    "enum": K.Enum, "member": K.EnumMember, "record": K.Struct, "part": K.Field, "opaque": K.Interface,
+    "let": K.Function, "channel": K.Interface,
     "system": K.Module, "scenario": K.Module, "state": K.EnumMember, "event": K.Event, "action": K.Method,
     "outcome": K.EnumMember, "field": K.Field, "param": K.Property, "parameter": K.Variable, "local": K.Variable,
     "label": K.Reference, "amendment": K.Reference, "group": K.Variable,

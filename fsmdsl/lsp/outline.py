@@ -18,7 +18,8 @@ from fsmdsl.source import Span
 K = t.SymbolKind
 
 SYMBOLS: dict[str, t.SymbolKind] = {
-    "machine": K.Class, "enum": K.Enum, "member": K.EnumMember, "opaque": K.Interface, "let": K.Function,
+    "machine": K.Class, "enum": K.Enum, "member": K.EnumMember, "record": K.Struct, "part": K.Field,
+    "opaque": K.Interface, "let": K.Function,
     "channel": K.Interface, "system": K.Module, "scenario": K.Method, "locks": K.Object, "state": K.EnumMember,
     "event": K.Event, "action": K.Method, "field": K.Field, "param": K.Property, "transition": K.Operator,
     "invariant": K.Boolean, "property": K.Boolean, "reachable": K.Boolean, "instance": K.Variable, "group": K.Variable,
@@ -92,7 +93,8 @@ _COLOURS: dict[str, tuple[str, str]] = {
     "keyword": ("keyword", ""), "comment": ("comment", ""), "doc": ("comment", "documentation"),
     "string": ("string", ""), "number": ("number", ""), "module": ("namespace", ""), "system": ("namespace", ""),
     "scenario": ("namespace", ""), "machine": ("class", ""), "enum": ("enum", ""), "member": ("enumMember", ""),
-    "state": ("enumMember", ""), "outcome": ("enumMember", ""), "opaque": ("type", ""), "event": ("event", ""),
+    "state": ("enumMember", ""), "outcome": ("enumMember", ""), "opaque": ("type", ""), "record": ("type", ""),
+    "part": ("property", ""), "event": ("event", ""),
     "action": ("method", ""), "field": ("property", ""), "param": ("property", "readonly"),
     "parameter": ("parameter", ""), "local": ("parameter", ""), "let": ("function", ""), "label": ("decorator", ""),
     "invariant": ("function", ""), "property": ("function", ""), "reachable": ("function", ""),

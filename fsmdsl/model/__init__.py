@@ -30,6 +30,7 @@ from fsmdsl.model.expressions import (
     Collection,
     Conditional,
     Constant,
+    Construction,
     Derived,
     Expr,
     Function,
@@ -41,6 +42,7 @@ from fsmdsl.model.expressions import (
     Negative,
     Not,
     Ordinal,
+    Part,
     Quantified,
     Read,
     Self,
@@ -69,7 +71,7 @@ from fsmdsl.model.machine import (
     Variable,
 )
 from fsmdsl.model.parts import Channel, Hold, LockPair, Locks, LockUse, Operation
-from fsmdsl.model.program import Document, Enum, LeftOut, Model, Module, Opaque
+from fsmdsl.model.program import Document, Enum, LeftOut, Model, Module, Opaque, Record
 from fsmdsl.model.system import (
     CrashOffer,
     Delivery,
@@ -111,6 +113,7 @@ from fsmdsl.model.types import (
     OpaqueType,
     OptionalType,
     RangeType,
+    RecordType,
     RefType,
     SetType,
     Type,
@@ -135,6 +138,7 @@ __all__ = [
     "Collection",
     "Conditional",
     "Constant",
+    "Construction",
     "CrashOffer",
     "Delivery",
     "Derived",
@@ -195,6 +199,7 @@ __all__ = [
     "OptionalType",
     "Ordinal",
     "Param",
+    "Part",
     "Post",
     "ProcessCrash",
     "Property",
@@ -202,6 +207,8 @@ __all__ = [
     "RangeType",
     "Reachable",
     "Read",
+    "Record",
+    "RecordType",
     "Recovers",
     "RefType",
     "Refinement",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fsmdsl.model.types import BOOL, NEVER, Type
+from fsmdsl.model.types import BOOL, NEVER, RecordType, Type
 from fsmdsl.operators import Arithmetic, SetOperator
 from fsmdsl.source import NOWHERE, Span
 
@@ -143,6 +143,25 @@ class Collection:
     span: Span = field(compare=False, default=NOWHERE)
 
 
+@dataclass(frozen=True, slots=True)
+class Construction:
+    """A record made of values for all of its parts, in order. What a part cannot hold is a fault, as in a field."""
+
+    parts: tuple[Expr, ...]
+    type: RecordType
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """`e.term`: a part of a record."""
+
+    of: Expr
+    name: str
+    type: Type
+    span: Span = field(compare=False, default=NOWHERE)
+
+
 Function = Literal["size", "min", "max", "first", "rest", "item", "concat", "subsets", "present"]
 
 
@@ -222,5 +241,6 @@ class Temporal:
 
 Expr = (
     Constant | Self | Wait | Local | Read | Derived | InState | Not | Negative | Logic | Binary | Conditional
-    | Quantified | Collection | Apply | ChannelRef | InstanceRef | Instances | AllOf | Ordinal | Temporal
+    | Quantified | Collection | Construction | Part | Apply | ChannelRef | InstanceRef | Instances | AllOf | Ordinal
+    | Temporal
 )  # fmt: skip

@@ -10,7 +10,7 @@ from fsmdsl.model.expressions import Derived
 from fsmdsl.model.machine import Let, Machine
 from fsmdsl.model.parts import Channel, Locks
 from fsmdsl.model.system import Scenario, System
-from fsmdsl.model.types import EnumType, OpaqueType
+from fsmdsl.model.types import EnumType, OpaqueType, RecordType
 from fsmdsl.source import NOWHERE, Span
 
 
@@ -29,6 +29,15 @@ class Enum:
     name: str
     doc: str
     member_docs: tuple[str, ...]
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    type: RecordType
+    name: str
+    doc: str
+    part_docs: tuple[str, ...]
     span: Span = field(compare=False, default=NOWHERE)
 
 
@@ -57,6 +66,7 @@ class Module:
     documents: tuple[Document, ...]
     imports: tuple[str, ...]
     enums: tuple[Enum, ...]
+    records: tuple[Record, ...]
     opaques: tuple[Opaque, ...]
     lets: tuple[Let, ...]
     machines: tuple[Machine, ...]

@@ -32,6 +32,19 @@ class EnumType:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordType:
+    """Values with named parts. Each part is a place: a record has no values that it cannot hold."""
+
+    name: str
+    """Qualified."""
+    parts: tuple[tuple[str, Type], ...]
+
+    def part(self, name: str) -> Type:
+        """The type of a part."""
+        return dict(self.parts)[name]
+
+
+@dataclass(frozen=True, slots=True)
 class RefType:
     """An instance of a machine."""
 
@@ -79,8 +92,8 @@ class ErrorType:
 
 
 Type = (
-    BoolType | RangeType | DurationType | EnumType | RefType | OpaqueType | SetType | ListType | OptionalType | NoneType
-    | NeverType | ErrorType
+    BoolType | RangeType | DurationType | EnumType | RecordType | RefType | OpaqueType | SetType | ListType
+    | OptionalType | NoneType | NeverType | ErrorType
 )  # fmt: skip
 
 BOOL = BoolType()

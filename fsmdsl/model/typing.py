@@ -17,6 +17,7 @@ from fsmdsl.model.types import (
     OpaqueType,
     OptionalType,
     RangeType,
+    RecordType,
     RefType,
     SetType,
     Type,
@@ -136,12 +137,34 @@ def is_limited(place: Type) -> bool:
             return True
         case OptionalType(of) | SetType(of):
             return is_limited(of)
-        case BoolType() | DurationType() | EnumType() | RefType() | OpaqueType() | NoneType() | NeverType():
+        case (
+            BoolType()
+            | DurationType()
+            | EnumType()
+            | RecordType()
+            | RefType()
+            | OpaqueType()
+            | NoneType()
+            | NeverType()
+        ):
             return False
         case ErrorType():
             return False
         case _:
             assert_never(place)
+
+
+def is_structured(t: Type) -> bool:
+    """Is a value of a type a set or list, or has it one in it? Such values have no numbers in their order."""
+    match t:
+        case SetType() | ListType():
+            return True
+        case OptionalType(of):
+            return is_structured(of)
+        case RecordType(parts=parts):
+            return any(is_structured(of) for _, of in parts)
+        case _:
+            return False
 
 
 # Operators -----------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ TABLE = Path(__file__).parent / "table.json"
 
 ITEMS = frozenset({
     "source", "import_", "_member", "_machine_member", "state", "_effect", "_lock_member", "lock_order", "operation",
-    "hold", "_system_member", "offer", "instance", "_step",
+    "hold", "record_part", "_system_member", "offer", "instance", "_step",
 })  # fmt: skip
 """The rules of what stands one after the other in a file or in braces: where reading can go on after a mistake."""
 

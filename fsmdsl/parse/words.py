@@ -27,7 +27,7 @@ PREFERS_NAME = frozenset(
 """Words with the sign after them that are names where both readings fit: `next - 1`, and an action `add(x)`."""
 
 OPENING = frozenset({
-    "machine", "system", "scenario", "enum", "locks", "import", "let", "opaque", "channel", "source",
+    "machine", "system", "scenario", "enum", "record", "locks", "import", "let", "opaque", "channel", "source",
 })  # fmt: skip
 """Words that open a declaration of the module. At the very start of a line they may begin a part of a file."""
 

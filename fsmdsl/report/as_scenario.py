@@ -127,6 +127,8 @@ def _is_opaque(t: m.Type) -> bool:
             return True
         case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
             return _is_opaque(of)
+        case m.RecordType(parts=parts):
+            return any(_is_opaque(of) for _, of in parts)
         case _:
             return False
 

@@ -101,6 +101,7 @@ def _module(
         tuple(m.Document(x.title.text, x.location.text if x.location else None, x.doc) for x in n.syntax.sources),
         tuple(n.imports),
         modules.enums(n),
+        modules.records(n),
         modules.opaques(n),
         all_of(Scope(n), n.name, n.lets),
         machines,

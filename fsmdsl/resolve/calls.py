@@ -12,8 +12,8 @@ from fsmdsl.model.typing import bare, extreme_type, join_all
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.channels import OfType, belongs, home_of
 from fsmdsl.resolve.lets import derived, let_of
-from fsmdsl.resolve.names import Typed, dotted
-from fsmdsl.resolve.scope import Scope, unknown
+from fsmdsl.resolve.names import Typed
+from fsmdsl.resolve.scope import Scope, dotted, unknown
 from fsmdsl.resolve.states import leaves, machine_of
 from fsmdsl.source import Span
 

@@ -14,6 +14,7 @@ from fsmdsl.resolve.binders import bound
 from fsmdsl.resolve.calls import opened
 from fsmdsl.resolve.channels import belongs, home_of
 from fsmdsl.resolve.expressions import condition, element, of_type, typed
+from fsmdsl.resolve.records import part, with_part
 from fsmdsl.resolve.scope import MachineNames, Scope, machine_at, unknown
 from fsmdsl.resolve.states import machine_of
 from fsmdsl.source import Span
@@ -83,8 +84,7 @@ def _field(place: Place, target: s.Expr) -> tuple[str, m.Expr | None, m.Type] | 
         if machine is not None and target.name.text in machine.fields:
             scope.note(target.name, "field", machine.qualified)
             return target.name.text, owner, machine.fields[target.name.text]
-    found = rules.MISPLACED.at(target.span, "effects assign to the machine's own fields")
-    scope.report(found.help("send an event to the other machine, and let it assign"))
+    _not_own(scope, target)
     return None
 
 
@@ -102,11 +102,47 @@ def _own_field(scope: Scope, name: s.Name) -> tuple[str, m.Expr | None, m.Type] 
 
 
 def _assign(place: Place, e: s.Assign) -> m.Effect | None:
+    if isinstance(e.target, s.Member) and _may_be_record(place, e.target.target):
+        of = typed(place.scope, e.target.target)
+        if isinstance(bare(of.type), m.RecordType | m.ErrorType):
+            return _assign_part(place, of, e.target, e)
     found = _field(place, e.target)
     if found is None:
         return None
     name, owner, type_ = found
     return m.Assign(name, owner, of_type(place.scope, e.value, type_), type_, e.span)
+
+
+def _may_be_record(place: Place, e: s.Expr) -> bool:
+    if isinstance(e, s.Name):
+        machine = place.scope.machine
+        return machine is not None and e.text in machine.fields
+    return isinstance(e, s.Member)
+
+
+def _assign_part(place: Place, of: m.Expr, target: s.Member, e: s.Assign) -> m.Effect | None:
+    """`best.term = 2` writes the field, with its other parts as they are."""
+    scope, record = place.scope, of.type
+    if isinstance(record, m.OptionalType):
+        found = rules.MISMATCH.at(target.target.span, f"`{target.target.span.text}` may be none, which has no parts")
+        scope.report(found.help(f"assign a whole record: `{target.target.span.text} = …`"))
+    if not isinstance(record, m.RecordType):
+        return None
+    at = part(scope, of, record, target.name, target.span)
+    value = of_type(scope, e.value, at.type)
+    while isinstance(at, m.Part):
+        value = with_part(at, value)
+        at = at.of
+    if isinstance(at, m.Read) and at.kind == "field" and (at.target is None or place.where == "recover"):
+        return m.Assign(at.name, at.target, value, at.type, e.span)
+    if not isinstance(at.type, m.ErrorType):
+        _not_own(scope, target)
+    return None
+
+
+def _not_own(scope: Scope, target: s.Expr) -> None:
+    found = rules.MISPLACED.at(target.span, "effects assign to the machine's own fields")
+    scope.report(found.help("send an event to the other machine, and let it assign"))
 
 
 def _change(place: Place, e: s.Change) -> m.Effect | None:

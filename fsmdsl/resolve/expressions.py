@@ -14,7 +14,7 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import arithmetic_type, bare, compatible, concat_type, join, join_all, negative_type
 from fsmdsl.operators import LARGEST, Written, may_divide_by_zero, of_numbers, of_sets
-from fsmdsl.resolve import rules
+from fsmdsl.resolve import records, rules
 from fsmdsl.resolve.binders import bound, quantified
 from fsmdsl.resolve.calls import applied, call_let, opened
 from fsmdsl.resolve.limits import too_many_digits
@@ -54,6 +54,10 @@ def typed(scope: Scope, e: s.Expr, expected: m.Type | None = None) -> m.Expr:
             return _quantified(scope, e)
         case s.Collection():
             return _collection(scope, e, expected)
+        case s.NamedArgument(name=part):
+            found = rules.MISPLACED.at(e.span, f"`{part.text} = …` gives a part of a record its value")
+            scope.report(found.help(f"leave out `{part.text} =`, or write `==` to compare"))
+            return m.Constant(None, m.ERROR, e.span)
         case s.Queue():
             found = rules.MISPLACED.at(e.span, f"`{e.span.text}` is a queue, which has no value")
             scope.report(found.help(f"`size({e.span.text})` tells how many messages it holds"))
@@ -140,6 +144,9 @@ def _item(scope: Scope, e: s.Index, at: m.Expr) -> m.Expr:
 
 
 def _call(scope: Scope, e: s.Call, expected: m.Type | None) -> m.Expr:
+    home = records.called(scope, e.target)
+    if home is not None:
+        return records.constructed(scope, e, home, of_type)
     if isinstance(e.target, s.Name) and not scope.computes(e.target.text):
         return applied(scope, e, e.target, expected, typed, of_type)
     return call_let(scope, e, typed, of_type)

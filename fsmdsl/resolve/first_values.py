@@ -28,6 +28,8 @@ def _listed(t: m.Type) -> bool:
             return False
         case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
             return _listed(of)
+        case m.RecordType(parts=parts):
+            return all(_listed(of) for _, of in parts)
         case _:
             return True
 

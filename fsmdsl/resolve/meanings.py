@@ -9,8 +9,9 @@ from fsmdsl import syntax as s
 from fsmdsl.source import Span
 
 Kind = Literal[
-    "module", "machine", "enum", "member", "opaque", "let", "channel", "system", "scenario", "locks", "lock", "state",
-    "event", "action", "outcome", "field", "param", "parameter", "label", "invariant", "reachable", "property", "group",
+    "module", "machine", "enum", "member", "record", "part", "opaque", "let", "channel", "system", "scenario", "locks",
+    "lock", "state", "event", "action", "outcome", "field", "param", "parameter", "label", "invariant", "reachable",
+    "property", "group",
     "local", "amendment",
 ]  # fmt: skip
 

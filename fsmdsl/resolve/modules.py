@@ -13,6 +13,7 @@ from fsmdsl.resolve import limits, rules
 from fsmdsl.resolve.machines import declared
 from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.scope import ModuleNames, Program, machine_at
+from fsmdsl.resolve.typenames import record_type
 
 
 def module_name(syntax: s.Module) -> str:
@@ -39,6 +40,9 @@ def collect(program: Program, listed: list[s.Module]) -> list[ModuleNames]:
         _declare(module)
     for module in found.values():
         _import(module, found)
+    for module in found.values():
+        for x in module.records.values():
+            record_type(module, x.name.text, x.name.span)
     return list(found.values())
 
 
@@ -56,6 +60,8 @@ def _declare(module: ModuleNames) -> None:
         match x:
             case s.EnumDecl():
                 module.enums.setdefault(x.name.text, _enum(module, x))
+            case s.RecordDecl():
+                module.records.setdefault(x.name.text, x)
             case s.OpaqueDecl():
                 module.opaques.update({n.text: m.OpaqueType(f"{module.name}.{n.text}") for n in x.names})
             case s.LetDecl():
@@ -82,8 +88,8 @@ def _name_amendments(module: ModuleNames) -> None:
 
 
 _KINDS: dict[type[s.ModuleMember], Kind] = {
-    s.EnumDecl: "enum", s.OpaqueDecl: "opaque", s.LetDecl: "let", s.ChannelDecl: "channel", s.MachineDecl: "machine",
-    s.LocksDecl: "locks", s.SystemDecl: "system", s.ScenarioDecl: "scenario",
+    s.EnumDecl: "enum", s.RecordDecl: "record", s.OpaqueDecl: "opaque", s.LetDecl: "let", s.ChannelDecl: "channel",
+    s.MachineDecl: "machine", s.LocksDecl: "locks", s.SystemDecl: "system", s.ScenarioDecl: "scenario",
 }  # fmt: skip
 
 
@@ -100,7 +106,7 @@ def _enum(module: ModuleNames, x: s.EnumDecl) -> m.EnumType:
     return m.EnumType(f"{module.name}.{x.name.text}", tuple(dict.fromkeys(n.name.text for n in x.members)), x.ordered)
 
 
-_IMPORTED: tuple[Kind, ...] = ("machine", "enum", "opaque", "channel", "let")
+_IMPORTED: tuple[Kind, ...] = ("machine", "enum", "record", "opaque", "channel", "let")
 
 
 def _import(module: ModuleNames, known: dict[str, ModuleNames]) -> None:
@@ -118,7 +124,9 @@ def _import(module: ModuleNames, known: dict[str, ModuleNames]) -> None:
 
 
 def _borrow(module: ModuleNames, target: ModuleNames, n: s.Name) -> None:
-    tables: list[Collection[str]] = [target.machines, target.enums, target.opaques, target.channels, target.lets]
+    tables: list[Collection[str]] = [
+        target.machines, target.enums, target.records, target.opaques, target.channels, target.lets,
+    ]  # fmt: skip
     kind: Kind | None = next((k for k, t in zip(_IMPORTED, tables, strict=True) if n.text in t), None)
     if kind is not None or _is_system(target, n.text):
         module.program.note(n.span, kind or "system", target.name, n.text)
@@ -138,6 +146,16 @@ def enums(module: ModuleNames) -> tuple[m.Enum, ...]:
     listed = (x for x in module.syntax.members if isinstance(x, s.EnumDecl))
     return tuple(
         m.Enum(module.enums[x.name.text], x.name.text, x.doc, tuple(n.doc for n in x.members), x.span) for x in listed
+    )
+
+
+def records(module: ModuleNames) -> tuple[m.Record, ...]:
+    """The records of a module, with their docs."""
+    found = ((x, record_type(module, x.name.text, x.name.span)) for x in module.records.values())
+    return tuple(
+        m.Record(t, x.name.text, x.doc, tuple(p.doc for p in x.parts), x.span)
+        for x, t in found
+        if isinstance(t, m.RecordType)
     )
 
 

@@ -11,7 +11,8 @@ from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.lets import derived
 from fsmdsl.resolve.meanings import Kind
-from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, unknown
+from fsmdsl.resolve.records import part
+from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, dotted, unknown
 from fsmdsl.resolve.states import leaves, machine_of
 
 Typed = Callable[[Scope, s.Expr], m.Expr]
@@ -156,12 +157,14 @@ def _unknown(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
 
 
 def member(scope: Scope, e: s.Member, typed: Typed) -> m.Expr:
-    """`target.name`: a member of an enum, a declaration of another module, or data of another instance."""
+    """`target.name`: a member of an enum, a declaration of another module, data of another instance, or a part."""
     static = _static(scope, e)
     if static is not None:
         return static
     target = typed(scope, e.target)
-    machine = machine_of(scope, bare(target.type))
+    record, machine = bare(target.type), machine_of(scope, bare(target.type))
+    if isinstance(record, m.RecordType):
+        return part(scope, target, record, e.name, e.span)
     if machine is None:
         if not isinstance(target.type, m.ErrorType):
             found = rules.MISMATCH.at(
@@ -229,15 +232,3 @@ def _exported_let(scope: Scope, home: ModuleNames, e: s.Member) -> m.Expr | None
         scope.note(e.name, "let", home.name)
         return derived(scope, home.name, e.name.text, None, (), e.span)
     return None
-
-
-def dotted(e: s.Expr) -> tuple[str, ...] | None:
-    """The names of `a.b.c`, if it is nothing else."""
-    match e:
-        case s.Name(text):
-            return (text,)
-        case s.Member(target, name):
-            before = dotted(target)
-            return None if before is None else (*before, name.text)
-        case _:
-            return None

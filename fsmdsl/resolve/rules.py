@@ -211,9 +211,10 @@ Keep one of them.
 CIRCULAR = _rule(
     "FSM111",
     "circular-definition",
-    "a derived value that needs itself",
+    "a derived value that needs itself, or a record that holds itself",
     """
-A `let` is computed from other values; going round in a circle it would never end.
+A `let` is computed from other values; going round in a circle it would never end. A record that has itself as a part,
+directly or through other records, would never end either.
 
 ```fsm
 machine Door {
@@ -223,7 +224,7 @@ machine Door {
 }
 ```
 
-Break the circle.
+Break the circle. In the place of a record of its own kind, a record may refer to an instance of a machine.
 """,
 )
 

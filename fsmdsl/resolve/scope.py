@@ -59,6 +59,8 @@ class Program:
     machines: dict[str, MachineNames] = field(default_factory=dict)
     lets: dict[tuple[str, str], m.Let | None] = field(default_factory=dict)
     """By owner and name; None while it is being resolved."""
+    records: dict[str, m.Type | None] = field(default_factory=dict)
+    """By qualified name; None while it is being resolved."""
     found: list[Diagnostic] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
     """What each name stands for, as far as that has been found out."""
@@ -89,6 +91,7 @@ class ModuleNames:
     syntax: s.Module
     program: Program
     enums: dict[str, m.EnumType] = field(default_factory=dict)
+    records: dict[str, s.RecordDecl] = field(default_factory=dict)
     opaques: dict[str, m.OpaqueType] = field(default_factory=dict)
     machines: dict[str, MachineNames] = field(default_factory=dict)
     channels: dict[str, s.ChannelDecl] = field(default_factory=dict)
@@ -193,6 +196,18 @@ class Scope:
         """The enums in sight that have a member of this name."""
         seen = [*self.module.enums.values(), *(h.enums[n] for n, h in self.module.borrowed.items() if n in h.enums)]
         return [e for e in dict.fromkeys(seen) if name in e.members]
+
+
+def dotted(e: s.Expr) -> tuple[str, ...] | None:
+    """The names of `a.b.c`, if it is nothing else."""
+    match e:
+        case s.Name(text):
+            return (text,)
+        case s.Member(target, name):
+            before = dotted(target)
+            return None if before is None else (*before, name.text)
+        case _:
+            return None
 
 
 def unknown(kind: str, name: str, span: Span, candidates: Iterator[str] | tuple[str, ...]) -> Diagnostic:

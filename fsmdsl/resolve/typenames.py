@@ -10,6 +10,7 @@ from fsmdsl import syntax as s
 from fsmdsl.resolve import limits, rules
 from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.scope import ModuleNames, unknown
+from fsmdsl.source import Span
 
 
 def type_of(module: ModuleNames, t: s.TypeExpr) -> m.Type:
@@ -47,14 +48,42 @@ def _named(module: ModuleNames, path: s.Path) -> m.Type:
             module.note(path, home, kind)
         if name in home.machines:
             return m.RefType(home.machines[name].qualified)
+        if name in home.records:
+            return record_type(home, name, path.span)
         known = home.enums.get(name) or home.opaques.get(name)
         if known is not None:
             return known
-    names = (*builtin, *module.machines, *module.enums, *module.opaques, *module.borrowed)
+    names = (*builtin, *module.machines, *module.enums, *module.records, *module.opaques, *module.borrowed)
     missing = unknown("type", str(path), path.span, names)
     advice = ELSEWHERE.get(str(path).lower())
     module.program.found.append(missing if advice is None else missing.help(advice))
     return m.ERROR
+
+
+def record_type(home: ModuleNames, name: str, span: Span) -> m.Type:
+    """The record that a module declares by this name, which is used at `span`; the error type if it holds itself."""
+    program, qualified = home.program, f"{home.name}.{name}"
+    if qualified not in program.records:
+        program.records[qualified] = None
+        program.records[qualified] = _record(home, home.records[name], qualified)
+    found = program.records[qualified]
+    if found is None:
+        wrong = rules.CIRCULAR.at(span, f"a record `{name}` would hold another `{name}`, and so on without end")
+        program.found.append(wrong.help("refer to an instance of a machine instead"))
+    return found or m.ERROR
+
+
+def _record(home: ModuleNames, decl: s.RecordDecl, qualified: str) -> m.Type:
+    parts: dict[str, m.Type] = {}
+    for p in decl.parts:
+        home.program.note(p.name.span, "part", qualified, p.name.text, declares=True)
+        if p.name.text in parts:
+            home.program.found.append(rules.TWICE.at(p.name.span, f"`{p.name.text}` is a part already"))
+        parts.setdefault(p.name.text, type_of(home, p.type))
+    if not parts:
+        home.program.found.append(rules.RANGE.at(decl.span, f"`{decl.name.text}` has no parts"))
+    wrong = not parts or any(isinstance(t, m.ErrorType) for t in parts.values())
+    return m.ERROR if wrong else m.RecordType(qualified, tuple(parts.items()))
 
 
 _RANGE = "a number has a range: `0..3`"
@@ -68,7 +97,7 @@ ELSEWHERE: dict[str, str] = {
 
 
 def _tables(home: ModuleNames) -> tuple[tuple[Kind, Container[str]], ...]:
-    return ("machine", home.machines), ("enum", home.enums), ("opaque", home.opaques)
+    return ("machine", home.machines), ("enum", home.enums), ("record", home.records), ("opaque", home.opaques)
 
 
 def variables(module: ModuleNames, listed: tuple[s.Parameter, ...], of: str = "") -> tuple[m.Variable, ...]:

@@ -20,7 +20,7 @@ def shown(t: m.Type) -> str:
             return f"{low}..{high}"
         case m.DurationType():
             return "duration"
-        case m.EnumType(name=name) | m.RefType(machine=name) | m.OpaqueType(name=name):
+        case m.EnumType(name=name) | m.RecordType(name=name) | m.RefType(machine=name) | m.OpaqueType(name=name):
             return name.rpartition(".")[2]
         case m.SetType(of):
             return f"set<{shown(of)}>"
@@ -51,6 +51,9 @@ def default(t: m.Type, span: Span = NOWHERE) -> m.Expr | None:
             return m.Constant(members[0], t, span) if members else None
         case m.OpaqueType(name):
             return m.Constant(name, t, span)
+        case m.RecordType(parts=parts):
+            first = tuple(x for _, of in parts if (x := default(of, span)) is not None)
+            return m.Construction(first, t, span) if len(first) == len(parts) else None
         case m.SetType():
             return m.Collection("set", (), t, span)
         case m.ListType():

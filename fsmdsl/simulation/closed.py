@@ -56,6 +56,8 @@ def _first(t: m.Type, group_of: Mapping[str, m.InstanceGroup]) -> m.Expr:
     match t:
         case m.RefType(machine):
             return m.InstanceRef(group_of[machine].name, 0, t)
+        case m.RecordType(parts=parts):
+            return m.Construction(tuple(_first(of, group_of) for _, of in parts), t)
         case m.SetType() | m.ListType():
             return m.Collection("set" if isinstance(t, m.SetType) else "list", (), t)
         case _:
@@ -93,5 +95,8 @@ def _references(t: m.Type) -> Iterator[str]:
             yield machine
         case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
             yield from _references(of)
+        case m.RecordType(parts=parts):
+            for _, of in parts:
+                yield from _references(of)
         case _:
             return

@@ -15,7 +15,17 @@ from typing import Any, Protocol, assert_never
 from fsmdsl import model as m
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.values import MOST, TooManyValuesError, cardinality, default, domain, domains, elements, outside, rank
-from fsmdsl.step.world import DivisionByZero, FaultError, Message, NoFirst, NoInstance, NoItem, Value
+from fsmdsl.step.world import (
+    DivisionByZero,
+    FaultError,
+    Message,
+    NoFirst,
+    NoInstance,
+    NoItem,
+    RecordValue,
+    Unfit,
+    Value,
+)
 
 __all__ = [
     "MOST",
@@ -105,6 +115,10 @@ def evaluate(frame: Frame, e: m.Expr) -> Value:
         case m.Collection():
             values = (evaluate(frame, x) for x in e.items)
             return frozenset(values) if e.kind == "set" else tuple(values)
+        case m.Construction():
+            return _record(frame, e)
+        case m.Part():
+            return _part(frame, e)
         case m.Negative():
             return -number(frame, e.operand)
         case m.InstanceRef():
@@ -186,6 +200,23 @@ def _derived(frame: Frame, e: m.Derived) -> Value:
         inner.derived = known
         known[key] = evaluate(inner, let.value)
     return known[key]
+
+
+def _record(frame: Frame, e: m.Construction) -> RecordValue:
+    """All parts are computed before it is looked at whether they fit."""
+    values = tuple([evaluate(frame, x) for x in e.parts])
+    for (name, of), x, value in zip(e.type.parts, e.parts, values, strict=True):
+        why = outside(of, value)
+        if why is not None:
+            raise FaultError(Unfit("part", name, e.type.name, why), frame.instance, x.span)
+    return RecordValue(values)
+
+
+def _part(frame: Frame, e: m.Part) -> Value:
+    record = evaluate(frame, e.of)
+    assert isinstance(record, RecordValue)
+    assert isinstance(e.of.type, m.RecordType)
+    return record.parts[[name for name, _ in e.of.type.parts].index(e.name)]
 
 
 # Operators -----------------------------------------------------------------------------------------------------------

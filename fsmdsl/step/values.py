@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.step.roster import Roster
-from fsmdsl.step.world import Misfit, Value
+from fsmdsl.step.world import Misfit, RecordValue, Value
 
 MOST = 1 << 16
 """A type with more values than this is not enumerated, nor are more combinations of arguments: they are kept in memory,
@@ -35,6 +35,8 @@ def default(t: m.Type) -> Value:
             return members[0]
         case m.OpaqueType(name):
             return name
+        case m.RecordType(parts=parts):
+            return RecordValue(tuple(default(of) for _, of in parts))
         case m.SetType():
             return frozenset()
         case m.ListType():
@@ -50,12 +52,14 @@ def default(t: m.Type) -> Value:
 
 def rank(t: m.Type, value: Value) -> Any:
     """A key that sorts the values of a type: instances in the order in which they were made, numbers ascending,
-    members as declared, none first, sets and lists by their elements from the first."""
+    members as declared, none first, records by their parts and sets and lists by their elements, from the first."""
     match t, value:
         case m.OptionalType(of), _:
             return (0,) if value is None else (1, rank(of, value))
         case m.EnumType(members=members), str():
             return members.index(value)
+        case m.RecordType(parts=parts), RecordValue(values):
+            return tuple(rank(of, x) for (_, of), x in zip(parts, values, strict=True))
         case m.SetType(of) | m.ListType(of), frozenset() | tuple():
             return tuple(rank(of, x) for x in elements(t, value))
         case ((m.NoneType() | m.NeverType() | m.ErrorType()), _):
@@ -133,6 +137,8 @@ def cardinality(t: m.Type, roster: Roster) -> int:
             return len(members)
         case m.RefType(machine):
             return len(roster.instances_of(machine))
+        case m.RecordType(parts=parts):
+            return _product(cardinality(of, roster) for _, of in parts)
         case m.OptionalType(of):
             return 1 + cardinality(of, roster)
         case m.SetType(of):
@@ -145,6 +151,13 @@ def cardinality(t: m.Type, roster: Roster) -> int:
             return 1
         case _:
             assert_never(t)
+
+
+def _product(counts: Iterable[int]) -> int:
+    found = 1
+    for n in counts:
+        found = min(found * n, MOST + 1)
+    return found
 
 
 def _lists(each: int, bound: int) -> int:
@@ -167,6 +180,8 @@ def _all(t: m.Type, roster: Roster) -> Iterable[Value]:
             return members
         case m.RefType(machine):
             return roster.instances_of(machine)
+        case m.RecordType(parts=parts):
+            return (RecordValue(x) for x in product(*(domain(of, roster) for _, of in parts)))
         case m.OptionalType(of):
             return (None, *domain(of, roster))
         case m.SetType(of):

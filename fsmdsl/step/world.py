@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple
 
 from fsmdsl.source import Span
-
-Value: TypeAlias = "bool | int | str | frozenset[Value] | tuple[Value, ...] | None"
-"""A bool; a number, or a duration's milliseconds; an instance's number; a member's or an opaque type's name; none; a
-set; a list. Which of them it is, its type says."""
+from fsmdsl.step.data import RecordValue as RecordValue
+from fsmdsl.step.data import Value as Value
 
 # Worlds --------------------------------------------------------------------------------------------------------------
 
@@ -302,9 +300,10 @@ class Misfit:
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """A field, or its initial value, or an argument `of` an event or action, would be what it cannot be."""
+    """A field, its initial value, an argument `of` an event or action, or a part `of` a record would be what it cannot
+    be."""
 
-    place: Literal["field", "initial", "argument"]
+    place: Literal["field", "initial", "argument", "part"]
     name: str
     of: str
     misfit: Misfit

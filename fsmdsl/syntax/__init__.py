@@ -17,6 +17,7 @@ from fsmdsl.syntax.expressions import (
     Logic,
     Member,
     Name,
+    NamedArgument,
     NamedType,
     Number,
     OptionalType,
@@ -68,6 +69,8 @@ from fsmdsl.syntax.modules import (
     ModuleMember,
     OpaqueDecl,
     OperationDecl,
+    RecordDecl,
+    RecordPart,
     SourceDecl,
 )
 from fsmdsl.syntax.systems import (
@@ -158,6 +161,7 @@ __all__ = [
     "Module",
     "ModuleMember",
     "Name",
+    "NamedArgument",
     "NamedType",
     "Number",
     "Offer",
@@ -177,6 +181,8 @@ __all__ = [
     "Queue",
     "RangeType",
     "ReachableDecl",
+    "RecordDecl",
+    "RecordPart",
     "RecoverDecl",
     "Recovers",
     "Restart",

@@ -79,7 +79,7 @@ class Index:
 
 @node
 class Call:
-    """`size(cells)`, `outranks(g, c)`, and in effects `c.take(self)`."""
+    """`size(cells)`, `outranks(g, c)`, `Entry(1, true)`, and in effects `c.take(self)`."""
 
     target: Expr
     arguments: tuple[Expr, ...]
@@ -161,15 +161,24 @@ class Queue:
     span: Span = field(compare=False, default=NOWHERE)
 
 
+@node
+class NamedArgument:
+    """`term = 1`, in `Entry(term = 1, value = true)`."""
+
+    name: Name
+    value: Expr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
 Expr = (
     Number | Duration | Word | Name | Member | Index | Call | Unary | Binary | Logic | Conditional | Quantified
-    | Collection | Queue
+    | Collection | Queue | NamedArgument
 )  # fmt: skip
 
 
 @node
 class NamedType:
-    """`bool`, `duration`, or the name of a machine, enum or opaque type."""
+    """`bool`, `duration`, or the name of a machine, enum, record or opaque type."""
 
     path: Path
     span: Span = field(compare=False, default=NOWHERE)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from fsmdsl.nodes import node
 from fsmdsl.source import NOWHERE, Span
-from fsmdsl.syntax.expressions import Name, Path, Text
+from fsmdsl.syntax.expressions import Name, Path, Text, TypeExpr
 from fsmdsl.syntax.machines import LetDecl, MachineDecl
 from fsmdsl.syntax.systems import ScenarioDecl, SystemDecl
 
@@ -43,6 +43,24 @@ class EnumDecl:
     name: Name
     members: tuple[EnumMember, ...]
     ordered: bool
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@node
+class RecordPart:
+    name: Name
+    type: TypeExpr
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@node
+class RecordDecl:
+    """`record Entry { term: 0..3  value: bool }`."""
+
+    name: Name
+    parts: tuple[RecordPart, ...]
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 
@@ -125,7 +143,7 @@ class LockAmendment:
 
 
 ModuleMember = (
-    EnumDecl | OpaqueDecl | LetDecl | MachineDecl | ChannelDecl | LocksDecl | SystemDecl | ScenarioDecl
+    EnumDecl | RecordDecl | OpaqueDecl | LetDecl | MachineDecl | ChannelDecl | LocksDecl | SystemDecl | ScenarioDecl
 )  # fmt: skip
 
 

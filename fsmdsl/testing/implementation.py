@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from fsmdsl.testing.plain_values import Instance, InstanceName
+from fsmdsl.testing.plain_values import Instance, InstanceName, RecordParts
 
 
 class Action(NamedTuple):
@@ -128,6 +128,8 @@ class Implementation:
         match value:
             case InstanceName():
                 return self.objects[value]
+            case RecordParts(items_=items):
+                return RecordParts(tuple((name, self._mine(x)) for name, x in items))
             case frozenset() | tuple():
                 return type(value)(self._mine(x) for x in value)
             case _:

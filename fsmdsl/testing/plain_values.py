@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,6 +10,7 @@ from enum import Enum
 
 from fsmdsl import model as m
 from fsmdsl.step import Universe, Value, World
+from fsmdsl.step.world import RecordValue
 
 
 class InstanceName(str):
@@ -20,10 +21,32 @@ class InstanceName(str):
     __repr__ = str.__repr__
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordParts(Mapping[str, object]):
+    """The parts of a record, by name, which can be an element of a set."""
+
+    items_: tuple[tuple[str, object], ...]
+
+    def __getitem__(self, name: str) -> object:
+        return dict(self.items_)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self.items_)
+
+    def __len__(self) -> int:
+        return len(self.items_)
+
+    def __hash__(self) -> int:
+        return hash(self.items_)
+
+    def __repr__(self) -> str:
+        return repr(dict(self.items_))
+
+
 @dataclass(frozen=True, slots=True)
 class Instance:
     """An instance as it begins. Other instances go by their names, durations are seconds, members of enumerations and
-    states are text, sets are frozensets, lists tuples."""
+    states are text, sets are frozensets, lists tuples, records mappings."""
 
     name: str
     machine: str
@@ -67,6 +90,9 @@ def outward(universe: Universe, t: m.Type, value: Value) -> object:
             return InstanceName(universe.name(value))
         case m.DurationType(), int():
             return value / 1000
+        case m.RecordType(parts=parts), RecordValue(values):
+            pairs = zip(parts, values, strict=True)
+            return RecordParts(tuple((name, outward(universe, of, x)) for (name, of), x in pairs))
         case m.SetType(of), frozenset():
             return frozenset(outward(universe, of, x) for x in value)
         case m.ListType(of=of), tuple():
@@ -78,7 +104,8 @@ def outward(universe: Universe, t: m.Type, value: Value) -> object:
 def same(expected: object, given: object, names: Mapping[int, str]) -> bool:
     """Is a value of an implementation that of the model? Objects stand for the instances that `names` has for their
     `id`, members of enumerations for their names or values, `timedelta` for seconds. A collection of the same members
-    is a set (one that has a member twice is none), any sequence a list."""
+    is a set (one that has a member twice is none), any sequence a list, a mapping or an object with the attributes a
+    record."""
     if id(given) in names:
         return expected == names[id(given)]
     match expected, given:
@@ -90,6 +117,8 @@ def same(expected: object, given: object, names: Mapping[int, str]) -> bool:
             return expected == given
         case AbstractSet(), Collection():
             return len(expected) == len(given) and all(any(same(x, y, names) for y in given) for x in expected)
+        case RecordParts(), _ if not isinstance(given, Mapping):
+            return all(hasattr(given, name) and same(x, getattr(given, name), names) for name, x in expected.items())
         case Mapping(), Mapping():
             return expected.keys() == given.keys() and all(same(x, given[key], names) for key, x in expected.items())
         case Sequence(), Sequence():

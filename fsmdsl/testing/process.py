@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypedDict
 
 from fsmdsl.testing.implementation import Action
-from fsmdsl.testing.plain_values import Instance
+from fsmdsl.testing.plain_values import Instance, RecordParts
 from fsmdsl.testing.twin import Twin
 
 
@@ -217,7 +217,9 @@ _SHAPES = {dict: "an object", list: "a list", str: "a text"}
 
 
 def _listed(value: object) -> object:
-    """Sets, as sorted lists: JSON has none."""
+    """Sets, as sorted lists, and records as objects: JSON has neither."""
+    if isinstance(value, RecordParts):
+        return dict(value)
     assert isinstance(value, frozenset)
     return sorted(value, key=repr)
 

@@ -22,6 +22,7 @@ from fsmdsl.step import (
     CrashStep,
     EventStep,
     OutcomeStep,
+    RecordValue,
     RecoverStep,
     Step,
     TimerStep,
@@ -91,6 +92,12 @@ class Translation:
                 names = self.context.packages[name.rpartition(".")[0]]
                 class_ = self.packages.of(name, "values").__dict__[names.enums[name]]
                 return class_[names.members[(name, value)]]
+            case m.RecordType(name=name, parts=parts), RecordValue(values):
+                names = self.context.packages[name.rpartition(".")[0]]
+                given = {
+                    names.parts[name, part]: self.python(of, x) for (part, of), x in zip(parts, values, strict=True)
+                }
+                return self.packages.of(name, "values").__dict__[names.records[name]](**given)
             case m.SetType(of), frozenset():
                 return frozenset(self.python(of, x) for x in value)
             case m.ListType(of=of), tuple():
@@ -113,6 +120,9 @@ class Translation:
             case m.EnumType(name=name, members=members):
                 names = self.context.packages[name.rpartition(".")[0]].members
                 return next(x for x in members if names[(name, x)] == found.name)
+            case m.RecordType(name=name, parts=parts):
+                names = self.context.packages[name.rpartition(".")[0]].parts
+                return RecordValue(tuple(self.value(of, getattr(found, names[name, part])) for part, of in parts))
             case m.SetType(of):
                 return frozenset(self.value(of, x) for x in found)
             case m.ListType(of=of):
@@ -390,6 +400,9 @@ def _numbers(value: Value, t: m.Type) -> Iterator[int]:
             yield from _numbers(x, of)
         case ((m.SetType(of) | m.ListType(of=of)), (frozenset() | tuple())):
             for x in value:
+                yield from _numbers(x, of)
+        case m.RecordType(parts=parts), RecordValue(values):
+            for (_, of), x in zip(parts, values, strict=True):
                 yield from _numbers(x, of)
         case _:
             return

@@ -17,6 +17,7 @@ from fsmdsl.step import (
     Followed,
     OutcomeStep,
     Pending,
+    RecordValue,
     Requested,
     Result,
     Step,
@@ -241,6 +242,8 @@ def value_of(random: Random, universe: Universe, t: m.Type) -> Value:
             return random.choice(found)
         case m.OptionalType(of):
             return None if random.random() < 0.3 else value_of(random, universe, of)
+        case m.RecordType(parts=parts):
+            return RecordValue(tuple(value_of(random, universe, of) for _, of in parts))
         case m.SetType(of):
             return frozenset(value_of(random, universe, of) for _ in range(random.randint(0, 3)))
         case m.ListType(of=of, bound=bound):

@@ -6,7 +6,7 @@ endif
 syntax case match
 syntax sync minlines=200
 
-syntax keyword fsmDeclaration action amends channel enum event ignore invariant let machine opaque param scenario state system
+syntax keyword fsmDeclaration action amends channel enum event ignore invariant let machine opaque param record scenario state system
 syntax keyword fsmKeyword after do else for if on then when
 syntax keyword fsmOperatorWord all and has in not or some
 syntax keyword fsmModifier durable

@@ -143,6 +143,13 @@ class Normal:
                 return replace(e, items=tuple(self._in(x, at, False) for x in items))
             case m.Apply(arguments=arguments):
                 return replace(e, arguments=tuple(self._in(x, at, False) for x in arguments))
+            case m.Construction(parts=parts):
+                return replace(e, parts=tuple(self._in(x, at, False) for x in parts))
+            case m.Part(of=of, name=name):
+                record = self._in(of, at, False)
+                if isinstance(record, m.Construction):
+                    return dict(zip((n for n, _ in record.type.parts), record.parts, strict=True))[name]
+                return replace(e, of=record)
             case m.Negative(operand=operand):
                 return replace(e, operand=self._in(operand, at, False))
             case _:

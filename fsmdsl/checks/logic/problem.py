@@ -160,6 +160,10 @@ class Problem:
                 return self._variable(e, True)
             case m.Local(name=name):
                 return self._variable(e, not name.startswith("$"))
+            case m.Part(of=m.Local(name=name)):
+                return self._variable(e, not name.startswith("$"))
+            case m.Part(of=m.Read(target=None)):
+                return self._variable(e, True)
             case m.Not(operand=operand):
                 inner = self.formula(operand)
                 return lambda box: negated(inner(box))
@@ -260,7 +264,7 @@ def _domain(t: m.Type) -> Sequence[object] | None:
             return _subsets(_domain(of)) if not isinstance(of, m.RefType) else None
         case m.NoneType():
             return (None,)
-        case m.ListType() | m.NeverType() | m.ErrorType():
+        case m.RecordType() | m.ListType() | m.NeverType() | m.ErrorType():
             return None
 
 

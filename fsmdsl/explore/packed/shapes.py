@@ -2,7 +2,8 @@
 
 A bool is 0 or 1, a range itself, an enum's member its place, an instance its number, none -1 (or far below, where
 numbers may be negative), a set a bit for each possible element, a list its length and then its elements, lowest bits
-first. An element stands in a set or list as its code: its place among the values there are, none first.
+first, a record its parts, highest bits first. An element or part stands there as its code: its place among the values
+there are, none first.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.model.typing import is_structured
 from fsmdsl.step.roster import Roster
-from fsmdsl.step.world import Value
+from fsmdsl.step.world import RecordValue, Value
 
 LARGEST = 62
 """Bits of a number of the usual width: what stands in one word, and the answers to so many questions."""
@@ -84,6 +86,10 @@ def shape(t: m.Type, roster: Roster) -> Shape:
         case m.RefType(machine):
             of = roster.instances_of(machine)
             return Shape(min(of, default=0), max(of, default=0))
+        case m.RecordType():
+            parts = parts_of(t, roster)
+            _fitting(sum(s.bits for _, s, _ in parts.values()), "a record with too many parts")
+            return Shape(0, sum(s.codes - 1 << at for _, s, at in parts.values()))
         case m.OptionalType(of):
             inner = shape(of, roster)
             if inner.none is not None:
@@ -91,7 +97,7 @@ def shape(t: m.Type, roster: Roster) -> Shape:
             if inner.low <= FAR_BELOW:
                 raise UnpackableError(f"numbers down to {inner.low}, or none")
             return Shape(inner.low, inner.high, -1 if inner.low >= 0 else FAR_BELOW)
-        case m.SetType(m.SetType() | m.ListType()):
+        case m.SetType(of) if is_structured(of):
             raise UnpackableError("a set of sets or lists")
         case m.SetType(of):
             return Shape(0, (1 << _fitting(shape(of, roster).codes, "a set of too many possible elements")) - 1)
@@ -102,6 +108,16 @@ def shape(t: m.Type, roster: Roster) -> Shape:
             return Shape(0, 0)
         case _:
             assert_never(t)
+
+
+def parts_of(t: m.RecordType, roster: Roster) -> dict[str, tuple[m.Type, Shape, int]]:
+    """The parts of a record, in order: the type, the shape, and the bit at which the code begins."""
+    found: dict[str, tuple[m.Type, Shape, int]] = {}
+    at = 0
+    for name, of in reversed(t.parts):
+        found[name] = of, (s := shape(of, roster)), at
+        at += s.bits
+    return dict(reversed(found.items()))
 
 
 def none_of(t: m.OptionalType, roster: Roster) -> int:
@@ -132,6 +148,9 @@ def to_number(t: m.Type, value: Value, roster: Roster) -> int:
             return none_of(t, roster) if value is None else to_number(of, value, roster)
         case m.EnumType(members=members), str():
             return members.index(value)
+        case m.RecordType(), RecordValue(values):
+            parts = zip(parts_of(t, roster).values(), values, strict=True)
+            return sum(s.code(to_number(of, x, roster)) << at for (of, s, at), x in parts)
         case m.SetType(of), frozenset():
             inner = shape(of, roster)
             return sum(1 << inner.code(to_number(of, x, roster)) for x in value)
@@ -161,6 +180,10 @@ def from_number(t: m.Type, number: int, roster: Roster) -> Value:
             return name
         case m.OptionalType(of):
             return None if number == shape(t, roster).none else from_number(of, number, roster)
+        case m.RecordType():
+            parts = parts_of(t, roster).values()
+            codes = ((of, s, number >> at & (1 << s.bits) - 1) for of, s, at in parts)
+            return RecordValue(tuple(from_number(of, s.number(code), roster) for of, s, code in codes))
         case m.SetType(of):
             inner = shape(of, roster)
             return frozenset(from_number(of, inner.number(n), roster) for n in range(inner.codes) if number >> n & 1)
@@ -181,6 +204,6 @@ def _elements_listed(of: m.Type, bound: int, number: int, roster: Roster) -> lis
 
 
 __all__ = [
-    "FAR_BELOW", "LARGEST", "WIDEST", "Shape", "UnpackableError", "from_number", "none_of", "shape",
-    "to_number", "width",
+    "FAR_BELOW", "LARGEST", "WIDEST", "Shape", "UnpackableError", "from_number", "none_of", "parts_of",
+    "shape", "to_number", "width",
 ]  # fmt: skip

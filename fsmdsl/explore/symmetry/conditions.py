@@ -10,16 +10,16 @@ from fsmdsl import model as m
 from fsmdsl.describe import words
 from fsmdsl.explore.liveness.formula import atoms
 from fsmdsl.explore.liveness.plan import Atom, Delivery, Duty, Obligation, Plan, Waits
-from fsmdsl.explore.symmetry.sets import SymmetricSet, mentions
+from fsmdsl.explore.symmetry.sets import SymmetricSet, mentions, unordered
 from fsmdsl.step.universe import Universe
-from fsmdsl.step.world import Value
-from fsmdsl.walk import effects, effects_of, expressions, offered, recovery, required
+from fsmdsl.step.world import RecordValue, Value
+from fsmdsl.walk import computed_by, effects, effects_of, expressions, offered, recovery, required
 
 
 def objection(universe: Universe, x: SymmetricSet, plan: Plan | None) -> str | None:
     """Why the members of a set cannot be exchanged for one another, as far as the text says. `plan`: what temporal
     properties ask, if they are to be decided."""
-    tests = (_compared, _named, _beginning, _crashing, _choosing)
+    tests = (_compared, _named, _recorded, _beginning, _crashing, _choosing)
     found = (why for test in tests for why in test(universe, x))
     return next(chain(found, _runs(universe, x, plan)), None)
 
@@ -89,6 +89,27 @@ def _named(universe: Universe, x: SymmetricSet) -> Iterator[str]:
                     yield f"`{words(inner)}` chooses one of them by its number ({inner.span})"
 
 
+def _kinds(universe: Universe) -> list[m.Machine]:
+    return list({x.qualified: x for x in universe.machines}.values())
+
+
+def _recorded(universe: Universe, x: SymmetricSet) -> Iterator[str]:
+    """A set of records that refer to them relates them in a way that no order of theirs follows from."""
+    system = universe.system
+    computed = chain(*map(computed_by, _kinds(universe)), offered(system), recovery(system), required(system))
+    lets = (let.value for let in chain(system.lets, *(named.values() for named in universe.model.module_lets.values())))
+    for machine in _kinds(universe):
+        held = [(f.name, f.type, f.span) for f in machine.fields]
+        held += [(p.name, p.type, p.span) for p in machine.params]
+        held += [(p.name, p.type, p.span) for event in machine.events for p in event.parameters]
+        for name, t, span in held:
+            if unordered(t, x.machine):
+                yield f"`{name}` holds sets of records that refer to them ({span})"
+    for e in (inner for whole in chain(computed, lets) for inner in expressions(whole)):
+        if unordered(e.type, x.machine):
+            yield f"`{words(e)}` is a set of records that refer to them ({e.span})"
+
+
 # The beginning -------------------------------------------------------------------------------------------------------
 
 
@@ -131,6 +152,8 @@ def renamed(t: m.Type, value: Value, to: Callable[[int], int]) -> Value:
             return to(value)
         case m.OptionalType(of), _:
             return None if value is None else renamed(of, value, to)
+        case m.RecordType(parts=parts), RecordValue(values):
+            return RecordValue(tuple(renamed(of, x, to) for (_, of), x in zip(parts, values, strict=True)))
         case m.SetType(of), frozenset():
             return frozenset(renamed(of, x, to) for x in value)
         case m.ListType(of), tuple():

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fsmdsl import model as m
+from fsmdsl.model.typing import bare
 from fsmdsl.step.roster import Roster
 
 
@@ -43,6 +44,21 @@ def mentions(t: m.Type, machine: str) -> bool:
             return other == machine
         case m.OptionalType(of) | m.SetType(of) | m.ListType(of):
             return mentions(of, machine)
+        case m.RecordType(parts=parts):
+            return any(mentions(of, machine) for _, of in parts)
+        case _:
+            return False
+
+
+def unordered(t: m.Type, machine: str) -> bool:
+    """Has a value of a type a set of records that refer to instances of a machine?"""
+    match t:
+        case m.SetType(of) if isinstance(bare(of), m.RecordType):
+            return mentions(of, machine)
+        case m.OptionalType(of) | m.SetType(of) | m.ListType(of):
+            return unordered(of, machine)
+        case m.RecordType(parts=parts):
+            return any(unordered(of, machine) for _, of in parts)
         case _:
             return False
 

@@ -105,7 +105,7 @@ def _any(_: int) -> bool:
 
 
 def _possible(layout: Layout) -> Iterator[tuple[int, Possible]]:
-    """For the places that cannot hold every number of their shape: lists, and messages."""
+    """For the places that cannot hold every number of their shape: lists, records, and messages."""
     universe = layout.universe
     for machine in kinds(universe):
         for f in (f for f in machine.fields if _has_list(f.type)):
@@ -123,6 +123,8 @@ def _has_list(t: m.Type) -> bool:
             return True
         case m.OptionalType(of) | m.SetType(of):
             return _has_list(of)
+        case m.RecordType():
+            return True
         case _:
             return False
 

@@ -12,11 +12,11 @@ from fsmdsl.explore.packed.layout import Box, awaitable
 from fsmdsl.explore.packed.lower.context import Context, T
 from fsmdsl.explore.packed.lower.convert import decoded
 from fsmdsl.explore.packed.lower.steps import Steps
-from fsmdsl.explore.packed.shapes import UnpackableError, shape
+from fsmdsl.explore.packed.shapes import UnpackableError, parts_of, shape
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
 from fsmdsl.explore.program.nodes import FALSE, ZERO, Choice, Expr, Function, Int, Not, Var, all_of, any_of, call
 from fsmdsl.explore.program.source import functions_in
-from fsmdsl.model.typing import bare
+from fsmdsl.model.typing import is_structured
 
 K, MESSAGE, RECEIVER = Var("k"), Var("message"), Var("receiver")
 
@@ -140,7 +140,7 @@ LIBRARY = Path(__file__).parent / "library_messages.py"
 
 
 def _structured(box: Box) -> bool:
-    return any(isinstance(bare(p.type), m.SetType | m.ListType) for e in box.events for p in e.parameters)
+    return any(is_structured(p.type) for e in box.events for p in e.parameters)
 
 
 def _before(context: Context, box: Box, n: int) -> Function:
@@ -163,12 +163,18 @@ def _before(context: Context, box: Box, n: int) -> Function:
 def _compared(context: Context, t: m.Type, a: Expr, b: Expr) -> Expr:
     """A number below 0 where one code's value comes first, above where the other's does."""
     match t:
-        case m.OptionalType(of=m.SetType() | m.ListType() as of):
+        case m.OptionalType(of=of) if is_structured(of):
             inner = _compared(context, of, a - 1, b - 1)
             return Choice(any_of([a.equals(0), b.equals(0)]), a - b, inner)
         case m.SetType():
             return call("set_order", a, b)
-        case m.ListType(of=m.SetType() | m.ListType()):
+        case m.RecordType() if is_structured(t):
+            compared: Expr = ZERO
+            for of, s, at in reversed(parts_of(t, context.universe).values()):
+                first = _compared(context, of, *(x >> at & (1 << s.bits) - 1 for x in (a, b)))
+                compared = Choice(first.differs(0), first, compared)
+            return compared
+        case m.ListType(of=of) if is_structured(of):
             raise UnpackableError("a bag of messages with lists of sets or lists")
         case m.ListType(of=of, bound=bound):
             return call("list_order", a, b, bound.bit_length(), shape(of, context.universe).bits)

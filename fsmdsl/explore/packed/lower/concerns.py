@@ -15,7 +15,7 @@ from fsmdsl.explore.packed.layout import Box, Layout, kinds
 from fsmdsl.explore.packed.lower.context import T
 from fsmdsl.explore.packed.lower.convert import code_of, number_of
 from fsmdsl.explore.packed.lower.renaming import J, X, awaited, columns, queues
-from fsmdsl.explore.packed.shapes import none_of, shape
+from fsmdsl.explore.packed.shapes import none_of, parts_of, shape
 from fsmdsl.explore.program.builder import Builder, function, numbers
 from fsmdsl.explore.program.nodes import ONE, ZERO, Choice, Expr, Function, Int, Statement, Var, all_of, call
 from fsmdsl.explore.symmetry import Reduction, SymmetricSet
@@ -132,12 +132,17 @@ def _refers(layout: Layout, x: SymmetricSet, t: m.Type, value: Expr) -> Iterator
                 yield Choice(value.equals(none_of(t, layout.universe)), ZERO, inner), bits
         case m.SetType(of):
             yield value >> shape(of, universe).code(x.first) + J & 1, 1
+        case m.RecordType():
+            for of, s, at in parts_of(t, universe).values():
+                if mentions(of, x.machine):
+                    yield from _refers(layout, x, of, number_of(value >> at & (1 << s.bits) - 1, s))
         case m.ListType(of, bound):
             s, at = shape(of, universe), bound.bit_length()
             for n in range(bound):
-                item = value >> at + n * s.bits & (1 << s.bits) - 1
+                item = number_of(value >> at + n * s.bits & (1 << s.bits) - 1, s)
                 there = (value & (1 << at) - 1) > n
-                yield _bit(all_of([there, item.equals(s.code(x.first) + J)])), 1
+                for inner, bits in _refers(layout, x, of, item):
+                    yield Choice(there, inner, ZERO), bits
         case _:
             return
 

@@ -17,12 +17,13 @@ from fsmdsl.core.presence import Known, present_if
 from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower import lets, masks, sets
 from fsmdsl.explore.packed.lower.context import Scope
-from fsmdsl.explore.packed.lower.convert import converted, shape_of
+from fsmdsl.explore.packed.lower.convert import coded, converted, decoded, misfit, shape_of
 from fsmdsl.explore.packed.lower.references import machine_of, owner
-from fsmdsl.explore.packed.shapes import LARGEST, UnpackableError, to_number
+from fsmdsl.explore.packed.shapes import LARGEST, UnpackableError, parts_of, to_number
 from fsmdsl.explore.program import queries
 from fsmdsl.explore.program.nodes import (
     TRUE,
+    ZERO,
     Binary,
     Choice,
     Compare,
@@ -92,6 +93,10 @@ def _value(scope: Scope, e: m.Expr) -> Expr:
             return Int(to_number(e.type, universe.instances_called(e.name), universe))
         case m.AllOf():
             return Int(to_number(e.type, universe.instances_of(e.machine), universe))
+        case m.Construction():
+            return _record(scope, e)
+        case m.Part():
+            return _part(scope, e)
         case m.Constant() | m.Collection() | m.Conditional():
             return value(scope, e)
         case m.Ordinal() | m.ChannelRef() | m.Temporal():
@@ -108,6 +113,25 @@ def _read(scope: Scope, e: m.Read) -> Expr:
     if e.kind == "field":
         return scope.at(context.column(machine.qualified, e.name), instance)
     return scope.at(context.layout.param_columns.get((machine.qualified, e.name), 0), instance)
+
+
+def _record(scope: Scope, e: m.Construction) -> Expr:
+    """The codes of the parts beside one another; a fault where a part cannot hold its value."""
+    shape_of(scope, e.type)
+    values = [scope.builder.named(x) for x in sets.in_order(scope, [(x, x.type) for x in e.parts])]
+    made: Expr = ZERO
+    for (of, s, at), x, given in zip(parts_of(e.type, scope.context.universe).values(), e.parts, values, strict=True):
+        for wrong, kind in misfit(scope, given, x.type, of):
+            with scope.builder.when(wrong):
+                scope.fail(kind)
+        made = made | coded(scope, converted(scope, given, x.type, of), s) << at
+    return made
+
+
+def _part(scope: Scope, e: m.Part) -> Expr:
+    assert isinstance(e.of.type, m.RecordType)
+    _, s, at = parts_of(e.of.type, scope.context.universe)[e.name]
+    return decoded(scope, value(scope, e.of) >> at & (1 << s.bits) - 1, s)
 
 
 def _in_state(scope: Scope, e: m.InState) -> Expr:

@@ -10,7 +10,7 @@ from fsmdsl.explore.packed.lower.channels import put
 from fsmdsl.explore.packed.lower.context import Context, N, T
 from fsmdsl.explore.packed.lower.convert import code_of, number_of
 from fsmdsl.explore.packed.lower.handlers import Span
-from fsmdsl.explore.packed.shapes import none_of, shape
+from fsmdsl.explore.packed.shapes import Shape, none_of, parts_of, shape
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
 from fsmdsl.explore.program.nodes import ZERO, Choice, Compare, Expr, Function, Int, Var, call
 from fsmdsl.explore.symmetry import SymmetricSet
@@ -135,6 +135,11 @@ class Renaming:
                 b.leave(Choice(X.equals(none_of(t, universe)), X, self._renamed(of, X)))
             case m.SetType(of):
                 self._of_set(b, shape(of, universe).code(first))
+            case m.RecordType():
+                for of, s, at in parts_of(t, universe).values():
+                    if mentions(of, self.of.machine):
+                        self._of_part(b, of, s, Int(at))
+                b.leave(X)
             case m.ListType(of, bound):
                 self._of_list(b, of, bound.bit_length())
             case _:
@@ -153,11 +158,15 @@ class Renaming:
     def _of_list(self, b: Builder, of: m.Type, at: int) -> None:
         """A list whose items begin at the bit `at`."""
         s = shape(of, self.layout.universe)
-        mask, place = Int((1 << s.bits) - 1), at + ITEM * s.bits
         with b.count(ITEM, X & (1 << at) - 1):
-            b.set(Y, self._renamed(of, number_of(X >> place & mask, s)))
-            b.set(X, X & ~(mask << place) | code_of(Y, s) << place)
+            self._of_part(b, of, s, at + ITEM * s.bits)
         b.leave(X)
+
+    def _of_part(self, b: Builder, of: m.Type, s: Shape, place: Expr) -> None:
+        """A value whose code begins at a bit."""
+        mask = Int((1 << s.bits) - 1)
+        b.set(Y, self._renamed(of, number_of(X >> place & mask, s)))
+        b.set(X, X & ~(mask << place) | code_of(Y, s) << place)
 
 
 def columns(layout: Layout, of: SymmetricSet) -> list[tuple[str, int]]:

@@ -25,7 +25,7 @@ from fsmdsl.explore.packed.lower.parts import too_deep, value_apart
 from fsmdsl.explore.packed.lower.references import reference
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Bool, Choice, Expr, Int, Not, all_of, any_of, call
-from fsmdsl.model.typing import bare, common, machine_of
+from fsmdsl.model.typing import bare, common, is_structured, machine_of
 from fsmdsl.step.values import MOST
 
 # Made ----------------------------------------------------------------------------------------------------------------
@@ -42,7 +42,7 @@ def collection(scope: Scope, e: m.Collection, want: m.Type) -> Expr:
     if not e.items:
         return ZERO
     of, at = element_of(scope, own), own.bound.bit_length()
-    items = _in_order(scope, [(x, own.of) for x in e.items])
+    items = in_order(scope, [(x, own.of) for x in e.items])
     parts = [coded(scope, x, of) << at + n * of.bits for n, x in enumerate(items)]
     return converted(scope, union([Int(len(parts)), *parts]), own, inner)
 
@@ -52,7 +52,7 @@ def _set(scope: Scope, e: m.Collection, want: m.SetType) -> Expr:
         return ZERO
     own = e.type if isinstance(e.type, m.SetType) else want
     of = element_of(scope, own)
-    items = _in_order(scope, [(x, own.of) for x in e.items])
+    items = in_order(scope, [(x, own.of) for x in e.items])
     bits = [bit(coded(scope, x, of)) for x in items]
     return converted(scope, union(bits), own, want)
 
@@ -67,7 +67,7 @@ def bit(code: Expr) -> Expr:
     return 1 << code
 
 
-def _in_order(scope: Scope, items: list[tuple[m.Expr, m.Type]]) -> list[Expr]:
+def in_order(scope: Scope, items: list[tuple[m.Expr, m.Type]]) -> list[Expr]:
     """Values, each in a variable where one behind it needs statements."""
     values: list[Expr] = []
     for x, t in items:
@@ -116,7 +116,7 @@ def collected(scope: Scope, over: m.Expr) -> Expr:
         return scope.builder.named(scope.value(over.arguments[0]))
     if constants(scope, over) or too_many(scope, over) is not None:
         return ZERO
-    if isinstance(over.type, m.SetType) and isinstance(over.type.of, m.SetType | m.ListType):
+    if isinstance(over.type, m.SetType) and is_structured(over.type.of):
         raise UnpackableError("a set of sets or lists")
     return scope.builder.named(scope.value(over))
 
@@ -150,7 +150,7 @@ def contained(scope: Scope, e: m.Binary) -> Expr:
     """`x in set`, `x in list`."""
     b = scope.builder
     over = e.right.type
-    if isinstance(over, m.SetType) and isinstance(over.of, m.SetType | m.ListType):
+    if isinstance(over, m.SetType) and is_structured(over.of):
         raise UnpackableError("a set of sets or lists")
     if isinstance(e.right, m.Collection) and not _packable(scope, over):
         return _one_of(scope, e.left, e.right)
@@ -178,7 +178,7 @@ def _packable(scope: Scope, t: m.Type) -> bool:
 def _one_of(scope: Scope, item: m.Expr, these: m.Collection) -> Expr:
     """`n in {100, 200}`, where there would be too many places."""
     t = reduce(common, [x.type for x in these.items], item.type)
-    first, *others = [scope.builder.named(x) for x in _in_order(scope, [(x, t) for x in (item, *these.items)])]
+    first, *others = [scope.builder.named(x) for x in in_order(scope, [(x, t) for x in (item, *these.items)])]
     return any_of([first.equals(x) for x in others])
 
 
