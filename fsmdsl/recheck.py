@@ -20,7 +20,7 @@ from typing import Any
 
 from fsmdsl import model as m
 from fsmdsl.settings import given_settings
-from fsmdsl.step import FaultError, Message, Pending, TooManyValuesError, Universe, World, enabled, fire, holds
+from fsmdsl.step import FaultError, Message, Pending, TooManyValuesError, Universe, World, enabled, fire, holds, within
 from fsmdsl.workspace import load
 
 FORMAT = "fsmdsl certificate 1"
@@ -168,7 +168,9 @@ def _reached(universe: Universe) -> tuple[set[World], int]:
 
 
 def _next(universe: Universe, world: World) -> tuple[set[World], int]:
-    """The states behind one, and how many steps fail there."""
+    """The states behind one, and how many steps fail there; none are behind one that is beyond the bounds."""
+    if not within(universe, world):
+        return set(), 0
     try:
         results = [fire(universe, world, step) for step in enabled(universe, world)]
     except FaultError:  # a guard of the environment: nothing can be said to come next

@@ -71,6 +71,7 @@ from fsmdsl.syntax.modules import (
     SourceDecl,
 )
 from fsmdsl.syntax.systems import (
+    BoundDecl,
     CrashOffer,
     Do,
     Elapse,
@@ -110,6 +111,7 @@ __all__ = [
     "Binary",
     "BinaryOperator",
     "Binder",
+    "BoundDecl",
     "Call",
     "Change",
     "ChannelDecl",

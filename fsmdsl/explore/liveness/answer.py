@@ -47,6 +47,7 @@ class Answer:
 
 def answers(plan: Plan, graph: Graph) -> Iterator[Answer]:
     """Decide the properties of a plan on a graph that was recorded for it, one after the other."""
+    graph = replace(graph, bound=plan.bound)
     prepared = Prepared(stuttering(graph) if plan.stutters else graph, deliveries=plan.deliveries)
     decided(prepared, plan.stuck)
     for q in plan.questions:

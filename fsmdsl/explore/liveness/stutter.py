@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import replace
 
 from fsmdsl.explore.liveness.graph import STAYS, Graph, Hop, Lasso
 
@@ -10,16 +11,16 @@ from fsmdsl.explore.liveness.graph import STAYS, Graph, Hop, Lasso
 def stuttering(graph: Graph) -> Graph:
     """The same graph with such edges, each behind those of its state. Takes time in proportion to the edges."""
     offsets, targets, marks = array("q", [0]), array("q"), array("q")
-    expanded = graph.states if graph.expanded is None else graph.expanded
+    unknown = frozenset(graph.open)
     for state in range(graph.states):
         edges = range(graph.offsets[state], graph.offsets[state + 1])
         targets.extend(graph.targets[e] for e in edges)
         marks.extend(graph.marks[e] for e in edges)
-        if state < expanded:
+        if state not in unknown:
             targets.append(state)
             marks.append(0)
         offsets.append(len(targets))
-    return Graph(offsets, targets, marks, graph.atoms, graph.expanded, graph.firsts)
+    return replace(graph, offsets=offsets, targets=targets, marks=marks)
 
 
 def unstuttered(lasso: Lasso, graph: Graph) -> Lasso:
