@@ -41,8 +41,8 @@ class Explored(Protocol):
         ...
 
     def outgoing(self, number: int) -> Iterable[Edge]:
-        """The steps that are followed from a world: those enabled there, none beyond the bounds of the system. May raise
-        `TooManyValuesError`, as `enabled` does."""
+        """The steps that are followed from a world: those enabled there, none beyond the bounds of the system. May
+        raise `TooManyValuesError`, as `enabled` does."""
         ...
 
     def trace(self, number: int) -> Trace:
