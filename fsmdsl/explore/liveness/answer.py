@@ -53,7 +53,7 @@ def answers(plan: Plan, graph: Graph) -> Iterator[Answer]:
     for q in plan.questions:
         answer = _answer(plan, q, prepared, graph.expanded is None)
         if plan.stutters:
-            runs = ((b.claim, unstuttered(b.lasso, graph)) for b in answer.breaches)
+            runs = ((b.claim, unstuttered(b.lasso, graph, prepared.offsets)) for b in answer.breaches)
             answer = replace(answer, breaches=tuple(Breach(c, x, along(prepared, plan, x)) for c, x in runs))
         yield answer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from dataclasses import replace
 
-from fsmdsl.explore.liveness.graph import STAYS, Graph, Hop, Lasso
+from fsmdsl.explore.liveness.graph import STAYS, Graph, Hop, Ints, Lasso
 
 
 def stuttering(graph: Graph) -> Graph:
@@ -23,14 +23,13 @@ def stuttering(graph: Graph) -> Graph:
     return replace(graph, offsets=offsets, targets=targets, marks=marks)
 
 
-def unstuttered(lasso: Lasso, graph: Graph) -> Lasso:
-    """A run of `stuttering(graph)` along the edges of the graph itself."""
-    stem, loop = (tuple(_hop(h, graph) for h in hops) for hops in (lasso.stem, lasso.loop))
+def unstuttered(lasso: Lasso, graph: Graph, offsets: Ints) -> Lasso:
+    """A run of `stuttering(graph)`, whose offsets are given, along the edges of the graph itself."""
+    stem, loop = (tuple(_hop(h, graph, offsets) for h in hops) for hops in (lasso.stem, lasso.loop))
     return Lasso(stem, loop, lasso.state)
 
 
-def _hop(h: Hop, graph: Graph) -> Hop:
-    """Every state before has one edge more."""
-    edge = h.edge - h.source
+def _hop(h: Hop, graph: Graph, offsets: Ints) -> Hop:
+    edge = h.edge - offsets[h.source] + graph.offsets[h.source]
     stays = h.edge == STAYS or edge == graph.offsets[h.source + 1]
     return Hop(h.source, STAYS if stays else edge, h.target)
