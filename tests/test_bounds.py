@@ -407,6 +407,14 @@ def test_what_holds_within_the_bound_passes_and_says_so(tmp_path: Path) -> None:
     assert "exhaustive" not in every
 
 
+def test_the_example_of_the_reference_is_explored_as_the_pages_say(tmp_path: Path) -> None:
+    docs = Path(__file__).parent.parent / "docs"
+    code = (docs / "language.md").read_text("utf-8").split("```fsm\nmodule log\n")[1].split("```")[0]
+    (tmp_path / "log.fsm").write_text(f"module log\n{code}")
+    told = CliRunner().invoke(cli, ["verify", str(tmp_path / "log.fsm")]).output
+    assert told.rsplit(",", 1)[0] in (docs / "how-the-checker-works.md").read_text("utf-8")
+
+
 def test_a_row_that_no_run_follows_is_said_of_the_bound(tmp_path: Path) -> None:
     spec = tmp_path / "a.fsm"
     spec.write_text(COUNTER + "system S { c: Counter  explore while c.n < 0 }")
