@@ -29,6 +29,8 @@ from fsmdsl.logs.mapping import read
 from fsmdsl.logs.meaning import bind
 from fsmdsl.opinion import compare
 from fsmdsl.opinion.spin import Spin
+from fsmdsl.report.census import census
+from fsmdsl.report.coverage import explored as reached
 from fsmdsl.report.exploration import summary, verdict
 from fsmdsl.simulation import begin, choices, chosen
 from fsmdsl.source import Source
@@ -420,6 +422,15 @@ def test_a_row_that_no_run_follows_is_said_of_the_bound(tmp_path: Path) -> None:
     spec.write_text(COUNTER + "system S { c: Counter  explore while c.n < 0 }")
     told = CliRunner().invoke(cli, ["verify", str(spec), "--all"]).output
     assert "never followed within the bound: Counter up" in told
+
+
+def test_reports_do_not_call_a_row_dead_that_may_be_followed_beyond() -> None:
+    for bound, certain in (("c.n < 0", False), ("c.n < 10", True)):
+        model, system = of(COUNTER + f"system S {{ c: Counter  environment {{ c.up }}  explore while {bound} }}")
+        counted = census(model, system)
+        reach = reached(model.machines["test.Counter"], [(explore(model, system, means=PLAIN), counted)])
+        assert reach.certain is certain
+        assert reach.shown(0) == ("0" if certain else "0+")
 
 
 def test_a_certificate_is_of_what_is_within(tmp_path: Path) -> None:

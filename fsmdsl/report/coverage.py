@@ -53,7 +53,7 @@ def explored(machine: m.Machine, found: Iterable[tuple[Exploration, Census]]) ->
         if not instances:
             continue
         where.append(x.system.qualified)
-        exact &= counted.complete
+        exact &= counted.complete and not x.beyond
         certain &= x.exhaustive
         unfollowed = set(x.coverage.unfollowed)
         followed = [t for t in machine.transitions if (machine.qualified, t.index) not in unfollowed]
