@@ -14,9 +14,9 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 NAME = r"[A-Za-z_]\w*"
 
 DECLARING = (
-    "action", "amends", "channel", "enum", "environment", "event", "ignore", "invariant", "layout", "let", "locks",
-    "machine", "map", "opaque", "operation", "param", "priority", "property", "reachable", "record", "recover",
-    "scenario", "start", "state", "system",
+    "action", "amends", "channel", "enum", "environment", "event", "explore", "ignore", "invariant", "layout",
+    "let", "locks", "machine", "map", "opaque", "operation", "param", "priority", "property", "reachable",
+    "record", "recover", "scenario", "start", "state", "system",
 )  # fmt: skip
 """Words that begin a declaration."""
 
@@ -29,7 +29,7 @@ MODIFYING = (
 
 ACTING = (
     "add", "after", "at", "crash", "deliver", "do", "duplicate", "else", "entry", "exit", "expect", "fails", "for",
-    "from", "if", "lose", "of", "on", "remove", "send", "then", "timeout", "to", "via", "when", "with",
+    "from", "if", "lose", "of", "on", "remove", "send", "then", "timeout", "to", "via", "when", "while", "with",
 )  # fmt: skip
 """Words of transitions, effects and scenarios."""
 

@@ -3,7 +3,8 @@
     python -m fsmdsl.recheck certificate.json specs
 
 Where the certificate has the states: the first state is among them, each step from one of them leads to one of them or
-fails, and each invariant holds in each of them. So no run leaves them, and no run breaks an invariant. Where it has
+fails, and each invariant holds in each of them. So no run leaves them, and no run breaks an invariant, except beyond
+states where a bound of the system (`explore while`) is not true: steps from these are not looked at. Where it has
 their digest only, the states are found anew, one step after the other. Takes about 0.1 ms for each step. Imports the
 reader of specs and `fsmdsl.step`: an import contract keeps it so.
 """
@@ -20,7 +21,7 @@ from typing import Any
 
 from fsmdsl import model as m
 from fsmdsl.settings import given_settings
-from fsmdsl.step import FaultError, Message, Pending, TooManyValuesError, Universe, World, enabled, fire, holds
+from fsmdsl.step import FaultError, Message, Pending, TooManyValuesError, Universe, World, enabled, fire, holds, within
 from fsmdsl.workspace import load
 
 FORMAT = "fsmdsl certificate 1"
@@ -39,6 +40,8 @@ class Confirmed:
     invariants: int
     failing: int
     """Steps that fail: they lead nowhere."""
+    beyond: int = 0
+    """States beyond the bounds of the system: what lies behind them is not certified."""
 
 
 # States as text ------------------------------------------------------------------------------------------------------
@@ -136,7 +139,7 @@ def confirm(universe: Universe, about: Mapping[str, Any]) -> Confirmed:
                 broken = True
             if broken:
                 raise RefusedError(f"{name}: `{what}` does not hold in {encoded(world)}")
-    return Confirmed(name, len(worlds), len(asked), failing)
+    return Confirmed(name, len(worlds), len(asked), failing, sum(not within(universe, x) for x in worlds))
 
 
 def _closed(universe: Universe, lines: Sequence[str]) -> tuple[set[World], int]:
@@ -168,7 +171,9 @@ def _reached(universe: Universe) -> tuple[set[World], int]:
 
 
 def _next(universe: Universe, world: World) -> tuple[set[World], int]:
-    """The states behind one, and how many steps fail there."""
+    """The states behind one, and how many steps fail there; none are behind one that is beyond the bounds."""
+    if not within(universe, world):
+        return set(), 0
     try:
         results = [fire(universe, world, step) for step in enabled(universe, world)]
     except FaultError:  # a guard of the environment: nothing can be said to come next
@@ -195,7 +200,8 @@ def main(arguments: Sequence[str]) -> int:
     for x in confirmed:
         fails = f"; {x.failing} steps fail" if x.failing else ""
         hold = "1 invariant holds" if x.invariants == 1 else f"{x.invariants} invariants hold"
-        print(f"confirmed: {x.system}: {hold} in {x.states:,} states{fails}")
+        beyond = f", {x.beyond:,} of them beyond the bound" if x.beyond else ""
+        print(f"confirmed: {x.system}: {hold} in {x.states:,} states{beyond}{fails}")
     return 0
 
 

@@ -175,6 +175,7 @@ def found(search: Searched) -> dict[str, object]:
         "faults": {key: (f.world, f.step, f.fault) for key, f in search.faults.items()},
         "deadlock": search.deadlock,
         "waiting": (search.waiting, search.waiting_states),
+        "beyond": search.beyond,
         "followed": search.followed,
         # Where the environment itself has no value, which guards were looked at before is nobody's business.
         "guards": None if unasked else search.guards_seen,

@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,10 @@ STATES = 300
 
 BUDGET = Budgeted(120.0, 1 << 30)
 
-KINDS = {"systems": text_of, "specs": spec, "crowds": crowd, "mail": mail, "records": members}
+KINDS = {
+    "systems": text_of, "newer": partial(text_of, newer=True), "specs": spec, "crowds": crowd, "mail": mail,
+    "records": members,
+}  # fmt: skip
 
 
 def explored(model: m.Model, system: m.System, states: int = STATES) -> Exploration:

@@ -530,8 +530,16 @@ class _Specs(EffectWriter):
             yield f"    start when {self.condition(env, 1).text}"
         self.random = drawn
 
+    def _bounded(self, env: Env) -> Iterator[str]:
+        """By draws of its own, for the same reason. Rather wide: what is behind a narrow bound is not tested."""
+        drawn, self.random = self.random, Random(3 * len(env.names) + len(env.module.machines))
+        if self.newer and self.chance(0.4):
+            yield f"    explore while {self.condition(env, 1).text} or {self.condition(env, 2).text}"
+        self.random = drawn
+
     def _asked(self, env: Env) -> Iterator[str]:
         yield from self._start(env)
+        yield from self._bounded(env)
         for kind in ("invariant", "reachable"):
             if self.chance(0.4):
                 yield f"    {kind} {self.random.choice(['', 'n: '])}{self.condition(env, 2).text}"

@@ -540,6 +540,22 @@ def test_a_system_begins_with_any_values_that_start_when_allows(
         assert case.stepped("Node", {"s": s, "plus": 2 * s, "up": up}, "go") == label
 
 
+def test_no_step_is_followed_from_beyond_a_bound() -> None:
+    text = """
+    module count
+    machine Counter {
+        n: 0..9 = 0
+        initial state Up
+        event go from environment
+        one: Up on go when n < 9 do n = n + 1
+    }
+    system Few { a: Counter  b: Counter  explore while a.n < 2  explore while 6 / (3 - b.n) > 1 }
+    """
+    wanted = explored_alike(text)
+    # b may come to 3, where the second bound has no value; a to 2; and both are beyond only one at a time.
+    assert (wanted["states"], wanted["beyond"]) == (3 * 4 - 1, 3 + 2)
+
+
 def test_a_class_asks_for_what_may_be_any_and_looks_at_it(tmp_path: Path) -> None:
     node = Case(tmp_path, BEGINS.format(narrowed="")).classes.Node
     assert node(s=3, up=True).plus == 6

@@ -44,13 +44,14 @@ def test_verdicts_are_those_of_the_textbook_where_every_state_has_a_loop(first: 
         if not x.small:
             continue
         still = textbook.System(x.system.letters, (*x.edges, *((s, s, 0) for s in range(x.graph.states))))
-        lasso = x.decided(graph=stuttering(x.graph))
+        stutters = stuttering(x.graph)
+        lasso = x.decided(graph=stutters)
         assert (lasso is not None) == textbook.violated(still, x.formula, x.weak, x.strong), seed
         differ += (lasso is None) != (x.decided() is None)
         if lasso is None or not lasso.loop:
             continue
         broken += 1
-        run = unstuttered(lasso, x.graph)
+        run = unstuttered(lasso, x.graph, stutters.offsets)
         for h in (*run.stem, *run.loop):
             assert h.source == h.target if h.edge == STAYS else x.edges[h.edge][:2] == (h.source, h.target)
         loop = [x.edges[h.edge] if h.edge != STAYS else (h.source, h.source, 0) for h in run.loop]

@@ -54,6 +54,10 @@ def _start(b: Builder, n: Node) -> s.StartDecl:
     return s.StartDecl(value(b, n), b.doc(n), b.span(n))
 
 
+def _bound(b: Builder, n: Node) -> s.BoundDecl:
+    return s.BoundDecl(value(b, n), b.doc(n), b.span(n))
+
+
 def _firsts(b: Builder, n: Node) -> tuple[s.FirstValue, ...]:
     """What stands behind `start with`."""
     listed = (x for line in n.every("start_with") for x in line.nodes())
@@ -165,7 +169,7 @@ def _via(b: Builder, n: Node) -> s.Via:
 
 
 _SYSTEM: dict[str, Callable[[Builder, Node], s.SystemMember]] = {
-    "instance": _instance, "let": let, "start_when": _start, "environment": _environment, "recover": _recover, "invariant": invariant,
+    "instance": _instance, "let": let, "start_when": _start, "explore_while": _bound, "environment": _environment, "recover": _recover, "invariant": invariant,
     "property": _property, "reachable": _reachable, "map_state": _map_state, "map_field": _map_field,
 }  # fmt: skip
 _TAKEN: dict[str, Callable[[Builder, Node], s.Taken]] = {"do_step": _do, "elapse": _elapse, "transmit": _transmit}

@@ -18,6 +18,7 @@ from fsmdsl.files import reason
 from fsmdsl.files.write import create
 from fsmdsl.report.as_scenario import as_scenario
 from fsmdsl.simulation import Choice, Session, asked, called, choices, chosen, matching, why_not
+from fsmdsl.step import within
 
 MOST = 40
 """More steps than this are not listed unless asked for."""
@@ -110,6 +111,8 @@ class _Walk:
         say(paint(f"state {self.session.at}{after}", "strong"))
         for line in world_lines(self.universe, self.session.world):
             say(f"  {line}")
+        if not within(self.universe, self.session.world):
+            say(f"  beyond the bound of `{self.universe.system.name}`: `fsm verify` explores no step from here")
         self.offer()
 
     def offer(self, wanted: str = "", *, every: bool = False) -> None:

@@ -32,6 +32,7 @@ from fsmdsl.step import (
     World,
     enabled,
     fire,
+    within,
 )
 
 Steps = Mapping[Any, tuple[Step, Result]]
@@ -63,7 +64,7 @@ class Behaviour:
     name: str
     outcome: Literal["same", "different", "unknown"]
     basis: str
-    """`exhaustively: 416 states`, `up to 50000 states`, or why they cannot be compared."""
+    """`exhaustively: 416 states`, `within the bound: …`, `up to 50000 states`, or why they cannot be compared."""
     runs: tuple[Run, ...] = ()
     alone: bool = False
     """One instance of a machine, to which every event may come."""
@@ -117,6 +118,8 @@ class _Product:
         self.parent: list[tuple[int, Step | None, Step | None]] = []
         self.found: dict[Version, Run] = {}
         self.stopped = ""
+        self.beyond = False
+        """Were pairs found beyond the bounds of one of the systems? From these no step is compared."""
         self.blurred = False
         """Timers were taken as one that differ in what is not looked at."""
 
@@ -158,11 +161,15 @@ class _Product:
 
     def basis(self) -> str:
         """The evidence for the answer."""
-        told = self.stopped or f"{'' if self.found else 'exhaustively: '}{len(self.pairs):,} states"
+        how_far = "" if self.found else "within the bound: " if self.beyond else "exhaustively: "
+        told = self.stopped or f"{how_far}{len(self.pairs):,} states"
         return f"{told}; timers with the same visible effect count as one" if self.blurred else told
 
     def _expand(self, at: int) -> None:
         a, b = self.pairs[at]
+        if not (within(self.old, a) and within(self.new, b)):
+            self.beyond = True
+            return
         olds, news = self._allowed(self.old, a, "old"), self._allowed(self.new, b, "new")
         for label, (step, result) in olds.items():
             if label in news:

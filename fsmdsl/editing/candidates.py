@@ -226,7 +226,9 @@ class Finder:
     def _sends(self) -> bool:
         """Whether the place is in an effect, an offer or a step, where events are sent."""
         kinds = [p.kind if isinstance(p, Token) else p.rule for p in self.place.accepted.open]
-        last = max((n for n, k in enumerate(kinds) if k in ("when", "=", "expect", "invariant", ":", "(")), default=-1)
+        last = max(
+            (n for n, k in enumerate(kinds) if k in ("when", "while", "=", "expect", "invariant", ":", "(")), default=-1
+        )
         where = max(
             (n for n, k in enumerate(kinds) if k in ("do", "environment", "recover", "scenario", "on", "block")),
             default=-1,

@@ -53,7 +53,9 @@ def complete(analysis: Analysis, path: str, offset: int) -> list[Completion]:
     return list(first.values())
 
 
-_GO_ON = frozenset({"on", "when", "do", "after", "from", "under", "replaces", "else", "in", "to", "of", "at", "with"})
+_GO_ON = frozenset(
+    {"on", "when", "do", "after", "from", "under", "replaces", "else", "in", "to", "of", "at", "with", "while"}
+)
 """Words that continue what was begun."""
 
 

@@ -93,7 +93,7 @@ def _of_module(analysis: Analysis, meaning: Meaning) -> Iterator[Declared]:
 
 def _member(members: Iterable[s.ModuleMember | s.SystemMember], meaning: Meaning) -> Iterator[Declared]:
     for x in members:
-        if isinstance(x, s.StartDecl | s.EnvironmentDecl | s.RecoverDecl | s.MapState | s.MapField):
+        if isinstance(x, s.StartDecl | s.BoundDecl | s.EnvironmentDecl | s.RecoverDecl | s.MapState | s.MapField):
             continue
         if isinstance(x, s.OpaqueDecl):
             if meaning.name in (n.text for n in x.names):

@@ -46,6 +46,8 @@ KEYWORDS: dict[str, str] = {
     "amends": "What the document lacks and the machine needs, with the reason.",
     "replaces": "Takes the place of the document's rows of the same label.",
     "start": "`start when`: which of its first states a system begins in; `start with`: what a scenario begins with.",
+    "explore": "`explore while`: no step is followed from a state in which this is not true.",
+    "while": "Where the steps of a state are explored.",
     "any": "The field begins with any value of its type; the checker looks at all of them.",
     "environment": "What may be sent from outside, and when.",
     "recover": "What runs after every crash, before anything else.",

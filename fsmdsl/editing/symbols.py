@@ -106,7 +106,7 @@ def _system_member(x: s.SystemMember) -> Iterator[Symbol]:
         case s.InvariantDecl() | s.PropertyDecl() | s.ReachableDecl():
             kind = _KINDS[type(x)]
             yield _symbol(x.name or s.Name(kind, x.span), kind, "", x.span)
-        case s.StartDecl() | s.EnvironmentDecl() | s.RecoverDecl() | s.MapState() | s.MapField():
+        case s.StartDecl() | s.BoundDecl() | s.EnvironmentDecl() | s.RecoverDecl() | s.MapState() | s.MapField():
             return
 
 

@@ -28,12 +28,13 @@ from fsmdsl.explore import Exploration, Limits, Means, Progress, Trace, budget_o
 from fsmdsl.explore.narrative import story
 from fsmdsl.explore.replay import simplest_in_time
 from fsmdsl.explore.simplest_run import Effort
+from fsmdsl.explore.space import visits
 from fsmdsl.report.exploration import details, exploration, summary
 from fsmdsl.report.exploration import verdict as verdict_of
 from fsmdsl.report.stepping import of_verdict
 from fsmdsl.resolve import Memory
 from fsmdsl.source import Source
-from fsmdsl.step import EventStep, Followed, Sent, Universe, enabled, fire, initial
+from fsmdsl.step import EventStep, Followed, Sent, Universe
 
 SIMPLER = 5_000, 0.5
 """How far to look for a simpler run than the shortest: worlds, seconds."""
@@ -149,7 +150,7 @@ class Worker:
     def _count(self, model: m.Model, found: dict[str, _Kept], seconds: float) -> None:
         """Count how often each transition is followed, in those systems for which that is quickly done."""
         for name, kept in found.items():
-            if None in kept.told.followed.values() and kept.exploration.complete:
+            if None in kept.told.followed.values() and kept.exploration.exhaustive:
                 counts = None
                 with suppress(LimitError), Budget(seconds):
                     counts = _counted(Universe(model, kept.exploration.system), self._still_wanted)
@@ -209,26 +210,18 @@ def _followed(model: m.Model, x: Exploration) -> dict[tuple[str, int], int | Non
     never = set(x.coverage.unfollowed)
     machines = {i.machine for i in x.system.instances}
     keys = [(q, t.index) for q in machines for t in model.machines[q].transitions]
-    return {key: 0 if key in never else None for key in keys} if x.complete else {}
+    return {key: 0 if key in never else None for key in keys} if x.exhaustive else {}
 
 
 def _counted(universe: Universe, watch: Callable[[], None]) -> dict[tuple[str, int], int]:
     """In how many steps of all states each transition is followed."""
     instances = universe.system.instances
-    first = initial(universe)
-    seen, waiting = {first}, [first]
     counts: dict[tuple[str, int], int] = {}
-    while waiting:
+    for visit in visits(universe, sys.maxsize):
         watch()
-        world = waiting.pop()
-        for step in enabled(universe, world):
-            result = fire(universe, world, step)
-            for h in (h for h in result.cascade if isinstance(h, Followed)):
-                key = (instances[h.instance].machine, h.transition)
-                counts[key] = counts.get(key, 0) + 1
-            if result.fault is None and result.world not in seen:
-                seen.add(result.world)
-                waiting.append(result.world)
+        for h in (h for arc in visit.arcs for h in arc.result.cascade if isinstance(h, Followed)):
+            key = (instances[h.instance].machine, h.transition)
+            counts[key] = counts.get(key, 0) + 1
     return counts
 
 

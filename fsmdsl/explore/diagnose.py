@@ -74,7 +74,8 @@ def _headline(exploration: Exploration, v: Verdict) -> Diagnostic:
         case "fault":
             return FAILS.at(v.span, f"in `{system}`, {v.explanation[0]} ({v.name})")
         case "reachable":
-            return UNREACHABLE.at(v.span, f"no state of `{system}` shows `{v.name}`").note(v.basis)
+            within = " within its bound" if exploration.beyond else ""
+            return UNREACHABLE.at(v.span, f"no state of `{system}`{within} shows `{v.name}`").note(v.basis)
         case "property" if v.span in _recoveries(exploration.system):
             return RECOVERS.at(v.span, f"`{system}` does not recover from every crash as `{v.name}` says")
         case "property":

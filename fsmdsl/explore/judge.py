@@ -43,6 +43,7 @@ def judged(search: Searched, begun: float) -> Exploration:
         search.note,
         search.reduced,
         search.at_violation,
+        search.beyond,
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from fsmdsl import model as m
 from fsmdsl.describe import words
 from fsmdsl.explore.explain import lines
-from fsmdsl.explore.judge_states import Shown, basis, untested_parts, vacuous_lines
+from fsmdsl.explore.judge_states import Shown, basis, untested_parts, vacuous_lines, within_bound
 from fsmdsl.explore.liveness.answer import Answer, answers, counterexample
 from fsmdsl.explore.liveness.formula import FALSE, TRUE, And, Formula, Literal, Or, Until
 from fsmdsl.explore.liveness.why import why
@@ -60,7 +60,7 @@ def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
             deciding = tuple(dict.fromkeys(x for reason in found for x in reason.values))
             yield p.name, Verdict("property", p.name, "violated", _run(trace), p.span, told, trace, deciding=deciding)
         else:
-            parts = _untested_on_runs(a, never.get(QuestionKey("property", p.name), ())) if a.outcome == "holds" else ()
+            parts = _untested_on_runs(search, a, never) if a.outcome == "holds" else ()
             rests = a.reason if a.outcome == "not checked" else basis(search)
             told = (*vacuous_lines(parts), *_unanswered(a))
             yield p.name, Verdict("property", p.name, a.outcome, rests, p.span, told, None, parts)
@@ -78,7 +78,7 @@ def _refinement(search: Searched, shown: Shown) -> Iterator[Verdict]:
         return
     a = refines(search.universe, x, search)
     still = f"no step of `{search.universe.system.name}` is one of `{x.shown}`: nothing is seen to change there"
-    parts = () if a.moves else (Untested(still, x.span),)
+    parts = () if a.moves else (within_bound(search, Untested(still, x.span)),)
     rests = basis(search) if a.trace is None else f"the shortest run: {a.trace.length}"
     told = a.explanation or vacuous_lines(parts)
     yield Verdict("refinement", x.shown, a.outcome, a.reason or rests, x.span, told, a.trace, parts, images=a.images)
@@ -90,13 +90,16 @@ def _unanswered(a: Answer) -> Iterator[str]:
         yield f"no instance has the `{name}` that is named after `under`, so nothing is promised of it"
 
 
-def _untested_on_runs(a: Answer, never: tuple[Untested, ...]) -> tuple[Untested, ...]:
-    """What was not tested of a property: what is `never` true in any state, and else what is true of no fair run."""
+def _untested_on_runs(
+    search: Searched, a: Answer, untested: Mapping[QuestionKey, tuple[Untested, ...]]
+) -> tuple[Untested, ...]:
+    """What was not tested of a property: what is never true in any state, and else what is true of no fair run."""
     p = a.question.property
+    never = untested.get(QuestionKey("property", p.name), ())
     fair = "fair run" if p.under else "run"
     known = {x.span for x in never}
     more = (Untested(_of_no_run(words(x.of), x.formula, fair), p.span) for x in a.vacuous if x.of.span not in known)
-    return (*never, *more)
+    return (*never, *(within_bound(search, x) for x in more))
 
 
 def _of_no_run(shown: str, f: Formula, run: str) -> str:

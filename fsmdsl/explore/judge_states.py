@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fsmdsl.explore.circular_wait import waiting_told
 from fsmdsl.explore.rejection import fault_told, no_way_on
 from fsmdsl.explore.search_result import Finding, Question, Searched
 from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.vacuity import premises, untested
-from fsmdsl.explore.verdict import Outcome, QuestionKey, Untested, Verdict, outermost
+from fsmdsl.explore.verdict import Outcome, QuestionKey, Untested, Verdict, extent, outermost
 from fsmdsl.step import Universe
 from fsmdsl.step.world import Fault
 
@@ -45,12 +45,21 @@ def basis(search: Searched) -> str:
     if search.stopped is not None:
         return f"bounded: {search.stopped}"
     likes = f" up to symmetry of {' and '.join(search.reduced)}" if search.reduced else ""
-    return f"exhaustive: {search.states} states{likes}"
+    beyond = f", {search.beyond} of them beyond it" if search.beyond else ""
+    return f"{extent(None, search.beyond)}: {search.states} states{beyond}{likes}"
 
 
 def untested_parts(search: Searched) -> dict[QuestionKey, tuple[Untested, ...]]:
     """What passed without being tested; only who has seen everything can say."""
-    return untested(premises(search.universe), search.settled.keys()) if search.stopped is None else {}
+    if search.stopped is not None:
+        return {}
+    found = untested(premises(search.universe), search.settled.keys())
+    return {key: tuple(within_bound(search, x) for x in parts) for key, parts in found.items()}
+
+
+def within_bound(search: Searched, x: Untested) -> Untested:
+    """What was not tested, as far as is known: beyond the bounds it may be."""
+    return replace(x, told=f"{x.told} within the bound") if search.beyond else x
 
 
 def vacuous_lines(parts: Iterable[Untested]) -> tuple[str, ...]:

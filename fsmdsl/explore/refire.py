@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fsmdsl.explore.search_result import Finding, Searched
 from fsmdsl.explore.trace import Trace
-from fsmdsl.step import FaultError, Universe, World, enabled, fire
+from fsmdsl.step import FaultError, Universe, World, enabled, fire, within
 
 if TYPE_CHECKING:
     from fsmdsl.explore.recovery.explored import Edge
@@ -37,6 +37,11 @@ class Refired:
         """Why not every world was found."""
         return self.search.stopped
 
+    @property
+    def beyond(self) -> int:
+        """How many are beyond the bounds of the system."""
+        return self.search.beyond
+
     def __len__(self) -> int:
         return self.search.states
 
@@ -45,10 +50,10 @@ class Refired:
         return self.world_of(number)
 
     def outgoing(self, number: int) -> Iterator[Edge]:
-        """The steps that are enabled in a world."""
+        """The steps that are enabled in a world; none is followed beyond the bounds of the system."""
         world = self.world_of(number)
         try:
-            steps = enabled(self.universe, world)
+            steps = enabled(self.universe, world) if within(self.universe, world) else []
         except FaultError:
             return
         for step in steps:

@@ -14,7 +14,7 @@ from fsmdsl.explore.search_result import fault_key
 from fsmdsl.explore.simplest_run import Effort, Goal, cost, simplest_runs
 from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.verdict import Exploration, Verdict
-from fsmdsl.step import Fault, FaultError, Universe, World, enabled, stuck
+from fsmdsl.step import Fault, FaultError, Universe, World, enabled, stuck, within
 from fsmdsl.step.evaluate import Frame
 
 AT_ONCE = 0.5
@@ -83,7 +83,7 @@ def _goal(universe: Universe, v: Verdict) -> Goal | None:
         return None
     match v.kind:
         case "deadlock":
-            return Goal(lambda world, steps: stuck(universe, world, list(steps)))
+            return Goal(lambda world, steps: within(universe, world) and stuck(universe, world, list(steps)))
         case "invariant":
             return Goal(lambda world, _: broken(universe, v, world) is not None)
         case _:

@@ -84,6 +84,7 @@ class Search:
         self.circular = circular_waits(universe)
         self.waiting: Finding | None = None
         self.waiting_states = 0
+        self.beyond = 0
 
     # Going through
 

@@ -16,7 +16,20 @@ from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.vacuity import premises
 from fsmdsl.explore.verdict import QuestionKey
 from fsmdsl.source import Span
-from fsmdsl.step import CrashStep, Fault, FaultError, GuardsSeen, Result, Step, Universe, World, enabled, fire, stuck
+from fsmdsl.step import (
+    CrashStep,
+    Fault,
+    FaultError,
+    GuardsSeen,
+    Result,
+    Step,
+    Universe,
+    World,
+    enabled,
+    fire,
+    stuck,
+    within,
+)
 from fsmdsl.step.evaluate import Frame
 from fsmdsl.step.world import Cause, FaultKind, Followed
 
@@ -77,6 +90,8 @@ class Searched(Protocol):
     """The first end state that is no deadlock and in which instances wait for each other."""
     waiting_states: int
     """How many such states were found."""
+    beyond: int
+    """How many of the states whose steps were looked for are beyond the bounds of the system, and so have none."""
     followed: set[tuple[str, int]]
     """Transitions, by machine and index."""
     guards_seen: GuardsSeen
@@ -192,8 +207,11 @@ def beyond_limit(search: Searched, number: Callable[[World], int | None], at: in
 
 def expanded(search: Searched, world: World, at: int) -> Iterator[tuple[Step, Result]]:
     """The steps from a world, the state of this number, taken one by one; notes what each shows. Raises `FaultError`
-    before the first where the environment has no value."""
+    before the first where the environment has no value. None is taken beyond the bounds of the system."""
     universe = search.universe
+    if not within(universe, world):
+        search.beyond += 1
+        return
     steps = enabled(universe, world, search.guards_seen)
     if all(isinstance(s, CrashStep) for s in steps):
         if stuck(universe, world, steps):

@@ -32,6 +32,7 @@ from fsmdsl.step import (
     World,
     enabled,
     fire,
+    within,
 )
 from fsmdsl.step.roster import Roster
 
@@ -211,6 +212,9 @@ class _Search:
         """The steps from a world, and the goals that it reaches itself."""
         if at not in self.edges:
             world = self.worlds[at]
+            if not within(self.universe, world):
+                self.edges[at] = ([], self._shown(world, ()))
+                return self.edges[at]
             try:
                 steps = enabled(self.universe, world)
             except FaultError as error:

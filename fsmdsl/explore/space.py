@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, World, enabled, fire
+from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, World, enabled, fire, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,14 @@ class Visit:
 
 
 def visits(universe: Universe, most: int, accepted: Callable[[Step], bool] = lambda _: True) -> Iterator[Visit]:
-    """Each state once, in the order of its number: nearest first. Takes the steps that are accepted, and numbers no
-    more states than `most`. Time and memory are in proportion to states and steps."""
+    """Each state once, in the order of its number: nearest first. Takes the steps that are accepted, none
+    beyond the bounds of the system, and numbers no more states than `most`. Time and memory are in proportion to
+    states and steps."""
     worlds = list(universe.starts[:most])
     number = {world: n for n, world in enumerate(worlds)}
     for at, world in enumerate(worlds):
         try:
-            steps = [x for x in enabled(universe, world) if accepted(x)]
+            steps = [x for x in enabled(universe, world) if accepted(x)] if within(universe, world) else []
         except (FaultError, TooManyValuesError) as error:
             yield Visit(at, world, (), error)
             continue

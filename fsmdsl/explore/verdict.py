@@ -135,6 +135,16 @@ class Images:
     after: World
 
 
+def extent(stopped: str | None, beyond: int) -> str:
+    """How far a search went that was stopped, or not, and found so many states beyond the bounds of its system."""
+    return stopped or ("within the bound" if beyond else "exhaustive")
+
+
+def share_beyond(beyond: int) -> str:
+    """Of a count of states, how many of them are beyond the bounds."""
+    return f", {beyond:,} of them beyond the bound" if beyond else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """One thing asked, and the answer.
@@ -148,7 +158,8 @@ class Verdict:
     name: str
     outcome: Outcome
     basis: str
-    """`exhaustive: 812 states`, `bounded: stopped at 10000 states`, `a trace of 3 steps`."""
+    """`exhaustive: 812 states`, `within the bound: 812 states, 90 of them beyond it`, `a trace of 3 steps`,
+    `bounded: stopped at 10000 states`."""
     span: Span
     explanation: tuple[str, ...] = ()
     trace: Trace | None = None
@@ -215,11 +226,23 @@ class Exploration:
     """Symmetric sets: states that differ only in which of their instances is which were counted once."""
     at_violation: bool = False
     """Did it stop because something is violated (`Limits.after_violation`)?"""
+    beyond: int = 0
+    """How many of the states were found to be beyond the bounds of the system: no step from them was followed."""
 
     @property
     def complete(self) -> bool:
-        """Was every reachable state explored?"""
+        """Was every state explored that the bounds of the system leave?"""
         return self.stopped is None
+
+    @property
+    def exhaustive(self) -> bool:
+        """Was every reachable state explored?"""
+        return self.complete and not self.beyond
+
+    @property
+    def extent(self) -> str:
+        """How far it went: `exhaustive`, `within the bound`, or why it stopped."""
+        return extent(self.stopped, self.beyond)
 
     @property
     def violations(self) -> tuple[Verdict, ...]:

@@ -165,7 +165,7 @@ def _condition(scope: CScope, c: Condition) -> str:
 
 
 def _asked(scope: CScope, questions: tuple[Question, ...]) -> Iterator[str]:
-    calls = []
+    calls, bounds = [], []
     for q in questions:
         with scope.read_by(q.machine):
             value = expression(scope, scope.elaboration.expression(q.condition))
@@ -173,6 +173,9 @@ def _asked(scope: CScope, questions: tuple[Question, ...]) -> Iterator[str]:
             scope,
             f"/* {q.kind} {q.name}, {q.span} */\nstatic V question_{q.number}(int self)\n{{\n    return {value};\n}}",
         )
+        if q.kind == "bound":
+            bounds.append(f"truth(question_{q.number}, -1)")
+            continue
         sign = "!" if q.kind == "invariant" else ""
         told = f'"{q.kind} {q.number} {"violated" if sign else "shown"}: {_plain(q.name)}"'
         for n in q.instances:
@@ -180,6 +183,8 @@ def _asked(scope: CScope, questions: tuple[Question, ...]) -> Iterator[str]:
             calls.append(f"{TAB}if ({test}) report(&questions_seen[{q.number}], {told});\n")
     count = max(len(questions), 1)
     yield f"static int questions_seen[{count}];\nstatic void ask(void)\n{{\n{''.join(calls)}}}"
+    inside = " && ".join(bounds) or "1"
+    yield f"/* Are steps explored from here? */\nstatic int inside(void)\n{{\n{TAB}return {inside};\n}}"
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What is asked of the states of a system, numbered: invariants and what is to be reachable."""
+"""What is asked of the states of a system, numbered: invariants, what is to be reachable, and how far to explore."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from fsmdsl.step.roster import Roster
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question, of the system (`machine` empty, of instance -1) or of each instance of a machine."""
+    """One question, of the system (`machine` empty, of instance -1) or of each instance of a machine. A `bound` is no
+    question of the author's: no step is taken where it is not true."""
 
     number: int
-    kind: Literal["invariant", "reachable"]
+    kind: Literal["invariant", "reachable", "bound"]
     name: str
     machine: str
     instances: tuple[int, ...]
@@ -36,4 +37,6 @@ def questions(roster: Roster) -> tuple[Question, ...]:
             found.append(Question(len(found), "invariant", name, machine.qualified, numbers, x.condition, x.span))
     for y in system.reachables:
         found.append(Question(len(found), "reachable", y.name, "", (-1,), y.condition, y.span))
+    if system.bound is not None:
+        found.append(Question(len(found), "bound", "explore while", "", (-1,), system.bound, system.bounds[0].span))
     return tuple(found)

@@ -15,6 +15,7 @@ from fsmdsl.walk import temporal
 WITHOUT = {
     "delivery": "`deliver` promises that what waits in a channel is delivered, which is not exported",
     "fairness": "it promises more than SPIN's formulas can take",
+    "bound": "the system says `explore while`, and to SPIN a run ends where no step is explored",
     "recovery": "`recovers` is not exported",
     "changing": "it speaks of a collection that may change",
     "stuck": "`stuck` speaks of all runs at once",
@@ -84,6 +85,8 @@ def claims(roster: Roster, atom: Atom, promise: Promised) -> Claims:
     found = Claims()
     for p in roster.system.properties:
         try:
+            if roster.system.bounds:
+                raise UnsaidError("bound")
             if isinstance(p.formula, m.Recovers):
                 raise UnsaidError("recovery")
             listed = [_formula(found, roster, x, bound, atom) for x, bound in _each(roster, p.formula, {})]

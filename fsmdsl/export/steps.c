@@ -256,6 +256,7 @@ static void expand(void)
     choices = listed = 0;
     if (first_fault && !first_seen) report(&first_seen, first_fault);
     ask();
+    if (!inside()) return;
     out = &here;
     if (setjmp(here)) {
         report_fault();

@@ -77,18 +77,22 @@ def _names(asked: tuple[Question, ...]) -> list[str]:
 
 def _asked(scope: TlaScope, asked: tuple[Question, ...]) -> Iterator[str]:
     """An operator for each question, and last what reports and names them."""
-    tests, named = [], []
+    tests, named, bounds = [], [], []
     for q in asked:
         with scope.read_by(q.machine):
             e = scope.elaboration.expression(q.condition)
             text, bad = value(scope, e, Env()), fault(scope, e, Env())
         text = text if bad == FINE else f"IF {bad} # 0 THEN FALSE ELSE {text}"
         yield from tm.with_lets(scope, f"\\* {q.kind} {q.name}, {q.span}\nquestion_{q.number}(w, self) == {text}")
+        if q.kind == "bound":
+            bounds.append(f"question_{q.number}(w, -1)")
+            continue
         numbers = ", ".join(map(str, q.instances)) if q.machine else "-1"
         quantified = f"\\A self \\in {{{numbers}}} : question_{q.number}(world, self)"
         if q.kind == "reachable":
             quantified = f"~question_{q.number}(world, -1)"
         named.append(f"question_{q.number}_holds == {quantified}")
         tests.append(f'(question_{q.number}_holds \\/ Found(<<"question", {q.number}>>))')
+    yield "\\* Are steps explored from here?\nInside(w) == " + (" /\\ ".join(bounds) or "TRUE")
     watch = ["FaultsSeen", '(NoDeadlock \\/ Found(<<"deadlock">>))', *tests]
     yield "\n".join([*named, "Watch == " + " /\\ ".join(watch)])

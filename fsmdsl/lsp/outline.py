@@ -10,6 +10,7 @@ from fsmdsl import syntax as s
 from fsmdsl.editing import Analysis, Document, Highlight, highlights
 from fsmdsl.editing.hints import hints
 from fsmdsl.editing.symbols import Symbol, folds, symbols
+from fsmdsl.explore.verdict import share_beyond
 from fsmdsl.lsp.positions import Lines, path_of, units
 from fsmdsl.lsp.state import Known, State
 from fsmdsl.parse.parts import in_file
@@ -164,7 +165,8 @@ def _of_member(state: State, document: Document, uri: str, x: s.ModuleMember, fo
             yield _lens(known, x.name.span, "verify", "fsm.verify", [uri, x.name.text])
             explored = found.systems.get(f"{module}.{x.name.text}")
             if explored is not None:
-                told = f"{explored.verdict}: {explored.data['states']:,} states"
+                beyond = share_beyond(explored.data["beyond"])
+                told = f"{explored.verdict}: {explored.data['states']:,} states{beyond}"
                 yield _lens(known, x.name.span, told, "fsm.verify", [uri, x.name.text])
         case _:
             return

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from fsmdsl.model.effects import Effect
-from fsmdsl.model.expressions import Expr
+from fsmdsl.model.expressions import Expr, Logic
 from fsmdsl.model.machine import Field, Invariant, Let
 from fsmdsl.source import NOWHERE, Span
 
@@ -195,10 +195,17 @@ class System:
     refines: Refinement | None = None
     start_when: tuple[Expr, ...] = ()
     """What must hold in the first state."""
+    bounds: tuple[Expr, ...] = ()
+    """`explore while`: no step is followed from a state in which one of these is not true."""
 
     @property
     def qualified(self) -> str:
         return f"{self.module}.{self.name}"
+
+    @property
+    def bound(self) -> Expr | None:
+        """The bounds as one condition; None: there are none."""
+        return Logic("and", self.bounds) if len(self.bounds) > 1 else next(iter(self.bounds), None)
 
     @cached_property
     def number_of(self) -> Mapping[tuple[str, int], int]:

@@ -51,7 +51,9 @@ ROLES = {
 }  # fmt: skip
 """What to call a part of a certain rule."""
 
-CONDITIONAL = frozenset({"when", "start_when", "invariant", "reachable", "property", "expect", "if_", "conditional"})
+CONDITIONAL = frozenset({
+    "when", "start_when", "explore_while", "invariant", "reachable", "property", "expect", "if_", "conditional",
+})  # fmt: skip
 """Rules whose expression is a condition."""
 
 OPERATORS = frozenset({

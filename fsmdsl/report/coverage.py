@@ -27,7 +27,7 @@ class Reach:
     where: tuple[str, ...]
     """Systems or scenarios that have the machine, or the log."""
     certain: bool = True
-    """Does 0 mean never? Not where a limit ended an exploration."""
+    """Does 0 mean never? Not where a limit ended an exploration, or states are beyond its bounds."""
 
     def shown(self, count: int) -> str:
         """`0`, `12`, or where there may be more `12+`."""
@@ -53,8 +53,8 @@ def explored(machine: m.Machine, found: Iterable[tuple[Exploration, Census]]) ->
         if not instances:
             continue
         where.append(x.system.qualified)
-        exact &= counted.complete
-        certain &= x.complete
+        exact &= counted.complete and not x.beyond
+        certain &= x.exhaustive
         unfollowed = set(x.coverage.unfollowed)
         followed = [t for t in machine.transitions if (machine.qualified, t.index) not in unfollowed]
         for t in followed:

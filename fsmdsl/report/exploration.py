@@ -15,7 +15,7 @@ from fsmdsl.explore.causes import Cause, causes, groups
 from fsmdsl.explore.hiding import NOTHING, Hidden
 from fsmdsl.explore.narrative import steps, story
 from fsmdsl.explore.trace import world_data
-from fsmdsl.explore.verdict import Images
+from fsmdsl.explore.verdict import Images, share_beyond
 from fsmdsl.report import shapes
 from fsmdsl.report.data import Data
 from fsmdsl.report.frames import Paint, plain
@@ -35,9 +35,10 @@ def summary(x: Exploration, paint: Paint = plain) -> str:
     """A line for a system."""
     word = verdict(x)
     role = {"holds": "good", "violated": "error", "bounded": "warning"}[word]
-    size = f"{x.states:,} states, {x.transitions:,} transitions, depth {x.depth}, {x.seconds:.2f} s"
+    states = f"{x.states:,} states{share_beyond(x.beyond)}"
+    size = f"{states}, {x.transitions:,} transitions, depth {x.depth}, {x.seconds:.2f} s"
     unchecked = sum(v.outcome == "not checked" for v in x.verdicts)
-    basis = (x.stopped or "exhaustive") + (f", but {unchecked} not checked" if unchecked else "")
+    basis = x.extent + (f", but {unchecked} not checked" if unchecked else "")
     return f"{paint(word.ljust(8), role)}  {x.system.qualified}: {size} ({basis})"
 
 
@@ -88,7 +89,8 @@ def details(
     if x.note is not None:
         yield f"  {paint('note', 'quiet')}: {x.note}"
     if style.every and x.complete:
-        yield from (f"  {paint('never followed', 'quiet')}: {name}" for name in never_followed(x, model))
+        told = "never followed within the bound" if x.beyond else "never followed"
+        yield from (f"  {paint(told, 'quiet')}: {name}" for name in never_followed(x, model))
 
 
 def _cause(
@@ -176,6 +178,7 @@ def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
         "name": x.system.name,
         "module": x.system.module,
         "states": x.states,
+        "beyond": x.beyond,
         "transitions": x.transitions,
         "depth": x.depth,
         "seconds": round(x.seconds, 3),

@@ -162,13 +162,15 @@ class Unfollowed(TypedDict):
 
 
 class Exploration(TypedDict):
-    """What exploring a system has found. `stopped`: null, or why not everything was explored; `at_violation`: did it
-    stop because something is violated; `levels`: how many states were found at each depth; `note`: null, or what could
-    have been faster and why it was not."""
+    """What exploring a system has found. `beyond`: how many of the states are beyond the bounds of the system
+    (`explore while`), so that no step from them was followed; `stopped`: null, or why not everything was explored;
+    `at_violation`: did it stop because something is violated; `levels`: how many states were found at each depth;
+    `note`: null, or what could have been faster and why it was not."""
 
     name: str
     module: str
     states: int
+    beyond: int
     transitions: int
     depth: int
     seconds: float

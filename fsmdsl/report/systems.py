@@ -10,6 +10,7 @@ from fsmdsl.describe import words
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.explore import Exploration, Verdict, lines
 from fsmdsl.explore.narrative import story
+from fsmdsl.explore.verdict import share_beyond
 from fsmdsl.report.anchors import anchor
 from fsmdsl.report.chart import violation
 from fsmdsl.report.columns import columns
@@ -37,6 +38,7 @@ def system_view(model: m.Model, x: Exploration, space: SpaceView | None) -> Syst
         x.note or "",
         inline(columns(x.levels)) if len(x.levels) > 1 else "",
         space,
+        x.beyond,
     )
 
 
@@ -49,7 +51,8 @@ def _instances(system: m.System) -> list[tuple[str, str, str]]:
 
 def _basis(x: Exploration) -> str:
     likes = f", up to symmetry of {' and '.join(x.reduced)}" if x.reduced else ""
-    return x.stopped or f"every reachable state{likes}"
+    reached = f"every state within the bound{share_beyond(x.beyond)}" if x.beyond else "every reachable state"
+    return x.stopped or f"{reached}{likes}"
 
 
 def _verdict(universe: Universe, n: int, v: Verdict) -> VerdictView:

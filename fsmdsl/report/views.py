@@ -163,6 +163,8 @@ class SystemView:
     levels: str = ""
     """How many states there are at each depth: a whole `<svg>` element, or empty."""
     space: SpaceView | None = None
+    beyond: int = 0
+    """How many of the states are beyond the bounds of the system."""
 
     @property
     def outcome(self) -> str:

@@ -66,6 +66,7 @@ def _system(module: ModuleNames, decl: s.SystemDecl) -> m.System:
         decl.span,
         tuple(x for x in (_process_crash(scope, o) for o in offers if isinstance(o, s.ProcessCrash)) if x is not None),
         start_when=tuple(condition(scope, x.condition) for x in decl.members if isinstance(x, s.StartDecl)),
+        bounds=tuple(condition(scope, x.condition) for x in decl.members if isinstance(x, s.BoundDecl)),
     )
 
 

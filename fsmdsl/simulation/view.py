@@ -9,7 +9,7 @@ from fsmdsl.report.stepping import stepping
 from fsmdsl.simulation.choices import Choice, choices
 from fsmdsl.simulation.questions import asked
 from fsmdsl.simulation.session import Session
-from fsmdsl.step import Universe
+from fsmdsl.step import Universe, within
 
 Data = dict[str, Any]
 
@@ -27,6 +27,7 @@ def here(session: Session) -> Data:
         "at": session.at,
         "choices": [_choice(universe, c) for c in found.choices],
         "problem": found.problem,
+        "beyond": not within(universe, session.world),
         "asked": [
             {"kind": a.kind, "name": a.name, "holds": a.holds, "why": list(a.why)}
             for a in asked(universe, session.world)

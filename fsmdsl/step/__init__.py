@@ -150,6 +150,14 @@ def value(
     return evaluate(Frame(universe, world, instance, locals), e)
 
 
+def within(universe: Universe, world: World) -> bool:
+    """Is a world inside all bounds of its system (`explore while`)? A bound without a value is not true."""
+    try:
+        return all(holds(universe, world, x) for x in universe.system.bounds)
+    except FaultError:
+        return False
+
+
 def stuck(universe: Universe, world: World, steps: list[Step]) -> bool:
     """Is a world in which these steps are enabled a deadlock?
 

@@ -74,6 +74,7 @@ from fsmdsl.syntax.modules import (
     SourceDecl,
 )
 from fsmdsl.syntax.systems import (
+    BoundDecl,
     CrashOffer,
     Do,
     Elapse,
@@ -113,6 +114,7 @@ __all__ = [
     "Binary",
     "BinaryOperator",
     "Binder",
+    "BoundDecl",
     "Call",
     "Change",
     "ChannelDecl",

@@ -45,6 +45,15 @@ class StartDecl:
 
 
 @node
+class BoundDecl:
+    """`explore while size(log) <= 3`."""
+
+    condition: Expr
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@node
 class Offer:
     """`some g in groups: g.pods_deleted when …`: an event that the environment may send."""
 
@@ -160,8 +169,8 @@ class MapField:
 
 
 SystemMember = (
-    InstanceDecl | LetDecl | StartDecl | EnvironmentDecl | RecoverDecl | InvariantDecl | PropertyDecl | ReachableDecl
-    | MapState | MapField
+    InstanceDecl | LetDecl | StartDecl | BoundDecl | EnvironmentDecl | RecoverDecl | InvariantDecl | PropertyDecl
+    | ReachableDecl | MapState | MapField
 )  # fmt: skip
 
 

@@ -12,9 +12,10 @@
 [
   "module" "import" "source" "enum" "opaque" "let" "machine" "channel" "locks" "operation" "system" "scenario"
   "param" "state" "event" "action" "priority" "invariant" "amends" "environment" "property" "reachable" "start"
+  "explore"
 ] @keyword
 
-["ignore" "on" "after" "when" "do" "in" "from" "to" "of" "expect" "fails" "via" "timeout" "with" "under" "recovers"] @keyword
+["ignore" "on" "after" "when" "do" "in" "from" "to" "of" "expect" "fails" "via" "timeout" "with" "while" "under" "recovers"] @keyword
 ["for" "add" "remove" "send" "map" "deliver"] @keyword
 ["if" "then" "else"] @keyword.conditional
 (on_entry) @keyword

@@ -20,6 +20,8 @@ syntax match fsmModifier /\<\%(symmetric\|async\|replaces\|lossy\|duplicating\|f
 syntax match fsmModifier /\<\%(read\|write\)\>\ze\s*(/
 syntax match fsmModifier /=\s*\zsany\>\ze\s*\%($\|[,}]\|\/\/\)/
 syntax match fsmDeclaration /^\s*\zsstart\>\ze\s\+\%(when\|with\)\>/
+syntax match fsmDeclaration /^\s*\zsexplore\>\ze\s\+while\>/
+syntax match fsmKeyword /\%(^\s*explore\s\+\)\@<=while\>/
 syntax match fsmModifier /\<child\>\ze\s\+\h/
 syntax match fsmModifier /\<to\s\+\zseach\>\ze\s\+\h/
 syntax match fsmDeclaration /^\s*\zs\%(environment\|recover\|locks\|operation\)\>\ze\%(\s\+\h\w*\)\?\s*{/

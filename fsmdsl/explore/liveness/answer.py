@@ -47,12 +47,13 @@ class Answer:
 
 def answers(plan: Plan, graph: Graph) -> Iterator[Answer]:
     """Decide the properties of a plan on a graph that was recorded for it, one after the other."""
+    graph = replace(graph, bound=plan.bound)
     prepared = Prepared(stuttering(graph) if plan.stutters else graph, deliveries=plan.deliveries)
     decided(prepared, plan.stuck)
     for q in plan.questions:
         answer = _answer(plan, q, prepared, graph.expanded is None)
         if plan.stutters:
-            runs = ((b.claim, unstuttered(b.lasso, graph)) for b in answer.breaches)
+            runs = ((b.claim, unstuttered(b.lasso, graph, prepared.offsets)) for b in answer.breaches)
             answer = replace(answer, breaches=tuple(Breach(c, x, along(prepared, plan, x)) for c, x in runs))
         yield answer
 

@@ -6,6 +6,7 @@ automaton accepts it. So what is looked for is a cycle of the product that is fa
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -20,6 +21,10 @@ MOST_NODES = 1 << 31
 """So many pairs of a state and an automaton's state have numbers of 32 bits."""
 
 
+OPEN = -1 << BITS
+"""What is below 0, and no atom's bit."""
+
+
 class Prepared:
     """A graph as the kernels want it, with what all decisions need and is worked out once."""
 
@@ -27,7 +32,7 @@ class Prepared:
         self.deliveries = deliveries
         self.engine = using or engine(graph.edges)
         self.states, self.firsts = graph.states, graph.firsts
-        self.expanded = graph.states if graph.expanded is None else graph.expanded
+        self.open = graph.open
         self.offsets = self.engine.ints(graph.offsets, wide=True)
         self.targets = self.engine.ints(graph.targets)
         self.marks = self.engine.ints(graph.marks, wide=True)
@@ -48,9 +53,16 @@ class Prepared:
         depths = self.engine.kernels.levels(self.offsets, self.targets, parents, order, starts, self.firsts)
         return Levels(parents, order, starts, int(depths))
 
-    def letters(self, atoms: tuple[int, ...]) -> Ints:
-        """Which of these atoms are true in each state: the first is bit 0."""
+    @cached_property
+    def _blank(self) -> Ints:
         found = self.engine.filled(self.states, wide=True)
+        for state in self.open:
+            found[state] = OPEN
+        return found
+
+    def letters(self, atoms: tuple[int, ...]) -> Ints:
+        """Which of these atoms are true in each state: the first is bit 0. Below 0 where a state is `open`."""
+        found = copy(self._blank)
         for place, atom in enumerate(atoms):
             self.engine.kernels.spread(self.columns[atom // BITS], atom % BITS, place, found, self.states)
         return found
@@ -116,7 +128,7 @@ class _Product:
         if self.waits:
             order, starts, depths = g.levels.order, g.levels.starts, g.levels.depths
         count = g.engine.kernels.search(
-            g.offsets, g.targets, self.letters, g.expanded, order, starts, depths,
+            g.offsets, g.targets, self.letters, order, starts, depths,
             self.first, self.must, self.value, self.goal, self.size, 0, g.firsts,
             -1 if self.automaton.truth is None else self.automaton.truth,
             self.number, self.nodes, self.parents, found,
@@ -144,14 +156,14 @@ class _Product:
         offsets, enabled = g.engine.filled(total + 1, wide=True), g.engine.filled(total, wide=True)
         edges = int(
             k.degrees(
-                g.offsets, self.letters, g.expanded, g.enabled, used,
+                g.offsets, self.letters, g.enabled, used,
                 self.first, self.must, self.value, self.goal, self.size, block,
                 self.nodes, kept, total, offsets, enabled,
             )
         )  # fmt: skip
         targets, marks = g.engine.filled(edges), g.engine.filled(edges, wide=True)
         k.connect(
-            g.offsets, g.targets, g.marks, self.letters, g.expanded, used,
+            g.offsets, g.targets, g.marks, self.letters, used,
             self.first, self.must, self.value, self.goal, self.accept, self.size, block,
             self.number, self.nodes, local, kept, total, targets, marks,
         )  # fmt: skip

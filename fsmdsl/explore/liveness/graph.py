@@ -8,13 +8,14 @@ join the same states. Bit `i` of `marks[e]` is set when the step fulfils obligat
 fulfils is enabled in its source. Atom `i` of the plan is true in state `s` when bit `i % 62` of `atoms[i // 62][s]` is
 set.
 
-A state without edges is the end of a run, which stays there for ever. The states from `expanded` on are an exception:
-nobody has looked what follows them (a limit was reached), so no run is continued there.
+A state without edges is the end of a run, which stays there for ever. Two kinds of states are an exception: nobody has
+looked what follows them, so no run is continued there. They are those from `expanded` on (a limit was reached), and
+those where the atom `bound` is false (they are beyond the bounds of the system).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -33,7 +34,8 @@ class Ints(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """See above. `expanded` None: all states are. `firsts`: in so many states, the first ones, a run may begin."""
+    """See above. `expanded` None: all states are. `firsts`: in so many states, the first ones, a run may begin. `bound`
+    None: there are no bounds."""
 
     offsets: Ints = field(repr=False)
     targets: Ints = field(repr=False)
@@ -41,6 +43,7 @@ class Graph:
     atoms: tuple[Ints, ...] = field(repr=False)
     expanded: int | None = None
     firsts: int = 1
+    bound: int | None = None
 
     @property
     def states(self) -> int:
@@ -51,6 +54,15 @@ class Graph:
     def edges(self) -> int:
         """How many."""
         return len(self.targets)
+
+    @property
+    def open(self) -> Iterable[int]:
+        """The states of which nobody has looked what follows them."""
+        rest = range(self.states if self.expanded is None else self.expanded, self.states)
+        if self.bound is None:
+            return rest
+        column, bit = self.atoms[self.bound // BITS], self.bound % BITS
+        return [n for n, value in enumerate(column) if not value >> bit & 1 or n in rest]
 
 
 STAYS = -1

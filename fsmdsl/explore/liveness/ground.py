@@ -42,7 +42,9 @@ def questions(universe: Universe, *, stutters: bool = False) -> Plan:
         if not isinstance(p.formula, m.Recovers)
     ]
     stuck = tuple(ground.stuck.values())
-    return Plan(universe, tuple(ground.atoms), tuple(duties.obligations), tuple(asked), stuck, stutters)
+    within = universe.system.bound
+    bound = None if within is None else ground.atoms.setdefault(Atom(within), len(ground.atoms))
+    return Plan(universe, tuple(ground.atoms), tuple(duties.obligations), tuple(asked), stuck, stutters, bound)
 
 
 def _question(ground: Ground, duties: Duties, p: m.Property, e: m.Expr) -> Question:

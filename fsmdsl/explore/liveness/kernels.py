@@ -97,10 +97,11 @@ def exclude(given: Words, bit: int, ahead: Words, mark: int, column: Words, plac
 # The product with an automaton ---------------------------------------------------------------------------------------
 # Node `s * size + q`: the run is in state s, the automaton in q. Transition t of the automaton goes from q, for t from
 # `first[q]` to `first[q + 1]`, to `goal[t]`, where the letter of s and `must[t]` make `value[t]`.
+# A letter below 0 is that of a state of which nobody has looked what follows it.
 
 
 def search(
-    offsets: Words, targets: Ints, letters: Words, expanded: int,
+    offsets: Words, targets: Ints, letters: Words,
     order: Ints, starts: Ints, depths: int,
     first: Ints, must: Words, value: Words, goal: Ints, size: int, start: int, firsts: int, truth: int,
     number: Ints, nodes: Words, parents: Ints, found: Ints,
@@ -140,7 +141,7 @@ def search(
                         found[1] = me
                         return count
                     edge, end = offsets[state], offsets[state + 1]
-                    stays = edge == end and state < expanded
+                    stays = edge == end and letters[state] >= 0
                     while edge < end or stays:
                         target = state if stays else targets[edge]
                         stays = False
@@ -167,7 +168,7 @@ def crop(nodes: Words, count: int, size: int, useful: Ints, local: Ints, kept: I
 
 
 def degrees(
-    offsets: Words, letters: Words, expanded: int, enabled: Words, used: int,
+    offsets: Words, letters: Words, enabled: Words, used: int,
     first: Ints, must: Words, value: Words, goal: Ints, size: int, block: Ints,
     nodes: Words, kept: Ints, total: int, product_offsets: Words, product_enabled: Words,
 ) -> int:  # fmt: skip
@@ -178,7 +179,7 @@ def degrees(
         state, q = nodes[kept[node]] // size, nodes[kept[node]] % size
         product_enabled[node] = enabled[state] & used
         degree = offsets[state + 1] - offsets[state]
-        if degree == 0 and state < expanded:
+        if degree == 0 and letters[state] >= 0:
             degree = 1
         for t in range(first[q], first[q + 1]):
             if block[goal[t]] == block[q] and letters[state] & must[t] == value[t]:
@@ -188,7 +189,7 @@ def degrees(
 
 
 def connect(
-    offsets: Words, targets: Ints, marks: Words, letters: Words, expanded: int, used: int,
+    offsets: Words, targets: Ints, marks: Words, letters: Words, used: int,
     first: Ints, must: Words, value: Words, goal: Ints, accept: Words, size: int, block: Ints,
     number: Ints, nodes: Words, local: Ints, kept: Ints, total: int, product_targets: Ints, product_marks: Words,
 ) -> int:  # fmt: skip
@@ -199,7 +200,7 @@ def connect(
         for t in range(first[q], first[q + 1]):
             if block[goal[t]] == block[q] and letters[state] & must[t] == value[t]:
                 begin, end = offsets[state], offsets[state + 1]
-                if begin == end and state < expanded:
+                if begin == end and letters[state] >= 0:
                     product_targets[at] = local[number[state * size + goal[t]]]
                     product_marks[at] = accept[t]
                     at += 1

@@ -138,6 +138,8 @@ class Plan:
     stuck: tuple[Stuck, ...] = ()
     stutters: bool = False
     """Whether a run may also stand still where a step is possible, as far as fairness lets it."""
+    bound: int | None = None
+    """The atom that is true inside the bounds of the system: from other states no run is followed. None: no bounds."""
 
     @property
     def deliveries(self) -> int:

@@ -32,13 +32,13 @@ def moves(machine: m.Machine) -> frozenset[int]:
 def decided(graph: Prepared, stuck: Sequence[Stuck]) -> None:
     """Fill in the atoms of a graph that are about standing still. Takes time in proportion to the edges, a few times.
 
-    In states that nobody has expanded, everything may still happen.
+    Behind states of which nobody has looked what follows them, everything may still happen.
     """
     if not stuck:
         return
     ahead = graph.engine.filled(graph.states, wide=True)
     graph.engine.kernels.gather(graph.offsets, graph.marks, ahead, graph.states, 0)
-    for state in range(graph.expanded, graph.states):
+    for state in graph.open:
         ahead[state] = (1 << BITS) - 1
     while graph.engine.kernels.foresee(graph.offsets, graph.targets, ahead, graph.states):
         pass

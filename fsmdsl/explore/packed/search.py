@@ -266,6 +266,7 @@ class PackedSearch:
         self.deadlock = Finding(board[b.dead] - 1) if board[b.dead] else None
         self.waiting = Finding(board[b.waiting] - 1) if board[b.waiting] else None
         self.waiting_states = board[b.waits]
+        self.beyond = board[b.beyond]
         failing = sorted({x - 1 for x in board[b.faults : b.faults + b.codes] if x})
         self.faults: dict[FaultKey, Finding] = {}
         try:

@@ -15,8 +15,8 @@ from fsmdsl.explore.recovery.compared import Slot, changes, compared, not_there,
 from fsmdsl.explore.recovery.explored import NOWHERE, Edge, Explored, parts
 from fsmdsl.explore.recovery.nearest import difference
 from fsmdsl.explore.trace import Entry, Trace
-from fsmdsl.explore.verdict import Outcome
-from fsmdsl.step import CrashStep, FaultError, RecoverStep, Step, Universe, World, fire, holds
+from fsmdsl.explore.verdict import Outcome, extent
+from fsmdsl.step import CrashStep, FaultError, RecoverStep, Step, Universe, World, fire, holds, within
 
 __all__ = ["Answer", "Edge", "Explored", "check"]
 
@@ -58,7 +58,8 @@ def check(universe: Universe, recovers: m.Recovers, explored: Explored) -> Answe
         why = "" if found.complete else "; nor was all seen that is reached without a crash"
         return Answer("unknown", f"bounded: {explored.stopped}{why}")
     told = () if trial.over else ("no crash ever comes, so there is nothing to recover from",)
-    return Answer("holds", f"exhaustive: {len(explored)} states, {len(found.free)} of them without a crash", told)
+    how_far = extent(None, explored.beyond)
+    return Answer("holds", f"{how_far}: {len(explored)} states, {len(found.free)} of them without a crash", told)
 
 
 class _Trial:
@@ -147,15 +148,19 @@ class _Trial:
     # It ends where the system could be without the crash
 
     def arrives(self) -> Answer | None:
-        """Every world in which recovery ends is like one without a crash; unknown if these were not all found."""
-        beyond = [x for x in self.over if not (isinstance(x, int) and self.found.is_free[x])]
-        if not (beyond and self.found.complete):
+        """Every world in which recovery ends is like one without a crash; unknown if these were not all found. Those
+        beyond the bounds of the system are not compared."""
+        others = [x for x in self.over if not (isinstance(x, int) and self.found.is_free[x])]
+        others = [x for x in others if within(self.universe, self._world(x))]
+        if not (others and self.found.complete):
             return None
         known = dict.fromkeys(projection(self._world(n), self.slots) for n in self.found.free)
-        for place in beyond:
+        for place in others:
             if projection(self._world(place), self.slots) not in known:
                 trace = self._trace(*self.over[place])
-                return _answer(trace, *difference(self.universe, self.slots, trace, known))
+                told = difference(self.universe, self.slots, trace, known)
+                more = ("within the bound: states beyond it were not compared",) if self.explored.beyond else ()
+                return _answer(trace, *told, *more)
         return None
 
     # Stepping

@@ -29,6 +29,11 @@ class Explored(Protocol):
         """Why not every world was found: `stopped at 10000 states`."""
         ...
 
+    @property
+    def beyond(self) -> int:
+        """How many of them are beyond the bounds of the system."""
+        ...
+
     def __len__(self) -> int: ...
 
     def world(self, number: int) -> World:
@@ -36,7 +41,8 @@ class Explored(Protocol):
         ...
 
     def outgoing(self, number: int) -> Iterable[Edge]:
-        """The steps that are enabled in a world. May raise `TooManyValuesError`, as `enabled` does."""
+        """The steps that are followed from a world: those enabled there, none beyond the bounds of the system. May
+        raise `TooManyValuesError`, as `enabled` does."""
         ...
 
     def trace(self, number: int) -> Trace:

@@ -256,6 +256,7 @@ function makeNext(take, explain) {
       draw();
       const failing = x.asked.filter((a) => a.kind === "invariant" && !a.holds);
       broken.replaceChildren(...failing.map((a) => h("li", {}, h("span", { class: "mark violated" }, "fails"), ` invariant ${a.name}`, h("ul", {}, a.why.map((y) => h("li", {}, coded(y)))))));
+      if (x.beyond) broken.append(h("li", { class: "quiet" }, "Beyond the bound of the system: the checker explores no step from here."));
     },
     focused, focus,
   };

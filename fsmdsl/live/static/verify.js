@@ -60,7 +60,8 @@ export function makeVerify(element, { file: shownNow, question, walk, first, cho
   }
 
   function show(x, asked) {
-    const basis = x.stopped ?? "every reachable state";
+    const reached = x.beyond ? `every state within the bound, ${x.beyond} of them beyond it` : "every reachable state";
+    const basis = x.stopped ?? reached;
     told.replaceChildren(h("span", { class: `mark ${x.verdict}` }, x.verdict), ` ${x.module}.${x.name}: `,
       `${counted(x.states, "state")}, ${counted(x.transitions, "transition")}, depth ${x.depth}, ${x.seconds.toFixed(2)} s (${basis})`,
       asked.documented ? " – as documented" : "");
@@ -75,7 +76,7 @@ export function makeVerify(element, { file: shownNow, question, walk, first, cho
     if (x.note) result.append(h("p", { class: "quiet" }, coded(x.note)));
     if (x.never_followed.length && !x.stopped) {
       const names = [...new Set(x.never_followed.map((n) => `${n.machine.split(".").at(-1)} ${n.transition}`))];
-      result.append(h("details", {}, h("summary", {}, `Never followed: ${names.length}`), h("p", {}, names.join(", "))));
+      result.append(h("details", {}, h("summary", {}, `Never followed${x.beyond ? " within the bound" : ""}: ${names.length}`), h("p", {}, names.join(", "))));
     }
   }
 

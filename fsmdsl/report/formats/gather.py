@@ -10,6 +10,7 @@ from fsmdsl.explore import Exploration, Played, Verdict
 from fsmdsl.explore import diagnostics as violations
 from fsmdsl.explore.causes import causes
 from fsmdsl.explore.narrative import story
+from fsmdsl.explore.verdict import share_beyond
 from fsmdsl.report import shapes
 from fsmdsl.report.data import diagnostics
 from fsmdsl.report.exploration import explored, played
@@ -56,7 +57,7 @@ def _violated(x: Exploration, model: m.Model) -> Iterator[tuple[Verdict, str]]:
 
 def _system(x: Exploration, known: dict[int, Finding]) -> Suite:
     cases = tuple(_verdict(v, known.get(id(v))) for v in x.verdicts)
-    size = f"{x.states:,} states, {x.stopped or 'exhaustive'}"
+    size = f"{x.states:,} states{share_beyond(x.beyond)}, {x.extent}"
     return Suite(x.system.qualified, size, cases, x.seconds)
 
 

@@ -53,6 +53,8 @@ class Board:
     """The number plus 1 of the first end state that is none, and in which instances wait for each other."""
     waits: int
     """How many such states there are."""
+    beyond: int
+    """How many states are beyond the bounds of the system."""
     faults: int
     """For each code: the number plus 1 of the first state from which a step failed so."""
     codes: int
@@ -96,7 +98,7 @@ class Lowered:
     @property
     def counts(self) -> list[int]:
         """The places of the board with how often something was found."""
-        return [self.board.fired, self.board.waits]
+        return [self.board.fired, self.board.waits, self.board.beyond]
 
     @property
     def flags(self) -> list[int]:
@@ -134,9 +136,9 @@ def lower(
     layout = context.layout
     if context.reduction.sets:
         orders.reserve(context)
-    current, fired, led, dead, first_waiting, waits = (layout.reserve(1) for _ in range(6))
+    current, fired, led, dead, first_waiting, waits, beyond = (layout.reserve(1) for _ in range(7))
     answered, answers = layout.reserve(groups(len(asked))), layout.reserve(len(asked))
-    expand = Offers(context, led).functions()
+    expand = Offers(context, led, beyond).functions()
     held, unsure = _atoms(context, atoms)
     parts = [*ask(context, asked, "ask"), *held, *stuck(context), *waiting(context, circular), *whole.rounds(context)]
     parts += crashes(context)
@@ -148,7 +150,7 @@ def lower(
     codes = context.sites.end
     faults = layout.reserve(codes)
     board = Board(
-        current, fired, led, answered, answers, dead, first_waiting, waits, faults, codes,
+        current, fired, led, answered, answers, dead, first_waiting, waits, beyond, faults, codes,
         context.followed, context.guards,
     )  # fmt: skip
     parts += [_note(board, len(asked)), _hold(len(atoms)), _arrive(context, board), *expand]

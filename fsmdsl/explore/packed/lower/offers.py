@@ -12,6 +12,7 @@ from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, N, S, T
 from fsmdsl.explore.packed.lower.environment import Environment
 from fsmdsl.explore.packed.lower.expressions import in_leaves, value
 from fsmdsl.explore.packed.lower.handlers import stretches, timer
+from fsmdsl.explore.packed.lower.questions import Asked, ask
 from fsmdsl.explore.packed.lower.refusals import refusals
 from fsmdsl.explore.packed.lower.steps import CUT, PHASE, WRITES, Steps
 from fsmdsl.explore.program.builder import function, rows, words
@@ -39,8 +40,8 @@ K, CODE, FIRST, STILL, AGAIN, CRASHED, CUTTING = map(
 class Offers:
     """Builds `expand`."""
 
-    def __init__(self, context: Context, led: int) -> None:
-        self.context = context
+    def __init__(self, context: Context, led: int, beyond: int) -> None:
+        self.context, self.led, self.beyond = context, led, beyond
         self.steps = Steps(context, led)
         self.builder, self.scope = self.steps.builder, self.steps.scope
         self.timers: list[Function] = []
@@ -50,6 +51,7 @@ class Offers:
         """The function, behind those that it needs."""
         b, layout = self.builder, self.context.layout
         refused = refusals(self.context)
+        within = self._bounded()
         b.do(call("copy", S, T))
         if refused:
             b.set(F, call("refused", S))
@@ -64,7 +66,18 @@ class Offers:
         b.leave(N)
         given = (*rows("s", "t"), *words("out"), *parameters("n", "cap"))
         expand = function("expand", given, b.block, "Every step from `s`, in order.")
-        return [*self.timers, *self.environment.functions, *refused, expand]
+        return [*within, *self.timers, *self.environment.functions, *refused, expand]
+
+    def _bounded(self) -> list[Function]:
+        """Beyond the bounds of the system, no step is taken. That is counted, and is no end: as if one had led on."""
+        b, bound = self.builder, self.context.universe.system.bound
+        if bound is None:
+            return []
+        with b.when(Not(call("within_0", S))):
+            b.update(T[self.beyond], "+", 1)
+            b.set(T[self.led], ONE)
+            b.leave(N)
+        return ask(self.context, [Asked(bound)], "within")
 
     # Their order
 
