@@ -39,7 +39,18 @@ def _declared(analysis: Analysis, meaning: Meaning) -> Iterator[Declared]:
             module = analysis.modules.get(meaning.name)
             if module is not None:
                 yield Declared(f"module {meaning.name}", module.syntax.doc, module.syntax.span)
-        case "machine" | "enum" | "opaque" | "channel" | "system" | "scenario" | "locks" | "member" | "group":
+        case (
+            "machine"
+            | "enum"
+            | "opaque"
+            | "channel"
+            | "system"
+            | "scenario"
+            | "locks"
+            | "member"
+            | "group"
+            | "environment"
+        ):
             yield from _of_module(analysis, meaning)
         case "local" | "lock":
             return
@@ -84,9 +95,12 @@ def _of_module(analysis: Analysis, meaning: Meaning) -> Iterator[Declared]:
             yield from _member(x.instances, meaning)
 
 
+_NAMELESS = (s.StartDecl, s.EnvironmentDecl, s.EnvironmentUse, s.RecoverDecl, s.MapState, s.MapField)
+
+
 def _member(members: Iterable[s.ModuleMember | s.SystemMember], meaning: Meaning) -> Iterator[Declared]:
     for x in members:
-        if isinstance(x, s.StartDecl | s.EnvironmentDecl | s.RecoverDecl | s.MapState | s.MapField):
+        if isinstance(x, _NAMELESS):
             continue
         if isinstance(x, s.OpaqueDecl):
             if meaning.name in (n.text for n in x.names):
@@ -98,7 +112,7 @@ def _member(members: Iterable[s.ModuleMember | s.SystemMember], meaning: Meaning
 def header(x: s.ModuleMember | s.SystemMember) -> str:
     """A declaration without what is in its braces."""
     match x:
-        case s.MachineDecl() | s.SystemDecl() | s.ScenarioDecl() | s.LocksDecl():
+        case s.MachineDecl() | s.SystemDecl() | s.ScenarioDecl() | s.LocksDecl() | s.SharedEnvironment():
             return x.span.text.partition("{")[0].strip()
         case _:
             return shortened(x.span.text)
@@ -108,7 +122,9 @@ def _detail(x: s.ModuleMember | s.SystemMember) -> str:
     match x:
         case s.InstanceDecl(machine=machine, count=count):
             return str(machine) if count is None else f"{machine}[{count}]"
-        case s.MachineDecl() | s.SystemDecl() | s.ScenarioDecl() | s.EnumDecl() | s.ChannelDecl():
+        case (
+            s.MachineDecl() | s.SystemDecl() | s.ScenarioDecl() | s.EnumDecl() | s.ChannelDecl() | s.SharedEnvironment()
+        ):
             return header(x).split()[0].rstrip(":")
         case _:
             return ""

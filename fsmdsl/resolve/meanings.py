@@ -11,7 +11,7 @@ from fsmdsl.source import Span
 Kind = Literal[
     "module", "machine", "enum", "member", "opaque", "let", "channel", "system", "scenario", "locks", "lock", "state",
     "event", "action", "outcome", "field", "param", "parameter", "label", "invariant", "reachable", "property", "group",
-    "local", "amendment",
+    "local", "amendment", "environment",
 ]  # fmt: skip
 
 
