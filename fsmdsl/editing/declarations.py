@@ -39,18 +39,9 @@ def _declared(analysis: Analysis, meaning: Meaning) -> Iterator[Declared]:
             module = analysis.modules.get(meaning.name)
             if module is not None:
                 yield Declared(f"module {meaning.name}", module.syntax.doc, module.syntax.span)
-        case (
-            "machine"
-            | "enum"
-            | "opaque"
-            | "channel"
-            | "system"
-            | "scenario"
-            | "locks"
-            | "member"
-            | "group"
-            | "environment"
-        ):
+        case "machine" | "enum" | "opaque" | "channel" | "system" | "scenario" | "locks" | "environment":
+            yield from _of_module(analysis, meaning)
+        case "member" | "group":
             yield from _of_module(analysis, meaning)
         case "local" | "lock":
             return
@@ -122,9 +113,9 @@ def _detail(x: s.ModuleMember | s.SystemMember) -> str:
     match x:
         case s.InstanceDecl(machine=machine, count=count):
             return str(machine) if count is None else f"{machine}[{count}]"
-        case (
-            s.MachineDecl() | s.SystemDecl() | s.ScenarioDecl() | s.EnumDecl() | s.ChannelDecl() | s.SharedEnvironment()
-        ):
+        case s.SharedEnvironment(parameters=parameters):
+            return f"({', '.join(p.span.text for p in parameters)})" if parameters else ""
+        case s.MachineDecl() | s.SystemDecl() | s.ScenarioDecl() | s.EnumDecl() | s.ChannelDecl():
             return header(x).split()[0].rstrip(":")
         case _:
             return ""

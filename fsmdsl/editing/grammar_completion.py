@@ -32,6 +32,8 @@ _BY_RULE: dict[tuple[str, str], Find] = {
     ("fairness", "<path>"): lambda f: f.fair(),
     ("under", "<path>"): lambda f: f.fair(),
     ("delivery", "<path>"): lambda f: f.channels(),
+    ("extends", "<path>"): lambda f: f.systems(),
+    ("environment_use", "<path>"): lambda f: f.environments(),
     ("refines", "<path>"): lambda f: f.systems(),
     ("map_state", "<name>"): lambda f: f.states(f.mapped()),
     ("map_field", "<name>"): lambda f: f.mapped_fields(),

@@ -64,12 +64,12 @@ def _modules(names: list[ModuleNames], known: Remembering) -> tuple[m.Module, ..
     machines = {
         n.name: tuple(known.made(x.decl, partial(bodies.machine, x)) for x in n.machines.values()) for n in names
     }
-    for n in names:
-        for decl in n.environments.values():
-            known.made(decl, partial(shared_environment, n, decl))
+    environments = {
+        n.name: tuple(known.made(x, partial(shared_environment, n, x)) for x in n.environments.values()) for n in names
+    }
     systems = _systems(names, known)
     systems |= _refinements(names, dict(systems), known)
-    return tuple(_module(n, machines[n.name], systems, known) for n in names)
+    return tuple(_module(n, machines[n.name], environments[n.name], systems, known) for n in names)
 
 
 def _systems(names: list[ModuleNames], known: Remembering) -> dict[str, m.System]:
@@ -104,7 +104,11 @@ def _refinements(names: list[ModuleNames], systems: Mapping[str, m.System], know
 
 
 def _module(
-    n: ModuleNames, machines: tuple[m.Machine, ...], systems: dict[str, m.System], known: Remembering
+    n: ModuleNames,
+    machines: tuple[m.Machine, ...],
+    environments: tuple[m.SharedEnvironment, ...],
+    systems: dict[str, m.System],
+    known: Remembering,
 ) -> m.Module:
     members = n.syntax.members
     scenarios = (
@@ -129,6 +133,7 @@ def _module(
         tuple(next(x.path.span for x in n.syntax.imports if str(x.path) == name) for name in n.imports),
         tuple(n.left_out),
         tuple(n.systems_left_out),
+        environments,
     )
 
 

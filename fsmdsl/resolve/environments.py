@@ -40,8 +40,8 @@ def _line(scope: Scope, o: Written) -> Resolved | None:
 # Shared environments -------------------------------------------------------------------------------------------------
 
 
-def shared_environment(module: ModuleNames, decl: s.SharedEnvironment) -> None:
-    """Read an environment by itself, so that what is wrong whoever uses it is found once. As documented, what only an
+def shared_environment(module: ModuleNames, decl: s.SharedEnvironment) -> m.SharedEnvironment:
+    """An environment read by itself, so that what is wrong whoever uses it is found once. As documented, what only an
     amendment declares may be missing."""
     before = len(module.program.found)
     names = SystemNames(f"{module.name}.{decl.name.text}", module, sized=False)
@@ -50,8 +50,9 @@ def shared_environment(module: ModuleNames, decl: s.SharedEnvironment) -> None:
         if isinstance(p.type, m.SetType) and isinstance(p.type.of, m.RefType):
             names.groups[p.name] = m.InstanceGroup(p.name, p.type.of.machine, 1, False, False, p.span)
     sets = {p.name: m.Instances(p.name, p.type, p.span) for p in parameters if p.name in names.groups}
-    offered(_inside(module, names, decl, parameters, sets), decl.offers)
+    lines = offered(_inside(module, names, decl, parameters, sets), decl.offers)
     module.program.amended_since(before)
+    return m.SharedEnvironment(decl.name.text, module.name, parameters, tuple(lines), decl.doc, decl.span)
 
 
 def used(scope: Scope, x: s.EnvironmentUse) -> list[Resolved]:

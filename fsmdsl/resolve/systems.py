@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from fsmdsl import model as m
@@ -13,7 +13,7 @@ from fsmdsl.resolve.effects import Place, effects
 from fsmdsl.resolve.environments import Resolved, offered, used
 from fsmdsl.resolve.expressions import condition, of_type
 from fsmdsl.resolve.first_values import check_any
-from fsmdsl.resolve.inheritance import extended, mark, members_of, of_kind, settle, take_lets
+from fsmdsl.resolve.inheritance import chain, extended, mark, members_of, of_kind, settle, take_lets
 from fsmdsl.resolve.lets import all_of
 from fsmdsl.resolve.ordinals import numbered
 from fsmdsl.resolve.properties import invariants, properties, reachables
@@ -72,7 +72,16 @@ def _system(module: ModuleNames, decl: s.SystemDecl) -> m.System:
         decl.span,
         tuple(x for x in lines or () if isinstance(x, m.ProcessCrash)),
         start_when=tuple(condition(x.scope(names), x.decl.condition) for x in of_kind(members, s.StartDecl)),
+        made_of=tuple(dict.fromkeys(_made_of(module, decl, members))),
     )
+
+
+def _made_of(module: ModuleNames, decl: s.SystemDecl, members: Members) -> Iterator[str]:
+    yield from (f"{home.name}.{x.name.text}" for home, x in chain(module, decl)[1:])
+    for x in of_kind(members, s.EnvironmentUse):
+        located = x.home.at(x.decl.path)
+        if located is not None:
+            yield f"{located[0].name}.{located[1]}"
 
 
 def _environment(names: SystemNames, members: Members) -> list[Resolved] | None:
