@@ -79,8 +79,8 @@ class ProcessCrash:
 
 @dataclass(frozen=True, slots=True)
 class SharedEnvironment:
-    """What a module offers for systems to use, as read by itself: in a system it is among the `offers`. A parameter that
-    is a set of instances is taken for a set of one."""
+    """What a module offers for systems to use, as read by itself: in a system it is among the `offers`. A parameter
+    that is a set of instances is taken for a set of one."""
 
     name: str
     module: str

@@ -14,7 +14,7 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.scope import Member, Members, ModuleNames, Program, SystemNames, unknown
+from fsmdsl.resolve.scope import Member, Members, ModuleNames, Program, SystemNames, machine_at, unknown
 from fsmdsl.source import Span
 
 T = TypeVar("T")
@@ -119,7 +119,8 @@ def _takes_the_place(program: Program, x: Member[s.SystemMember], before: Member
             if x.home.at(new.machine) == before.home.at(old.machine):
                 return True
             if _machine(x.home, new.machine) is None:
-                return True  # that is what is reported
+                machine_at(x.home, new.machine)
+                return False
             found = rules.INSTANCE.at(
                 new.machine.span, f"`{new.name.text}` is of `{old.machine}`, and cannot become one of `{new.machine}`"
             )
