@@ -152,6 +152,14 @@ class Finder:
             yield from self.of("member", enum.name, enum.members, 3)
         yield from (Candidate(f, "function", f"{f}(…)", "", 3) for f in FUNCTIONS)
 
+    def targets(self) -> Iterator[Candidate]:
+        """Where an event may be sent: variables and parameters that stand for instances, and what a system has."""
+        for name, type_ in self.place.scope.locals.items():
+            inner = bare(type_)
+            if isinstance(inner.of if isinstance(inner, m.SetType) else inner, m.RefType):
+                yield Candidate(name, "local", shown(type_), "", 0)
+        yield from self.groups(0)
+
     def groups(self, rank: int = 1, system: SystemNames | None = None) -> Iterator[Candidate]:
         """The instances of the system, or of another."""
         system = system or self.place.system
