@@ -436,6 +436,19 @@ def test_what_is_remembered_follows_what_is_shared_and_extended() -> None:
     assert first.systems["lib.Small"].invariants != second.systems["lib.Small"].invariants
 
 
+def test_an_environment_that_changes_is_followed() -> None:
+    """Also where it is the only thing that was read again: what is offered stands where the new text says."""
+    texts = [MACHINES, "environment Care(cs: set<Cell>) { some c in cs: c.mend }", "system S { cells: Cell[2]"]
+    text = "\n".join(["module spec", *texts]) + " environment Care(cells) }\n"
+    found = Desk()
+    for edited, event in ((text, "mend"), (text.replace("c.mend", "c.count"), "count"), (text, "mend")):
+        found.open("spec.fsm", edited)
+        model = found.analysis("spec.fsm").model
+        assert model is not None
+        (offer,) = model.systems["spec.S"].offers or ()
+        assert (offer.event, offer.span.text) == (event, f"some c in cs: c.{event}")
+
+
 def test_a_base_that_changes_is_followed_through_a_chain() -> None:
     texts = [SMALL, "system Mid extends Small { }\n", "system Top extends Mid { }\n"]
     found = Desk()
