@@ -21,9 +21,9 @@ DECLARING = (
 """Words that begin a declaration."""
 
 MODIFYING = (
-    "any", "async", "bag", "between", "child", "columns", "duplicating", "durable", "during", "each", "error", "fair",
-    "fifo", "final", "initial", "lossy", "persistent", "read", "recovers", "recovery", "refines", "replaces", "rows",
-    "strong", "symmetric", "transient", "under", "volatile", "weak", "write", "writes",
+    "any", "async", "bag", "between", "child", "columns", "duplicating", "durable", "during", "each", "error",
+    "extends", "fair", "fifo", "final", "initial", "lossy", "persistent", "read", "recovers", "recovery", "refines",
+    "replaces", "rows", "strong", "symmetric", "transient", "under", "volatile", "weak", "write", "writes",
 )  # fmt: skip
 """Words that say how, at a declaration."""
 

@@ -33,7 +33,8 @@ def with_settings(modules: Sequence[s.Module], settings: Mapping[str, s.Expr]) -
     used: set[str] = set()
 
     def system(x: s.SystemDecl) -> s.SystemDecl:
-        sizes = {i.name.text for i in _instances(x) if i.count is not None and i.name.text in settings}
+        having = [x, *_bases(x, systems)]
+        sizes = {i.name.text for y in having for i in _instances(y) if i.count is not None and i.name.text in settings}
         values = settings.keys() - sizes
         return replace(x, members=tuple(instance(i, values) if isinstance(i, s.InstanceDecl) else i for i in x.members))
 
@@ -71,6 +72,17 @@ def _why_not(name: str, systems: Sequence[s.SystemDecl]) -> str:
     for x, i in called:
         return f"`{name}` is a single instance in `{x.name.text}`: only a set, as `{name}: {i.machine}[2]`, has a size"
     return f"no system has a set of instances or a parameter `{name}`"
+
+
+def _bases(decl: s.SystemDecl, systems: Sequence[s.SystemDecl]) -> list[s.SystemDecl]:
+    """The systems whose instances a system has, too."""
+    found: list[s.SystemDecl] = []
+    at: s.SystemDecl | None = decl
+    while at is not None and at.extends is not None and at not in found:
+        name = at.extends.names[-1].text
+        at = next((x for x in systems if x.name.text == name), None)
+        found += [] if at is None else [at]
+    return found
 
 
 def _instances(decl: s.SystemDecl) -> list[s.InstanceDecl]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
@@ -105,15 +105,23 @@ def first_values(system: m.System) -> Iterator[m.Expr]:
 
 def offered(system: m.System) -> Iterator[m.Expr]:
     """What the environment of a system computes."""
-    for offer in system.offers or ():
-        yield from (over for _, over in offer.variables)
-        yield from (offer.target, *offer.arguments)
-    for crash in system.process_crashes:
-        yield from (over for _, over in crash.variables)
-        yield from crash.targets
-    lines: list[m.Offer | m.CrashOffer | m.ProcessCrash] = [*(system.offers or ()), *system.crashes]
-    guards = [x.guard for x in (*lines, *system.process_crashes)]
-    yield from (g for g in guards if g is not None)
+    return of_environment((*(system.offers or ()), *system.process_crashes, *system.crashes))
+
+
+def of_environment(lines: Iterable[m.Offer | m.CrashOffer | m.ProcessCrash]) -> Iterator[m.Expr]:
+    """What lines of an environment compute."""
+    for x in lines:
+        match x:
+            case m.Offer(variables=variables, target=target, arguments=arguments):
+                yield from (over for _, over in variables)
+                yield from (target, *arguments)
+            case m.ProcessCrash(variables=variables, targets=targets):
+                yield from (over for _, over in variables)
+                yield from targets
+            case m.CrashOffer():
+                pass
+        if x.guard is not None:
+            yield x.guard
 
 
 def recovery(system: m.System) -> Iterator[m.Expr]:

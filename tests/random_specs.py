@@ -12,6 +12,7 @@ from random import Random
 
 from random_effects import EffectWriter
 from random_expressions import Env, MachinePlan, ModulePlan
+from random_sharing import in_parts
 
 from fsmdsl import model as m
 from fsmdsl.model.typing import is_structured
@@ -461,21 +462,21 @@ class _Specs(EffectWriter):
             self.lower.remove(group)
             groups[group] = (name, None if single else self.random.choice([1, 2, 2, 2]))
         env = self._system_env(groups, self.plan.lets)
-        yield from ["", f"system {self.capitals.pop()} {{"]
+        lines = [f"system {self.capitals.pop()} {{"]
         for group, (machine, count) in groups.items():
-            yield f"    {self._instances(env, group, machine, count)}"
+            lines.append(f"    {self._instances(env, group, machine, count)}")
         let = next(x for x in reversed(self.lower) if x != "size")
         self.lower.remove(let)
         if self.chance(0.4):
             env = Env(env.module, env.names, env.functions, None, frozenset({let}))
-            yield f"    let {let} = {self.value(env, m.BOOL, 2).text}"
+            lines.append(f"    let {let} = {self.value(env, m.BOOL, 2).text}")
             env = env.bind({let: m.BOOL})
         if self.chance(0.45):
-            yield from self._environment(env)
+            lines += self._environment(env)
         if self.chance(0.3):
-            yield f"    recover {self.block(self.effects(env, self.random.choice([1, 2]), 1))}"
-        yield from self._asked(env)
-        yield "}"
+            lines.append(f"    recover {self.block(self.effects(env, self.random.choice([1, 2]), 1))}")
+        lines += [*self._asked(env), "}"]
+        yield from ["", *(in_parts(lines, groups) if self.newer else lines)]
 
     def _system_env(self, groups: Mapping[str, tuple[str, int | None]], lets: Mapping[str, m.Type]) -> Env:
         names: dict[str, m.Type] = dict(lets)

@@ -12,6 +12,7 @@ from math import prod
 from random import Random
 
 from random_expressions import Env, MachinePlan
+from random_sharing import in_parts
 from random_specs import OPENS_EFFECT, _Specs
 
 from fsmdsl import model as m
@@ -128,15 +129,15 @@ class _Systems(_Specs):
     def _system(self) -> Iterator[str]:
         groups = self._groups()
         env = self._system_env(groups, self.plan.lets)
-        yield from ["", f"system {self.capitals.pop()} {{"]
+        lines = [f"system {self.capitals.pop()} {{"]
         for group, (machine, count) in groups.items():
-            yield f"    {self._instances(env, group, machine, count)}"
+            lines.append(f"    {self._instances(env, group, machine, count)}")
         if self.chance(0.45):
-            yield from self._environment(env)
+            lines += self._environment(env)
         if self.chance(0.6):
-            yield f"    recover {self.block(self.effects(env, self.random.choice([1, 2, 3]), 1))}"
-        yield from self._asked(env)
-        yield "}"
+            lines.append(f"    recover {self.block(self.effects(env, self.random.choice([1, 2, 3]), 1))}")
+        lines += [*self._asked(env), "}"]
+        yield from ["", *(in_parts(lines, groups) if self.newer else lines)]
 
     def _groups(self) -> dict[str, tuple[str, int | None]]:
         """Of every machine one group, of some two, in any order; one instance where a channel leads."""

@@ -21,7 +21,8 @@ def compiled(text: str, *, as_documented: bool = False) -> m.Model:
 
 
 def only_system(model: m.Model) -> m.System:
-    (system,) = model.systems.values()
+    """The system that a text has; of several, the one that no other extends."""
+    (system,) = (x for x in model.systems.values() if all(x.qualified not in y.made_of for y in model.systems.values()))
     return system
 
 

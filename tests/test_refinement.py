@@ -380,7 +380,7 @@ def test_names_of_what_is_refined_lead_to_it() -> None:
         ("system B refines Plan { relay: Relay map lamp in ", ["Off", "On"]),
         ("system B refines Plan { relay: Relay map lamp.", ["light"]),
         ("system B refines Plan { r: Relay[2] map lamp[i] in On when ", ["i", "r"]),
-        ("system B ref", ["refines"]),
+        ("system B ref", ["extends", "refines"]),
     ],
 )
 def test_completion(typed: str, listed: list[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 from fsmdsl import syntax as s
 from fsmdsl.build.builder import Builder, number, only
 from fsmdsl.build.machines import let, machine
-from fsmdsl.build.systems import scenario, system
+from fsmdsl.build.systems import scenario, shared_environment, system
 from fsmdsl.build.types import type_of
 from fsmdsl.source import Span
 from fsmdsl.tree import Node, Token
@@ -108,5 +108,5 @@ def _lock_use(b: Builder, n: Node) -> s.LockUse:
 
 _MEMBERS: dict[str, Callable[[Builder, Node], s.ModuleMember]] = {
     "enum": _enum, "record": _record, "opaque": _opaque, "let": let, "channel": _channel, "machine": machine, "locks": _locks,
-    "system": system, "scenario": scenario,
+    "shared_environment": shared_environment, "system": system, "scenario": scenario,
 }  # fmt: skip

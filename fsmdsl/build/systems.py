@@ -10,14 +10,15 @@ from fsmdsl.build.builder import Builder, number, only
 from fsmdsl.build.effects import block
 from fsmdsl.build.expressions import EXPRESSIONS, binders, condition, expression, value
 from fsmdsl.build.machines import any_value, invariant, let
+from fsmdsl.build.types import parameters
 from fsmdsl.tree import Node
 
 
 def system(b: Builder, n: Node) -> s.SystemDecl:
     """`system Small { … }`."""
     members = tuple(_SYSTEM[m.rule](b, m) for m in n.every(*_SYSTEM))
-    refines = b.paths(n.one("refines"))
-    return s.SystemDecl(b.name(only(n)), refines[0] if refines else None, members, b.doc(n), b.span(n))
+    extends, refines = (next(iter(b.paths(n.one(x))), None) for x in ("extends", "refines"))
+    return s.SystemDecl(b.name(only(n)), extends, refines, members, b.doc(n), b.span(n))
 
 
 def scenario(b: Builder, n: Node) -> s.ScenarioDecl:
@@ -66,6 +67,18 @@ def _firsts(b: Builder, n: Node) -> tuple[s.FirstValue, ...]:
 
 def _environment(b: Builder, n: Node) -> s.EnvironmentDecl:
     return s.EnvironmentDecl(tuple(_offer(b, o) for o in n.nodes()), b.doc(n), b.span(n))
+
+
+def shared_environment(b: Builder, n: Node) -> s.SharedEnvironment:
+    """`environment Cluster(groups: set<Group>) { … }`."""
+    offers = tuple(_offer(b, o) for o in n.every("offer"))
+    return s.SharedEnvironment(b.name(only(n)), parameters(b, n), offers, b.doc(n), b.span(n))
+
+
+def _environment_use(b: Builder, n: Node) -> s.EnvironmentUse:
+    values = n.one("values")
+    arguments = () if values is None else tuple(expression(b, x) for x in values.nodes())
+    return s.EnvironmentUse(b.paths(n)[0], arguments, b.doc(n), b.span(n))
 
 
 def _offer(b: Builder, n: Node) -> s.Offer | s.CrashOffer | s.ProcessCrash:
@@ -169,8 +182,9 @@ def _via(b: Builder, n: Node) -> s.Via:
 
 
 _SYSTEM: dict[str, Callable[[Builder, Node], s.SystemMember]] = {
-    "instance": _instance, "let": let, "start_when": _start, "explore_while": _bound, "environment": _environment, "recover": _recover, "invariant": invariant,
-    "property": _property, "reachable": _reachable, "map_state": _map_state, "map_field": _map_field,
+    "instance": _instance, "let": let, "start_when": _start, "explore_while": _bound, "environment": _environment,
+    "environment_use": _environment_use, "recover": _recover, "invariant": invariant, "property": _property,
+    "reachable": _reachable, "map_state": _map_state, "map_field": _map_field,
 }  # fmt: skip
 _TAKEN: dict[str, Callable[[Builder, Node], s.Taken]] = {"do_step": _do, "elapse": _elapse, "transmit": _transmit}
 _STEPS: dict[str, Callable[[Builder, Node], s.ScenarioStep]] = {

@@ -70,6 +70,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             yield from _of_machine(machine, used)
         for kind, owner, name, span in _of_module(module) if whole else ():
             yield from _unused(kind, name, span, _used(used, kind, owner, name))
+    yield from _of_systems(subject.model, used) if whole else ()
 
 
 def _of_machine(machine: m.Machine, used: frozenset[Use]) -> Iterator[Diagnostic]:
@@ -92,7 +93,7 @@ def _of_machine(machine: m.Machine, used: frozenset[Use]) -> Iterator[Diagnostic
 
 def _of_module(module: m.Module) -> Iterator[tuple[str, str, str, Span]]:
     """The kind, owner, name and place of what a module declares outside its machines."""
-    for let in (*module.lets, *(x for s in module.systems for x in s.lets)):
+    for let in module.lets:
         yield "derived value", let.owner, let.name, let.span
     for enum in module.enums:
         yield "type", module.name, enum.name, enum.span
@@ -104,6 +105,17 @@ def _of_module(module: m.Module) -> Iterator[tuple[str, str, str, Span]]:
         yield "channel", module.name, channel.name, channel.span
     for name, span in zip(module.imports, module.import_spans, strict=True):
         yield "import", module.name, name, span
+
+
+def _of_systems(model: m.Model, used: frozenset[Use]) -> Iterator[Diagnostic]:
+    """What systems declare, whether they or those that extend them use it, and the environments that they share."""
+    lets = [let for module in model.modules for x in module.systems for let in x.lets]
+    places = {let.span for let in lets if Use("let", let.owner, let.name) in used}
+    for span, name in {let.span: let.name for let in lets}.items():
+        yield from _unused("derived value", name, span, span in places)
+    shared = {x for module in model.modules for system in module.systems for x in system.made_of}
+    for environment in (x for module in model.modules for x in module.environments):
+        yield from _unused("environment", environment.name, environment.span, environment.qualified in shared)
 
 
 def _used(used: frozenset[Use], kind: str, owner: str, name: str) -> bool:

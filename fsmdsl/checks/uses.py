@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.model.typing import machine_of
-from fsmdsl.walk import blocks, conditions, effects, expressions, first_values, offered, required
+from fsmdsl.walk import blocks, conditions, effects, expressions, first_values, of_environment, offered, required
 
 Kind = Literal["read", "set", "let", "action", "type", "channel", "module"]
 
@@ -57,6 +57,10 @@ class _Collector:
             self._let(None, let)
         for channel in module.channels:
             self._names(channel.receiver)
+        for x in module.environments:
+            self._parameters(x.parameters)
+            for e in of_environment(x.lines):
+                self._expression(None, e)
         for system in module.systems:
             self._system(system)
         for scenario in module.scenarios:
@@ -93,8 +97,8 @@ class _Collector:
             self._type(p.type)
 
     def _system(self, system: m.System) -> None:
-        for group in system.groups:
-            self._names(group.machine)
+        for qualified in (*(g.machine for g in system.groups), *system.made_of):
+            self._names(qualified)
         for let in system.lets:
             self._let(None, let)
         for e in chain(first_values(system), offered(system), required(system)):

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from fsmdsl import model as m
-from fsmdsl import syntax as s
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.context_at import Around, instances_of
 from fsmdsl.editing.declarations import declared
@@ -114,9 +113,10 @@ class Finder:
         yield from self.exported("opaque", lambda n: n.opaques)
 
     def systems(self) -> Iterator[Candidate]:
-        yield from self.exported(
-            "system", lambda n: [x.name.text for x in n.syntax.members if isinstance(x, s.SystemDecl)]
-        )
+        yield from self.exported("system", lambda n: n.systems)
+
+    def environments(self) -> Iterator[Candidate]:
+        yield from self.exported("environment", lambda n: n.environments)
 
     def channels(self, rank: int = 1) -> Iterator[Candidate]:
         yield from self.exported("channel", lambda n: n.channels, rank)
@@ -154,6 +154,14 @@ class Finder:
         yield from self.exported("record", lambda n: n.records, 3)
         yield from (Candidate(f, "function", f"{f}(…)", "", 3) for f in FUNCTIONS)
 
+    def targets(self) -> Iterator[Candidate]:
+        """Where an event may be sent: variables and parameters that stand for instances, and what a system has."""
+        for name, type_ in self.place.scope.locals.items():
+            inner = bare(type_)
+            if isinstance(inner.of if isinstance(inner, m.SetType) else inner, m.RefType):
+                yield Candidate(name, "local", shown(type_), "", 0)
+        yield from self.groups(0)
+
     def groups(self, rank: int = 1, system: SystemNames | None = None) -> Iterator[Candidate]:
         """The instances of the system, or of another."""
         system = system or self.place.system
@@ -165,7 +173,8 @@ class Finder:
         for name, (group_name, _) in system.elements.items():
             if name not in system.groups:
                 yield Candidate(name, "group", system.groups[group_name].machine.rpartition(".")[2], "", rank + 1)
-        yield from self.of("let", system.qualified, system.lets, rank)
+        for name in system.lets:
+            yield from self.of("let", system.owner(name), [name], rank)
 
     def expected(self) -> tuple[str, m.Type | None]:
         """The sign before an expression at this place, and the type of what it is compared with or assigned to, or of
@@ -242,6 +251,8 @@ class Finder:
         yield from self.of("opaque", home.name, home.opaques)
         yield from self.of("let", home.name, home.lets)
         yield from self.of("channel", home.name, home.channels)
+        yield from self.of("environment", home.name, home.environments)
+        yield from self.of("system", home.name, home.systems)
 
     def _receiver(self, home: ModuleNames, channel: str) -> MachineNames | None:
         located = home.at(home.channels[channel].receiver)

@@ -17,6 +17,7 @@ from fsmdsl.model.typing import bare
 from fsmdsl.parse.place import Accepted, accepted
 from fsmdsl.resolve.binders import bound
 from fsmdsl.resolve.expressions import element, typed
+from fsmdsl.resolve.inheritance import members_of, of_kind, own, take_lets
 from fsmdsl.resolve.limits import INSTANCES
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Program, Scope, SystemNames
 from fsmdsl.resolve.states import machine_of
@@ -105,12 +106,13 @@ def instances_of(module: ModuleNames, name: str) -> SystemNames:
     qualified = f"{module.name}.{name}"
     for decl in decls:
         if isinstance(decl, s.SystemDecl):
-            names = named(module, qualified, [x for x in decl.members if isinstance(x, s.InstanceDecl)])
-            names.lets.update({x.name.text: x for x in decl.members if isinstance(x, s.LetDecl)})
+            members = members_of(module, decl)
+            names = named(module, qualified, of_kind(members, s.InstanceDecl))
+            take_lets(names, members)
             return names
         if decl.system is not None and len(decl.system.names) == 1:
             return instances_of(module, str(decl.system))
-        return named(module, qualified, decl.instances)
+        return named(module, qualified, own(module, qualified, decl.instances))
     names = SystemNames(qualified, module)
     name_elements(names)
     return names

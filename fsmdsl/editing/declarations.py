@@ -40,8 +40,8 @@ def _declared(analysis: Analysis, meaning: Meaning) -> Iterator[Declared]:
             if module is not None:
                 yield Declared(f"module {meaning.name}", module.syntax.doc, module.syntax.span)
         case (
-            "machine" | "enum" | "record" | "opaque" | "channel" | "system" | "scenario" | "locks" | "member" | "part"
-            | "group"
+            "machine" | "enum" | "record" | "opaque" | "channel" | "system" | "scenario" | "locks" | "environment"
+            | "member" | "part" | "group"
         ):  # fmt: skip
             yield from _of_module(analysis, meaning)
         case "local" | "lock":
@@ -91,9 +91,14 @@ def _of_module(analysis: Analysis, meaning: Meaning) -> Iterator[Declared]:
             yield from _member(x.instances, meaning)
 
 
+_NAMELESS = (
+    s.StartDecl, s.BoundDecl, s.EnvironmentDecl, s.EnvironmentUse, s.RecoverDecl, s.MapState, s.MapField,
+)  # fmt: skip
+
+
 def _member(members: Iterable[s.ModuleMember | s.SystemMember], meaning: Meaning) -> Iterator[Declared]:
     for x in members:
-        if isinstance(x, s.StartDecl | s.BoundDecl | s.EnvironmentDecl | s.RecoverDecl | s.MapState | s.MapField):
+        if isinstance(x, _NAMELESS):
             continue
         if isinstance(x, s.OpaqueDecl):
             if meaning.name in (n.text for n in x.names):
@@ -105,7 +110,7 @@ def _member(members: Iterable[s.ModuleMember | s.SystemMember], meaning: Meaning
 def header(x: s.ModuleMember | s.SystemMember) -> str:
     """A declaration without what is in its braces."""
     match x:
-        case s.MachineDecl() | s.SystemDecl() | s.ScenarioDecl() | s.LocksDecl():
+        case s.MachineDecl() | s.SystemDecl() | s.ScenarioDecl() | s.LocksDecl() | s.SharedEnvironment():
             return x.span.text.partition("{")[0].strip()
         case _:
             return shortened(x.span.text)
@@ -115,6 +120,8 @@ def _detail(x: s.ModuleMember | s.SystemMember) -> str:
     match x:
         case s.InstanceDecl(machine=machine, count=count):
             return str(machine) if count is None else f"{machine}[{count}]"
+        case s.SharedEnvironment(parameters=parameters):
+            return f"({', '.join(p.span.text for p in parameters)})" if parameters else ""
         case s.MachineDecl() | s.SystemDecl() | s.ScenarioDecl() | s.EnumDecl() | s.RecordDecl() | s.ChannelDecl():
             return header(x).split()[0].rstrip(":")
         case _:

@@ -33,7 +33,7 @@ def symbols(document: Document) -> tuple[Symbol, ...]:
 
 _KINDS: dict[type[object], Kind] = {
     s.EnumDecl: "enum", s.RecordDecl: "record", s.LetDecl: "let", s.ChannelDecl: "channel",
-    s.MachineDecl: "machine", s.LocksDecl: "locks",
+    s.MachineDecl: "machine", s.LocksDecl: "locks", s.SharedEnvironment: "environment",
     s.SystemDecl: "system", s.ScenarioDecl: "scenario", s.FieldDecl: "field", s.ParamDecl: "param",
     s.InvariantDecl: "invariant", s.PropertyDecl: "property", s.ReachableDecl: "reachable", s.InstanceDecl: "group",
 }  # fmt: skip
@@ -55,13 +55,14 @@ def _member(x: s.ModuleMember) -> Iterator[Symbol]:
             yield _symbol(x.name, "machine", shown, x.span, inside)
         case s.SystemDecl():
             inside = tuple(z for y in x.members for z in _system_member(y))
-            detail = "" if x.refines is None else f"refines {x.refines}"
+            related = (("extends", x.extends), ("refines", x.refines))
+            detail = ", ".join(f"{word} {path}" for word, path in related if path is not None)
             yield _symbol(x.name, "system", detail, x.span, inside)
         case s.ScenarioDecl():
             yield _symbol(x.name, "scenario", "" if x.title is None else x.title.text, x.span)
         case s.LocksDecl():
             yield _symbol(x.name or s.Name("locks", x.span), "locks", "", x.span)
-        case s.LetDecl() | s.ChannelDecl():
+        case s.LetDecl() | s.ChannelDecl() | s.SharedEnvironment():
             yield _symbol(x.name, _KINDS[type(x)], "", x.span)
 
 
@@ -106,7 +107,10 @@ def _system_member(x: s.SystemMember) -> Iterator[Symbol]:
         case s.InvariantDecl() | s.PropertyDecl() | s.ReachableDecl():
             kind = _KINDS[type(x)]
             yield _symbol(x.name or s.Name(kind, x.span), kind, "", x.span)
-        case s.StartDecl() | s.BoundDecl() | s.EnvironmentDecl() | s.RecoverDecl() | s.MapState() | s.MapField():
+        case (
+            s.StartDecl() | s.BoundDecl() | s.EnvironmentDecl() | s.EnvironmentUse() | s.RecoverDecl() | s.MapState()
+            | s.MapField()
+        ):  # fmt: skip
             return
 
 

@@ -99,7 +99,11 @@ class Printer:
             return ""
         if after == "(":
             called = rule in ("hook", "lock_use") or (rule == "call" and isinstance(left, Node))
-            return "" if called or (isinstance(right, Node) and right.rule in ("parameters", "arguments")) else " "
+            return (
+                ""
+                if called or (isinstance(right, Node) and right.rule in ("parameters", "arguments", "values"))
+                else " "
+            )
         return "" if after == "[" and rule in ("channel", "instance", "mapped") else " "
 
     # Margins
@@ -232,5 +236,5 @@ def _enclosed(p: Printer, node: Node) -> Doc:
 
 _SHAPES: dict[str, Callable[[Printer, Node], Doc]] = {
     "block": _block, "hold_body": _block, "if_": _if, "quantified": _quantified, "call": _enclosed, "set": _enclosed,
-    "list": _enclosed, "parameters": _enclosed, "initials": _enclosed, "import_names": _enclosed,
+    "list": _enclosed, "parameters": _enclosed, "values": _enclosed, "initials": _enclosed, "import_names": _enclosed,
 }  # fmt: skip

@@ -57,7 +57,7 @@ def rows(p: Printer, tree: Node) -> list[Row]:
 def _declaration(p: Printer, node: Node, indent: int) -> Iterator[Row]:
     """The rows of a declaration: one, or one for its beginning, those inside, and one for its end."""
     match node.rule:
-        case "machine" | "system" | "scenario" | "locks" | "environment":
+        case "machine" | "system" | "scenario" | "locks" | "environment" | "shared_environment":
             yield from _braces(p, [], p.elements(node), indent)
         case "state" if (body := node.one("state_body")) is not None:
             yield from _braces(p, p.elements(node)[:-1], p.elements(body), indent)

@@ -25,6 +25,7 @@ ICONS: dict[str, t.CompletionItemKind] = {
     "system": K.Module, "scenario": K.Module, "state": K.EnumMember, "event": K.Event, "action": K.Method,
     "outcome": K.EnumMember, "field": K.Field, "param": K.Property, "parameter": K.Variable, "local": K.Variable,
     "label": K.Reference, "amendment": K.Reference, "group": K.Variable,
+    "environment": K.Interface,
 }  # fmt: skip
 
 

@@ -24,6 +24,7 @@ SYMBOLS: dict[str, t.SymbolKind] = {
     "channel": K.Interface, "system": K.Module, "scenario": K.Method, "locks": K.Object, "state": K.EnumMember,
     "event": K.Event, "action": K.Method, "field": K.Field, "param": K.Property, "transition": K.Operator,
     "invariant": K.Boolean, "property": K.Boolean, "reachable": K.Boolean, "instance": K.Variable, "group": K.Variable,
+    "environment": K.Interface,
 }  # fmt: skip
 
 FOLDS = {
@@ -100,7 +101,7 @@ _COLOURS: dict[str, tuple[str, str]] = {
     "parameter": ("parameter", ""), "local": ("parameter", ""), "let": ("function", ""), "label": ("decorator", ""),
     "invariant": ("function", ""), "property": ("function", ""), "reachable": ("function", ""),
     "group": ("variable", ""), "channel": ("variable", ""), "lock": ("variable", ""),
-    "amendment": ("decorator", ""), "locks": ("namespace", ""),
+    "amendment": ("decorator", ""), "locks": ("namespace", ""), "environment": ("namespace", ""),
 }  # fmt: skip
 """Kinds of words, and the types and modifiers of the protocol for them. Signs and names without a meaning have none."""
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from fsmdsl.model.expressions import Derived
 from fsmdsl.model.machine import Let, Machine
 from fsmdsl.model.parts import Channel, Locks
-from fsmdsl.model.system import Scenario, System
+from fsmdsl.model.system import Scenario, SharedEnvironment, System
 from fsmdsl.model.types import EnumType, OpaqueType, RecordType
 from fsmdsl.source import NOWHERE, Span
 
@@ -81,6 +81,7 @@ class Module:
     left_out: tuple[LeftOut, ...] = ()
     """Scenarios."""
     systems_left_out: tuple[LeftOut, ...] = ()
+    environments: tuple[SharedEnvironment, ...] = ()
 
 
 @dataclass(frozen=True)

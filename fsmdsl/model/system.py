@@ -9,7 +9,7 @@ from typing import Literal
 
 from fsmdsl.model.effects import Effect
 from fsmdsl.model.expressions import Expr, Logic
-from fsmdsl.model.machine import Field, Invariant, Let
+from fsmdsl.model.machine import Field, Invariant, Let, Variable
 from fsmdsl.source import NOWHERE, Span
 
 
@@ -75,6 +75,23 @@ class ProcessCrash:
     """Qualified: of each target its machine."""
     guard: Expr | None
     span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedEnvironment:
+    """What a module offers for systems to use, as read by itself: in a system it is among the `offers`. A parameter
+    that is a set of instances is taken for a set of one."""
+
+    name: str
+    module: str
+    parameters: tuple[Variable, ...]
+    lines: tuple[Offer | CrashOffer | ProcessCrash, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+    @property
+    def qualified(self) -> str:
+        return f"{self.module}.{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +214,8 @@ class System:
     """What must hold in the first state."""
     bounds: tuple[Expr, ...] = ()
     """`explore while`: no step is followed from a state in which one of these is not true."""
+    made_of: tuple[str, ...] = ()
+    """Qualified: the systems that it extends and the shared environments that it uses. They say nothing more."""
 
     @property
     def qualified(self) -> str:

@@ -46,6 +46,7 @@ ROLES = {
     ("to", "<reference>"): "an instance", ("queue_of", "<reference>"): "an instance",
     ("delivery", "<path>"): "a channel", ("recovers", "<path>"): "a field",
     ("first_value", "<reference>"): "a field of an instance",
+    ("extends", "<path>"): "a system", ("environment_use", "<path>"): "an environment",
     ("refines", "<path>"): "a system", ("map_state", "<name>"): "a state",
     ("map_field", "<name>"): "a field", ("element", "<name>"): "a variable",
 }  # fmt: skip

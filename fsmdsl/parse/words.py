@@ -28,6 +28,7 @@ PREFERS_NAME = frozenset(
 
 OPENING = frozenset({
     "machine", "system", "scenario", "enum", "record", "locks", "import", "let", "opaque", "channel", "source",
+    "environment",
 })  # fmt: skip
 """Words that open a declaration of the module. At the very start of a line they may begin a part of a file."""
 

@@ -11,7 +11,9 @@ from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic, ordered
 from fsmdsl.parse.reading import uncollected
 from fsmdsl.resolve import bodies, modules
+from fsmdsl.resolve.environments import shared_environment
 from fsmdsl.resolve.expressions import typed
+from fsmdsl.resolve.inheritance import base_of, chain
 from fsmdsl.resolve.lets import all_of
 from fsmdsl.resolve.locks import locks
 from fsmdsl.resolve.machines import declare
@@ -62,15 +64,29 @@ def _modules(names: list[ModuleNames], known: Remembering) -> tuple[m.Module, ..
     machines = {
         n.name: tuple(known.made(x.decl, partial(bodies.machine, x)) for x in n.machines.values()) for n in names
     }
-    systems: dict[str, m.System] = {}
-    for n in names:
-        for decl in n.syntax.members:
-            if isinstance(decl, s.SystemDecl):
-                made = known.made(decl, partial(system, n, decl))
-                if made is not None:
-                    systems.setdefault(made.qualified, made)
+    environments = {
+        n.name: tuple(known.made(x, partial(shared_environment, n, x)) for x in n.environments.values()) for n in names
+    }
+    systems = _systems(names, known)
     systems |= _refinements(names, dict(systems), known)
-    return tuple(_module(n, machines[n.name], systems, known) for n in names)
+    return tuple(_module(n, machines[n.name], environments[n.name], systems, known) for n in names)
+
+
+def _systems(names: list[ModuleNames], known: Remembering) -> dict[str, m.System]:
+    """All systems, in the order of the text. Those that are extended are resolved before."""
+    made: dict[int, m.System | None] = {}
+    found: dict[str, m.System] = {}
+    for n in names:
+        for decl in (x for x in n.syntax.members if isinstance(x, s.SystemDecl)):
+            for home, x in reversed(chain(n, decl)):
+                base = base_of(home, x)
+                around = None if base is None else made.get(id(base[1]))
+                if id(x) not in made:
+                    made[id(x)] = known.made(x, partial(system, home, x), around)
+            resolved = made[id(decl)]
+            if resolved is not None:
+                found.setdefault(resolved.qualified, resolved)
+    return found
 
 
 def _refinements(names: list[ModuleNames], systems: Mapping[str, m.System], known: Remembering) -> dict[str, m.System]:
@@ -88,7 +104,11 @@ def _refinements(names: list[ModuleNames], systems: Mapping[str, m.System], know
 
 
 def _module(
-    n: ModuleNames, machines: tuple[m.Machine, ...], systems: dict[str, m.System], known: Remembering
+    n: ModuleNames,
+    machines: tuple[m.Machine, ...],
+    environments: tuple[m.SharedEnvironment, ...],
+    systems: dict[str, m.System],
+    known: Remembering,
 ) -> m.Module:
     members = n.syntax.members
     scenarios = (
@@ -114,6 +134,7 @@ def _module(
         tuple(next(x.path.span for x in n.syntax.imports if str(x.path) == name) for name in n.imports),
         tuple(n.left_out),
         tuple(n.systems_left_out),
+        environments,
     )
 
 

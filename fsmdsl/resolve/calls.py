@@ -168,14 +168,14 @@ def call_let(scope: Scope, e: s.Call, typed: Typed, of_type: OfType) -> m.Expr:
 def _locate(scope: Scope, target: s.Expr, typed: Typed) -> tuple[str, str, m.Expr | None] | None:
     """The owner and name of the `let` that is called, and the instance it is asked of."""
     if isinstance(target, s.Name):
-        name, machine, system = target.text, scope.machine, scope.system
+        name, machine, system = target.text, scope.machine, scope.named
         if name in scope.locals:
             return None
         if machine is not None and name in machine.lets:
             scope.note(target, "let", machine.qualified)
             return machine.qualified, name, None
         if system is not None and name in system.lets:
-            scope.note(target, "let", system.qualified)
+            scope.note(target, "let", system.owner(name))
             return system.qualified, name, None
         home = scope.module.home(name)
         if name in home.lets:

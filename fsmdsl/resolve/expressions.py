@@ -114,20 +114,32 @@ def _word(scope: Scope, e: s.Word) -> m.Expr:
 
 def _index(scope: Scope, e: s.Index) -> m.Expr:
     """`groups[0]`, `log[i]`: an instance by its number, an item of a list by its place."""
-    system = scope.system
-    group = system.groups.get(e.target.text) if system is not None and isinstance(e.target, s.Name) else None
+    group = _group(scope, e.target)
     at = opened(typed(scope, e.index))
     if not isinstance(at.type, m.RangeType):
         return _not_number(scope, at)
-    if group is None or system is None or not isinstance(e.target, s.Name) or e.target.text in scope.locals:
+    if group is None or scope.system is None or not isinstance(e.target, s.Name):
         return _item(scope, e, at)
-    scope.note(e.target, "group", system.qualified)
+    if e.target.text in scope.locals:
+        scope.note_local(e.target)
+    else:
+        scope.note(e.target, "group", scope.system.owner(group.name))
     one = m.RefType(group.machine)
     if not isinstance(e.index, s.Number):
         return m.Apply("item", (m.Instances(group.name, m.SetType(one), e.target.span), at), one, e.span)
-    if e.index.value >= group.count:
+    if e.index.value >= group.count and scope.system.sized:
         return wrong(scope, e.span, f"`{group.name}` has instances 0 to {group.count - 1}")
     return m.InstanceRef(group.name, e.index.value, one, e.span)
+
+
+def _group(scope: Scope, e: s.Expr) -> m.InstanceGroup | None:
+    """The set of instances that a name stands for, or in a shared environment a parameter."""
+    if scope.system is None or not isinstance(e, s.Name):
+        return None
+    if e.text in scope.locals:
+        given = None if scope.given is None else scope.given.get(e.text)
+        return scope.system.groups[given.name] if isinstance(given, m.Instances) else None
+    return None if scope.named is None else scope.named.groups.get(e.text)
 
 
 def _item(scope: Scope, e: s.Index, at: m.Expr) -> m.Expr:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.scope import ModuleNames, Scope, SystemNames
+from fsmdsl.resolve.scope import ModuleNames, Scope
 from fsmdsl.resolve.typenames import variables
 from fsmdsl.source import Span
 
@@ -66,18 +66,17 @@ def resolve_let(home: Scope, owner: str, decl: s.LetDecl, amended: str | None) -
 def _declaration(scope: Scope, owner: str, name: str) -> tuple[Scope, s.LetDecl, str | None]:
     # A system, a machine and a module may be called the same, in error or not.
     if scope.system is not None and scope.system.qualified == owner and name in scope.system.lets:
-        return system_scope(scope.system), scope.system.lets[name], None
+        return (
+            Scope(scope.system.homes.get(name, scope.system.module), system=scope.system),
+            scope.system.lets[name],
+            None,
+        )
     machine = scope.module.program.machines.get(owner)
     if machine is not None and name in machine.lets:
         reason = next((why for member, why in machine.members if member is machine.lets[name]), None)
         return Scope(machine.module, machine), machine.lets[name], reason
     home = _module(scope.module, owner)
     return Scope(home), home.lets[name], None
-
-
-def system_scope(system: SystemNames) -> Scope:
-    """The scope of a system's own formulas."""
-    return Scope(system.module, system=system)
 
 
 def _module(module: ModuleNames, name: str) -> ModuleNames:

@@ -11,8 +11,7 @@ from fsmdsl.source import Span
 Kind = Literal[
     "module", "machine", "enum", "member", "record", "part", "opaque", "let", "channel", "system", "scenario", "locks",
     "lock", "state", "event", "action", "outcome", "field", "param", "parameter", "label", "invariant", "reachable",
-    "property", "group",
-    "local", "amendment",
+    "property", "group", "local", "amendment", "environment",
 ]  # fmt: skip
 
 

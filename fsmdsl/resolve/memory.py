@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 Interface = tuple[object, ...]
 
-Body = s.MachineDecl | s.SystemDecl | s.ScenarioDecl | s.Path
+Body = s.MachineDecl | s.SharedEnvironment | s.SystemDecl | s.ScenarioDecl | s.Path
 """What is resolved one by one, once all names are known; of a system the path to the one that it refines."""
 
 
@@ -56,6 +56,8 @@ def _part(x: s.ModuleMember) -> object:
     match x:
         case s.MachineDecl() | s.SystemDecl() | s.ScenarioDecl() | s.LocksDecl():
             return type(x), x.name.text if x.name is not None else None
+        case s.SharedEnvironment():
+            return x, x.span.source  # what systems have of it says where it stands
         case _:
             return x
 

@@ -72,7 +72,11 @@ def _declare(module: ModuleNames) -> None:
                 machine = declared(module, x)
                 module.machines.setdefault(x.name.text, machine)
                 module.program.machines.setdefault(machine.qualified, machine)
-            case s.LocksDecl() | s.SystemDecl() | s.ScenarioDecl():
+            case s.SystemDecl():
+                module.systems.setdefault(x.name.text, x)
+            case s.SharedEnvironment():
+                module.environments.setdefault(x.name.text, x)
+            case s.LocksDecl() | s.ScenarioDecl():
                 pass
     _name_amendments(module)
 
@@ -89,7 +93,8 @@ def _name_amendments(module: ModuleNames) -> None:
 
 _KINDS: dict[type[s.ModuleMember], Kind] = {
     s.EnumDecl: "enum", s.RecordDecl: "record", s.OpaqueDecl: "opaque", s.LetDecl: "let", s.ChannelDecl: "channel",
-    s.MachineDecl: "machine", s.LocksDecl: "locks", s.SystemDecl: "system", s.ScenarioDecl: "scenario",
+    s.MachineDecl: "machine", s.LocksDecl: "locks", s.SharedEnvironment: "environment", s.SystemDecl: "system",
+    s.ScenarioDecl: "scenario",
 }  # fmt: skip
 
 
@@ -106,7 +111,7 @@ def _enum(module: ModuleNames, x: s.EnumDecl) -> m.EnumType:
     return m.EnumType(f"{module.name}.{x.name.text}", tuple(dict.fromkeys(n.name.text for n in x.members)), x.ordered)
 
 
-_IMPORTED: tuple[Kind, ...] = ("machine", "enum", "record", "opaque", "channel", "let")
+_IMPORTED: tuple[Kind, ...] = ("machine", "enum", "record", "opaque", "channel", "let", "environment", "system")
 
 
 def _import(module: ModuleNames, known: dict[str, ModuleNames]) -> None:
@@ -126,19 +131,16 @@ def _import(module: ModuleNames, known: dict[str, ModuleNames]) -> None:
 def _borrow(module: ModuleNames, target: ModuleNames, n: s.Name) -> None:
     tables: list[Collection[str]] = [
         target.machines, target.enums, target.records, target.opaques, target.channels, target.lets,
+        target.environments, target.systems,
     ]  # fmt: skip
     kind: Kind | None = next((k for k, t in zip(_IMPORTED, tables, strict=True) if n.text in t), None)
-    if kind is not None or _is_system(target, n.text):
-        module.program.note(n.span, kind or "system", target.name, n.text)
+    if kind is not None:
+        module.program.note(n.span, kind, target.name, n.text)
     else:
         found = rules.UNKNOWN.at(n.span, f"module `{target.name}` declares no `{n.text}`")
         advice = did_you_mean(n.text, [c for t in tables for c in t])
         module.program.found.append(found if advice is None else found.help(advice))
     module.borrowed[n.text] = target
-
-
-def _is_system(module: ModuleNames, name: str) -> bool:
-    return any(isinstance(x, s.SystemDecl) and x.name.text == name for x in module.syntax.members)
 
 
 def enums(module: ModuleNames) -> tuple[m.Enum, ...]:

@@ -38,6 +38,8 @@ def name(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
 def _variable(scope: Scope, e: s.Name) -> m.Expr | None:
     if e.text in scope.locals:
         scope.note_local(e)
+        if scope.given is not None and e.text in scope.given:
+            return replace(scope.given[e.text], span=e.span)
         return m.Local(e.text, scope.locals[e.text], e.span)
     if scope.ordinal and e.text == "index":
         return m.Ordinal(m.RangeType(0, 1 << 16), e.span)
@@ -68,21 +70,21 @@ def _kind_of_data(machine: MachineNames, name: str) -> Kind | None:
 
 
 def _of_system(scope: Scope, e: s.Name) -> m.Expr | None:
-    system = scope.system
+    system = scope.named
     if system is None:
         return None
     if e.text in system.groups:
         group = system.groups[e.text]
-        scope.note(e, "group", system.qualified)
+        scope.note(e, "group", system.owner(e.text))
         t = m.RefType(group.machine)
         return m.InstanceRef(e.text, 0, t, e.span) if group.single else m.Instances(e.text, m.SetType(t), e.span)
     if e.text in system.elements:
         group_name, index = system.elements[e.text]
-        scope.module.program.note(e.span, "group", system.qualified, group_name)
+        scope.module.program.note(e.span, "group", system.owner(group_name), group_name)
         return m.InstanceRef(group_name, index, m.RefType(system.groups[group_name].machine), e.span)
     if e.text not in system.lets:
         return None
-    scope.note(e, "let", system.qualified)
+    scope.note(e, "let", system.owner(e.text))
     return derived(scope, system.qualified, e.text, None, (), e.span)
 
 

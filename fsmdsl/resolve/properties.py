@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
@@ -10,56 +11,61 @@ from fsmdsl.resolve import rules
 from fsmdsl.resolve.channels import channel_at
 from fsmdsl.resolve.expressions import condition
 from fsmdsl.resolve.meanings import Kind
-from fsmdsl.resolve.scope import MachineNames, Scope, unknown
+from fsmdsl.resolve.scope import MachineNames, Member, Scope, SystemNames, unknown
 
 
 def _name(name: s.Name | None, kind: str, number: int) -> str:
     return name.text if name is not None else f"{kind} {number}"
 
 
-def invariants(scope: Scope, decls: Sequence[s.InvariantDecl]) -> tuple[m.Invariant, ...]:
+def invariants(names: SystemNames, listed: Sequence[Member[s.InvariantDecl]]) -> tuple[m.Invariant, ...]:
     """The invariants of a system."""
-    _unique(scope, "invariant", (d.name for d in decls))
-    numbered = enumerate(decls, 1)
+    _unique(names, "invariant", listed)
+    numbered = ((i, x.decl, x.scope(names)) for i, x in enumerate(listed, 1))
     return tuple(
         m.Invariant(_name(d.name, "invariant", i), condition(scope, d.condition), d.doc, None, d.span)
-        for i, d in numbered
+        for i, d, scope in numbered
     )
 
 
-def reachables(scope: Scope, decls: Sequence[s.ReachableDecl]) -> tuple[m.Reachable, ...]:
+def reachables(names: SystemNames, listed: Sequence[Member[s.ReachableDecl]]) -> tuple[m.Reachable, ...]:
     """What must be possible in a system."""
-    _unique(scope, "reachable", (d.name for d in decls))
-    numbered = enumerate(decls, 1)
+    _unique(names, "reachable", listed)
+    numbered = ((i, x.decl, x.scope(names)) for i, x in enumerate(listed, 1))
     return tuple(
-        m.Reachable(_name(d.name, "reachable", i), condition(scope, d.condition), d.doc, d.span) for i, d in numbered
+        m.Reachable(_name(d.name, "reachable", i), condition(scope, d.condition), d.doc, d.span)
+        for i, d, scope in numbered
     )
 
 
-def properties(scope: Scope, decls: Sequence[s.PropertyDecl]) -> tuple[m.Property, ...]:
+def properties(names: SystemNames, listed: Sequence[Member[s.PropertyDecl]]) -> tuple[m.Property, ...]:
     """What must be true of all runs of a system."""
-    _unique(scope, "property", (d.name for d in decls))
-    inner = Scope(scope.module, system=scope.system, temporal=True)
-    return tuple(
-        m.Property(
-            _name(d.name, "property", i),
-            _recovers(scope, d.formula) if isinstance(d.formula, s.Recovers) else condition(inner, d.formula),
-            tuple(_fairness(scope, f) for f in d.under),
-            d.doc,
-            d.span,
-        )
-        for i, d in enumerate(decls, 1)
+    _unique(names, "property", listed)
+    return tuple(_property(x.scope(names), x.decl, i) for i, x in enumerate(listed, 1))
+
+
+def _property(scope: Scope, d: s.PropertyDecl, number: int) -> m.Property:
+    inner = replace(scope, temporal=True)
+    return m.Property(
+        _name(d.name, "property", number),
+        _recovers(scope, d.formula) if isinstance(d.formula, s.Recovers) else condition(inner, d.formula),
+        tuple(_fairness(scope, f) for f in d.under),
+        d.doc,
+        d.span,
     )
 
 
-def _unique(scope: Scope, kind: Kind, names: Iterable[s.Name | None]) -> None:
-    assert scope.system is not None
+def _unique(
+    names: SystemNames, kind: Kind, listed: Sequence[Member[s.InvariantDecl | s.ReachableDecl | s.PropertyDecl]]
+) -> None:
     seen: set[str] = set()
-    for n in names:
+    program = names.module.program
+    for x in listed:
+        n = x.decl.name
         if n is not None:
-            scope.note(n, kind, scope.system.qualified, declares=True)
+            program.note(n.span, kind, x.owner, n.text, declares=x.owner == names.qualified)
         if n is not None and n.text in seen:
-            scope.report(rules.TWICE.at(n.span, f"there is a `{n.text}` before"))
+            program.found.append(rules.TWICE.at(n.span, f"there is a `{n.text}` before"))
         seen.add(n.text if n is not None else "")
 
 

@@ -10,7 +10,8 @@ from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.expressions import condition, of_type
-from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, unknown
+from fsmdsl.resolve.inheritance import names_of
+from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, unknown
 from fsmdsl.resolve.states import leaves
 from fsmdsl.resolve.systems import name_elements
 
@@ -65,11 +66,12 @@ class _Mapping:
         self.module, self.abstract, self.impl = module, abstract, made
         self.at = decl.refines.span
         self.listed = [x for x in decl.members if isinstance(x, s.MapState | s.MapField)]
-        lets = {x.name.text: x for x in decl.members if isinstance(x, s.LetDecl)}
-        names = SystemNames(made.qualified, module, {g.name: g for g in made.groups}, lets=lets)
+        names = names_of(module, module, decl, made)
         name_elements(names)
         self.scope = Scope(module, system=names)
-        theirs = SystemNames(abstract.qualified, module, {g.name: g for g in abstract.groups})
+        home = module.at(decl.refines)
+        assert home is not None
+        theirs = names_of(module, home[0], home[0].systems[home[1]], abstract)
         name_elements(theirs)
         self.theirs = theirs
         self.rows: dict[int, _Rows] = {}
@@ -124,7 +126,7 @@ class _Mapping:
         name, at = mapped.name, mapped.element
         if name.text in self.theirs.groups:
             group = self.theirs.groups[name.text]
-            self.scope.note(name, "group", self.abstract.qualified)
+            self.scope.note(name, "group", self.theirs.owner(name.text))
             if at is None and group.single:
                 return group, (0,)
             if at is None:
@@ -137,7 +139,7 @@ class _Mapping:
                 return group, (at,) if isinstance(at, int) else range(group.count)
         elif name.text in self.theirs.elements and at is None:
             of, index = self.theirs.elements[name.text]
-            self.module.program.note(name.span, "group", self.abstract.qualified, of)
+            self.module.program.note(name.span, "group", self.theirs.owner(of), of)
             return self.theirs.groups[of], (index,)
         else:
             kind = f"instance of {self.abstract.name}"

@@ -211,10 +211,11 @@ Keep one of them.
 CIRCULAR = _rule(
     "FSM111",
     "circular-definition",
-    "a derived value that needs itself, or a record that holds itself",
+    "a derived value that needs itself, a record that holds itself, or a system that extends itself",
     """
 A `let` is computed from other values; going round in a circle it would never end. A record that has itself as a part,
-directly or through other records, would never end either.
+directly or through other records, would never end either, nor would the members of a system that extends one that
+extends it.
 
 ```fsm
 machine Door {
@@ -234,7 +235,8 @@ INSTANCE = _rule(
     "an instance without all it needs",
     """
 In a system or scenario each instance gives a value to every parameter of its machine that has no default, and a channel
-has exactly one receiver, or is declared `to each` of them.
+has exactly one receiver, or is declared `to each` of them. Where a system extends another, a set of instances takes the
+place of one of the same machine.
 
 ```fsm
 machine Door {

@@ -10,12 +10,14 @@ from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.calls import opened
 from fsmdsl.resolve.channels import belongs, channel_at
+from fsmdsl.resolve.environments import ONLY_CRASHES, event_call, struck
 from fsmdsl.resolve.expressions import condition, of_type, typed
 from fsmdsl.resolve.first_values import begun
+from fsmdsl.resolve.inheritance import names_of, own
 from fsmdsl.resolve.properties import labels_of
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, unknown
 from fsmdsl.resolve.states import lasting, machine_of
-from fsmdsl.resolve.systems import ONLY_CRASHES, channels_of, event_call, made, name_elements, named, struck
+from fsmdsl.resolve.systems import channels_of, made, name_elements, named
 
 FAULTS = ("unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost")
 """What a step can fail with; see `step.Fault`."""
@@ -29,10 +31,11 @@ def scenario(module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.Sys
     found_before = len(module.program.found)
     qualified = f"{module.name}.{decl.name.text}"
     if decl.system is None:
-        names = named(module, qualified, decl.instances)
+        listed = own(module, qualified, decl.instances)
+        names = named(module, qualified, listed)
         scope = Scope(module, system=names)
-        instances = made(scope, names, decl.instances)
-        channels = channels_of(module, names, decl.name)
+        instances = made(names, listed)
+        channels = channels_of([module], names, decl.name)
         groups = tuple(names.groups.values())
         around = m.System(
             decl.name.text,
@@ -78,18 +81,12 @@ def _system(
         return None
     assert located is not None
     module.note(decl.system, located[0], "system")
-    names = SystemNames(around.qualified, module, {g.name: g for g in around.groups}, lets=_lets(*located))
+    names = names_of(module, located[0], located[0].systems[located[1]], around)
     name_elements(names)
     for extra in decl.instances:
         found = rules.MISPLACED.at(extra.span, f"the instances of this scenario are those of `{around.name}`")
         module.program.found.append(found.help("leave `of …` out to declare instances of its own"))
     return around, names
-
-
-def _lets(home: ModuleNames, system: str) -> dict[str, s.LetDecl]:
-    """The derived values of a system, which its scenarios may use."""
-    decls = (x for x in home.syntax.members if isinstance(x, s.SystemDecl) and x.name.text == system)
-    return {x.name.text: x for decl in decls for x in decl.members if isinstance(x, s.LetDecl)}
 
 
 def _step(scope: Scope, x: s.ScenarioStep) -> m.ScenarioStep | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
@@ -11,6 +12,8 @@ from fsmdsl.diagnostics import Diagnostic, Fix, closest
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.meanings import Kind, Meaning, Use, prefix
 from fsmdsl.source import Span
+
+T = TypeVar("T", covariant=True)
 
 
 @dataclass
@@ -47,6 +50,32 @@ class SystemNames:
     elements: dict[str, tuple[str, int]] = field(default_factory=dict)
     """`g0` → the group and the index."""
     lets: dict[str, s.LetDecl] = field(default_factory=dict)
+    homes: dict[str, ModuleNames] = field(default_factory=dict)
+    """Of a `let` that is not declared in `module`: where it is."""
+    owners: dict[str, str] = field(default_factory=dict)
+    """Of what a system that is extended has already: the first that has it, qualified."""
+    sized: bool = True
+    """Is it known how many instances there are? A shared environment is read by itself, too."""
+
+    def owner(self, name: str) -> str:
+        """The system that a set of instances or a `let` is declared in first."""
+        return self.owners.get(name, self.qualified)
+
+
+@dataclass(frozen=True, slots=True)
+class Member(Generic[T]):
+    """A member of a system, the module that it is written in, and the first system that has it."""
+
+    decl: T
+    home: ModuleNames
+    owner: str
+
+    def scope(self, names: SystemNames) -> Scope:
+        """The names that it can use."""
+        return Scope(self.home, system=names)
+
+
+Members = Sequence[Member[s.SystemMember]]
 
 
 @dataclass
@@ -68,6 +97,8 @@ class Program:
     """By owner and name. They are noted with the owner's, whoever is the first to need the `let`: `lets.all_of`."""
     incomplete: bool = False
     """Were amendments left out, all or some, which what is there may need?"""
+    members: dict[int, Members] = field(default_factory=dict)
+    """Of a system, by the id of its declaration: see `inheritance`."""
 
     def note(self, span: Span, kind: Kind, owner: str, name: str, *, declares: bool = False) -> None:
         """Keep what a name stands for."""
@@ -98,6 +129,8 @@ class ModuleNames:
     left_out: list[m.LeftOut] = field(default_factory=list)
     systems_left_out: list[m.LeftOut] = field(default_factory=list)
     lets: dict[str, s.LetDecl] = field(default_factory=dict)
+    environments: dict[str, s.SharedEnvironment] = field(default_factory=dict)
+    systems: dict[str, s.SystemDecl] = field(default_factory=dict)
     imports: dict[str, ModuleNames] = field(default_factory=dict)
     """By dotted path."""
     borrowed: dict[str, ModuleNames] = field(default_factory=dict)
@@ -149,11 +182,21 @@ class Scope:
     """`index` has a value here."""
     channel: bool = False
     """A channel can be named here."""
+    given: Mapping[str, m.Expr] | None = None
+    """In a shared environment, what is known of its parameters. No name of the system is known there."""
+
+    @property
+    def named(self) -> SystemNames | None:
+        """The system whose names are known here."""
+        return self.system if self.given is None else None
 
     def bind(self, name: s.Name, type_: m.Type) -> Scope:
         """The scope inside a binder."""
         self.module.program.uses.append(Use(name.span, Meaning("local", "", name.text, name.span), True, type_))
-        return replace(self, locals={**self.locals, name.text: type_}, places={**self.places, name.text: name.span})
+        known, given = {**self.locals, name.text: type_}, self.given
+        if given is not None and name.text in given:
+            given = {x: value for x, value in given.items() if x != name.text}
+        return replace(self, locals=known, places={**self.places, name.text: name.span}, given=given)
 
     def note(self, name: s.Name, kind: Kind, owner: str, *, declares: bool = False) -> None:
         """Keep what a name stands for."""
@@ -169,7 +212,7 @@ class Scope:
 
     def holds(self, name: str) -> bool:
         """Does the name stand for a value here, whatever type is expected?"""
-        machine, system = self.machine, self.system
+        machine, system = self.machine, self.named
         if name in self.locals or (self.ordinal and name == "index"):
             return True
         if machine is not None and (name in machine.fields or name in machine.params or name in machine.lets):
@@ -180,7 +223,7 @@ class Scope:
 
     def computes(self, name: str) -> bool:
         """Is the name that of a `let` here? Data of the same name as a function (`size`) leaves the function alone."""
-        owners = (self.machine, self.system, self.module.home(name))
+        owners = (self.machine, self.named, self.module.home(name))
         return any(owner is not None and name in owner.lets for owner in owners)
 
     def values(self) -> Iterator[str]:
@@ -188,8 +231,8 @@ class Scope:
         yield from self.locals
         if self.machine is not None:
             yield from self.machine.data
-        if self.system is not None:
-            yield from (*self.system.groups, *self.system.elements, *self.system.lets)
+        if self.named is not None:
+            yield from (*self.named.groups, *self.named.elements, *self.named.lets)
         yield from self.module.lets
 
     def enum_members(self, name: str) -> list[m.EnumType]:

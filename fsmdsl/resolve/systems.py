@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.model.typing import bare
 from fsmdsl.resolve import limits, rules
-from fsmdsl.resolve.binders import bound
-from fsmdsl.resolve.calls import opened
-from fsmdsl.resolve.effects import Place, effects, event_of
-from fsmdsl.resolve.expressions import condition, element, of_type, typed
+from fsmdsl.resolve.effects import Place, effects
+from fsmdsl.resolve.environments import Resolved, offered, used
+from fsmdsl.resolve.expressions import condition, of_type
 from fsmdsl.resolve.first_values import check_any
+from fsmdsl.resolve.inheritance import chain, extended, mark, members_of, of_kind, settle, take_lets
 from fsmdsl.resolve.lets import all_of
 from fsmdsl.resolve.ordinals import numbered
 from fsmdsl.resolve.properties import invariants, properties, reachables
-from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, machine_at, unknown
-from fsmdsl.resolve.states import machine_of
+from fsmdsl.resolve.scope import MachineNames, Member, Members, ModuleNames, Scope, SystemNames, machine_at, unknown
 from fsmdsl.resolve.types import shown
 
 T = TypeVar("T")
 
 
 def system(module: ModuleNames, decl: s.SystemDecl) -> m.System | None:
-    """A system, once all machines are known. As documented, none where it needs what only an amendment declares."""
-    found_before = len(module.program.found)
+    """A system, once all machines are known, and those systems that it extends. As documented, none where it needs what
+    only an amendment declares."""
+    program, before = module.program, mark(module.program)
+    complete = extended(module, decl)
+    found = len(program.found)
     made_of = _system(module, decl)
-    missing = module.program.amended_since(found_before)
+    if not complete:
+        del program.found[found:]
+    if decl.extends is not None:
+        settle(program, before, decl.span, decl.extends.span, f"in `{decl.name.text}`, which extends `{decl.extends}`")
+    missing = program.amended_since(before.found)
     if missing is None:
         return made_of
     module.systems_left_out.append(m.LeftOut(decl.name.text, decl.name.text, missing, decl.span))
@@ -37,47 +42,72 @@ def system(module: ModuleNames, decl: s.SystemDecl) -> m.System | None:
 
 
 def _system(module: ModuleNames, decl: s.SystemDecl) -> m.System:
-    instances = [x for x in decl.members if isinstance(x, s.InstanceDecl)]
+    members = members_of(module, decl)
+    instances = of_kind(members, s.InstanceDecl)
     names = named(module, f"{module.name}.{decl.name.text}", instances)
-    for let in (x for x in decl.members if isinstance(x, s.LetDecl)):
-        module.program.note(let.name.span, "let", names.qualified, let.name.text, declares=True)
-        _take(names, let.name, names.lets, let)
+    for let in of_kind(members, s.LetDecl):
+        name, first = let.decl.name, let.owner == names.qualified
+        module.program.note(name.span, "let", let.owner, name.text, declares=first)
+        _take(names, name, names.lets, let.decl)
+    take_lets(names, members)
     scope = Scope(module, system=names)
-    offers = [o for x in decl.members if isinstance(x, s.EnvironmentDecl) for o in x.offers]
-    recovers = [x for x in decl.members if isinstance(x, s.RecoverDecl)]
+    recovers = of_kind(members, s.RecoverDecl)
     for extra in recovers[1:]:
-        scope.report(rules.TWICE.at(extra.span, "a system has one `recover`"))
+        scope.report(rules.TWICE.at(extra.decl.span, "a system has one `recover`"))
+    lines = _environment(names, members)
     return m.System(
         decl.name.text,
         module.name,
         tuple(names.groups.values()),
-        made(scope, names, instances),
-        tuple(x for x in (_offer(scope, o) for o in offers if isinstance(o, s.Offer)) if x is not None)
-        if any(isinstance(x, s.EnvironmentDecl) for x in decl.members)
-        else None,
-        tuple(_crash(scope, o) for o in offers if isinstance(o, s.CrashOffer)),
-        effects(Place(scope, "recover"), recovers[0].effects) if recovers else None,
+        made(names, instances),
+        None if lines is None else tuple(x for x in lines if isinstance(x, m.Offer)),
+        tuple(x for x in lines or () if isinstance(x, m.CrashOffer)),
+        effects(Place(recovers[0].scope(names), "recover"), recovers[0].decl.effects) if recovers else None,
         all_of(scope, names.qualified, names.lets),
-        invariants(scope, [x for x in decl.members if isinstance(x, s.InvariantDecl)]),
-        reachables(scope, [x for x in decl.members if isinstance(x, s.ReachableDecl)]),
-        properties(scope, [x for x in decl.members if isinstance(x, s.PropertyDecl)]),
-        channels_of(module, names, decl.name),
+        invariants(names, of_kind(members, s.InvariantDecl)),
+        reachables(names, of_kind(members, s.ReachableDecl)),
+        properties(names, of_kind(members, s.PropertyDecl)),
+        channels_of([module, *(x.home for x in members)], names, decl.name),
         decl.doc,
         decl.span,
-        tuple(x for x in (_process_crash(scope, o) for o in offers if isinstance(o, s.ProcessCrash)) if x is not None),
-        start_when=tuple(condition(scope, x.condition) for x in decl.members if isinstance(x, s.StartDecl)),
-        bounds=tuple(condition(scope, x.condition) for x in decl.members if isinstance(x, s.BoundDecl)),
+        tuple(x for x in lines or () if isinstance(x, m.ProcessCrash)),
+        start_when=tuple(condition(x.scope(names), x.decl.condition) for x in of_kind(members, s.StartDecl)),
+        bounds=tuple(condition(x.scope(names), x.decl.condition) for x in of_kind(members, s.BoundDecl)),
+        made_of=tuple(dict.fromkeys(_made_of(module, decl, members))),
     )
+
+
+def _made_of(module: ModuleNames, decl: s.SystemDecl, members: Members) -> Iterator[str]:
+    yield from (f"{home.name}.{x.name.text}" for home, x in chain(module, decl)[1:])
+    for x in of_kind(members, s.EnvironmentUse):
+        located = x.home.at(x.decl.path)
+        if located is not None:
+            yield f"{located[0].name}.{located[1]}"
+
+
+def _environment(names: SystemNames, members: Members) -> list[Resolved] | None:
+    """The lines of all environments of a system; None where it has none."""
+    lines: list[Resolved] | None = None
+    for x in members:
+        match x.decl:
+            case s.EnvironmentDecl(offers=offers):
+                lines = [*(lines or ()), *offered(x.scope(names), offers)]
+            case s.EnvironmentUse():
+                lines = [*(lines or ()), *used(x.scope(names), x.decl)]
+            case _:
+                pass
+    return lines
 
 
 # Instances -----------------------------------------------------------------------------------------------------------
 
 
-def named(module: ModuleNames, qualified: str, decls: Sequence[s.InstanceDecl]) -> SystemNames:
+def named(module: ModuleNames, qualified: str, listed: Sequence[Member[s.InstanceDecl]]) -> SystemNames:
     """The names of the instances: of each group, and of each instance in it."""
     names = SystemNames(qualified, module)
-    for decl in decls:
-        machine = machine_at(module, decl.machine)
+    for x in listed:
+        decl = x.decl
+        machine = machine_at(x.home, decl.machine)
         if machine is None:
             continue
         count = 1 if decl.count is None else decl.count
@@ -87,7 +117,7 @@ def named(module: ModuleNames, qualified: str, decls: Sequence[s.InstanceDecl]) 
         count = limits.within(
             module.program, decl.span, f"`{decl.name.text}` has", count, limits.INSTANCES, "instances"
         )
-        module.program.note(decl.name.span, "group", qualified, decl.name.text, declares=True)
+        module.program.note(decl.name.span, "group", x.owner, decl.name.text, declares=x.owner == qualified)
         group = m.InstanceGroup(decl.name.text, machine.qualified, count, decl.count is None, decl.symmetric, decl.span)
         _take(names, decl.name, names.groups, group)
     name_elements(names)
@@ -109,11 +139,12 @@ def _take(names: SystemNames, name: s.Name, table: dict[str, T], value: T) -> No
     table.setdefault(name.text, value)
 
 
-def made(scope: Scope, names: SystemNames, decls: Sequence[s.InstanceDecl]) -> tuple[m.Instance, ...]:
+def made(names: SystemNames, listed: Sequence[Member[s.InstanceDecl]]) -> tuple[m.Instance, ...]:
     """Every instance with its initial values."""
     out: list[m.Instance] = []
     shown_name = {place: name for name, place in names.elements.items()}
-    for decl in decls:
+    for x in listed:
+        decl, scope = x.decl, x.scope(names)
         group = names.groups.get(decl.name.text)
         if group is None or group.span != decl.span:
             continue
@@ -175,10 +206,11 @@ def _values(
     return values, tuple(free)
 
 
-def channels_of(module: ModuleNames, names: SystemNames, at: s.Name) -> tuple[str, ...]:
-    """The channels whose receivers are in the system; a receiver must be alone, unless each has a queue."""
+def channels_of(modules: Iterable[ModuleNames], names: SystemNames, at: s.Name) -> tuple[str, ...]:
+    """The channels whose receivers are in the system, of the modules that it is written in and of what they import; a
+    receiver must be alone, unless each has a queue."""
     out: list[str] = []
-    homes = {id(x): x for x in (module, *module.imports.values(), *module.borrowed.values())}
+    homes = {x.name: x for module in modules for x in (module, *module.imports.values(), *module.borrowed.values())}
     for home in homes.values():
         for name, decl in home.channels.items():
             found = home.at(decl.receiver)
@@ -187,106 +219,7 @@ def channels_of(module: ModuleNames, names: SystemNames, at: s.Name) -> tuple[st
             if count > 1 and not decl.each:
                 message = f"channel `{name}` leads to {decl.receiver}, of which there are {count} here"
                 help = f"`to each {decl.receiver}` gives each a queue of its own"
-                module.program.found.append(rules.INSTANCE.at(at.span, message).help(help))
+                names.module.program.found.append(rules.INSTANCE.at(at.span, message).help(help))
             elif count > 0:
                 out.append(f"{home.name}.{name}")
     return tuple(out)
-
-
-# Environment ---------------------------------------------------------------------------------------------------------
-
-
-def _chosen(scope: Scope, binders: Iterable[s.Binder]) -> tuple[Scope, tuple[tuple[str, m.Expr], ...]]:
-    """The variables of a line of the environment, and where they are known."""
-    variables: list[tuple[str, m.Expr]] = []
-    for binder in binders:
-        inner = bound(scope, binder, typed, element, "what the environment chooses")
-        variables += inner.variables
-        scope = inner.scope
-    return scope, tuple(variables)
-
-
-def _offer(scope: Scope, o: s.Offer) -> m.Offer | None:
-    scope, variables = _chosen(scope, o.binders)
-    call = o.call
-    if isinstance(call, s.Name) and call.text == "crash":
-        found = rules.MISPLACED.at(call.span, "`crash` alone strikes all instances: there is nothing to choose")
-        scope.report(found.help("write `crash of x` for the crash of one"))
-        return None
-    target, arguments = (call.target, call.arguments) if isinstance(call, s.Call) else (call, ())
-    located = event_call(scope, target, arguments)
-    if located is None:
-        return None
-    instance, event, machine, values = located
-    if not event.from_environment:
-        found = rules.SENDER.at(o.span, f"`{event.name}` does not come from the environment")
-        scope.report(found.label(event.span, f"declared here, from {' and '.join(event.senders)}"))
-    guard = None if o.guard is None else condition(scope, o.guard)
-    return m.Offer(variables, instance, machine, event.name, values, guard, o.span)
-
-
-def event_call(
-    scope: Scope, target: s.Expr, arguments: tuple[s.Expr, ...]
-) -> tuple[m.Expr, m.Event, str, tuple[m.Expr, ...]] | None:
-    """`g.schedule(p)`: the instance, the event, its machine and the arguments; reports when it is none."""
-    if not isinstance(target, s.Member):
-        found = rules.MISPLACED.at(target.span, "an event is sent to an instance")
-        scope.report(found.help("write `instance.event`, or `crash`"))
-        return None
-    instance = opened(typed(scope, target.target))
-    machine = machine_of(scope, bare(instance.type))
-    if machine is None:
-        if not isinstance(instance.type, m.ErrorType):
-            message = f"`{target.target.span.text}` is no single instance"
-            scope.report(rules.MISMATCH.at(target.target.span, message).help("write `some x in …: x.event`"))
-        return None
-    event = event_of(scope, machine, target.name)
-    if event is None:
-        return None
-    if len(arguments) != len(event.parameters):
-        count = len(event.parameters)
-        message = f"`{event.name}` takes {count} argument{'s' * (count != 1)}, not {len(arguments)}"
-        scope.report(rules.ARGUMENTS.at(target.name.span, message).label(event.span, "declared here"))
-        return None
-    values = tuple(of_type(scope, a, p.type) for a, p in zip(arguments, event.parameters, strict=True))
-    return instance, event, machine.qualified, values
-
-
-def _crash(scope: Scope, o: s.CrashOffer) -> m.CrashOffer:
-    return m.CrashOffer(o.kind, None if o.guard is None else condition(scope, o.guard), o.span)
-
-
-def _process_crash(scope: Scope, o: s.ProcessCrash) -> m.ProcessCrash | None:
-    scope, variables = _chosen(scope, o.binders)
-    if not (isinstance(o.call, s.Name) and o.call.text == "crash"):
-        scope.report(rules.MISPLACED.at(o.call.span, ONLY_CRASHES).help("write `crash of x`"))
-        return None
-    if o.kind != "anywhere":
-        why = f"some instances alone crash between two steps: `{o.kind}` is for a crash of everything"
-        scope.report(rules.MISPLACED.at(o.span, why).help("write `crash of x`, or `crash` without `of`"))
-        return None
-    targets = struck(scope, o.targets)
-    guard = None if o.guard is None else condition(scope, o.guard)
-    if targets is None:
-        return None
-    return m.ProcessCrash(variables, tuple(targets), tuple(targets.values()), guard, o.span)
-
-
-ONLY_CRASHES = "only `crash` is followed by `of` and instances"
-
-
-def struck(scope: Scope, targets: Sequence[s.Expr]) -> dict[m.Expr, str] | None:
-    """The instances behind `crash of`, with their machines; reports what is none, and what is named twice."""
-    found: dict[m.Expr, str] = {}
-    for x in targets:
-        instance = opened(typed(scope, x))
-        machine = machine_of(scope, bare(instance.type))
-        if machine is None:
-            if not isinstance(instance.type, m.ErrorType):
-                wrong = rules.MISMATCH.at(x.span, f"`{x.span.text}` is no single instance")
-                scope.report(wrong.help("name each: `crash of a, b`; or choose: `some x in …: crash of x`"))
-            return None
-        if instance in found:
-            scope.report(rules.TWICE.at(x.span, f"`{x.span.text}` is named twice: it crashes once"))
-        found[instance] = machine.qualified
-    return found

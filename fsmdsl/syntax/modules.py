@@ -9,7 +9,7 @@ from fsmdsl.nodes import node
 from fsmdsl.source import NOWHERE, Span
 from fsmdsl.syntax.expressions import Name, Path, Text, TypeExpr
 from fsmdsl.syntax.machines import LetDecl, MachineDecl
-from fsmdsl.syntax.systems import ScenarioDecl, SystemDecl
+from fsmdsl.syntax.systems import ScenarioDecl, SharedEnvironment, SystemDecl
 
 
 @node
@@ -143,7 +143,8 @@ class LockAmendment:
 
 
 ModuleMember = (
-    EnumDecl | RecordDecl | OpaqueDecl | LetDecl | MachineDecl | ChannelDecl | LocksDecl | SystemDecl | ScenarioDecl
+    EnumDecl | RecordDecl | OpaqueDecl | LetDecl | MachineDecl | ChannelDecl | LocksDecl | SharedEnvironment
+    | SystemDecl | ScenarioDecl
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from fsmdsl.nodes import node
 from fsmdsl.source import NOWHERE, Span
 from fsmdsl.syntax.effects import Effect
-from fsmdsl.syntax.expressions import Binder, Expr, Name, Path, Text
+from fsmdsl.syntax.expressions import Binder, Expr, Name, Parameter, Path, Text
 from fsmdsl.syntax.machines import AnyValue, InvariantDecl, LetDecl
 
 
@@ -95,6 +95,27 @@ class EnvironmentDecl:
 
 
 @node
+class SharedEnvironment:
+    """`environment Cluster(groups: set<Group>) { … }`, of a module: what several systems have in common."""
+
+    name: Name
+    parameters: tuple[Parameter, ...]
+    offers: tuple[Offer | CrashOffer | ProcessCrash, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@node
+class EnvironmentUse:
+    """`environment Cluster(groups)`, of a system."""
+
+    path: Path
+    arguments: tuple[Expr, ...]
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@node
 class RecoverDecl:
     effects: tuple[Effect, ...]
     doc: str
@@ -169,16 +190,17 @@ class MapField:
 
 
 SystemMember = (
-    InstanceDecl | LetDecl | StartDecl | BoundDecl | EnvironmentDecl | RecoverDecl | InvariantDecl | PropertyDecl
-    | ReachableDecl | MapState | MapField
+    InstanceDecl | LetDecl | StartDecl | BoundDecl | EnvironmentDecl | EnvironmentUse | RecoverDecl | InvariantDecl
+    | PropertyDecl | ReachableDecl | MapState | MapField
 )  # fmt: skip
 
 
 @node
 class SystemDecl:
-    """`refines` is the system that this one is compared with."""
+    """`extends` is the system whose members this one has, too, `refines` the one that it is compared with."""
 
     name: Name
+    extends: Path | None
     refines: Path | None
     members: tuple[SystemMember, ...]
     doc: str

@@ -18,6 +18,7 @@ from fsmdsl.step import Fault, FaultError, Result, Step, TooManyValuesError, Uni
 sys.path.append(str(Path(__file__).parents[1]))
 from random_specs import spec
 from seeds import seeds
+from stepping import only_system
 
 SEEDS, NEWER = seeds(range(220)), seeds(range(20))
 """`NEWER`: with the newer words of the language."""
@@ -64,7 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(("seed", "newer"), [*((n, False) for n in SEEDS), *((n, True) for n in NEWER)])
 def test_walks_through_random_specs_agree(seed: int, newer: bool, folder: Path) -> None:
     model = model_of(seed, newer)
-    (system,) = model.systems.values()
+    system = only_system(model)
     packages = Packages(model, folder, f"twin_of_{seed}{'_newer' * newer}")
     universe = Universe(model, system)
     if universe.fault is not None:  # the generated constructors refuse such values

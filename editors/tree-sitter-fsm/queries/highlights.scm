@@ -25,7 +25,7 @@
 (crash_kind) @keyword
 
 [(state_flag) (durable) (async) (symmetric) (replaces) (child) (each) (lock_mode) (channel_flag) (channel_order) (strength) (any)] @keyword.modifier
-["fair" "refines"] @keyword.modifier
+["extends" "fair" "refines"] @keyword.modifier
 
 ["and" "or" "not" "until" "always" "eventually" "next" "has"] @keyword.operator
 (quantifier) @keyword.operator

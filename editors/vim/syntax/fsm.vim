@@ -39,7 +39,9 @@ syntax match fsmKeyword /\<crash\>\ze\s\+of\s\+\h/
 syntax match fsmModifier /\<\%(between\s\+writes\|during\s\+recovery\)\>/
 syntax match fsmOperatorWord /\<count\>\ze\s\+\h\w*\s\+in\>/
 syntax match fsmTemporal /\<\%(always\|eventually\|next\|until\)\>\ze\s*[(A-Za-z_]/
-syntax match fsmModifier /\%(^system\s\+\h\w*\s\+\)\@<=refines\>/
+syntax match fsmModifier /\%(^system\s\+\h\w*\s\+\)\@<=\%(extends\|refines\)\>/
+syntax match fsmModifier /\%(\<extends\s\+[A-Za-z0-9_.]\+\s\+\)\@<=refines\>/
+syntax match fsmDeclaration /^\s*\zsenvironment\>\ze\s\+\h/
 syntax match fsmTemporal /\<recovers\>/
 syntax match fsmModifier /\<under\>\ze\s\+\%(weak\|strong\|fair\)\>/
 syntax match fsmModifier /\<\%(weak\|strong\)\>\ze\s\+fair\>/

@@ -10,7 +10,7 @@ const DECLARES = words(
 const SAYS = words(
   "initial final persistent volatile transient error durable symmetric async lossy duplicating fifo bag from to of on " +
     "entry exit after when do send for if then else crash between during writes recovery timeout deliver lose duplicate " +
-    "expect via fails with in under fair strong recovers refines wait any",
+    "expect via fails with in under fair strong recovers extends refines wait any",
 );
 const REASONS = words("all some count and or not has always eventually next until");
 const VALUES = words("true false none self index");
