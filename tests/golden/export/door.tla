@@ -257,11 +257,15 @@ RecoveryFault(w) == 0
 \* reachable shut, random.fsm:13:5
 question_0(w, self) == InStates(w, 0, {"Shut"})
 
+\* Are steps explored from here?
+Inside(w) == TRUE
+
 \* A guard of the environment without a value: nothing can come.
-NoValue(w) == IF w.down THEN RecoveryFault(w)
+NoValue(w) == IF ~Inside(w) THEN 0
+              ELSE IF w.down THEN RecoveryFault(w)
               ELSE LET f == IF StandsStill(w) THEN 0 ELSE OfferFault(w) IN IF f # 0 THEN f ELSE CrashFault(w)
 Steps(w) ==
-  IF NoValue(w) # 0 THEN {}
+  IF ~Inside(w) \/ NoValue(w) # 0 THEN {}
   ELSE IF w.down THEN {<<"recover">>} \cup RecoveryCrashes(w)
   ELSE LET steps == Offers(w) IN steps \cup Crashes(w, steps)
 
@@ -274,6 +278,7 @@ Spec == Init /\ [][Next]_world
 
 NoStepFails == FirstFault = <<>> /\ NoValue(world) = 0 /\ \A s \in Steps(world) : Taken(world, s).stop = ""
 NoDeadlock ==
+  \/ ~Inside(world)
   \/ NoValue(world) # 0
   \/ \E s \in Steps(world) : s[1] # "crash"
   \/ (\E i \in DOMAIN Final : Final[i] # {}) /\ \A i \in DOMAIN Final : Final[i] = {} \/ world.state[i] \in Final[i]

@@ -1018,6 +1018,12 @@ static void ask(void)
     if (truth(question_2, -1)) report(&questions_seen[2], "reachable 2 shown: done");
 }
 
+/* Are steps explored from here? */
+static int inside(void)
+{
+    return 1;
+}
+
 /* random.fsm:51:35 */
 static V condition_0(int self)
 {
@@ -1126,7 +1132,9 @@ static const char *const places[] = {"random.fsm:13:53", "random.fsm:14:54", "ra
 
 static const char *const first_fault = 0;
 static int first_seen, deadlock_seen, faults_seen[10][37];
+}
 
+c_code {
 /* Eventless transitions of those that took part, one at a time, until none is enabled. */
 static void finish_round(void)
 {
@@ -1385,6 +1393,7 @@ static void expand(void)
     choices = listed = 0;
     if (first_fault && !first_seen) report(&first_seen, first_fault);
     ask();
+    if (!inside()) return;
     out = &here;
     if (setjmp(here)) {
         report_fault();
