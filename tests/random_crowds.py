@@ -131,6 +131,7 @@ RUNS = [
     "always eventually (all i in items: i not in B) under fair tick and strong fair Boss.give",
     "(some i in items: i in B) ~> (all i in items: i not in B) under fair note",
     "(hub.last == none) until (some b in bosses: b in Busy) under fair tick",
+    "always eventually (all b in bosses: b in Idle) under strong fair give for each given, fair tick",
     "always ((count i in items: i in C) < 2)",
     "all i in items: i in B ~> i not in B under fair tick",
     "always eventually (some i in items: i in A) under fair go",

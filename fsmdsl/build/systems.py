@@ -99,18 +99,21 @@ def _property(b: Builder, n: Node) -> s.PropertyDecl:
 
 
 def _fairness(b: Builder, under: Node) -> Iterator[s.Fairness]:
-    """`strong fair a, b and fair c`: a name without a strength of its own has that of the one before it."""
+    """`strong fair a, b and fair c`: a name without a strength of its own has that of the one before it. Names behind
+    `for each` are parameters."""
     groups: list[list[Node]] = []
     for n in under.nodes():
         groups += [[n]] if n.rule == "fairness" else []
-        groups[-1] += [n] if n.rule in ("path", "delivery") else []
+        groups[-1] += [n] if n.rule in ("path", "delivery", "for_each") else []
     for first, *others in groups:
         strength = first.one("strength")
         listed = [*first.every("path", "delivery"), *others]
-        names = tuple(b.path(n) for n in listed if n.rule == "path")
+        behind = next((k for k, n in enumerate(listed) if n.rule == "for_each"), len(listed))
+        names = tuple(b.path(n) for n in listed[:behind] if n.rule == "path")
         deliveries = tuple(path for n in listed if n.rule == "delivery" for path in b.paths(n))
+        each = tuple(b.path(n if n.rule == "path" else only(n)) for n in listed[behind:] if n.rule != "delivery")
         span = b.span(first).to(b.span([first, *others][-1]))
-        yield s.Fairness(cast(Any, "weak" if strength is None else strength.text()), names, deliveries, span)
+        yield s.Fairness(cast(Any, "weak" if strength is None else strength.text()), names, deliveries, each, span)
 
 
 def _reachable(b: Builder, n: Node) -> s.ReachableDecl:

@@ -15,7 +15,7 @@ from fsmdsl.model.typing import bare
 from fsmdsl.resolve import Meaning
 from fsmdsl.resolve.calls import FUNCTIONS
 from fsmdsl.resolve.meanings import Kind
-from fsmdsl.resolve.properties import labels_of
+from fsmdsl.resolve.properties import events_meant, labels_of
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, SystemNames
 from fsmdsl.resolve.types import shown
 from fsmdsl.tree import Node, Token
@@ -305,11 +305,27 @@ class Finder:
             yield from self.of("field", machine.qualified, machine.fields)
 
     def fair(self) -> Iterator[Candidate]:
+        if any(n.rule == "for_each" for n in self._promised()):
+            yield from self.each()
+            return
         for machine in self.machines_of_system():
             yield from self.events(machine)
             yield from self.labels(machine, 2)
             for action in machine.actions.values():
                 yield from (Candidate(f"{action.name}.{o}", "outcome", "outcome", "", 2) for o in action.outcomes)
+
+    def each(self) -> Iterator[Candidate]:
+        """The parameters of the events in front of `for each`."""
+        paths = [p for n in self._promised() for p in ([n] if n.rule == "path" else n.every("path"))]
+        for name in (str(self.place.builder.path(p)) for p in paths):
+            for event in (e for x in self.machines_of_system() for e in events_meant(x, name) if e is not None):
+                yield from (Candidate(p.name, "parameter", shown(p.type)) for p in event.parameters)
+
+    def _promised(self) -> list[Node]:
+        """What stands behind the last `fair`."""
+        nodes = [p for p in self.place.accepted.open if isinstance(p, Node)]
+        begun = max((k for k, n in enumerate(nodes) if n.rule == "fairness"), default=len(nodes))
+        return nodes[begun:]
 
     def of_all(self, what: Callable[[MachineNames], Iterator[Candidate]]) -> Iterator[Candidate]:
         for machine in self.machines_of_system():

@@ -31,6 +31,7 @@ _BY_RULE: dict[tuple[str, str], Find] = {
     ("transmit", "<path>"): lambda f: f.channels(),
     ("fairness", "<path>"): lambda f: f.fair(),
     ("under", "<path>"): lambda f: f.fair(),
+    ("for_each", "<path>"): lambda f: f.each(),
     ("delivery", "<path>"): lambda f: f.channels(),
     ("refines", "<path>"): lambda f: f.systems(),
     ("map_state", "<name>"): lambda f: f.states(f.mapped()),

@@ -77,7 +77,7 @@ KEYWORDS: dict[str, str] = {
     "duplicating": "The environment may repeat messages.",
     "in": "Is an element of, or is in a state.",
     "has": "Has as an element.",
-    "for": "Does something for each element.",
+    "for": "Does something for each element; behind `fair`, `for each a`: for each value of the parameter.",
     "if": "A choice.",
     "then": "What a conditional is where its condition is true.",
     "else": "What a choice or a conditional is otherwise.",

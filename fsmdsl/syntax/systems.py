@@ -95,11 +95,12 @@ class RecoverDecl:
 @node
 class Fairness:
     """`fair pods_deleted`, `strong fair schedule`: events, or labels of transitions; `fair deliver to_cache`: channels,
-    or events of their messages."""
+    or events of their messages. `fair take for each user`: `each` are parameters of the events."""
 
     strength: Literal["weak", "strong"]
     names: tuple[Path, ...]
     deliveries: tuple[Path, ...]
+    each: tuple[Path, ...]
     span: Span = field(compare=False, default=NOWHERE)
 
 
