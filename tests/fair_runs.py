@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import textbook_liveness as textbook
@@ -10,8 +11,8 @@ from property_runs import Explored
 
 from fsmdsl import model as m
 from fsmdsl.core.triggers import trigger_name
-from fsmdsl.explore.liveness.plan import Delivery, Obligation, Waits
-from fsmdsl.step import ChannelStep, EventStep, Step, Value, World, enabled, fire
+from fsmdsl.explore.liveness.plan import Crashes, Delivery, Obligation, Question, Waits
+from fsmdsl.step import ChannelStep, CrashStep, EventStep, Step, Value, World, enabled, fire
 from fsmdsl.step.world import Crashed, Followed, Happening, Ignored, Sent
 
 
@@ -24,29 +25,43 @@ class ByHand(textbook.System):
         return self.possible[state]
 
 
-def by_hand(x: Explored) -> ByHand:
-    """The graph with marks and possibilities worked out anew."""
-    letters, edges, possible = [], [], []
-    for world in x.worlds:
-        atoms = enumerate(x.plan.atoms)
-        letters.append(sum(1 << n for n, a in atoms if a.true(x.universe, world)))
+def violated(x: Explored, q: Question) -> bool:
+    """Is there a run that is fair, and with finitely many crashes if the question says so, and breaks its formula? The
+    graph with marks and possibilities worked out anew."""
+    letters = [sum(1 << n for n, a in enumerate(x.plan.atoms) if a.true(x.universe, w)) for w in x.worlds]
+    steps = [(n, w, s, fire(x.universe, w, s)) for n, w in enumerate(x.worlds) for s in enabled(x.universe, w)]
+    led = [(n, w, s, r) for n, w, s, r in steps if r.fault is None]
+    formula = as_textbook(q.property, x)
+    calm, crashes, possible = [], [], [0] * len(x.worlds)
+    delivers: list[set[int]] = [set() for _ in x.worlds]
+    for number, world, step, result in led:
+        mark = fulfilled(x, world, step, result.cascade)
+        if q.property.finite and isinstance(step, CrashStep):
+            crashes.append((number, x.number[result.world], mark))
+            continue
+        calm.append((number, x.number[result.world], mark))
+        possible[number] |= mark
+        if isinstance(step, ChannelStep) and step.kind == "deliver":
+            delivers[number].add(step.queue)
     for number, world in enumerate(x.worlds):
-        can, delivers = 0, set[str]()
-        for step in enabled(x.universe, world):
-            result = fire(x.universe, world, step)
-            if result.fault is None:
-                mark = fulfilled(x, world, step, result.cascade)
-                edges.append((number, x.number[result.world], mark))
-                can |= mark
-                delivers |= {step.queue} if isinstance(step, ChannelStep) and step.kind == "deliver" else set()
         for n, o in enumerate(x.plan.obligations):
-            if isinstance(o, Delivery) and o.queue in delivers and o.message in world.channels[o.queue]:
-                can |= 1 << n
-        possible.append(can)
-    whole = textbook.closed(letters, edges)
+            if isinstance(o, Delivery) and o.queue in delivers[number] and o.message in world.channels[o.queue]:
+                possible[number] |= 1 << n
+    if q.property.finite:
+        bit = 1 << len(x.plan.obligations)
+        return textbook.violated(
+            textbook.calming(letters, calm, crashes, possible, bit), formula, q.weak | bit, q.strong
+        )  # fmt: skip
+    whole = textbook.closed(letters, calm)
     made = ByHand(whole.letters, whole.edges)
     object.__setattr__(made, "possible", possible)
-    return made
+    return textbook.violated(made, formula, q.weak, q.strong)
+
+
+def matters(x: Explored, q: Question) -> bool:
+    """Does what stands behind `under` decide?"""
+    bare = replace(q, property=replace(q.property, finite=False), weak=0, strong=0)
+    return violated(x, q) != violated(x, bare)
 
 
 def fulfilled(x: Explored, world: World, step: Step, cascade: Sequence[Happening]) -> int:
@@ -63,7 +78,7 @@ def fulfilled(x: Explored, world: World, step: Step, cascade: Sequence[Happening
                     and (step.kind, step.queue) == ("deliver", queue)
                     and world.channels[queue][step.position] == message
                 )
-            case Waits():
+            case Waits() | Crashes():
                 does = False
         found |= does << n
     return found

@@ -132,6 +132,8 @@ RUNS = [
     "(some i in items: i in B) ~> (all i in items: i not in B) under fair note",
     "(hub.last == none) until (some b in bosses: b in Busy) under fair tick",
     "always eventually (all b in bosses: b in Idle) under strong fair give for each given, fair tick",
+    "(some b in bosses: b.n > 0) ~> (all b in bosses: b in Idle) under strong fair tick, finitely many crashes",
+    "eventually always (all i in items: i.n == 0) under finitely many crashes",
     "always ((count i in items: i in C) < 2)",
     "all i in items: i in B ~> i not in B under fair tick",
     "always eventually (some i in items: i in A) under fair go",

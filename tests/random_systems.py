@@ -165,7 +165,7 @@ class _Systems(_Specs):
         for n in range(self.random.choice([0, 1, 1])):
             yield f"    reachable r{n}: {self.condition(env, 2).text}"
         for n in range(self.random.choice([0, 1, 1, 2])):
-            yield f"    property p{n}: {self._formula(env)}{self._fairness()}"
+            yield f"    property p{n}: {self._formula(env)}{self._under()}"
         if self.newer and self.chance(0.2):
             yield f"    property again: {self.recovers()}"
 
@@ -177,6 +177,16 @@ class _Systems(_Specs):
             return self.random.choice([f"always not {stuck}", f"{a} ~> {b} or {stuck}", f"eventually {stuck} or {a}"])
         ever = [f"always eventually {a}", f"eventually always {a}"]
         return self.random.choice([f"{a} ~> {b}", *ever, f"{a} until {b}", f"always ({a} => next {b})"])
+
+    def _under(self) -> str:
+        """Fairness, and that crashes come to an end."""
+        promised = self._fairness()
+        if not self.newer or self.chance(0.6):
+            return promised
+        finite = "finitely many crashes"
+        if not promised:
+            return f" under {finite}"
+        return f"{promised} and {finite}" if self.chance(0.5) else promised.replace("under", f"under {finite},", 1)
 
     def _fairness(self) -> str:
         """Events, labels and answers that are not put off for ever."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Literal
 
 from fsmdsl import model as m
@@ -305,9 +306,6 @@ class Finder:
             yield from self.of("field", machine.qualified, machine.fields)
 
     def fair(self) -> Iterator[Candidate]:
-        if any(n.rule == "for_each" for n in self._promised()):
-            yield from self.each()
-            return
         for machine in self.machines_of_system():
             yield from self.events(machine)
             yield from self.labels(machine, 2)
@@ -316,16 +314,13 @@ class Finder:
 
     def each(self) -> Iterator[Candidate]:
         """The parameters of the events in front of `for each`."""
-        paths = [p for n in self._promised() for p in ([n] if n.rule == "path" else n.every("path"))]
+        nodes = [p for p in self.place.accepted.open if isinstance(p, Node)]
+        begun = max((k for k, n in enumerate(nodes) if n.rule == "fairness"), default=len(nodes))
+        promised = list(takewhile(lambda n: n.rule != "for_each", nodes[begun:]))
+        paths = [p for n in promised for p in (n.every("path") if n.rule == "fairness" else [n])]
         for name in (str(self.place.builder.path(p)) for p in paths):
             for event in (e for x in self.machines_of_system() for e in events_meant(x, name) if e is not None):
                 yield from (Candidate(p.name, "parameter", shown(p.type)) for p in event.parameters)
-
-    def _promised(self) -> list[Node]:
-        """What stands behind the last `fair`."""
-        nodes = [p for p in self.place.accepted.open if isinstance(p, Node)]
-        begun = max((k for k, n in enumerate(nodes) if n.rule == "fairness"), default=len(nodes))
-        return nodes[begun:]
 
     def of_all(self, what: Callable[[MachineNames], Iterator[Candidate]]) -> Iterator[Candidate]:
         for machine in self.machines_of_system():

@@ -15,6 +15,7 @@ from fsmdsl.walk import temporal
 WITHOUT = {
     "delivery": "`deliver` promises that what waits in a channel is delivered, which is not exported",
     "each": "`for each` promises something for each value of an argument, which is not exported",
+    "finite": "runs with finitely many crashes may end where only a crash is possible, which SPIN's do not",
     "fairness": "it promises more than SPIN's formulas can take",
     "recovery": "`recovers` is not exported",
     "changing": "it speaks of a collection that may change",
@@ -108,6 +109,8 @@ def _premises(found: Claims, roster: Roster, p: m.Property, promise: Promised) -
         raise UnsaidError("delivery")
     if any(fairness.each for fairness in p.under):
         raise UnsaidError("each")
+    if p.finite:
+        raise UnsaidError("finite")
     for fairness in p.under:
         for name in fairness.names:
             for x in _promises(roster, name):

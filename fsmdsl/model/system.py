@@ -111,6 +111,8 @@ class Property:
     name: str
     formula: Expr | Recovers
     under: tuple[Fairness, ...]
+    finite: bool
+    """Of runs with finitely many crashes?"""
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 

@@ -45,6 +45,7 @@ def properties(scope: Scope, decls: Sequence[s.PropertyDecl]) -> tuple[m.Propert
             _name(d.name, "property", i),
             _recovers(scope, d.formula) if isinstance(d.formula, s.Recovers) else condition(inner, d.formula),
             tuple(_fairness(scope, f) for f in d.under),
+            d.finite,
             d.doc,
             d.span,
         )

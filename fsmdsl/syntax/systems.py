@@ -117,6 +117,8 @@ class PropertyDecl:
     name: Name | None
     formula: Expr | Recovers
     under: tuple[Fairness, ...]
+    finite: bool
+    """`finitely many crashes`"""
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 

@@ -39,7 +39,9 @@ syntax match fsmOperatorWord /\<count\>\ze\s\+\h\w*\s\+in\>/
 syntax match fsmTemporal /\<\%(always\|eventually\|next\|until\)\>\ze\s*[(A-Za-z_]/
 syntax match fsmModifier /\%(^system\s\+\h\w*\s\+\)\@<=refines\>/
 syntax match fsmTemporal /\<recovers\>/
-syntax match fsmModifier /\<under\>\ze\s\+\%(weak\|strong\|fair\)\>/
+syntax match fsmModifier /\<under\>\ze\s\+\%(weak\|strong\|fair\|finitely\)\>/
+syntax match fsmModifier /\<finitely\s\+many\s\+crashes\>/
+syntax match fsmModifier /\<for\s\+each\>/
 syntax match fsmModifier /\<\%(weak\|strong\)\>\ze\s\+fair\>/
 syntax match fsmModifier /\<fair\>\ze\s\+\h/
 syntax match fsmImport /^\s*\zssource\>\ze\s\+"/

@@ -12,7 +12,7 @@ from math import prod
 
 from fsmdsl import model as m
 from fsmdsl.explore.liveness.graph import BITS
-from fsmdsl.explore.liveness.plan import Delivery, Duty, Obligation, UncheckedError, Waits
+from fsmdsl.explore.liveness.plan import Crashes, Delivery, Duty, Obligation, UncheckedError, Waits
 from fsmdsl.step import Message, Universe, Value
 from fsmdsl.step.evaluate import cardinality, domains
 from fsmdsl.step.universe import trigger_name
@@ -25,8 +25,9 @@ class Duties:
         self.universe = universe
         self.obligations: list[Duty] = []
 
-    def of(self, p: m.Property) -> tuple[int, int, tuple[str, ...]]:
-        """What a property relies on: the weak ones and the strong ones, as bits, and the names that nobody knows."""
+    def of(self, p: m.Property) -> tuple[int, int, int, tuple[str, ...]]:
+        """What a property relies on, as bits: the weak ones, the strong ones, and what happens finitely often; and the
+        names that nobody knows."""
         weak = strong = 0
         unanswered: list[str] = []
         for fairness in p.under:
@@ -39,7 +40,8 @@ class Duties:
                     weak |= bits
                 else:
                     strong |= bits
-        return weak & ~strong, strong, tuple(unanswered)
+        finite = 1 << self._number(Crashes()) if p.finite else 0
+        return weak & ~strong, strong, finite, tuple(unanswered)
 
     def _bits(self, name: str, each: Sequence[str]) -> tuple[int, bool]:
         """The obligations under a name, and whether some instance knows it at all."""

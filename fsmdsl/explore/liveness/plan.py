@@ -86,7 +86,12 @@ class Waits:
     message: Message
 
 
-Duty = Obligation | Delivery | Waits
+@dataclass(frozen=True, slots=True)
+class Crashes:
+    """Nobody asks for it either: every crash fulfils it, so that runs can be found that have finitely many."""
+
+
+Duty = Obligation | Delivery | Waits | Crashes
 """What a step can fulfil."""
 
 
@@ -124,12 +129,14 @@ class Claim:
 @dataclass(frozen=True, slots=True)
 class Question:
     """A property: it holds when all its claims do, on all fair runs. `weak` and `strong` are sets of obligations, as
-    bits; `unanswered` are names of its fairness that no instance has."""
+    bits, and so is `finite`: what happens finitely often in these runs. `unanswered` are names of its fairness that no
+    instance has."""
 
     property: m.Property
     claims: tuple[Claim, ...]
     weak: int
     strong: int
+    finite: int
     unanswered: tuple[str, ...]
     unchecked: str | None = None
     """Why it cannot be decided; then it has no claims."""

@@ -9,8 +9,8 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.core.triggers import trigger_name
 from fsmdsl.explore.liveness.graph import BITS, Graph
-from fsmdsl.explore.liveness.plan import Delivery, Obligation, Plan, Waits
-from fsmdsl.step import ChannelStep, Message, Step, Value, World
+from fsmdsl.explore.liveness.plan import Crashes, Delivery, Obligation, Plan, Waits
+from fsmdsl.step import ChannelStep, CrashStep, Message, Step, Value, World
 from fsmdsl.step.world import Crashed, Followed, Happening, Ignored
 
 
@@ -22,12 +22,15 @@ class Marks:
         self._ignored: dict[tuple[int, str], list[_Kept]] = {}
         self._delivered: dict[tuple[int, Message], int] = {}
         self._waiting: dict[tuple[int, Message], int] = {}
+        self._crash = 0
         for n, o in enumerate(plan.obligations):
             match o:
                 case Delivery(queue, message):
                     self._delivered[queue, message] = 1 << n
                 case Waits(queue, message):
                     self._waiting[queue, message] = 1 << n
+                case Crashes():
+                    self._crash = 1 << n
                 case Obligation():
                     machine = plan.universe.machines[o.instance]
                     for t in o.transitions:
@@ -56,7 +59,7 @@ class Marks:
                     found = 0
                 case _:
                     pass
-        return found
+        return found | self._crash if isinstance(step, CrashStep) else found
 
 
 _Kept = tuple[list[tuple[int, m.Type, Value]], int]

@@ -9,7 +9,7 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.describe import words
 from fsmdsl.explore.liveness.formula import atoms
-from fsmdsl.explore.liveness.plan import Atom, Delivery, Duty, Obligation, Plan, Waits
+from fsmdsl.explore.liveness.plan import Atom, Crashes, Delivery, Duty, Obligation, Plan, Waits
 from fsmdsl.explore.symmetry.sets import SymmetricSet, mentions
 from fsmdsl.step.universe import Universe
 from fsmdsl.step.world import Value
@@ -57,6 +57,8 @@ def _of_one(universe: Universe, x: SymmetricSet, o: Duty) -> bool:
             event = universe.machines[receiver].event_named[message.event]
             arguments = zip(event.parameters, message.arguments, strict=True)
             return receiver in x.numbers or any(_moves(x, p.type, value) for p, value in arguments)
+        case Crashes():
+            return False
         case _:
             assert_never(o)
 
