@@ -135,6 +135,17 @@ def test_a_loop_has_no_crash_though_one_leads_along_it_as_well() -> None:
         assert trace.steps()[trace.loop :] in (["m.go", "m.back"], ["m.back", "m.go"])
 
 
+def test_what_only_a_crash_does_is_not_promised_though_something_else_goes_on() -> None:
+    text = """
+    machine M { durable n: 0..1  initial persistent state A  event poke from environment
+                A on poke  low: A on crash do n = 1 }
+    system S { m: M  environment { crash  m.poke }  property p: eventually m.n == 1 under FAIR low }
+    """
+    assert explored(text.replace("FAIR", "fair")).outcomes() == {"p": "holds"}
+    x = explored(text.replace("FAIR", "finitely many crashes, strong fair"))
+    assert (x.outcomes(), x.trace("p").steps()) == ({"p": "violated"}, ["m.poke"])
+
+
 def test_with_stutter_a_run_stands_still() -> None:
     model = compiled(job("finitely many crashes"))
     found = explore(model, only_system(model), means=PLAIN, stutter=True).verdicts

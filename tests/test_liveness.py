@@ -124,6 +124,13 @@ def test_runs_in_which_something_ends_are_those_of_the_textbook(using: engine.En
     assert min(seen.values()) > 50
 
 
+def test_of_edges_between_the_same_states_a_loop_takes_one_that_may_be_repeated() -> None:
+    calm = settled(Prepared(Graph([0, 2], [0, 0], [1, 0], ([0],))), 1)
+    lasso = decide(calm.graph, f.eventually(f.Literal(0, True)), finite=1)
+    assert lasso is not None
+    assert [h.edge for h in calm.back(lasso).loop] == [1]
+
+
 def _check_calm_lasso(x: Sample, lasso: Lasso, crash: int, weak: int, strong: int) -> None:
     """It is a run of the graph, breaks the formula, and its loop is a fair one of the graph without crashes."""
     calm = textbook.closed(x.letters, [e for e in x.edges if not e[2] & crash])
