@@ -64,6 +64,10 @@ class FsmLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
             ),
             (rf"(state)(\s+)({NAME})", bygroups(Keyword.Declaration, Whitespace, Name.Constant)),
             (r"(on)(\s+)(entry|exit|crash)\b(?!\.)", bygroups(Keyword, Whitespace, Keyword)),
+            (
+                r"(finitely)(\s+)(many)(\s+)(crashes)\b",
+                bygroups(Keyword.Pseudo, Whitespace, Keyword.Pseudo, Whitespace, Keyword.Pseudo),
+            ),
             (rf"(on)(\s+)({NAME})", bygroups(Keyword, Whitespace, Name.Function)),
             (rf"(->)(\s*)({NAME})", bygroups(Operator, Whitespace, Name.Constant)),
             (rf"({NAME})(:)(?=[^=\n]*(?:->|\bon\b|\bafter\b))", bygroups(Name.Label, Punctuation)),

@@ -56,6 +56,7 @@ ASKED = [
     "property e: always (all m in members: m.n < 2)",
     "property f: (some m in members: m in B) ~> (all m in members: m in A) under fair letter",
     "property h: (some m in members: m in B) ~> (all m in members: m in A) under fair deliver mail.note",
+    "property i: eventually always (all c in clerks: size(desk of c) == 0) under strong fair file for each who",
     "property g: eventually always (all c in clerks: size(desk of c) == 0) under strong fair file",
 ]
 

@@ -170,7 +170,7 @@ class _Systems(_Specs):
         for n in range(self.random.choice([0, 1, 1])):
             yield f"    reachable r{n}: {self.condition(env, 2).text}"
         for n in range(self.random.choice([0, 1, 1, 2])):
-            yield f"    property p{n}: {self._formula(env)}{self._fairness()}"
+            yield f"    property p{n}: {self._formula(env)}{self._under()}"
         if self.newer and self.chance(0.2):
             yield f"    property again: {self.recovers()}"
 
@@ -182,6 +182,16 @@ class _Systems(_Specs):
             return self.random.choice([f"always not {stuck}", f"{a} ~> {b} or {stuck}", f"eventually {stuck} or {a}"])
         ever = [f"always eventually {a}", f"eventually always {a}"]
         return self.random.choice([f"{a} ~> {b}", *ever, f"{a} until {b}", f"always ({a} => next {b})"])
+
+    def _under(self) -> str:
+        """Fairness, and that crashes come to an end."""
+        promised = self._fairness()
+        if not self.newer or self.chance(0.6):
+            return promised
+        finite = "finitely many crashes"
+        if not promised:
+            return f" under {finite}"
+        return f"{promised} and {finite}" if self.chance(0.5) else promised.replace("under", f"under {finite},", 1)
 
     def _fairness(self) -> str:
         """Events, labels and answers that are not put off for ever."""
@@ -196,12 +206,24 @@ class _Systems(_Specs):
                 some = [f"deliver {channel}", *(f"deliver {channel}.{e}" for e in senders if channel in senders[e])]
                 names += some * 4  # else the many others would hardly leave one
         picked = list(dict.fromkeys(self.random.sample(names, min(len(names), self.random.choice([0, 1, 1, 2, 3])))))
+        each = self._each() if self.newer and self.chance(0.4) else []
         if not picked:
-            return ""
+            return f" under {' and '.join(each)}" if each else ""
         weak, strong = (
             # Behind a comma, `fair` would begin what follows.
             ", ".join(sorted(x, key=lambda name: name != "fair"))
             for x in (picked[: len(picked) // 2], picked[len(picked) // 2 :])
         )
         kind = "weak fair" if self.newer and self.chance(0.5) else "fair"
-        return f" under {kind} {weak} and strong fair {strong}" if weak else f" under strong fair {strong}"
+        promised = [f"{kind} {weak}"] * bool(weak) + [f"strong fair {strong}"]
+        return f" under {' and '.join([*each, *promised])}"
+
+    def _each(self) -> list[str]:
+        """An event that is not put off for ever with any of the values of some parameters, if there are few."""
+        for machine in self.plan.machines.values():
+            for event, parameters in machine.events.items():
+                if parameters and self._choices(parameters) <= 8 and self.chance(0.6):
+                    names = ", ".join(self.random.sample(list(parameters), self.random.randint(1, len(parameters))))
+                    kind = self.random.choice(["fair", "strong fair"])
+                    return [f"{kind} {machine.name}.{event} for each {names}"]
+        return []

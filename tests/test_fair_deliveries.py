@@ -5,23 +5,20 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-import textbook_liveness as textbook
 from campaign import compare
+from fair_runs import matters, violated
 from packed_search import PLAIN, needs_compiler, own_objects
 from property_runs import Explored
 from stepping import compiled, only_system
 
-from fsmdsl import model as m
 from fsmdsl.editing import completions
 from fsmdsl.explore import Means, explore
-from fsmdsl.explore.liveness.plan import Delivery, Obligation, Waits
 from fsmdsl.export.runs import claims
 from fsmdsl.format import format_source
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
-from fsmdsl.step import ChannelStep, Universe, World, enabled, fire
-from fsmdsl.step.world import Followed, Ignored
+from fsmdsl.step import Universe
 
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
 
@@ -276,62 +273,6 @@ system S {{ a: A  b: B  property p: {formula}{" under " + " and ".join(under) if
 """
 
 
-class ByHand(textbook.System):
-    """Deliveries are possible where the definition of `fair deliver` says so, read off the worlds."""
-
-    possible: list[int]
-
-    def enabled(self, state: int) -> int:
-        return self.possible[state]
-
-
-def by_hand(x: Explored) -> ByHand:
-    """The graph with marks and possibilities worked out anew."""
-    letters, edges, possible = [], [], []
-    for world in x.worlds:
-        atoms = enumerate(x.plan.atoms)
-        letters.append(sum(1 << n for n, a in atoms if a.true(x.universe, world)))
-    for number, world in enumerate(x.worlds):
-        can, delivers = 0, set[str]()
-        for step in enabled(x.universe, world):
-            result = fire(x.universe, world, step)
-            if result.fault is None:
-                mark = fulfilled(x, world, step, result.cascade)
-                edges.append((number, x.number[result.world], mark))
-                can |= mark
-                delivers |= {step.queue} if isinstance(step, ChannelStep) and step.kind == "deliver" else set()
-        for n, o in enumerate(x.plan.obligations):
-            if isinstance(o, Delivery) and o.queue in delivers and o.message in world.channels[o.queue]:
-                can |= 1 << n
-        possible.append(can)
-    whole = textbook.closed(letters, edges)
-    made = ByHand(whole.letters, whole.edges)
-    object.__setattr__(made, "possible", possible)
-    return made
-
-
-def fulfilled(x: Explored, world: World, step: object, cascade: tuple[object, ...]) -> int:
-    found = 0
-    for n, o in enumerate(x.plan.obligations):
-        match o:
-            case Obligation(instance, _, transitions, ignored):
-                does = any(
-                    (isinstance(h, Followed) and h.instance == instance and h.transition in transitions)
-                    or (isinstance(h, Ignored) and h.instance == instance and h.event in ignored)
-                    for h in cascade
-                )
-            case Delivery(queue, message):
-                does = (
-                    isinstance(step, ChannelStep)
-                    and (step.kind, step.queue) == ("deliver", queue)
-                    and world.channels[queue][step.position] == message
-                )
-            case Waits():
-                does = False
-        found |= does << n
-    return found
-
-
 def test_verdicts_are_those_of_the_textbook() -> None:
     verdicts, promised = [], 0
     for seed in range(300):
@@ -339,31 +280,14 @@ def test_verdicts_are_those_of_the_textbook() -> None:
         model = compiled(text)
         x = Explored(model, only_system(model))
         (q,) = x.plan.questions
-        system = by_hand(x)
-        assert len(system.letters) < 200
-        wrong = textbook.violated(system, as_textbook(only_system(model).properties[0], x), q.weak, q.strong)
+        assert len(x.worlds) < 200
+        wrong = violated(x, q)
         assert (x.answers["p"].outcome == "violated") == wrong, seed
         verdicts.append(wrong)
-        promised += wrong != textbook.violated(system, as_textbook(only_system(model).properties[0], x), 0, 0)
+        promised += matters(x, q)
     assert sum(verdicts) > 100
     assert len(verdicts) - sum(verdicts) > 15
     assert promised > 15
-
-
-def as_textbook(p: m.Property, x: Explored) -> textbook.Formula:
-    """The formula of a property, over the atoms of the plan."""
-
-    def of(e: object) -> textbook.Formula:
-        match e:
-            case m.Temporal(operator="always", operands=(inner,)):
-                return textbook.always(of(inner))
-            case m.Temporal(operator="eventually", operands=(inner,)):
-                return textbook.eventually(of(inner))
-            case m.Temporal(operator="~>", operands=(left, right)):
-                return textbook.always(textbook.implies(of(left), textbook.eventually(of(right))))
-        return ("atom", next(n for n, a in enumerate(x.plan.atoms) if a.expr == e))
-
-    return of(p.formula)
 
 
 def test_both_searches_mark_the_same() -> None:

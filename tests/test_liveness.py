@@ -15,6 +15,7 @@ from fsmdsl.explore.liveness import formula as f
 from fsmdsl.explore.liveness.automaton import TooLargeError, automaton
 from fsmdsl.explore.liveness.decide import Prepared, decide
 from fsmdsl.explore.liveness.graph import BITS, STAYS, Graph, Lasso
+from fsmdsl.explore.liveness.settle import settled
 
 # Random graphs -------------------------------------------------------------------------------------------------------
 
@@ -46,6 +47,13 @@ class Sample:
     def small(self) -> bool:
         """Has the textbook's tableau no more than so many guesses?"""
         return len(textbook.Tableau(self.formula).elements) <= 5
+
+    def calming(self, crash: int) -> textbook.Calming:
+        """The same, for runs in which edges with this mark come to an end."""
+        calm = [e for e in self.edges if not e[2] & crash]
+        possible = [textbook.closed(self.letters, calm).enabled(s) for s in range(len(self.letters))]
+        others = [e for e in self.edges if e[2] & crash]
+        return textbook.calming(self.letters, calm, others, possible, 1 << self.obligations)
 
     def decided(self, using: engine.Engine | None = None, graph: Graph | None = None) -> Lasso | None:
         prepared = Prepared(graph or self.graph, using)
@@ -90,6 +98,56 @@ def test_verdicts_are_those_of_the_textbook(first: int) -> None:
             check_lasso(x, lasso)
         seen["holds" if lasso is None else "loop" if lasso.loop else "prefix"] += 1
     assert min(seen.values()) > 50
+
+
+@pytest.mark.parametrize("using", [engine.Plain(), engine._compiled(hurry=False)], ids=["plain", "compiled"])
+def test_runs_in_which_something_ends_are_those_of_the_textbook(using: engine.Engine | None) -> None:
+    if using is None:
+        pytest.skip("no compiler")
+    seen = {"holds": 0, "prefix": 0, "loop": 0, "end": 0}
+    for seed in seeds(range(50_000, 54_000)):
+        x = Sample(seed)
+        if not (x.small and x.obligations):
+            continue
+        crash = 1 << seed % x.obligations
+        weak, strong, bit = x.weak & ~crash, x.strong & ~crash, 1 << x.obligations
+        calm = settled(Prepared(x.graph, using), crash)
+        lasso = decide(calm.graph, translated(x.formula), weak, strong, crash)
+        wanted = textbook.violated(x.calming(crash), x.formula, weak | bit, strong)
+        assert (lasso is not None) == wanted, seed
+        if lasso is None:
+            seen["holds"] += 1
+            continue
+        run = calm.back(lasso)
+        _check_calm_lasso(x, run, crash, weak, strong)
+        seen["prefix" if not run.loop else "end" if run.loop[0].edge == STAYS else "loop"] += 1
+    assert min(seen.values()) > 50
+
+
+def test_of_edges_between_the_same_states_a_loop_takes_one_that_may_be_repeated() -> None:
+    calm = settled(Prepared(Graph([0, 2], [0, 0], [1, 0], ([0],))), 1)
+    lasso = decide(calm.graph, f.eventually(f.Literal(0, True)), finite=1)
+    assert lasso is not None
+    assert [h.edge for h in calm.back(lasso).loop] == [1]
+
+
+def _check_calm_lasso(x: Sample, lasso: Lasso, crash: int, weak: int, strong: int) -> None:
+    """It is a run of the graph, breaks the formula, and its loop is a fair one of the graph without crashes."""
+    calm = textbook.closed(x.letters, [e for e in x.edges if not e[2] & crash])
+    at = 0
+    for hop in (*lasso.stem, *lasso.loop):
+        assert hop.source == at
+        at = hop.target
+        if hop.edge != STAYS:
+            assert x.edges[hop.edge][:2] == (hop.source, hop.target)
+    assert at == lasso.state
+    if not lasso.loop:
+        return
+    assert all(h.edge == STAYS for h in lasso.loop) or not any(h.edge == STAYS for h in lasso.loop)
+    loop = [x.edges[h.edge] if h.edge != STAYS else (h.source, h.source, 0) for h in lasso.loop]
+    assert all(e in calm.edges for e in loop)
+    assert textbook.fair(calm, loop, weak, strong)
+    assert not textbook.true_on(x.formula, [x.letters[h.source] for h in lasso.stem], [x.letters[e[0]] for e in loop])
 
 
 def test_what_a_short_run_breaks_does_not_hold() -> None:

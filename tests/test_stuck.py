@@ -170,6 +170,7 @@ def test_random_systems_are_stuck_where_the_definition_says(seed: int) -> None:
                     (m.Not(m.Temporal("stuck", (m.InstanceRef(i.group, i.index, m.RefType(i.machine)),))),),
                 ),
                 (),
+                False,
                 "",
             )
             for n, i in enumerate(system.instances)

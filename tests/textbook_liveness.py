@@ -7,7 +7,7 @@ the word of a lasso a formula is evaluated as it is defined. On a graph, the tab
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -252,3 +252,32 @@ def _reach(start: Node, edges: dict[Node, list[Node]], among: set[Node]) -> set[
                 found.add(x)
                 todo.append(x)
     return found
+
+
+# Runs in which something ends ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Calming(System):
+    """Runs of two parts, the first of any steps, the second of all but some: they have finitely many of these. Each
+    state is there twice, `n` and, in the second part, `states + n`. The step from the first part to the second may be
+    any, or staying where no other step is possible; a bit that is possible everywhere and done in the second part alone
+    keeps a fair run there."""
+
+    possible: tuple[int, ...]
+
+    def enabled(self, state: int) -> int:
+        return self.possible[state]
+
+
+def calming(
+    letters: Sequence[int], calm: Sequence[Edge], others: Sequence[Edge], possible: Sequence[int], bit: int
+) -> Calming:
+    """`possible` by a step in `calm`, for each state. Weak fairness of `bit` is to be asked for as well."""
+    states = len(letters)
+    ends = set(range(states)) - {s for s, _, _ in calm}
+    edges = {(s, x, 0) for s, t, _ in (*calm, *others) for x in (t, t + states)}
+    edges |= {(s, s + states, 0) for s in ends} | {(s + states, s + states, bit) for s in ends}
+    edges |= {(s + states, t + states, mark | bit) for s, t, mark in calm}
+    every = [x | bit for x in (*possible, *possible)]
+    return Calming((*letters, *letters), tuple(sorted(edges)), tuple(every))

@@ -4,7 +4,7 @@ module.exports = grammar({
   name: "fsm",
   word: $ => $.identifier,
   extras: $ => [/\s/, $.doc_comment, $.comment],
-  conflicts: $ => [[$.add, $.name], [$.always, $.name], [$.any, $.name], [$.child, $.name], [$.delivery, $.name], [$.each, $.name], [$.elapse, $.name], [$.eventually, $.name], [$.expect, $.name], [$.fails, $.name], [$.fairness, $.name], [$.next, $.name], [$.post, $.name], [$.quantifier, $.name], [$.recovers, $.name], [$.remove, $.name], [$.start_with, $.name], [$.strength, $.name], [$.transmission, $.name], [$.via, $.name]],
+  conflicts: $ => [[$.add, $.name], [$.always, $.name], [$.any, $.name], [$.child, $.name], [$.delivery, $.name], [$.each, $.name], [$.elapse, $.name], [$.eventually, $.name], [$.expect, $.name], [$.fails, $.name], [$.fairness, $.name], [$.finite, $.name], [$.next, $.name], [$.post, $.name], [$.quantifier, $.name], [$.recovers, $.name], [$.remove, $.name], [$.start_with, $.name], [$.strength, $.name], [$.transmission, $.name], [$.via, $.name]],
   rules: {
     start: $ => prec.right(choice(
       seq($.module_line, $._start_star_0),
@@ -27,11 +27,13 @@ module.exports = grammar({
     )),
     _member: $ => prec.right(choice(
       $.enum,
+      $.record,
       $.opaque,
       $.let,
       $.machine,
       $.channel,
       $.locks,
+      $.shared_environment,
       $.system,
       $.scenario,
     )),
@@ -47,6 +49,11 @@ module.exports = grammar({
     )),
     enum_plain: $ => prec.right($._enum_rest_plus_2),
     enum_ordered: $ => prec.right($._enum_rest_plus_3),
+    record: $ => prec.right(choice(
+      seq("record", $.name, "{", $._record_star_4, "}"),
+      seq("record", $.name, "{", "}"),
+    )),
+    record_part: $ => prec.right(seq($.name, ":", $._type)),
     opaque: $ => prec.right(choice(
       seq("opaque", $.name, $._import_names_star_1),
       seq("opaque", $.name),
@@ -56,8 +63,8 @@ module.exports = grammar({
       seq("let", $.name, "=", $._expr),
     )),
     channel: $ => prec.right(choice(
-      seq("channel", $.name, ":", $._channel_star_4, $.channel_order, "[", $.integer, "]", "to", $.each, $.path),
-      seq("channel", $.name, ":", $._channel_star_4, $.channel_order, "[", $.integer, "]", "to", $.path),
+      seq("channel", $.name, ":", $._channel_star_5, $.channel_order, "[", $.integer, "]", "to", $.each, $.path),
+      seq("channel", $.name, ":", $._channel_star_5, $.channel_order, "[", $.integer, "]", "to", $.path),
       seq("channel", $.name, ":", $.channel_order, "[", $.integer, "]", "to", $.each, $.path),
       seq("channel", $.name, ":", $.channel_order, "[", $.integer, "]", "to", $.path),
     )),
@@ -71,9 +78,9 @@ module.exports = grammar({
     )),
     each: $ => prec.right("each"),
     machine: $ => prec.right(choice(
-      seq("machine", $.name, $.string, "{", $._machine_star_5, "}"),
+      seq("machine", $.name, $.string, "{", $._machine_star_6, "}"),
       seq("machine", $.name, $.string, "{", "}"),
-      seq("machine", $.name, "{", $._machine_star_5, "}"),
+      seq("machine", $.name, "{", $._machine_star_6, "}"),
       seq("machine", $.name, "{", "}"),
     )),
     _machine_member: $ => prec.right(choice(
@@ -106,10 +113,10 @@ module.exports = grammar({
       seq("param", $.name, ":", $._type),
     )),
     state: $ => prec.right(choice(
-      seq($._state_star_6, "state", $.name, $.string, $.state_body),
-      seq($._state_star_6, "state", $.name, $.string),
-      seq($._state_star_6, "state", $.name, $.state_body),
-      seq($._state_star_6, "state", $.name),
+      seq($._state_star_7, "state", $.name, $.string, $.state_body),
+      seq($._state_star_7, "state", $.name, $.string),
+      seq($._state_star_7, "state", $.name, $.state_body),
+      seq($._state_star_7, "state", $.name),
       seq("state", $.name, $.string, $.state_body),
       seq("state", $.name, $.string),
       seq("state", $.name, $.state_body),
@@ -124,32 +131,32 @@ module.exports = grammar({
       "error",
     )),
     state_body: $ => prec.right(choice(
-      seq("{", $._state_body_star_7, "}"),
+      seq("{", $._state_body_star_8, "}"),
       seq("{", "}"),
     )),
     event: $ => prec.right(choice(
-      seq("event", $.signature, $._event_star_8, $.senders),
-      seq("event", $.signature, $._event_star_8),
+      seq("event", $.signature, $._event_star_9, $.senders),
+      seq("event", $.signature, $._event_star_9),
       seq("event", $.signature, $.senders),
       seq("event", $.signature),
     )),
     senders: $ => prec.right(choice(
-      seq("from", $.path, $._senders_star_9),
+      seq("from", $.path, $._senders_star_10),
       seq("from", $.path),
     )),
     action: $ => prec.right(choice(
-      seq($.async, "action", $.signature, $._event_star_8, $.outcomes),
-      seq($.async, "action", $.signature, $._event_star_8),
+      seq($.async, "action", $.signature, $._event_star_9, $.outcomes),
+      seq($.async, "action", $.signature, $._event_star_9),
       seq($.async, "action", $.signature, $.outcomes),
       seq($.async, "action", $.signature),
-      seq("action", $.signature, $._event_star_8, $.outcomes),
-      seq("action", $.signature, $._event_star_8),
+      seq("action", $.signature, $._event_star_9, $.outcomes),
+      seq("action", $.signature, $._event_star_9),
       seq("action", $.signature, $.outcomes),
       seq("action", $.signature),
     )),
     async: $ => prec.right("async"),
     outcomes: $ => prec.right(choice(
-      seq("->", $.name, $._outcomes_star_10),
+      seq("->", $.name, $._outcomes_star_11),
       seq("->", $.name),
     )),
     signature: $ => prec.right(choice(
@@ -157,7 +164,7 @@ module.exports = grammar({
       $.name,
     )),
     parameters: $ => prec.right(choice(
-      seq("(", $.parameter, $._parameters_star_11, ")"),
+      seq("(", $.parameter, $._parameters_star_12, ")"),
       seq("(", $.parameter, ")"),
       seq("(", ")"),
     )),
@@ -186,12 +193,12 @@ module.exports = grammar({
     )),
     label: $ => prec.right(seq($.name, ":")),
     edges: $ => prec.right(choice(
-      seq($.edge, $._edges_star_12),
+      seq($.edge, $._edges_star_13),
       $.edge,
     )),
     edge: $ => prec.right(seq($.sources, "->", $.name)),
     sources: $ => prec.right(choice(
-      seq($._source, $._sources_star_13),
+      seq($._source, $._sources_star_14),
       $._source,
     )),
     _source: $ => prec.right(choice(
@@ -223,7 +230,7 @@ module.exports = grammar({
       seq("do", $.block),
     )),
     block: $ => prec.right(choice(
-      seq("{", $._block_star_14, "}"),
+      seq("{", $._block_star_15, "}"),
       seq("{", "}"),
     )),
     hook: $ => prec.right(choice(
@@ -233,15 +240,15 @@ module.exports = grammar({
       seq($.on_exit, "(", $.name, ")", $.do),
     )),
     ignore: $ => prec.right(choice(
-      seq("ignore", $.event_path, $._ignore_star_15, "in", $.anything),
-      seq("ignore", $.event_path, $._ignore_star_15, "in", $.name, $._import_names_star_1),
-      seq("ignore", $.event_path, $._ignore_star_15, "in", $.name),
+      seq("ignore", $.event_path, $._ignore_star_16, "in", $.anything),
+      seq("ignore", $.event_path, $._ignore_star_16, "in", $.name, $._import_names_star_1),
+      seq("ignore", $.event_path, $._ignore_star_16, "in", $.name),
       seq("ignore", $.event_path, "in", $.anything),
       seq("ignore", $.event_path, "in", $.name, $._import_names_star_1),
       seq("ignore", $.event_path, "in", $.name),
     )),
     priority: $ => prec.right(choice(
-      seq("priority", $._ranked, $._priority_star_16),
+      seq("priority", $._ranked, $._priority_star_17),
       seq("priority", $._ranked),
     )),
     _ranked: $ => prec.right(choice(
@@ -249,7 +256,7 @@ module.exports = grammar({
       $.anything,
     )),
     layout: $ => prec.right(choice(
-      seq("layout", $.layout_way, $.layout_rank, $._layout_star_17),
+      seq("layout", $.layout_way, $.layout_rank, $._layout_star_18),
       seq("layout", $.layout_way, $.layout_rank),
     )),
     layout_way: $ => prec.right(choice(
@@ -275,7 +282,7 @@ module.exports = grammar({
       seq("amends", $.string, $.amend_body),
     )),
     amend_body: $ => prec.right(choice(
-      seq("{", $._machine_star_5, "}"),
+      seq("{", $._machine_star_6, "}"),
       seq("{", "}"),
     )),
     replaces: $ => prec.right("replaces"),
@@ -325,12 +332,12 @@ module.exports = grammar({
       $._conjunction,
       $.or,
     )),
-    or: $ => prec.right(seq($._conjunction, $._disjunction_plus_18)),
+    or: $ => prec.right(seq($._conjunction, $._disjunction_plus_19)),
     _conjunction: $ => prec.right(choice(
       $._negation,
       $.and,
     )),
-    and: $ => prec.right(seq($._negation, $._conjunction_plus_19)),
+    and: $ => prec.right(seq($._negation, $._conjunction_plus_20)),
     _negation: $ => prec.right(choice(
       $.quantified,
       $.conditional,
@@ -345,7 +352,7 @@ module.exports = grammar({
     eventually: $ => prec.right(seq("eventually", $._negation)),
     next: $ => prec.right(seq("next", $._negation)),
     quantified: $ => prec.right(choice(
-      seq($.quantifier, $.binder, $._quantified_star_20, ":", $._expr),
+      seq($.quantifier, $.binder, $._quantified_star_21, ":", $._expr),
       seq($.quantifier, $.binder, ":", $._expr),
     )),
     quantifier: $ => prec.right(choice(
@@ -378,7 +385,7 @@ module.exports = grammar({
       $._product,
       $.sum,
     )),
-    sum: $ => prec.right(seq($._product, $._sum_star_21)),
+    sum: $ => prec.right(seq($._product, $._sum_star_22)),
     sum_op: $ => prec.right(choice(
       "+",
       "-",
@@ -388,7 +395,7 @@ module.exports = grammar({
       $._term,
       $.product,
     )),
-    product: $ => prec.right(seq($._term, $._product_star_22)),
+    product: $ => prec.right(seq($._term, $._product_star_23)),
     product_op: $ => prec.right(choice(
       "*",
       "/",
@@ -412,12 +419,12 @@ module.exports = grammar({
     duration: $ => prec.right($.time),
     atom: $ => prec.right(seq("(", $._expr, ")")),
     set: $ => prec.right(choice(
-      seq("{", $._expr, $._atom_star_23, "}"),
+      seq("{", $._expr, $._atom_star_24, "}"),
       seq("{", $._expr, "}"),
       seq("{", "}"),
     )),
     list: $ => prec.right(choice(
-      seq("[", $._expr, $._atom_star_23, "]"),
+      seq("[", $._expr, $._atom_star_24, "]"),
       seq("[", $._expr, "]"),
       seq("[", "]"),
     )),
@@ -436,15 +443,17 @@ module.exports = grammar({
     member: $ => prec.right(seq($._reference, ".", $.name)),
     index: $ => prec.right(seq($._reference, "[", $._expr, "]")),
     call: $ => prec.right(choice(
-      seq($._reference, "(", $._argument, $._reference_star_24, ")"),
+      seq($._reference, "(", $._argument, $._reference_star_25, ")"),
       seq($._reference, "(", $._argument, ")"),
       seq($._reference, "(", ")"),
     )),
     _argument: $ => prec.right(choice(
       $._expr,
       $.queue,
+      $.named_argument,
     )),
     queue: $ => prec.right(seq($._reference, $.queue_of)),
+    named_argument: $ => prec.right(seq($.name, "=", $._expr)),
     queue_of: $ => prec.right(seq("of", $._reference)),
     self: $ => prec.right("self"),
     _type: $ => prec.right(choice(
@@ -467,9 +476,9 @@ module.exports = grammar({
       $.integer,
     )),
     locks: $ => prec.right(choice(
-      seq("locks", $.name, "{", $._locks_star_25, "}"),
+      seq("locks", $.name, "{", $._locks_star_26, "}"),
       seq("locks", $.name, "{", "}"),
-      seq("locks", "{", $._locks_star_25, "}"),
+      seq("locks", "{", $._locks_star_26, "}"),
       seq("locks", "{", "}"),
     )),
     _lock_member: $ => prec.right(choice(
@@ -486,13 +495,13 @@ module.exports = grammar({
       seq("amends", $.string, $.lock_amend_body),
     )),
     lock_amend_body: $ => prec.right(choice(
-      seq("{", $._lock_amend_body_star_26, "}"),
+      seq("{", $._lock_amend_body_star_27, "}"),
       seq("{", "}"),
     )),
-    lock_order: $ => prec.right(seq($.lock_use, $._lock_order_plus_27)),
+    lock_order: $ => prec.right(seq($.lock_use, $._lock_order_plus_28)),
     operation: $ => prec.right(seq("operation", $.name, $.hold_body)),
     hold_body: $ => prec.right(choice(
-      seq("{", $._hold_body_star_28, "}"),
+      seq("{", $._hold_body_star_29, "}"),
       seq("{", "}"),
     )),
     hold: $ => prec.right(choice(
@@ -511,11 +520,16 @@ module.exports = grammar({
     )),
     child: $ => prec.right("child"),
     system: $ => prec.right(choice(
-      seq("system", $.name, $.refines, "{", $._system_star_29, "}"),
+      seq("system", $.name, $.extends, $.refines, "{", $._system_star_30, "}"),
+      seq("system", $.name, $.extends, $.refines, "{", "}"),
+      seq("system", $.name, $.extends, "{", $._system_star_30, "}"),
+      seq("system", $.name, $.extends, "{", "}"),
+      seq("system", $.name, $.refines, "{", $._system_star_30, "}"),
       seq("system", $.name, $.refines, "{", "}"),
-      seq("system", $.name, "{", $._system_star_29, "}"),
+      seq("system", $.name, "{", $._system_star_30, "}"),
       seq("system", $.name, "{", "}"),
     )),
+    extends: $ => prec.right(seq("extends", $.path)),
     refines: $ => prec.right(seq("refines", $.path)),
     _system_member: $ => prec.right(choice(
       $.instance,
@@ -523,6 +537,7 @@ module.exports = grammar({
       $.start_when,
       $.explore_while,
       $.environment,
+      $.environment_use,
       $.recover,
       $.invariant,
       $.property,
@@ -552,7 +567,7 @@ module.exports = grammar({
     symmetric: $ => prec.right("symmetric"),
     in_state: $ => prec.right(seq("in", $.name)),
     initials: $ => prec.right(choice(
-      seq("{", $.initial, $._initials_star_30, "}"),
+      seq("{", $.initial, $._initials_star_31, "}"),
       seq("{", $.initial, "}"),
       seq("{", "}"),
     )),
@@ -563,8 +578,23 @@ module.exports = grammar({
     start_when: $ => prec.right(seq("start", "when", $._expr)),
     explore_while: $ => prec.right(seq("explore", "while", $._expr)),
     environment: $ => prec.right(choice(
-      seq("environment", "{", $._environment_star_31, "}"),
+      seq("environment", "{", $._environment_star_32, "}"),
       seq("environment", "{", "}"),
+    )),
+    environment_use: $ => prec.right(choice(
+      seq("environment", $.path, $.values),
+      seq("environment", $.path),
+    )),
+    values: $ => prec.right(choice(
+      seq("(", $._expr, $._atom_star_24, ")"),
+      seq("(", $._expr, ")"),
+      seq("(", ")"),
+    )),
+    shared_environment: $ => prec.right(choice(
+      seq("environment", $.name, $.parameters, "{", $._environment_star_32, "}"),
+      seq("environment", $.name, $.parameters, "{", "}"),
+      seq("environment", $.name, "{", $._environment_star_32, "}"),
+      seq("environment", $.name, "{", "}"),
     )),
     offer: $ => prec.right(choice(
       seq($.some, $._reference, $.crash_kind, $.crash_of, $.when),
@@ -585,7 +615,7 @@ module.exports = grammar({
       $._reference,
     )),
     some: $ => prec.right(choice(
-      seq("some", $.binder, $._quantified_star_20, ":"),
+      seq("some", $.binder, $._quantified_star_21, ":"),
       seq("some", $.binder, ":"),
     )),
     crash_kind: $ => prec.right(choice(
@@ -593,7 +623,7 @@ module.exports = grammar({
       seq("during", "recovery"),
     )),
     crash_of: $ => prec.right(choice(
-      seq("of", $._reference, $._crash_of_star_32),
+      seq("of", $._reference, $._crash_of_star_33),
       seq("of", $._reference),
     )),
     recover: $ => prec.right(seq("recover", $.block)),
@@ -608,20 +638,43 @@ module.exports = grammar({
       seq("property", $.recovers),
     )),
     recovers: $ => prec.right(choice(
-      seq("recovers", "on", $.path, $._senders_star_9),
+      seq("recovers", "on", $.path, $._senders_star_10),
       seq("recovers", "on", $.path),
       "recovers",
     )),
-    under: $ => prec.right(choice(
-      seq("under", $.fairness, $._under_star_33),
-      seq("under", $.fairness),
+    under: $ => prec.right(seq("under", $._assumption)),
+    _assumption: $ => prec.right(choice(
+      seq($.finite, $._next_assumption),
+      $.finite,
+      seq($.fairness, $._promised),
+      $.fairness,
     )),
+    _next_assumption: $ => prec.right(choice(
+      seq("and", $._assumption),
+      seq(",", $._assumption),
+    )),
+    _promised: $ => prec.right(choice(
+      $._next_assumption,
+      seq(",", $.path, $._promised),
+      seq(",", $.path),
+      seq(",", $.delivery, $._promised),
+      seq(",", $.delivery),
+      seq($.for_each, $._each_of),
+      $.for_each,
+    )),
+    _each_of: $ => prec.right(choice(
+      $._next_assumption,
+      seq(",", $.path, $._each_of),
+      seq(",", $.path),
+    )),
+    finite: $ => prec.right(seq("finitely", "many", "crashes")),
     fairness: $ => prec.right(choice(
       seq($.strength, "fair", $.path),
       seq($.strength, "fair", $.delivery),
       seq("fair", $.path),
       seq("fair", $.delivery),
     )),
+    for_each: $ => prec.right(seq("for", "each", $.path)),
     delivery: $ => prec.right(seq("deliver", $.path)),
     strength: $ => prec.right(choice(
       "weak",
@@ -721,6 +774,7 @@ module.exports = grammar({
       "child",
       "columns",
       "count",
+      "crashes",
       "deliver",
       "duplicate",
       "duplicating",
@@ -731,10 +785,12 @@ module.exports = grammar({
       "eventually",
       "expect",
       "explore",
+      "extends",
       "fails",
       "fair",
       "fifo",
       "final",
+      "finitely",
       "from",
       "initial",
       "layout",
@@ -742,6 +798,7 @@ module.exports = grammar({
       "locks",
       "lose",
       "lossy",
+      "many",
       "map",
       "next",
       "of",
@@ -751,6 +808,7 @@ module.exports = grammar({
       "property",
       "reachable",
       "read",
+      "record",
       "recover",
       "recovers",
       "recovery",
@@ -797,137 +855,131 @@ module.exports = grammar({
       seq("<", $.enum_member),
       seq($._enum_rest_plus_3, "<", $.enum_member),
     )),
-    _channel_star_4: $ => prec.right(choice(
+    _record_star_4: $ => prec.right(choice(
+      $.record_part,
+      seq($._record_star_4, $.record_part),
+    )),
+    _channel_star_5: $ => prec.right(choice(
       $.channel_flag,
-      seq($._channel_star_4, $.channel_flag),
+      seq($._channel_star_5, $.channel_flag),
     )),
-    _machine_star_5: $ => prec.right(choice(
+    _machine_star_6: $ => prec.right(choice(
       $._machine_member,
-      seq($._machine_star_5, $._machine_member),
+      seq($._machine_star_6, $._machine_member),
     )),
-    _state_star_6: $ => prec.right(choice(
+    _state_star_7: $ => prec.right(choice(
       $.state_flag,
-      seq($._state_star_6, $.state_flag),
+      seq($._state_star_7, $.state_flag),
     )),
-    _state_body_star_7: $ => prec.right(choice(
+    _state_body_star_8: $ => prec.right(choice(
       $.state,
-      seq($._state_body_star_7, $.state),
+      seq($._state_body_star_8, $.state),
     )),
-    _event_star_8: $ => prec.right(choice(
+    _event_star_9: $ => prec.right(choice(
       seq(",", $.signature),
-      seq($._event_star_8, ",", $.signature),
+      seq($._event_star_9, ",", $.signature),
     )),
-    _senders_star_9: $ => prec.right(choice(
+    _senders_star_10: $ => prec.right(choice(
       seq(",", $.path),
-      seq($._senders_star_9, ",", $.path),
+      seq($._senders_star_10, ",", $.path),
     )),
-    _outcomes_star_10: $ => prec.right(choice(
+    _outcomes_star_11: $ => prec.right(choice(
       seq("|", $.name),
-      seq($._outcomes_star_10, "|", $.name),
+      seq($._outcomes_star_11, "|", $.name),
     )),
-    _parameters_star_11: $ => prec.right(choice(
+    _parameters_star_12: $ => prec.right(choice(
       seq(",", $.parameter),
-      seq($._parameters_star_11, ",", $.parameter),
+      seq($._parameters_star_12, ",", $.parameter),
     )),
-    _edges_star_12: $ => prec.right(choice(
+    _edges_star_13: $ => prec.right(choice(
       seq(",", $.edge),
-      seq($._edges_star_12, ",", $.edge),
+      seq($._edges_star_13, ",", $.edge),
     )),
-    _sources_star_13: $ => prec.right(choice(
+    _sources_star_14: $ => prec.right(choice(
       seq(",", $._source),
-      seq($._sources_star_13, ",", $._source),
+      seq($._sources_star_14, ",", $._source),
     )),
-    _block_star_14: $ => prec.right(choice(
+    _block_star_15: $ => prec.right(choice(
       seq($._effect, ";"),
       $._effect,
-      seq($._block_star_14, $._effect, ";"),
-      seq($._block_star_14, $._effect),
+      seq($._block_star_15, $._effect, ";"),
+      seq($._block_star_15, $._effect),
     )),
-    _ignore_star_15: $ => prec.right(choice(
+    _ignore_star_16: $ => prec.right(choice(
       seq(",", $.event_path),
-      seq($._ignore_star_15, ",", $.event_path),
+      seq($._ignore_star_16, ",", $.event_path),
     )),
-    _priority_star_16: $ => prec.right(choice(
+    _priority_star_17: $ => prec.right(choice(
       seq(">", $._ranked),
-      seq($._priority_star_16, ">", $._ranked),
+      seq($._priority_star_17, ">", $._ranked),
     )),
-    _layout_star_17: $ => prec.right(choice(
+    _layout_star_18: $ => prec.right(choice(
       seq("|", $.layout_rank),
-      seq($._layout_star_17, "|", $.layout_rank),
+      seq($._layout_star_18, "|", $.layout_rank),
     )),
-    _disjunction_plus_18: $ => prec.right(choice(
+    _disjunction_plus_19: $ => prec.right(choice(
       seq("or", $._conjunction),
-      seq($._disjunction_plus_18, "or", $._conjunction),
+      seq($._disjunction_plus_19, "or", $._conjunction),
     )),
-    _conjunction_plus_19: $ => prec.right(choice(
+    _conjunction_plus_20: $ => prec.right(choice(
       seq("and", $._negation),
-      seq($._conjunction_plus_19, "and", $._negation),
+      seq($._conjunction_plus_20, "and", $._negation),
     )),
-    _quantified_star_20: $ => prec.right(choice(
+    _quantified_star_21: $ => prec.right(choice(
       seq(",", $.binder),
-      seq($._quantified_star_20, ",", $.binder),
+      seq($._quantified_star_21, ",", $.binder),
     )),
-    _sum_star_21: $ => prec.right(choice(
+    _sum_star_22: $ => prec.right(choice(
       seq($.sum_op, $._product),
-      seq($._sum_star_21, $.sum_op, $._product),
+      seq($._sum_star_22, $.sum_op, $._product),
     )),
-    _product_star_22: $ => prec.right(choice(
+    _product_star_23: $ => prec.right(choice(
       seq($.product_op, $._term),
-      seq($._product_star_22, $.product_op, $._term),
+      seq($._product_star_23, $.product_op, $._term),
     )),
-    _atom_star_23: $ => prec.right(choice(
+    _atom_star_24: $ => prec.right(choice(
       seq(",", $._expr),
-      seq($._atom_star_23, ",", $._expr),
+      seq($._atom_star_24, ",", $._expr),
     )),
-    _reference_star_24: $ => prec.right(choice(
+    _reference_star_25: $ => prec.right(choice(
       seq(",", $._argument),
-      seq($._reference_star_24, ",", $._argument),
+      seq($._reference_star_25, ",", $._argument),
     )),
-    _locks_star_25: $ => prec.right(choice(
+    _locks_star_26: $ => prec.right(choice(
       $._lock_member,
-      seq($._locks_star_25, $._lock_member),
+      seq($._locks_star_26, $._lock_member),
     )),
-    _lock_amend_body_star_26: $ => prec.right(choice(
+    _lock_amend_body_star_27: $ => prec.right(choice(
       $.lock_order,
       $.operation,
-      seq($._lock_amend_body_star_26, $.lock_order),
-      seq($._lock_amend_body_star_26, $.operation),
+      seq($._lock_amend_body_star_27, $.lock_order),
+      seq($._lock_amend_body_star_27, $.operation),
     )),
-    _lock_order_plus_27: $ => prec.right(choice(
+    _lock_order_plus_28: $ => prec.right(choice(
       seq(">", $.lock_use),
-      seq($._lock_order_plus_27, ">", $.lock_use),
+      seq($._lock_order_plus_28, ">", $.lock_use),
     )),
-    _hold_body_star_28: $ => prec.right(choice(
+    _hold_body_star_29: $ => prec.right(choice(
       seq($.hold, ";"),
       $.hold,
-      seq($._hold_body_star_28, $.hold, ";"),
-      seq($._hold_body_star_28, $.hold),
+      seq($._hold_body_star_29, $.hold, ";"),
+      seq($._hold_body_star_29, $.hold),
     )),
-    _system_star_29: $ => prec.right(choice(
+    _system_star_30: $ => prec.right(choice(
       $._system_member,
-      seq($._system_star_29, $._system_member),
+      seq($._system_star_30, $._system_member),
     )),
-    _initials_star_30: $ => prec.right(choice(
+    _initials_star_31: $ => prec.right(choice(
       seq(",", $.initial),
-      seq($._initials_star_30, ",", $.initial),
+      seq($._initials_star_31, ",", $.initial),
     )),
-    _environment_star_31: $ => prec.right(choice(
+    _environment_star_32: $ => prec.right(choice(
       $.offer,
-      seq($._environment_star_31, $.offer),
+      seq($._environment_star_32, $.offer),
     )),
-    _crash_of_star_32: $ => prec.right(choice(
+    _crash_of_star_33: $ => prec.right(choice(
       seq(",", $._reference),
-      seq($._crash_of_star_32, ",", $._reference),
-    )),
-    _under_star_33: $ => prec.right(choice(
-      seq("and", $.fairness),
-      seq(",", $.fairness),
-      seq(",", $.path),
-      seq(",", $.delivery),
-      seq($._under_star_33, "and", $.fairness),
-      seq($._under_star_33, ",", $.fairness),
-      seq($._under_star_33, ",", $.path),
-      seq($._under_star_33, ",", $.delivery),
+      seq($._crash_of_star_33, ",", $._reference),
     )),
     _scenario_star_34: $ => prec.right(choice(
       $.instance,

@@ -112,22 +112,28 @@ def _property(b: Builder, n: Node) -> s.PropertyDecl:
     else:
         formula = expression(b, next(n.every(*EXPRESSIONS)))
     fair = () if under is None else tuple(_fairness(b, under))
-    return s.PropertyDecl(b.label(n), formula, fair, b.doc(n), b.span(n))
+    finite = None if under is None else under.one("finite")
+    return s.PropertyDecl(b.label(n), formula, fair, finite is not None, b.doc(n), b.span(n))
 
 
 def _fairness(b: Builder, under: Node) -> Iterator[s.Fairness]:
-    """`strong fair a, b and fair c`: a name without a strength of its own has that of the one before it."""
+    """`strong fair a, b and fair c`: a name without a strength of its own has that of the one before it. Names behind
+    `for each` are parameters."""
     groups: list[list[Node]] = []
     for n in under.nodes():
-        groups += [[n]] if n.rule == "fairness" else []
-        groups[-1] += [n] if n.rule in ("path", "delivery") else []
+        if n.rule == "fairness":
+            groups.append([n])
+        elif n.rule != "finite":
+            groups[-1].append(n)
     for first, *others in groups:
         strength = first.one("strength")
         listed = [*first.every("path", "delivery"), *others]
-        names = tuple(b.path(n) for n in listed if n.rule == "path")
-        deliveries = tuple(path for n in listed if n.rule == "delivery" for path in b.paths(n))
+        behind = next((k for k, n in enumerate(listed) if n.rule == "for_each"), len(listed))
+        names = tuple(b.path(n) for n in listed[:behind] if n.rule == "path")
+        deliveries = tuple(path for n in listed[:behind] if n.rule == "delivery" for path in b.paths(n))
+        each = tuple(b.path(n if n.rule == "path" else only(n)) for n in listed[behind:])
         span = b.span(first).to(b.span([first, *others][-1]))
-        yield s.Fairness(cast(Any, "weak" if strength is None else strength.text()), names, deliveries, span)
+        yield s.Fairness(cast(Any, "weak" if strength is None else strength.text()), names, deliveries, each, span)
 
 
 def _reachable(b: Builder, n: Node) -> s.ReachableDecl:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Literal
 
 from fsmdsl import model as m
@@ -14,7 +15,7 @@ from fsmdsl.model.typing import bare
 from fsmdsl.resolve import Meaning
 from fsmdsl.resolve.calls import FUNCTIONS
 from fsmdsl.resolve.meanings import Kind
-from fsmdsl.resolve.properties import labels_of
+from fsmdsl.resolve.properties import events_meant, labels_of
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, SystemNames
 from fsmdsl.resolve.types import shown
 from fsmdsl.tree import Node, Token
@@ -329,6 +330,16 @@ class Finder:
             yield from self.labels(machine, 2)
             for action in machine.actions.values():
                 yield from (Candidate(f"{action.name}.{o}", "outcome", "outcome", "", 2) for o in action.outcomes)
+
+    def each(self) -> Iterator[Candidate]:
+        """The parameters of the events in front of `for each`."""
+        nodes = [p for p in self.place.accepted.open if isinstance(p, Node)]
+        begun = max((k for k, n in enumerate(nodes) if n.rule == "fairness"), default=len(nodes))
+        promised = list(takewhile(lambda n: n.rule != "for_each", nodes[begun:]))
+        paths = [p for n in promised for p in (n.every("path") if n.rule == "fairness" else [n])]
+        for name in (str(self.place.builder.path(p)) for p in paths):
+            for event in (e for x in self.machines_of_system() for e in events_meant(x, name) if e is not None):
+                yield from (Candidate(p.name, "parameter", shown(p.type)) for p in event.parameters)
 
     def of_all(self, what: Callable[[MachineNames], Iterator[Candidate]]) -> Iterator[Candidate]:
         for machine in self.machines_of_system():

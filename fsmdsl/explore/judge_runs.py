@@ -96,7 +96,7 @@ def _untested_on_runs(
     """What was not tested of a property: what is never true in any state, and else what is true of no fair run."""
     p = a.question.property
     never = untested.get(QuestionKey("property", p.name), ())
-    fair = "fair run" if p.under else "run"
+    fair = ("fair run" if p.under else "run") + " with finitely many crashes" * p.finite
     known = {x.span for x in never}
     more = (Untested(_of_no_run(words(x.of), x.formula, fair), p.span) for x in a.vacuous if x.of.span not in known)
     return (*never, *(within_bound(search, x) for x in more))

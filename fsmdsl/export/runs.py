@@ -14,6 +14,8 @@ from fsmdsl.walk import temporal
 
 WITHOUT = {
     "delivery": "`deliver` promises that what waits in a channel is delivered, which is not exported",
+    "each": "`for each` promises something for each value of an argument, which is not exported",
+    "finite": "runs with finitely many crashes may end where only a crash is possible, which SPIN's do not",
     "fairness": "it promises more than SPIN's formulas can take",
     "bound": "the system says `explore while`, and to SPIN a run ends where no step is explored",
     "recovery": "`recovers` is not exported",
@@ -108,6 +110,10 @@ def _premises(found: Claims, roster: Roster, p: m.Property, promise: Promised) -
     strengths: dict[Promise, str] = {}
     if any(fairness.deliveries for fairness in p.under):
         raise UnsaidError("delivery")
+    if any(fairness.each for fairness in p.under):
+        raise UnsaidError("each")
+    if p.finite:
+        raise UnsaidError("finite")
     for fairness in p.under:
         for name in fairness.names:
             for x in _promises(roster, name):

@@ -105,11 +105,13 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """`names`: `event`, `machine.event`, or a transition's label."""
+    """`names`: `event`, `machine.event`, or a transition's label. `each`: parameters of their events, each value of
+    which is promised by itself."""
 
     strength: Literal["weak", "strong"]
     names: tuple[str, ...]
     deliveries: tuple[Delivery, ...]
+    each: tuple[str, ...] = ()
     span: Span = field(compare=False, default=NOWHERE)
 
 
@@ -126,6 +128,8 @@ class Property:
     name: str
     formula: Expr | Recovers
     under: tuple[Fairness, ...]
+    finite: bool
+    """Of runs with finitely many crashes?"""
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 

@@ -37,8 +37,8 @@ DROPPED = frozenset({"ANY"})
 """Terminals that are another one with a look at what follows."""
 
 FORKS = (
-    "add", "always", "any", "child", "delivery", "each", "elapse", "eventually", "expect", "fails", "fairness", "next",
-    "post", "quantifier", "recovers", "remove", "start_with", "strength", "transmission", "via",
+    "add", "always", "any", "child", "delivery", "each", "elapse", "eventually", "expect", "fails", "fairness",
+    "finite", "next", "post", "quantifier", "recovers", "remove", "start_with", "strength", "transmission", "via",
 )  # fmt: skip
 """Rules that begin with a word which may be a name where they stand: tree-sitter tries both readings."""
 

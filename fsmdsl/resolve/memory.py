@@ -69,7 +69,8 @@ def _members(members: Iterable[s.MachineMember]) -> Interface:
         match x:
             case s.TransitionDecl(label=label, edges=edges, trigger=trigger):
                 timer = edges if isinstance(trigger, s.After) else None
-                found.append((label, timer))
+                event = trigger.path if isinstance(trigger, s.On) and label is not None else None
+                found.append((label, event, timer))
             case s.HookDecl() | s.IgnoreDecl() | s.PriorityDecl() | s.LayoutDecl() | s.InvariantDecl():
                 pass
             case s.AmendDecl():

@@ -50,6 +50,7 @@ def _property(scope: Scope, d: s.PropertyDecl, number: int) -> m.Property:
         _name(d.name, "property", number),
         _recovers(scope, d.formula) if isinstance(d.formula, s.Recovers) else condition(inner, d.formula),
         tuple(_fairness(scope, f) for f in d.under),
+        d.finite,
         d.doc,
         d.span,
     )
@@ -83,7 +84,48 @@ def _fairness(scope: Scope, f: s.Fairness) -> m.Fairness:
     _all_known(scope, "event or label", f.names, _happenings)
     deliveries = (_delivery(scope, p) for p in f.deliveries)
     names = tuple(str(p) for p in f.names)
-    return m.Fairness(f.strength, names, tuple(x for x in deliveries if x is not None), f.span)
+    if f.each:
+        _each(scope, f)
+    each = tuple(str(p) for p in f.each)
+    return m.Fairness(f.strength, names, tuple(x for x in deliveries if x is not None), each, f.span)
+
+
+def _each(scope: Scope, f: s.Fairness) -> None:
+    """Behind `for each` stand parameters that every event in front has, in every machine that is meant."""
+    for d in f.deliveries:
+        found = rules.MISPLACED.at(d.span, "`deliver` goes without `for each`: each message is meant by itself already")
+        scope.report(found.help(f"give it a `fair` of its own: `{f.strength} fair deliver {d}`"))
+    for path in () if scope.module.program.incomplete else f.names:
+        for x in _machines(scope):
+            for event in events_meant(x, str(path)):
+                for p in f.each:
+                    _parameter(scope, f, path, x, event, p)
+
+
+def _parameter(scope: Scope, f: s.Fairness, path: s.Path, x: MachineNames, event: m.Event | None, p: s.Path) -> None:
+    """One of those behind `for each`, for one of the names in front."""
+    if event is None:
+        found = rules.UNKNOWN.at(p.span, f"`{path}` is no event of {x.decl.name.text}, so it has no parameter `{p}`")
+        scope.report(found.help(f"give what has none a `fair` of its own: `{f.strength} fair {path}`"))
+        return
+    known = tuple(v.name for v in event.parameters)
+    if str(p) in known:
+        scope.note(p.names[-1], "parameter", f"{x.qualified}.{event.name}")
+        return
+    found = unknown(f"parameter of {event.name}", str(p), p.span, known).label(path.span, "named here")
+    other = f"for another event, begin with `fair` again: `, fair {p}`"
+    scope.report(found.help(other) if any(str(p) in _happenings(y) for y in _machines(scope)) else found)
+
+
+def events_meant(x: MachineNames, name: str) -> tuple[m.Event | None, ...]:
+    """The events that a name of fairness is about in a machine, those of its rows if it is a label; None: what is none,
+    as an answer or a timer."""
+    names = _happenings(x).keys() & _meant(x, name)
+    rows = [t for t, _ in x.members if isinstance(t, s.TransitionDecl) and t.label is not None]
+    triggers = [t.trigger for t in rows if t.label is not None and t.label.text in names]
+    about = [str(t.path) if isinstance(t, s.On) else "" for t in triggers]
+    about += sorted(n for n in names if n in x.events or n not in labels_of(x))
+    return tuple(dict.fromkeys(x.events.get(e) for e in about))
 
 
 def _delivery(scope: Scope, path: s.Path) -> m.Delivery | None:

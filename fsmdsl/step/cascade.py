@@ -124,7 +124,7 @@ def handle(draft: Draft, instance: int, trigger: str, arguments: tuple[Value, ..
         follow(draft, instance, chosen, arguments)
         return
     if draft.universe.ignores(instance, state, trigger):
-        draft.cascade.append(Ignored(instance, trigger))
+        draft.cascade.append(Ignored(instance, trigger, arguments))
         return
     candidates = tuple(t.index for level in draft.universe.candidates(instance, state, trigger) for t in level)
     refused = Refused(candidates, draft.world(), arguments) if candidates else None
@@ -179,11 +179,11 @@ def follow(draft: Draft, instance: int, t: m.Transition, arguments: tuple[Value,
     draft.busy.add(instance)
     draft.touched.add(instance)
     if t.target is None:
-        draft.cascade.append(Followed(instance, t.index, before, before))
+        draft.cascade.append(Followed(instance, t.index, before, before, arguments))
         perform(draft, draft.frame(instance, bound(t, arguments)), t.effects)
     else:
         move = draft.universe.move(instance, before, t)
-        draft.cascade.append(Followed(instance, t.index, before, move.after))
+        draft.cascade.append(Followed(instance, t.index, before, move.after, arguments))
         perform(draft, draft.frame(instance), move.exits)
         perform(draft, draft.frame(instance, bound(t, arguments)), t.effects)
         draft.states[instance] = move.after

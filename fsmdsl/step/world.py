@@ -98,12 +98,13 @@ Step = EventStep | OutcomeStep | TimerStep | ChannelStep | CrashStep | RecoverSt
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """A transition, by its index, from leaf to leaf; what it causes comes behind it."""
+    """A transition, by its index, from leaf to leaf; what it causes comes behind it. `arguments`: its event's."""
 
     instance: int
     transition: int
     before: str
     after: str
+    arguments: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,7 @@ class Ignored:
 
     instance: int
     event: str
+    arguments: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,11 +125,12 @@ class RecoverDecl:
 @node
 class Fairness:
     """`fair pods_deleted`, `strong fair schedule`: events, or labels of transitions; `fair deliver to_cache`: channels,
-    or events of their messages."""
+    or events of their messages. `fair take for each user`: `each` are parameters of the events."""
 
     strength: Literal["weak", "strong"]
     names: tuple[Path, ...]
     deliveries: tuple[Path, ...]
+    each: tuple[Path, ...]
     span: Span = field(compare=False, default=NOWHERE)
 
 
@@ -146,6 +147,8 @@ class PropertyDecl:
     name: Name | None
     formula: Expr | Recovers
     under: tuple[Fairness, ...]
+    finite: bool
+    """`finitely many crashes`"""
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 

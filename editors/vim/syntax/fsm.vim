@@ -43,7 +43,9 @@ syntax match fsmModifier /\%(^system\s\+\h\w*\s\+\)\@<=\%(extends\|refines\)\>/
 syntax match fsmModifier /\%(\<extends\s\+[A-Za-z0-9_.]\+\s\+\)\@<=refines\>/
 syntax match fsmDeclaration /^\s*\zsenvironment\>\ze\s\+\h/
 syntax match fsmTemporal /\<recovers\>/
-syntax match fsmModifier /\<under\>\ze\s\+\%(weak\|strong\|fair\)\>/
+syntax match fsmModifier /\<under\>\ze\s\+\%(weak\|strong\|fair\|finitely\)\>/
+syntax match fsmModifier /\<finitely\s\+many\s\+crashes\>/
+syntax match fsmModifier /\<for\s\+each\>/
 syntax match fsmModifier /\<\%(weak\|strong\)\>\ze\s\+fair\>/
 syntax match fsmModifier /\<fair\>\ze\s\+\h/
 syntax match fsmImport /^\s*\zssource\>\ze\s\+"/

@@ -12,6 +12,7 @@ from fsmdsl.explore.liveness.formula import Formula, negation
 from fsmdsl.explore.liveness.graph import STAYS, Graph, Hop, Lasso
 from fsmdsl.explore.liveness.plan import Claim, Plan, Premise, Question
 from fsmdsl.explore.liveness.record import Marks
+from fsmdsl.explore.liveness.settle import Settled, settled
 from fsmdsl.explore.liveness.standstill import Standstill, along, decided
 from fsmdsl.explore.liveness.stutter import stuttering, unstuttered
 from fsmdsl.explore.trace import Entry, Trace
@@ -50,32 +51,42 @@ def answers(plan: Plan, graph: Graph) -> Iterator[Answer]:
     graph = replace(graph, bound=plan.bound)
     prepared = Prepared(stuttering(graph) if plan.stutters else graph, deliveries=plan.deliveries)
     decided(prepared, plan.stuck)
+    finite = next((q.finite for q in plan.questions if q.finite), 0)
+    calm = settled(prepared, finite) if finite else None
     for q in plan.questions:
-        answer = _answer(plan, q, prepared, graph.expanded is None)
+        answer = _answer(plan, q, prepared, calm if q.finite else None, graph.expanded is None)
         if plan.stutters:
             runs = ((b.claim, unstuttered(b.lasso, graph, prepared.offsets)) for b in answer.breaches)
             answer = replace(answer, breaches=tuple(Breach(c, x, along(prepared, plan, x)) for c, x in runs))
         yield answer
 
 
-def _answer(plan: Plan, q: Question, graph: Prepared, complete: bool) -> Answer:
+def _answer(plan: Plan, q: Question, graph: Prepared, calm: Settled | None, complete: bool) -> Answer:
     if q.unchecked is not None:
         return Answer(q, "not checked", q.unchecked)
     try:
-        found = [(c, decide(graph, c.formula, q.weak, q.strong)) for c in q.claims]
+        found = [(c, _broken(q, c.formula, graph, calm)) for c in q.claims]
         breaches = [Breach(c, lasso, along(graph, plan, lasso)) for c, lasso in found if lasso is not None]
         if breaches:
             breaches.sort(key=lambda b: len(b.lasso.stem) + len(b.lasso.loop))
             return Answer(q, "violated", breaches=tuple(breaches))
-        return Answer(q, "holds", vacuous=_vacuous(q, graph)) if complete else Answer(q, "unknown")
+        return Answer(q, "holds", vacuous=_vacuous(q, graph, calm)) if complete else Answer(q, "unknown")
     except TooLargeError as error:
         return Answer(q, "not checked", str(error))
 
 
-def _vacuous(q: Question, graph: Prepared) -> tuple[Premise, ...]:
+def _broken(q: Question, formula: Formula, graph: Prepared, calm: Settled | None) -> Lasso | None:
+    """A run that breaks a formula, of those that a question is about."""
+    if calm is None:
+        return decide(graph, formula, q.weak, q.strong)
+    lasso = decide(calm.graph, formula, q.weak, q.strong, q.finite)
+    return None if lasso is None else calm.back(lasso)
+
+
+def _vacuous(q: Question, graph: Prepared, calm: Settled | None) -> tuple[Premise, ...]:
     """The premises that no fair run satisfies."""
     formulas: dict[tuple[Span, Formula], Premise] = {(p.of.span, p.formula): p for c in q.claims for p in c.premises}
-    found = {span for span, formula in formulas if decide(graph, negation(formula), q.weak, q.strong) is not None}
+    found = {span for span, formula in formulas if _broken(q, negation(formula), graph, calm) is not None}
     return tuple({span: p for (span, _), p in formulas.items() if span not in found}.values())
 
 
@@ -89,7 +100,7 @@ def counterexample(plan: Plan, graph: Graph, q: Question, lasso: Lasso, shows: C
     worlds, the steps of the loop are repeated until they come back to the same one.
     """
     first = next((h.source for h in (*lasso.stem, *lasso.loop)), lasso.state)
-    run = _Run(plan, graph, shows, q.weak | q.strong, first)
+    run = _Run(plan, graph, shows, q.weak | q.strong, q.finite, first)
     for h in lasso.stem:
         run.follow(h)
     if not lasso.loop:
@@ -106,12 +117,16 @@ def counterexample(plan: Plan, graph: Graph, q: Question, lasso: Lasso, shows: C
 class _Run:
     """A run under way, along edges of a graph."""
 
-    def __init__(self, plan: Plan, graph: Graph, shows: Callable[[World, int], bool], used: int, first: int) -> None:
+    def __init__(
+        self, plan: Plan, graph: Graph, shows: Callable[[World, int], bool], used: int, finite: int, first: int
+    ) -> None:
         self.plan = plan
         self.graph = graph
         self.shows = shows
         self.used = used
         """The obligations that count."""
+        self.finite = finite
+        """What happens finitely often."""
         self.marks = Marks(plan)
         self.world = self.start = next(w for w in plan.universe.starts if shows(w, first))
         self.entries: list[Entry] = []
@@ -132,10 +147,12 @@ class _Run:
         self.world = entry.world
 
     def _along(self, h: Hop) -> Iterator[Entry]:
-        """The steps that lead to the target and fulfil at least as much as the edge."""
-        least = self.graph.marks[h.edge] & self.used
+        """The steps that lead to the target and fulfil at least as much as the edge; of what happens finitely often,
+        just as much."""
+        marks = self.graph.marks[h.edge]
         for step in enabled(self.plan.universe, self.world):
             result = fire(self.plan.universe, self.world, step)
             leads = result.fault is None and self.shows(result.world, h.target)
-            if leads and least & ~self.marks.of(self.world, step, result.cascade) == 0:
+            fulfils = self.marks.of(self.world, step, result.cascade) if leads else 0
+            if leads and (marks & self.used & ~fulfils) | ((marks ^ fulfils) & self.finite) == 0:
                 yield Entry(step, result.cascade, result.world)

@@ -6,6 +6,7 @@ automaton accepts it. So what is looked for is a cycle of the product that is fa
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,13 +27,16 @@ OPEN = -1 << BITS
 
 
 class Prepared:
-    """A graph as the kernels want it, with what all decisions need and is worked out once."""
+    """A graph as the kernels want it, with what all decisions need and is worked out once. `unknown`: the states of
+    which nobody has looked what follows them, where the graph does not say so itself."""
 
-    def __init__(self, graph: Graph, using: Engine | None = None, deliveries: int = 0) -> None:
+    def __init__(
+        self, graph: Graph, using: Engine | None = None, deliveries: int = 0, unknown: Iterable[int] | None = None
+    ) -> None:
         self.deliveries = deliveries
         self.engine = using or engine(graph.edges)
         self.states, self.firsts = graph.states, graph.firsts
-        self.open = graph.open
+        self.open = graph.open if unknown is None else unknown
         self.offsets = self.engine.ints(graph.offsets, wide=True)
         self.targets = self.engine.ints(graph.targets)
         self.marks = self.engine.ints(graph.marks, wide=True)
@@ -78,8 +82,9 @@ class Levels:
     depths: int
 
 
-def decide(graph: Prepared, formula: Formula, weak: int = 0, strong: int = 0) -> Lasso | None:
-    """A run that breaks a formula and is fair to these obligations (as bits); None if there is none.
+def decide(graph: Prepared, formula: Formula, weak: int = 0, strong: int = 0, finite: int = 0) -> Lasso | None:
+    """A run that breaks a formula and is fair to these obligations (as bits); None if there is none. What is in
+    `finite` happens finitely often in it: see `settle`.
 
     The stem is as short as can be (for one that leads to a cycle of that kind), the loop short. Takes time in
     proportion to the edges of the graph and the automaton, for each strong obligation at most once more. Raises
@@ -89,14 +94,14 @@ def decide(graph: Prepared, formula: Formula, weak: int = 0, strong: int = 0) ->
     if not a.moves:
         return None
     weak &= ~strong
-    used = weak | strong
+    used = weak | strong | finite
     free = [n for n in range(BITS) if not used >> n & 1]
     if len(free) < a.sets:
         raise TooLargeError(f"it asks for {BITS - len(free) + a.sets} things to happen; {BITS} are the most")
     if graph.states * len(a.moves) >= MOST_NODES:
         raise TooLargeError(f"its automaton has {len(a.moves)} states, too many for a graph of {graph.states}")
     needed = sum(1 << n for n in free[: a.sets])
-    return _Product(graph, a, free[: a.sets]).lasso(Wanted(needed, weak, strong))
+    return _Product(graph, a, free[: a.sets]).lasso(Wanted(needed, weak, strong), finite)
 
 
 class _Product:
@@ -121,7 +126,7 @@ class _Product:
         self.nodes = graph.engine.filled(nodes, wide=True)
         self.parents = graph.engine.filled(nodes)
 
-    def lasso(self, wanted: Wanted) -> Lasso | None:
+    def lasso(self, wanted: Wanted, finite: int) -> Lasso | None:
         """A fair run that the automaton accepts."""
         found, g = self.graph.engine.filled(2), self.graph
         order, starts, depths = _no_levels(g.engine)
@@ -136,15 +141,17 @@ class _Product:
         if found[0] >= 0:
             return Lasso(self._hops(self._path(int(found[1]))), (), int(found[0]))
         kept = g.engine.filled(int(count))
-        used = wanted.weak | wanted.strong
+        used = wanted.weak | wanted.strong | finite
         network = self._network(int(count), kept, used)
+        if finite:
+            g.engine.kernels.drop(network.offsets, network.targets, network.marks, network.nodes, finite)
         part = fair_part(g.engine, network, wanted)
         if part is None:
             return None
         entry, member = part
         way, loop = trimmed(network, wanted, fair_loop(g.engine, network, wanted, entry, member))
         stem = self._hops(self._path(int(kept[entry])))
-        hops = [self._along(network, kept, x, used) for x in (*way, *loop)]
+        hops = [self._along(network, kept, x, used, finite) for x in (*way, *loop)]
         return _shortened((*stem, *hops[: len(way)]), tuple(hops[len(way) :]))
 
     def _network(self, count: int, kept: Ints, used: int) -> Network:
@@ -190,16 +197,17 @@ class _Product:
         """Any edges will do."""
         return tuple(self._hop(source, target, 0) for source, target in pairwise(path))
 
-    def _along(self, network: Network, kept: Ints, arrow: Arrow, used: int) -> Hop:
+    def _along(self, network: Network, kept: Ints, arrow: Arrow, used: int, finite: int) -> Hop:
         """An edge of the product as one of the graph."""
         source, target = (self._state(int(kept[x])) for x in (arrow.source, arrow.target))
-        return self._hop(source, target, int(network.marks[arrow.edge]) & used)
+        return self._hop(source, target, int(network.marks[arrow.edge]) & used, finite)
 
-    def _hop(self, source: int, target: int, marks: int) -> Hop:
-        """The first edge between two states that fulfils at least this much."""
+    def _hop(self, source: int, target: int, marks: int, unwanted: int = 0) -> Hop:
+        """The first edge between two states that fulfils at least this much, and nothing unwanted."""
         begin, end = int(self.graph.offsets[source]), int(self.graph.offsets[source + 1])
         for edge in range(begin, end):
-            if self.graph.targets[edge] == target and marks & ~int(self.graph.marks[edge]) == 0:
+            fulfils = int(self.graph.marks[edge])
+            if self.graph.targets[edge] == target and marks & ~fulfils == 0 and not fulfils & unwanted:
                 return Hop(source, edge, target)
         return Hop(source, STAYS, target)
 

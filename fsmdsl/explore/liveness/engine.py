@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from fsmdsl.explore.crew import Crew
-from fsmdsl.explore.liveness import kernels
+from fsmdsl.explore.liveness import kernels, settle_kernels
 from fsmdsl.explore.liveness.graph import Ints
 from fsmdsl.explore.program.native import Job, compiled_here, listings, missing
 
@@ -25,13 +25,13 @@ LARGE = 50_000
 HUGE = 2_000_000
 """Edges from which on it is worth the time to compile well, about a second where it was not done before."""
 
-OF_GRAPHS = Path(kernels.__file__)
+OF_GRAPHS = (kernels, settle_kernels)
 
 
 class Plain:
     """Python as it stands, on lists."""
 
-    kernels: Any = kernels
+    kernels: Any = SimpleNamespace(**{name: x for part in OF_GRAPHS for name, x in vars(part).items()})
 
     def ints(self, values: Iterable[int], *, wide: bool = False) -> Ints:
         """A sequence with these values; `wide`: of more than 32 bits."""
@@ -81,7 +81,7 @@ def _compiled(hurry: bool) -> Compiled | None:
     """Compiled kernels, if there is a compiler. They are kept in the cache."""
     if missing() is not None:
         return None
-    made = listings(OF_GRAPHS)
+    made = tuple(x for part in OF_GRAPHS for x in listings(Path(str(part.__file__))))
     job = Job(made, {}, tuple(x.function.name for x in made))
     try:
         return Compiled(compiled_here(job, kept=True, hurry=hurry), apart=not hurry)

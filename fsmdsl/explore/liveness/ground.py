@@ -48,19 +48,20 @@ def questions(universe: Universe, *, stutters: bool = False) -> Plan:
 
 
 def _question(ground: Ground, duties: Duties, p: m.Property, e: m.Expr) -> Question:
-    weak, strong = 0, 0
+    weak, strong, finite = 0, 0, 0
     unanswered: tuple[str, ...] = ()
     try:
-        weak, strong, unanswered = duties.of(p)
+        weak, strong, finite, unanswered = duties.of(p)
         claims = []
         for claim in ground.claims(e, {}, ()):
             claims.append(claim)
             if len(claims) > MOST_CLAIMS:
                 raise UncheckedError(f"it has more than {MOST_CLAIMS} parts, one for each combination of its variables")
     except (UncheckedError, TooManyValuesError) as error:
-        return Question(p, (), weak, strong, unanswered, str(error))
+        return Question(p, (), weak, strong, finite, unanswered, str(error))
     distinct = {c.formula: c for c in reversed(claims)}
-    return Question(p, tuple(c for c in claims if distinct[c.formula] is c), weak, strong, unanswered)
+    kept = tuple(c for c in claims if distinct[c.formula] is c)
+    return Question(p, kept, weak, strong, finite, unanswered)
 
 
 class Ground:

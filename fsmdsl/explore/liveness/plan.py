@@ -51,13 +51,21 @@ class Obligation:
     """What fairness asks of one instance: that it takes part in a step under a name, an event's or a transition's.
 
     A step fulfils it when in its course the instance follows one of the transitions (by index), or ignores one of the
-    events (`event` or `action.outcome`). Of a step that a crash cuts short, only what the crash itself brings counts.
+    events (`event` or `action.outcome`), with these values of parameters. Of a step that a crash cuts short, only what
+    the crash itself brings counts.
     """
 
     instance: int
     name: str
     transitions: frozenset[int] = field(compare=False)
     ignored: frozenset[str] = field(compare=False)
+    given: tuple[tuple[m.Variable, Value], ...] = ()
+    """The parameters that have a certain value; any other may have any."""
+
+    def places(self, machine: m.Machine, trigger: str | None) -> list[tuple[int, m.Type, Value]]:
+        """Which arguments of its machine's trigger have to have which values, by place, with their types."""
+        event = machine.event_named.get(trigger or "")
+        return [] if event is None else [(event.parameters.index(p), p.type, x) for p, x in self.given]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +86,12 @@ class Waits:
     message: Message
 
 
-Duty = Obligation | Delivery | Waits
+@dataclass(frozen=True, slots=True)
+class Crashes:
+    """Nobody asks for it either: every crash fulfils it, so that runs can be found that have finitely many."""
+
+
+Duty = Obligation | Delivery | Waits | Crashes
 """What a step can fulfil."""
 
 
@@ -116,12 +129,14 @@ class Claim:
 @dataclass(frozen=True, slots=True)
 class Question:
     """A property: it holds when all its claims do, on all fair runs. `weak` and `strong` are sets of obligations, as
-    bits; `unanswered` are names of its fairness that no instance has."""
+    bits, and so is `finite`: what happens finitely often in these runs. `unanswered` are names of its fairness that no
+    instance has."""
 
     property: m.Property
     claims: tuple[Claim, ...]
     weak: int
     strong: int
+    finite: int
     unanswered: tuple[str, ...]
     unchecked: str | None = None
     """Why it cannot be decided; then it has no claims."""

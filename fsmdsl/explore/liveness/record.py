@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import assert_never
 
+from fsmdsl import model as m
+from fsmdsl.core.triggers import trigger_name
 from fsmdsl.explore.liveness.graph import BITS, Graph
-from fsmdsl.explore.liveness.plan import Delivery, Obligation, Plan, Waits
-from fsmdsl.step import ChannelStep, Message, Step, World
+from fsmdsl.explore.liveness.plan import Crashes, Delivery, Obligation, Plan, Waits
+from fsmdsl.step import ChannelStep, CrashStep, Message, Step, Value, World
 from fsmdsl.step.world import Crashed, Followed, Happening, Ignored
 
 
@@ -16,21 +18,26 @@ class Marks:
     """Which obligations of a plan a step fulfils, by what has happened in it."""
 
     def __init__(self, plan: Plan) -> None:
-        self._followed: dict[tuple[int, int], int] = {}
-        self._ignored: dict[tuple[int, str], int] = {}
+        self._followed: dict[tuple[int, int], list[_Kept]] = {}
+        self._ignored: dict[tuple[int, str], list[_Kept]] = {}
         self._delivered: dict[tuple[int, Message], int] = {}
         self._waiting: dict[tuple[int, Message], int] = {}
+        self._crash = 0
         for n, o in enumerate(plan.obligations):
             match o:
                 case Delivery(queue, message):
                     self._delivered[queue, message] = 1 << n
                 case Waits(queue, message):
                     self._waiting[queue, message] = 1 << n
+                case Crashes():
+                    self._crash = 1 << n
                 case Obligation():
+                    machine = plan.universe.machines[o.instance]
                     for t in o.transitions:
-                        self._followed[(o.instance, t)] = self._followed.get((o.instance, t), 0) | 1 << n
-                    for event in o.ignored:
-                        self._ignored[(o.instance, event)] = self._ignored.get((o.instance, event), 0) | 1 << n
+                        places = o.places(machine, trigger_name(machine.transitions[t].trigger))
+                        self._followed.setdefault((o.instance, t), []).append((places, 1 << n))
+                    for name in o.ignored:
+                        self._ignored.setdefault((o.instance, name), []).append((o.places(machine, name), 1 << n))
                 case _:
                     assert_never(o)
 
@@ -44,15 +51,27 @@ class Marks:
                 found |= self._waiting.get((step.queue, message), 0)
         for happening in cascade:
             match happening:
-                case Followed(instance, transition):
-                    found |= self._followed.get((instance, transition), 0)
-                case Ignored(instance, event):
-                    found |= self._ignored.get((instance, event), 0)
+                case Followed(instance, transition, arguments=arguments):
+                    found |= _bits(self._followed.get((instance, transition), ()), arguments)
+                case Ignored(instance, event, arguments):
+                    found |= _bits(self._ignored.get((instance, event), ()), arguments)
                 case Crashed():
                     found = 0
                 case _:
                     pass
-        return found
+        return found | self._crash if isinstance(step, CrashStep) else found
+
+
+_Kept = tuple[list[tuple[int, m.Type, Value]], int]
+"""Where which arguments have to be, and the bit of what is fulfilled then."""
+
+
+def _bits(kept: Iterable[_Kept], arguments: tuple[Value, ...]) -> int:
+    """What is fulfilled with these arguments."""
+    found = 0
+    for places, bit in kept:
+        found |= bit if all(arguments[n] == x for n, _, x in places) else 0
+    return found
 
 
 class Recorder:

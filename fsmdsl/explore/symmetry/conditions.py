@@ -9,7 +9,7 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.describe import words
 from fsmdsl.explore.liveness.formula import atoms
-from fsmdsl.explore.liveness.plan import Atom, Delivery, Duty, Obligation, Plan, Waits
+from fsmdsl.explore.liveness.plan import Atom, Crashes, Delivery, Duty, Obligation, Plan, Waits
 from fsmdsl.explore.symmetry.sets import SymmetricSet, mentions, unordered
 from fsmdsl.step.universe import Universe
 from fsmdsl.step.world import RecordValue, Value
@@ -50,16 +50,15 @@ def _runs(universe: Universe, x: SymmetricSet, plan: Plan | None) -> Iterator[st
 def _of_one(universe: Universe, x: SymmetricSet, o: Duty) -> bool:
     """Does fairness promise something of one of them or another?"""
     match o:
-        case Obligation(instance):
-            return instance in x.numbers
+        case Obligation(instance, given=given):
+            return instance in x.numbers or any(_moves(x, p.type, value) for p, value in given)
         case Delivery(queue, message) | Waits(queue, message):
             receiver = universe.queues[queue].receiver
             event = universe.machines[receiver].event_named[message.event]
             arguments = zip(event.parameters, message.arguments, strict=True)
-            swaps = [exchanged(a, a + 1) for a in x.numbers[:-1]]
-            return receiver in x.numbers or any(
-                renamed(p.type, value, to) != value for p, value in arguments for to in swaps
-            )
+            return receiver in x.numbers or any(_moves(x, p.type, value) for p, value in arguments)
+        case Crashes():
+            return False
         case _:
             assert_never(o)
 
@@ -67,11 +66,12 @@ def _of_one(universe: Universe, x: SymmetricSet, o: Duty) -> bool:
 def _follows(x: SymmetricSet, atom: Atom) -> bool:
     """Is a condition about one of them or another, and not about all?"""
     types = {e.name: e.type for e in expressions(atom.expr) if isinstance(e, m.Local)}
-    return any(
-        name in types and renamed(types[name], value, exchanged(a, a + 1)) != value
-        for a in x.numbers[:-1]
-        for name, value in atom.bound
-    )
+    return any(name in types and _moves(x, types[name], value) for name, value in atom.bound)
+
+
+def _moves(x: SymmetricSet, t: m.Type, value: Value) -> bool:
+    """Is a value another where members of a set are exchanged?"""
+    return any(renamed(t, value, exchanged(a, a + 1)) != value for a in x.numbers[:-1])
 
 
 # Named by itself -----------------------------------------------------------------------------------------------------

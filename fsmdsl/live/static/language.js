@@ -10,7 +10,7 @@ const DECLARES = words(
 const SAYS = words(
   "initial final persistent volatile transient error durable symmetric async lossy duplicating fifo bag from to of on " +
     "entry exit after when do send for if then else crash between during writes recovery timeout deliver lose duplicate " +
-    "expect via fails with in under fair strong recovers extends refines wait any",
+    "expect via fails with in under fair strong finitely many recovers extends refines wait any",
 );
 const REASONS = words("all some count and or not has always eventually next until");
 const VALUES = words("true false none self index");
@@ -35,7 +35,7 @@ function kind(word, stream, state) {
   if (stream.match(/^\s*:(?!:)/, false) && !DECLARES.has(word) && stream.string.slice(0, stream.start).trim() === "") return "labelName";
   if (DECLARES.has(word)) return "keyword";
   if (before === "machine" || before === "system" || before === "scenario" || before === "state") return "definition";
-  if (SAYS.has(word)) return "modifier";
+  if (SAYS.has(word) || (word === "crashes" && before === "many")) return "modifier";
   if (REASONS.has(word)) return "logic";
   if (VALUES.has(word)) return "atom";
   if (TYPES.has(word)) return "typeName";

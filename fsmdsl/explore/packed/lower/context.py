@@ -11,10 +11,11 @@ from fsmdsl import model as m
 from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.presence import Known, without
 from fsmdsl.core.selection import Selection
+from fsmdsl.core.triggers import trigger_name
 from fsmdsl.explore.liveness.plan import Delivery, Duty, Obligation, Waits
 from fsmdsl.explore.packed.layout import Box, Layout, has_cuts, kinds
 from fsmdsl.explore.packed.lower.sites import Sites
-from fsmdsl.explore.packed.shapes import Shape, shape
+from fsmdsl.explore.packed.shapes import Shape, shape, to_number
 from fsmdsl.explore.program.builder import Builder
 from fsmdsl.explore.program.nodes import Element, Expr, Function, Int, Operand, Var
 from fsmdsl.explore.symmetry import Reduction
@@ -28,6 +29,9 @@ class Fail(Protocol):
 
     def __call__(self, kind: str, code: Expr | None = None, /) -> None: ...
 
+
+Bits = dict[int, dict[tuple[tuple[int, int], ...], int]]
+"""By instance, and by the numbers of arguments at their places: the bits of what is fulfilled."""
 
 Key = tuple[str, str, str | None, tuple[m.Type, ...], m.Type]
 """A `let` as it is used: owner and name, the machine that it is read in, the types of its parameters and its own."""
@@ -138,13 +142,13 @@ class Context:
         """The code of a fault: the one that a function has returned, or a new one."""
         return self.sites.one() if code is None else code
 
-    def followed_bits(self, machine: m.Machine, transition: int) -> dict[int, int]:
-        """By instance: the bits of what is fulfilled when it follows a transition."""
-        return self._bits(machine, lambda o: transition in o.transitions)
+    def followed_bits(self, machine: m.Machine, t: m.Transition) -> Bits:
+        """What is fulfilled when an instance follows a transition."""
+        return self._bits(machine, trigger_name(t.trigger), lambda o: t.index in o.transitions)
 
-    def ignored_bits(self, machine: m.Machine, event: str) -> dict[int, int]:
-        """By instance: the bits of what is fulfilled when it ignores an event."""
-        return self._bits(machine, lambda o: event in o.ignored)
+    def ignored_bits(self, machine: m.Machine, event: str) -> Bits:
+        """What is fulfilled when an instance ignores an event."""
+        return self._bits(machine, event, lambda o: event in o.ignored)
 
     def delivered_bits(self, box: Box, kind: type[Delivery | Waits]) -> dict[int, int]:
         """By the number of a message: the bit of its delivery, or that it waits."""
@@ -154,12 +158,14 @@ class Context:
             if isinstance(o, kind) and self.layout.boxes[o.queue] is box
         }
 
-    def _bits(self, machine: m.Machine, fulfils: Callable[[Obligation], bool]) -> dict[int, int]:
+    def _bits(self, machine: m.Machine, trigger: str | None, fulfils: Callable[[Obligation], bool]) -> Bits:
         of = self.universe.instances_of(machine.qualified)
-        found: dict[int, int] = {}
+        found: Bits = {}
         for n, o in enumerate(self.obligations):
             if isinstance(o, Obligation) and o.instance in of and fulfils(o):
-                found[o.instance] = found.get(o.instance, 0) | 1 << n
+                given = tuple((k, to_number(t, x, self.universe)) for k, t, x in o.places(machine, trigger))
+                mine = found.setdefault(o.instance, {})
+                mine[given] = mine.get(given, 0) | 1 << n
         return found
 
 

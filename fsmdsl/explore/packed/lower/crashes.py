@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fsmdsl import model as m
 from fsmdsl.core.selection import Selection
 from fsmdsl.core.triggers import CRASH, triggered_by
+from fsmdsl.explore.liveness.plan import Crashes
 from fsmdsl.explore.packed.layout import awaitable, kinds, struck_alone
 from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, Scope, T
@@ -17,7 +18,7 @@ from fsmdsl.explore.packed.lower.expressions import in_leaves
 from fsmdsl.explore.packed.lower.handlers import Span, choose, machine_scope, mark_followed, read_state, stretches
 from fsmdsl.explore.packed.lower.orders import apart_where_symmetric, in_doubt_of_fault, lost_apart
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
-from fsmdsl.explore.program.nodes import ONE, ZERO, Function, Var, call, number
+from fsmdsl.explore.program.nodes import ONE, ZERO, Function, Int, Var, call, number
 
 CHOSEN = Var("chosen")
 
@@ -65,7 +66,7 @@ def _functions(crash: _Crash) -> list[Function]:
     if context.cuts:
         b.set(T[layout.cut], ZERO)
     if context.obligations:
-        b.set(T[layout.mark], ZERO)
+        b.set(T[layout.mark], Int(sum(1 << n for n, o in enumerate(context.obligations) if isinstance(o, Crashes))))
     _choose(crash)
     _forget(crash)
     moving = [x for x in crash.machines if triggered_by(x, m.OnCrash)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 from fsmdsl import model as m
@@ -11,7 +11,7 @@ from fsmdsl.core.selection import Level
 from fsmdsl.core.triggers import EVENTLESS
 from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower import masks
-from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, Scope, T
+from fsmdsl.explore.packed.lower.context import AT, STATE, Bits, Context, F, Scope, T
 from fsmdsl.explore.packed.lower.effects import check_free, perform, wrote
 from fsmdsl.explore.packed.lower.expressions import in_leaves, value
 from fsmdsl.explore.packed.lower.sites import BUSY, IGNORED, REENTRANCE, UNHANDLED
@@ -71,12 +71,14 @@ def _of_machine(machine: m.Machine, name: str, what: str, b: Builder, arguments:
     return function(name, (*rows("t"), *parameters("at", *arguments)), b.block, f"{machine.name}: {what}")
 
 
-def mark(context: Context, bits: dict[int, int], b: Builder) -> None:
-    """Note in the step's mark what an instance fulfils."""
+def mark(context: Context, bits: Bits, b: Builder) -> None:
+    """Note in the step's mark what an instance fulfils, in the function that has the arguments."""
     mark = context.layout.mark
-    for n, bit in bits.items():
+    for n, by_arguments in bits.items():
         with b.when(AT.equals(n)):
-            b.update(T[mark], "|", bit)
+            for given, bit in by_arguments.items():
+                with b.when(all_of([Var(f"a{k}").equals(x) for k, x in given])) if given else nullcontext():
+                    b.update(T[mark], "|", bit)
 
 
 def mark_followed(context: Context, machine: m.Machine, t: m.Transition, b: Builder) -> None:
@@ -85,7 +87,7 @@ def mark_followed(context: Context, machine: m.Machine, t: m.Transition, b: Buil
     if key not in context.followed:
         context.followed[key] = context.layout.reserve(1)
     b.set(T[context.followed[key]], 1)
-    mark(context, context.followed_bits(machine, t.index), b)
+    mark(context, context.followed_bits(machine, t), b)
 
 
 # Choosing ------------------------------------------------------------------------------------------------------------
