@@ -63,6 +63,7 @@ class _Specs(EffectWriter):
         self.capitals = random.sample(CAPITALS, len(CAPITALS))
         self.lower = random.sample(LOWER, len(LOWER))
         self.leaves: dict[str, list[str]] = {}
+        self.state_lines: dict[str, list[str]] = {}
         self.final: dict[str, set[str]] = {}
         self.labels: list[str] = []
 
@@ -113,8 +114,24 @@ class _Specs(EffectWriter):
         self.lower = self.lower[2:]
         for machine in self.plan.machines.values():
             self._plan_machine(machine)
+        if self.newer:
+            self._plan_state_types()
         for machine in self.plan.machines.values():
             self._plan_senders(machine)
+
+    def _plan_state_types(self) -> None:
+        """Some fields, and arguments of events, have states for values."""
+        for name, machine in self.plan.machines.items():
+            self.state_lines[name] = list(self._states(machine))
+            self.plan.state_types.append(m.EnumType(f"state of {name}", tuple(self.leaves[name]), False, name))
+        for machine in self.plan.machines.values():
+            if self.chance(0.5):
+                t = self.random.choice(self.plan.state_types)
+                kinds: list[m.Type] = [t, t, m.OptionalType(t), m.SetType(t), m.ListType(t, 2)]
+                machine.fields["seen"] = self.random.choice(kinds)
+                if self.chance(0.5):  # not in those by which `random_systems` sets a field
+                    events = [p for name, p in machine.events.items() if not name.startswith("turn_")]
+                    self.random.choice(events)["phase_"] = t
 
     def _plan_machine(self, machine: MachinePlan) -> None:
         pick = self.random.randint
@@ -224,7 +241,7 @@ class _Specs(EffectWriter):
             begins = self._default(t, 0.4)
             begins = " = any" if durable and self.any_value(name, t) else begins
             yield f"{durable}{name}: {shown(t)}{begins}"
-        yield from self._states(machine)
+        yield from self.state_lines.get(machine.name) or self._states(machine)
         yield from self._events(machine)
         for name, (parameters, outcomes) in machine.actions.items():
             kind = "async action" if outcomes and self.chance(0.35) else "action"

@@ -19,6 +19,7 @@ from campaign import model_of
 from campaign_second_opinion import BUDGET, campaign, explored, known
 from random_systems import text_of
 from test_cli import DOOR, ROOT, fsm
+from test_state_values import PODS
 
 from fsmdsl import model as m
 from fsmdsl.export.promela import promela
@@ -239,6 +240,23 @@ def test_spin_finds_a_first_value_that_does_not_fit(spin: Spin) -> None:
     assert found["fault range at random.fsm:23:18"] == "confirmed"
 
 
+STATES = (
+    PODS
+    + """system S {
+    p: Pod
+    w: Watcher { pod = p, other = none }
+    invariant never: w.seen != Ready or Held in w.met
+    reachable later: w.last == Ready and p in Failed and state(p) in w.met
+}
+"""
+)
+
+
+def test_spin_holds_states_as_values(spin: Spin) -> None:
+    found = asked(spin, *system_of(STATES))
+    assert {r.agreement for r in found.rows} == {"confirmed"}
+
+
 BUSY = """\
 module busy
 
@@ -349,6 +367,11 @@ def test_tlc_confirms_what_it_is_asked(tlc: Tlc) -> None:
         "property ends", "property waits", "property stays", "property ended",
     ]  # fmt: skip
     assert {r.what: r.ours for r in found.rows} == LEASED
+
+
+def test_tlc_holds_states_as_values(tlc: Tlc) -> None:
+    found = asked(tlc, *system_of(STATES))
+    assert {r.agreement for r in found.rows} == {"confirmed"}
 
 
 def test_tlc_finds_a_first_value_that_does_not_fit(tlc: Tlc) -> None:

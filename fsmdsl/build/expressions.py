@@ -111,6 +111,11 @@ def _call(b: Builder, node: Node, span: Span) -> s.Expr:
     return s.Call(expression(b, target), expressions(b, arguments), span)
 
 
+def _state_of(b: Builder, node: Node, span: Span) -> s.Expr:
+    word = Span(b.source, node.start, node.start + len("state"))
+    return s.Call(s.Name("state", word), expressions(b, node.nodes()), span)
+
+
 def _queue(b: Builder, node: Node, span: Span) -> s.Expr:
     channel, of = node.nodes()
     return s.Queue(expression(b, channel), expression(b, of.nodes()[0]), span)
@@ -150,6 +155,7 @@ _EXPRESSIONS: dict[str, Callable[[Builder, Node, Span], s.Expr]] = {
     "index": _index,
     "call": _call,
     "queue": _queue,
+    "state_of": _state_of,
     "set": lambda b, n, span: s.Collection("set", expressions(b, n.nodes()), span),
     "list": lambda b, n, span: s.Collection("list", expressions(b, n.nodes()), span),
 }

@@ -272,6 +272,6 @@ def _of_others(e: m.Expr) -> bool:
     return any(
         isinstance(x, m.ChannelRef)
         or (isinstance(x, m.Read) and x.target is not None)
-        or (isinstance(x, m.InState) and not isinstance(x.target, m.Self))
+        or (isinstance(x, m.InState | m.StateOf) and not isinstance(x.target, m.Self))
         for x in expressions(e)
     )

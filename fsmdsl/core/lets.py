@@ -44,8 +44,8 @@ def _may_fail(e: m.Expr) -> bool:
         case m.Binary(operator="/" | "%", right=right):
             return not (isinstance(right, m.Constant) and right.value)
         case (
-            m.Constant() | m.Self() | m.Wait() | m.Local() | m.Read() | m.Derived() | m.InState() | m.Not()
-            | m.Negative() | m.Logic() | m.Binary() | m.Conditional() | m.Quantified() | m.Collection()
+            m.Constant() | m.Self() | m.Wait() | m.Local() | m.Read() | m.Derived() | m.InState() | m.StateOf()
+            | m.Not() | m.Negative() | m.Logic() | m.Binary() | m.Conditional() | m.Quantified() | m.Collection()
             | m.ChannelRef() | m.InstanceRef() | m.Instances() | m.AllOf() | m.Ordinal() | m.Temporal()
         ):  # fmt: skip
             return False

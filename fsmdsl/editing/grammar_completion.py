@@ -43,6 +43,7 @@ _BY_RULE: dict[tuple[str, str], Find] = {
     ("remove", "<reference>"): lambda f: f.fields(),
     ("post", "<reference>"): lambda f: f.channels(),
     ("to", "<reference>"): lambda f: f.values(),
+    ("state_type", "<path>"): lambda f: f.machines(),
     ("queue_of", "<reference>"): lambda f: f.values(),
 }
 """By the rule that awaits a name, and by what it awaits."""

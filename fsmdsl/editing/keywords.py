@@ -17,7 +17,8 @@ KEYWORDS: dict[str, str] = {
     "module": "Names the module; else the file's own name does.",
     "param": "Data that is fixed when the instance is made.",
     "durable": "The field survives a crash.",
-    "state": "A state; with braces behind it, a composite of states.",
+    "state": "A state; with braces behind it, a composite of states. `state of Pod` is the type of a machine's states, "
+    "`state(x)` the state of an instance.",
     "initial": "Where an instance, or a composite that is entered, begins.",
     "final": "No way out, and being there for ever is fine.",
     "persistent": "A crash leaves the state alone.",

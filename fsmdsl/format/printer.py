@@ -96,7 +96,7 @@ class Printer:
         if rule == "set" and (_is(left, "{") or _is(right, "}")):
             return ""
         if after == "(":
-            called = rule in ("hook", "lock_use") or (rule == "call" and isinstance(left, Node))
+            called = rule in ("hook", "lock_use", "state_of") or (rule == "call" and isinstance(left, Node))
             return "" if called or (isinstance(right, Node) and right.rule in ("parameters", "arguments")) else " "
         return "" if after == "[" and rule in ("channel", "instance", "mapped") else " "
 

@@ -44,6 +44,7 @@ from fsmdsl.model.expressions import (
     Quantified,
     Read,
     Self,
+    StateOf,
     Temporal,
     Wait,
 )
@@ -213,6 +214,7 @@ __all__ = [
     "Send",
     "SetType",
     "State",
+    "StateOf",
     "System",
     "Taken",
     "Temporal",

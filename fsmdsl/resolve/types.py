@@ -47,8 +47,8 @@ def default(t: m.Type, span: Span = NOWHERE) -> m.Expr | None:
             return m.Constant(min(max(low, 0), high), t, span)
         case m.DurationType():
             return m.Constant(0, t, span)
-        case m.EnumType(members=members):
-            return m.Constant(members[0], t, span) if members else None
+        case m.EnumType(members=members, first=first):
+            return m.Constant(members[first], t, span) if members else None
         case m.OpaqueType(name):
             return m.Constant(name, t, span)
         case m.SetType():

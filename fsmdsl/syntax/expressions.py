@@ -176,6 +176,14 @@ class NamedType:
 
 
 @node
+class StateType:
+    """`state of Pod`."""
+
+    machine: Path
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@node
 class RangeType:
     low: int
     high: int
@@ -201,7 +209,7 @@ class OptionalType:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-TypeExpr = NamedType | RangeType | SetType | ListType | OptionalType
+TypeExpr = NamedType | StateType | RangeType | SetType | ListType | OptionalType
 
 
 @node

@@ -87,6 +87,9 @@ class Translation:
                 return self.made[value]
             case m.DurationType(), int():
                 return value / 1000
+            case m.EnumType(machine=machine), str() if machine:
+                of = self.context.machine(machine)
+                return self.packages.of(machine, "states").__dict__[of.states_class][of.states[value]]
             case m.EnumType(name=name), str():
                 names = self.context.packages[name.rpartition(".")[0]]
                 class_ = self.packages.of(name, "values").__dict__[names.enums[name]]
@@ -110,6 +113,8 @@ class Translation:
             case m.DurationType():
                 seconds: float = found
                 return round(seconds * 1000)
+            case m.EnumType(machine=machine) if machine:
+                return str(found.value)
             case m.EnumType(name=name, members=members):
                 names = self.context.packages[name.rpartition(".")[0]].members
                 return next(x for x in members if names[(name, x)] == found.name)

@@ -143,6 +143,8 @@ class Normal:
                 return replace(e, items=tuple(self._in(x, at, False) for x in items))
             case m.Apply(arguments=arguments):
                 return replace(e, arguments=tuple(self._in(x, at, False) for x in arguments))
+            case m.StateOf(target=target):
+                return replace(e, target=self._in(target, at, False))
             case m.Negative(operand=operand):
                 return replace(e, operand=self._in(operand, at, False))
             case _:
