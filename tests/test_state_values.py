@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from generating import Generated
 from stepping import compiled, only_system
+from test_editing import renamed
 from test_meanings import explored_alike
 
 from fsmdsl import model as m
@@ -14,7 +16,7 @@ from fsmdsl.diagnostics import Severity
 from fsmdsl.emit.traits import beyond_tables
 from fsmdsl.explore import Means, explore
 from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
+from fsmdsl.resolve import Memory, resolve
 from fsmdsl.source import Source
 from fsmdsl.step import EventStep, Universe, Value, World, fire, initial
 
@@ -225,3 +227,28 @@ def test_transitions_cannot_hold_states() -> None:
     assert why is not None
     assert why[0] == "uses states as values"
     assert beyond_tables(model, model.machines["pods.Pod"]) is None
+
+
+def test_who_holds_states_of_a_machine_is_read_again_when_that_has_others() -> None:
+    """An editor keeps what a machine means for as long as what it depends on stays the same."""
+    holder = "machine Holder { seen: state of Pod initial state Up }"
+    reader = "machine Reader { of: Holder? initial state In event e from environment In on e when of.seen == of.seen }"
+    pod = "machine Pod { initial state A state B A -> B after 1s }"
+    before = parse(Source("x.fsm", f"{pod} {holder} {reader}")).module
+    other = parse(Source("x.fsm", "machine Pod { state B initial state C C -> B after 1s }")).module
+    after = replace(before, members=(*other.members, *before.members[1:]))
+    memory = Memory()
+    assert resolve([before], memory=memory).model is not None
+    model, fresh = resolve([after], memory=memory).model, resolve([after]).model
+    assert model is not None
+    assert model == fresh
+    t = model.machines["x.Holder"].fields[0].type
+    assert isinstance(t, m.EnumType)
+    assert (t.members, t.members[t.first]) == (("B", "C"), "C")
+
+
+def test_renaming_a_state_renames_it_where_it_is_a_value() -> None:
+    text = PODS + SYSTEM
+    changed = renamed(text, "state Ready", len("state "), "Serving")
+    assert changed == text.replace("Ready", "Serving")
+    assert renamed(text, "state of Pod?", len("state of "), "Box") == text.replace("Pod", "Box")
