@@ -492,7 +492,7 @@ class _Specs(EffectWriter):
         text = f"{group}: {machine}" + ("" if count is None else f"[{count}]")
         has_queues = any(self.plan.channels[x] == machine for x in self.plan.each)
         text += " symmetric" if count is not None and self.chance(0.6 if has_queues else 0.2) else ""
-        text += f" in {self.random.choice(self.leaves[machine])}" if self.chance(0.2) else ""
+        text += f" in {self._begins(machine)}" if self.chance(0.2) else ""
         instances = {n: x for n, x in env.names.items() if n not in self.plan.lets}
         env = Env(env.module, instances, {}, own_only=True)
         values = {n: self._initial(env, t) for n, t in plan.params.items() if self.possible(env, t)}
@@ -500,6 +500,14 @@ class _Specs(EffectWriter):
         values |= {n: self._initial(env, plan.fields[n]) for n in some}
         values |= {n: "any" for n in some if self.any_value(f"{group}{n}", plan.fields[n])}
         return f"{text} {{ {', '.join(f'{n} = {x}' for n, x in values.items())} }}" if values else text
+
+    def _begins(self, machine: str) -> str:
+        """Where an instance begins: in a leaf, or in any of several states."""
+        kind = self.random.choice(["leaf", "leaf", "some", "any"]) if self.newer else "leaf"
+        if kind == "some":
+            states = self.plan.machines[machine].states
+            return f"{{{', '.join(self.random.sample(states, self.random.randint(1, len(states))))}}}"
+        return self.random.choice(self.leaves[machine]) if kind == "leaf" else "any"
 
     def _initial(self, env: Env, t: m.Type) -> str:
         if isinstance(t, m.RangeType) and self.chance(0.3):

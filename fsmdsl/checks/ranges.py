@@ -111,7 +111,7 @@ def _instances(subject: Subject, system: m.System) -> Iterator[Diagnostic]:
     for instance in system.instances:
         machine = subject.model.machines[instance.machine]
         types = {p.name: p.type for p in machine.params} | {f.name: f.type for f in machine.fields}
-        walk = _Walk(subject, machine, (instance.state,))
+        walk = _Walk(subject, machine, instance.leaves)
         for name, value in instance.values:
             key = (name, value.span.start, value.span.end)
             found = next(walk.value(name, types[name], value, _Now()), None) if key not in seen else None

@@ -285,6 +285,11 @@ class Finder:
         located = self.module.at(self.place.builder.path(paths[-1]))
         return None if located is None else located[0].machines.get(located[1])
 
+    def tested(self) -> MachineNames | None:
+        """The machine of the instance before `in`."""
+        *_, target, _ = self.place.accepted.open
+        return self.place.machine_of(target)
+
     def refined(self) -> SystemNames | None:
         """The names of the system that is refined."""
         found = [p for p in self.place.accepted.open if isinstance(p, Node) and p.rule == "refines"]

@@ -20,6 +20,8 @@ _BY_RULE: dict[tuple[str, str], Find] = {
     ("hook", "<name>"): lambda f: f.states(f.machine),
     ("layout_rank", "<name>"): lambda f: f.states(f.machine),
     ("in_state", "<name>"): lambda f: f.states(f.instance()),
+    ("in_states", "<name>"): lambda f: f.states(f.instance()),
+    ("first_state", "<name>"): lambda f: f.states(f.tested()),
     ("channel", "<path>"): lambda f: f.machines(),
     ("instance", "<path>"): lambda f: f.machines(),
     ("of", "<path>"): lambda f: f.systems(),

@@ -46,7 +46,7 @@ KEYWORDS: dict[str, str] = {
     "amends": "What the document lacks and the machine needs, with the reason.",
     "replaces": "Takes the place of the document's rows of the same label.",
     "start": "`start when`: which of its first states a system begins in; `start with`: what a scenario begins with.",
-    "any": "The field begins with any value of its type; the checker looks at all of them.",
+    "any": "Any value of the type, or any state, to begin with; the checker looks at all of them.",
     "environment": "What may be sent from outside, and when.",
     "recover": "What runs after every crash, before anything else.",
     "recovers": "Recovery ends, can be repeated, and leads to a state that could be reached without the crash.",

@@ -15,7 +15,7 @@ REASONS: Mapping[Reason, str] = {
     "many instances": "there are more than 62 instances",
     "many leaves": "a machine has more than 62 leaf states",
     "open duration": "a set or list of durations has no number of values",
-    "several starts": "it may begin with several values, and the target has one first state",
+    "several starts": "it may begin with several values or in several states, and the target has one first state",
     "no order": "a loop over sets or lists has no order in the target",
 }
 """What the target cannot say."""

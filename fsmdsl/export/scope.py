@@ -14,6 +14,7 @@ from fsmdsl.core.selection import Selection
 from fsmdsl.export.refusals import Refusal, RefusedError
 from fsmdsl.source import Span
 from fsmdsl.step import Universe
+from fsmdsl.step.universe import STATE
 from fsmdsl.step.values import MOST, cardinality
 
 
@@ -44,8 +45,11 @@ class Scope:
         """Ready to export a system."""
         universe = Universe(model, system)
         for n, slot in universe.free:
+            instance = system.instances[n]
+            if slot == STATE:
+                raise RefusedError(Refusal("several starts", instance.name, instance.span))
             f = universe.machines[n].fields[slot]
-            raise RefusedError(Refusal("several starts", f"{system.instances[n].name}.{f.name}", f.span))
+            raise RefusedError(Refusal("several starts", f"{instance.name}.{f.name}", f.span))
         elaboration = Elaboration(model, system, lambda t: min(cardinality(t, universe), MOST))
         return cls(universe, elaboration, {x.qualified: Selection(x) for x in dict.fromkeys(universe.machines)})
 

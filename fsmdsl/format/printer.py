@@ -93,7 +93,7 @@ class Printer:
             return ""
         if ".." in (before, after):
             return ""
-        if rule == "set" and (_is(left, "{") or _is(right, "}")):
+        if rule in ("set", "in_states") and (_is(left, "{") or _is(right, "}")):
             return ""
         if after == "(":
             called = rule in ("hook", "lock_use", "state_of") or (rule == "call" and isinstance(left, Node))

@@ -30,20 +30,38 @@ def machine_of(scope: Scope, t: m.Type) -> MachineNames | None:
     return scope.module.program.machines.get(t.machine) if isinstance(t, m.RefType) else None
 
 
+def state_named(scope: Scope, machine: MachineNames, name: s.Name) -> s.StateDecl | None:
+    """The state that is called so; reports when there is none."""
+    found = machine.states.get(name.text)
+    if found is None:
+        kind = f"state of {machine.decl.name.text}"
+        scope.report(unknown(kind, name.text, name.span, tuple(machine.states)))
+    else:
+        scope.note(name, "state", machine.qualified)
+    return found
+
+
+def entered(states: Iterable[s.StateDecl]) -> str:
+    """The leaf that is entered through initial states, of one state or of several beside each other; an empty name
+    where there is none."""
+    listed = list(states)
+    at = listed[0] if len(listed) == 1 else next((x for x in listed if "initial" in x.flags), None)
+    while at is not None and at.children:
+        at = next((x for x in at.children if "initial" in x.flags), None)
+    return "" if at is None else at.name.text
+
+
+def staying(states: Iterable[s.StateDecl]) -> frozenset[str]:
+    """The leaves in which an instance can stay."""
+    return frozenset(x.name.text for x in leaves_in_order(states) if "transient" not in x.flags)
+
+
 def state_type(machine: MachineNames) -> m.EnumType:
     """`state of Pod`. It begins as the leaf in which an instance does. No enum has such a name."""
-    top = [x for x, _ in machine.members if isinstance(x, s.StateDecl)]
-    members = tuple(dict.fromkeys(x.name.text for x in leaves_in_order(top)))
-    first = next((members.index(x.name.text) for x in leaves_in_order(_initial(top))), 0)
+    members = tuple(dict.fromkeys(x.name.text for x in leaves_in_order(machine.top)))
+    first = entered(machine.top)
     name = f"{machine.module.name}.state of {machine.decl.name.text}"
-    return m.EnumType(name, members, False, machine.qualified, first)
-
-
-def _initial(states: Iterable[s.StateDecl]) -> Iterator[s.StateDecl]:
-    """The leaf that is entered through initial states, if there is one."""
-    entered = next((x for x in states if "initial" in x.flags), None)
-    if entered is not None:
-        yield from _initial(entered.children) if entered.children else (entered,)
+    return m.EnumType(name, members, False, machine.qualified, members.index(first) if first else 0)
 
 
 def states_meant(scope: Scope, t: m.Type, of: s.Expr) -> frozenset[str] | None:
@@ -61,12 +79,8 @@ def states_meant(scope: Scope, t: m.Type, of: s.Expr) -> frozenset[str] | None:
     meant: frozenset[str] = frozenset()
     for n in names:
         assert isinstance(n, s.Name)
-        if n.text in machine.states:
-            scope.note(n, "state", machine.qualified)
-            meant |= leaves(machine.states[n.text])
-        else:
-            kind = f"state of {machine.decl.name.text}"
-            scope.report(unknown(kind, n.text, n.span, tuple(machine.states)))
+        found = state_named(scope, machine, n)
+        meant |= frozenset() if found is None else leaves(found)
     return meant
 
 
