@@ -8,14 +8,14 @@ from typing import Literal
 
 from fsmdsl.source import Span
 
-Reason = Literal["wide value", "many instances", "many leaves", "open duration", "no order", "several starts"]
+Reason = Literal["wide value", "many instances", "many leaves", "open duration", "no order", "many starts"]
 
 REASONS: Mapping[Reason, str] = {
     "wide value": "a value of this type does not fit into 62 bits",
     "many instances": "there are more than 62 instances",
     "many leaves": "a machine has more than 62 leaf states",
     "open duration": "a set or list of durations has no number of values",
-    "several starts": "it may begin with several values or in several states, and the target has one first state",
+    "many starts": "it may begin in more than 1,024 states, and each is written down",
     "no order": "a loop over sets or lists has no order in the target",
 }
 """What the target cannot say."""

@@ -14,8 +14,10 @@ from fsmdsl.core.selection import Selection
 from fsmdsl.export.refusals import Refusal, RefusedError
 from fsmdsl.source import Span
 from fsmdsl.step import Universe
-from fsmdsl.step.universe import STATE
 from fsmdsl.step.values import MOST, cardinality
+
+MOST_STARTS = 1024
+"""So many first states are written down."""
 
 
 def identifier(*parts: str) -> str:
@@ -44,12 +46,8 @@ class Scope:
     def of(cls, model: m.Model, system: m.System) -> Self:
         """Ready to export a system."""
         universe = Universe(model, system)
-        for n, slot in universe.free:
-            instance = system.instances[n]
-            if slot == STATE:
-                raise RefusedError(Refusal("several starts", instance.name, instance.span))
-            f = universe.machines[n].fields[slot]
-            raise RefusedError(Refusal("several starts", f"{instance.name}.{f.name}", f.span))
+        if len(universe.starts) > MOST_STARTS:
+            raise RefusedError(Refusal("many starts", system.name, system.span))
         elaboration = Elaboration(model, system, lambda t: min(cardinality(t, universe), MOST))
         return cls(universe, elaboration, {x.qualified: Selection(x) for x in dict.fromkeys(universe.machines)})
 
