@@ -180,6 +180,12 @@ def test_what_is_wrong_is_said(condition: str, code: str, words: str) -> None:
     assert words in listed[0][1]
 
 
+def test_a_guard_without_an_event_reads_no_other_state() -> None:
+    text = "machine M { other: M? seen: state of M initial state A state B A -> B when state(%s) == seen }"
+    assert [code for code, _ in problems(text % "other")] == ["FSM107"]
+    assert problems(text % "self") == []
+
+
 def test_a_type_of_no_machine_is_an_error() -> None:
     assert problems("machine M { x: state of Nobody initial state A }")[0][0] == "FSM101"
 
