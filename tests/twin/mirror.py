@@ -163,7 +163,7 @@ class Mirror(Translation):
         return support.System(support.VirtualClock()) if self.context.traits(module).timers else support.System()
 
     def _instance(self, n: int) -> Any:
-        machine, instance = self.universe.machines[n], self.universe.system.instances[n]
+        machine = self.universe.machines[n]
         names = self.context.machine(machine.qualified)
         given: list[Any] = []
         if not self.context.standalone(machine):
@@ -176,7 +176,8 @@ class Mirror(Translation):
                 keywords[names.values[p.name]] = self.python(p.type, value)
             elif p.name not in late:
                 keywords[names.values[p.name]] = self.python(p.type, default(p.type))
-        state = self.packages.of(machine.qualified, "states").__dict__[names.states_class](instance.state)
+        states = self.packages.of(machine.qualified, "states").__dict__[names.states_class]
+        state = states(self.universe.start.states[n])
         return self.packages.of(machine.qualified, names.file).__dict__[names.class_](*given, state=state, **keywords)
 
     def _fields(self, n: int) -> Iterator[tuple[m.Field, Value]]:
