@@ -27,7 +27,7 @@ def children(e: m.Expr) -> tuple[m.Expr, ...]:
             return () if target is None else (target,)
         case m.Derived(target=target, arguments=arguments):
             return arguments if target is None else (target, *arguments)
-        case m.InState(target=target):
+        case m.InState(target=target) | m.StateOf(target=target):
             return (target,)
         case m.Not(operand=operand) | m.Negative(operand=operand):
             return (operand,)

@@ -50,6 +50,8 @@ class ModulePlan:
     enums: list[m.EnumType] = field(default_factory=list)
     records: list[m.RecordType] = field(default_factory=list)
     opaques: list[m.OpaqueType] = field(default_factory=list)
+    state_types: list[m.EnumType] = field(default_factory=list)
+    """`state of Cell` of each machine whose states fields and events may have for values."""
     machines: dict[str, MachinePlan] = field(default_factory=dict)
     channels: dict[str, str] = field(default_factory=dict)
     """The receiver of each."""
@@ -227,6 +229,10 @@ class Writer:
                 yield from [lambda: self._boolean(env, depth)] * 5
             case m.RangeType():
                 yield from [lambda: self._number(env, t, depth)] * 3
+            case m.EnumType(machine=machine) if machine:
+                found = self._state_of(env, machine)
+                if found is not None:
+                    yield from [lambda: Text(found)] * 3
             case m.EnumType(ordered=True):
                 yield lambda: self._extreme(env, t, depth)
             case m.SetType():
@@ -270,6 +276,8 @@ class Writer:
                 return Text(str(n), ATOM if n >= 0 else TERM)
             case m.DurationType():
                 return Text(self.random.choice(["100ms", "30s", "5min", "0s", "24h", "3d"]))
+            case m.EnumType(members=members, machine=machine) if machine:
+                return Text(f"{machine}.{self.random.choice(members)}")
             case m.EnumType(name, members):
                 return Text(self.member(env, name, self.random.choice(members)))
             case m.SetType(of):
@@ -372,12 +380,13 @@ class Writer:
         return Text(f"{self.random.choice(['min', 'max'])}({listed})")
 
     def _size(self, env: Env, depth: int) -> Text:
-        if env.module.channels and not env.own_only and self.chance(0.5 if env.module.each else 0.2):
+        if env.module.channels and not env.own_only and self.chance(0.8 if env.module.each else 0.2):
             channel = self.random.choice(list(env.module.channels))
             if not env.holds(channel) and channel not in env.module.each:
                 return Text(f"size({channel})")
             receiver = m.RefType(env.module.channels[channel])
             whose = [n for n, t in self.paths(env) if t == receiver] if channel in env.module.each else []
+            whose += ["self"] if channel in env.module.each and self._is_self(env, receiver) else []
             if not env.holds(channel) and whose:
                 return Text(f"size({channel} of {self.random.choice(whose)})")
         return Text(f"size({self.source(env, depth)[0].text})")
@@ -452,6 +461,7 @@ class Writer:
             ways.append(lambda: Text("wait"))
         if self.newer:
             ways.append(lambda: self._same_state(env) or self._comparison(env, depth))
+            ways.append(lambda: self._state_compared(env) or self._comparison(env, depth))
         return self.random.choice(ways)()
 
     def _logic(self, env: Env, depth: int) -> Text:
@@ -463,7 +473,13 @@ class Writer:
         return joined(kind, AND if kind == "and" else OR, operands)
 
     def _comparison(self, env: Env, depth: int) -> Text:
-        types = [m.RangeType(0, 3), m.BOOL, *env.module.enums, *(t for _, t in self.paths(env))]
+        types = [
+            m.RangeType(0, 3),
+            m.BOOL,
+            *env.module.enums,
+            *env.module.state_types,
+            *(t for _, t in self.paths(env)),
+        ]
         t = self.random.choice([x for x in types if not isinstance(bare(x), m.OpaqueType) and _plain(x)])
         ordered = _ordered(bare(t))
         operators = ["==", "!="] + (["<", "<=", ">", ">="] if ordered and self.possible(env, bare(t)) else [])
@@ -538,6 +554,31 @@ class Writer:
         name, machine = self.random.choice(found)
         other = self.random.choice([n for n, of in found if of == machine])
         return Text(f"same_state({name}, {other})")
+
+    def _state_of(self, env: Env, machine: str) -> str | None:
+        """`state(x)` of an instance of a machine."""
+        found = [] if env.own_only else [n for n, x in env.paths() if bare(x) == m.RefType(machine)]
+        found += [] if env.machine is None or env.machine.name != machine else ["self"]
+        return f"state({self.random.choice(found)})" if found else None
+
+    def _state_compared(self, env: Env) -> Text | None:
+        """`seen in {Used, Free}`, `state(x) == Used`."""
+        if not env.module.state_types:
+            return None
+        t = self.random.choice(env.module.state_types)
+        of, plan = self._state_of(env, t.machine), env.module.machines[t.machine]
+        left = [n for n, x in env.paths() if bare(x) == t] + ([] if of is None else [of])
+        states = [s for s in plan.states if not env.holds(s)]
+        leaves = [s for s in t.members if s in states]
+        if not left or not leaves:
+            return None
+        if self.chance(0.5):
+            sides = [self.random.choice(left), self.random.choice(leaves)]
+            self.random.shuffle(sides)
+            return Text(f" {self.random.choice(['==', '!='])} ".join(sides), COMPARISON)
+        some = self.random.sample(states, self.random.randint(1, len(states)))
+        right = some[0] if len(some) == 1 and self.chance(0.5) else f"{{{', '.join(some)}}}"
+        return Text(f"{self.random.choice(left)} {self.random.choice(['in', 'not in'])} {right}", COMPARISON)
 
     def _state_test(self, env: Env) -> Text | None:
         """`x in Used`, `x in {Used, Free}`, or one of the machine's own states."""

@@ -65,6 +65,7 @@ class _Specs(EffectWriter):
         self.capitals = random.sample(CAPITALS, len(CAPITALS))
         self.lower = random.sample(LOWER, len(LOWER))
         self.leaves: dict[str, list[str]] = {}
+        self.state_lines: dict[str, list[str]] = {}
         self.final: dict[str, set[str]] = {}
         self.labels: list[str] = []
 
@@ -116,6 +117,8 @@ class _Specs(EffectWriter):
         self.lower = self.lower[2:]
         for machine in self.plan.machines.values():
             self._plan_machine(machine)
+        if self.newer:
+            self._plan_state_types()
         for machine in self.plan.machines.values():
             self._plan_senders(machine)
 
@@ -126,6 +129,20 @@ class _Specs(EffectWriter):
         options = [*plain, *plain, m.OptionalType(inner), m.SetType(m.BOOL), m.ListType(m.RangeType(1, 2), 2)]
         names = self.random.sample(["term", "value", "is_", "b"], self.random.choice([1, 2, 2, 3]))
         return m.RecordType(self.capitals.pop(), tuple((name, self.random.choice(options)) for name in names))
+
+    def _plan_state_types(self) -> None:
+        """Some fields, and arguments of events, have states for values."""
+        for name, machine in self.plan.machines.items():
+            self.state_lines[name] = list(self._states(machine))
+            self.plan.state_types.append(m.EnumType(f"state of {name}", tuple(self.leaves[name]), False, name))
+        for machine in self.plan.machines.values():
+            if self.chance(0.5):
+                t = self.random.choice(self.plan.state_types)
+                kinds: list[m.Type] = [t, t, m.OptionalType(t), m.SetType(t), m.ListType(t, 2)]
+                machine.fields["seen"] = self.random.choice(kinds)
+                if self.chance(0.5):  # not in those by which `random_systems` sets a field
+                    events = [p for name, p in machine.events.items() if not name.startswith("turn_")]
+                    self.random.choice(events)["phase_"] = t
 
     def _plan_machine(self, machine: MachinePlan) -> None:
         pick = self.random.randint
@@ -240,7 +257,7 @@ class _Specs(EffectWriter):
             begins = self._default(t, 0.4)
             begins = " = any" if durable and self.any_value(name, t) else begins
             yield f"{durable}{name}: {shown(t)}{begins}"
-        yield from self._states(machine)
+        yield from self.state_lines.get(machine.name) or self._states(machine)
         yield from self._events(machine)
         for name, (parameters, outcomes) in machine.actions.items():
             kind = "async action" if outcomes and self.chance(0.35) else "action"
@@ -492,7 +509,7 @@ class _Specs(EffectWriter):
         text = f"{group}: {machine}" + ("" if count is None else f"[{count}]")
         has_queues = any(self.plan.channels[x] == machine for x in self.plan.each)
         text += " symmetric" if count is not None and self.chance(0.6 if has_queues else 0.2) else ""
-        text += f" in {self.random.choice(self.leaves[machine])}" if self.chance(0.2) else ""
+        text += f" in {self._begins(machine)}" if self.chance(0.2) else ""
         instances = {n: x for n, x in env.names.items() if n not in self.plan.lets}
         env = Env(env.module, instances, {}, own_only=True)
         values = {n: self._initial(env, t) for n, t in plan.params.items() if self.possible(env, t)}
@@ -500,6 +517,14 @@ class _Specs(EffectWriter):
         values |= {n: self._initial(env, plan.fields[n]) for n in some}
         values |= {n: "any" for n in some if self.any_value(f"{group}{n}", plan.fields[n])}
         return f"{text} {{ {', '.join(f'{n} = {x}' for n, x in values.items())} }}" if values else text
+
+    def _begins(self, machine: str) -> str:
+        """Where an instance begins: in a leaf, or in any of several states."""
+        kind = self.random.choice(["leaf", "leaf", "some", "any"]) if self.newer else "leaf"
+        if kind == "some":
+            states = self.plan.machines[machine].states
+            return f"{{{', '.join(self.random.sample(states, self.random.randint(1, len(states))))}}}"
+        return self.random.choice(self.leaves[machine]) if kind == "leaf" else "any"
 
     def _initial(self, env: Env, t: m.Type) -> str:
         if isinstance(t, m.RangeType) and self.chance(0.3):

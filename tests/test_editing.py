@@ -167,6 +167,12 @@ def test_nothing_in_a_comment_ends_its_frame() -> None:
         ("machine M { n: 0..9 initial state A * ", "on"),
         ("machine M { initial state A invariant all i in 0..3: ", "i"),
         ("enum E { a | b } machine M { initial state A invariant all e in E: e == ", "a"),
+        ("machine M { initial state A } machine N { seen: state of M  initial state B invariant seen == ", "A"),
+        ("machine M { initial state A } machine N { seen: state of M  initial state B invariant seen in {", "A"),
+        ("machine M { initial state A } machine N { seen: state of M = M.", "A"),
+        ("machine M { initial state A } machine N { seen: state ", "of"),
+        ("machine M { initial state A } machine N { seen: state of ", "M"),
+        ("machine M { m: M? initial state A invariant state(", "m"),
         ("machine M { initial state A } system S { ms: M[2] invariant all q in subsets(ms), x in q: x in ", "A"),
     ],
 )

@@ -356,7 +356,7 @@ SCENARIO = COUNTERS + "system S { cs: Counter[2]  start when cs[0].live }\nscena
             "start with c0.n = 1, c0.live = true, c1.n = 0, c1.live = true, c1.x = 1",
             "no field of Counter `x`",
         ),
-        ("start with cs.n = 1", "`start with` gives values to the fields of single instances"),
+        ("start with cs.n = 1", "`start with` says how single instances begin"),
     ],
 )
 def test_a_scenario_says_how_it_begins(said: str, message: str) -> None:
@@ -476,8 +476,12 @@ def test_a_twin_begins_with_any_values(tmp_path: Path, right: bool) -> None:
             twin.test_agrees_with_the_model()
 
 
-def test_exports_say_that_they_cannot() -> None:
-    model, system = of(COUNTERS + "system S { c: Counter }")
+def test_exports_write_so_many_first_states_and_no_more() -> None:
+    model, system = of(COUNTERS + "system S { cs: Counter[4]  start when all c in cs: c.live or c.n == 0 }")
+    assert len(Universe(model, system).starts) == 4**4
+    assert promela(model, system).text.count("c_code { begin_in(") == 4**4
+    assert tla(model, system).text.count("[First EXCEPT ") == 4**4 - 1
+    model, system = of(COUNTERS + "system S { cs: Counter[4] }")
     for export in (promela, tla):
-        with pytest.raises(RefusedError, match=r"`c\.n` cannot be exported: it may begin with several values"):
+        with pytest.raises(RefusedError, match=r"`S` cannot be exported: it may begin in more than 1,024 states"):
             export(model, system)

@@ -21,6 +21,7 @@ from campaign import model_of
 from campaign_second_opinion import BUDGET, campaign, explored, known
 from random_systems import text_of
 from test_cli import DOOR, ROOT, fsm
+from test_state_values import PODS
 
 from fsmdsl import model as m
 from fsmdsl.export import c_effects, tla_effects
@@ -259,6 +260,59 @@ def test_spin_finds_a_first_value_that_does_not_fit(spin: Spin) -> None:
     assert found["fault range at random.fsm:23:18"] == "confirmed"
 
 
+STATES = (
+    PODS
+    + """system S {
+    p: Pod
+    w: Watcher { pod = p, other = none }
+    invariant never: w.seen != Ready or Held in w.met
+    reachable later: w.last == Ready and p in Failed and state(p) in w.met
+}
+"""
+)
+
+
+def test_spin_holds_states_as_values(spin: Spin) -> None:
+    found = asked(spin, *system_of(STATES))
+    assert {r.agreement for r in found.rows} == {"confirmed"}
+
+
+BEGINS = """module begins
+machine Node {
+    durable n: 0..2 = any
+    durable begun: state of Node = state(self)
+    initial state Idle
+    state Busy { initial state Up  state Down }
+    event go from environment
+    Idle -> Up   on go when n > 0 do n = n - 1
+    Up   -> Down after 5min
+    Down -> Idle on go
+}
+system S {
+    a: Node in any
+    b: Node in {Busy, Idle} { n = 1 }
+    start when a.n > 0 or a in Down
+    invariant late:  not (a in Idle and b in Idle and a.n == 0 and b.n == 0)
+    invariant known: a.begun != Idle or a.n < 2 or b.n < 2
+    reachable zero:  a.n == 0 and a.begun == Down and b in Down
+    property ends:   eventually (a in Idle and b in Idle)
+    property first:  a.n > 0
+    property second: a.n > 0 or a in Down
+    property rest:   a.begun == Up ~> a in Down
+}
+"""
+
+
+def test_spin_begins_in_each_of_several_states(spin: Spin) -> None:
+    found = asked(spin, *system_of(BEGINS))
+    assert [r for r in found.rows if r.agreement != "confirmed"] == []
+    ours = {r.what: r.ours for r in found.rows}
+    assert [ours[f"property {x}"] for x in ("ends", "first", "second", "rest")] == [
+        "holds", "violated", "holds", "violated",
+    ]  # fmt: skip
+    assert (ours["invariant late"], ours["invariant known"], ours["reachable zero"]) == ("violated", "holds", "holds")
+
+
 BUSY = """\
 module busy
 
@@ -369,6 +423,19 @@ def test_tlc_confirms_what_it_is_asked(tlc: Tlc) -> None:
         "property ends", "property waits", "property stays", "property ended",
     ]  # fmt: skip
     assert {r.what: r.ours for r in found.rows} == LEASED
+
+
+def test_tlc_begins_in_each_of_several_states(tlc: Tlc) -> None:
+    found = asked(tlc, *system_of(BEGINS))
+    assert {r.what for r in found.rows if r.agreement != "confirmed"} == {
+        f"property {x}" for x in ("ends", "first", "second", "rest")
+    }
+    assert {r.agreement for r in found.rows} == {"confirmed", "not confirmed"}
+
+
+def test_tlc_holds_states_as_values(tlc: Tlc) -> None:
+    found = asked(tlc, *system_of(STATES))
+    assert {r.agreement for r in found.rows} == {"confirmed"}
 
 
 def test_tlc_finds_a_first_value_that_does_not_fit(tlc: Tlc) -> None:

@@ -414,6 +414,7 @@ module.exports = grammar({
       $.atom,
       $.set,
       $.list,
+      $.state_of,
     )),
     number: $ => prec.right($.integer),
     duration: $ => prec.right($.time),
@@ -428,6 +429,7 @@ module.exports = grammar({
       seq("[", $._expr, "]"),
       seq("[", "]"),
     )),
+    state_of: $ => prec.right(seq("state", "(", $._expr, ")")),
     truth: $ => prec.right(choice(
       "true",
       "false",
@@ -463,11 +465,13 @@ module.exports = grammar({
     optional_type: $ => prec.right(seq($._plain_type, "?")),
     _plain_type: $ => prec.right(choice(
       $.named_type,
+      $.state_type,
       $.range_type,
       $.set_type,
       $.list_type,
     )),
     named_type: $ => prec.right($.path),
+    state_type: $ => prec.right(seq("state", "of", $.path)),
     range_type: $ => prec.right(seq($.bound, "..", $.bound)),
     set_type: $ => prec.right(seq("set", "<", $._type, ">")),
     list_type: $ => prec.right(seq("list", "<", $._type, ">", "[", $.integer, "]")),
@@ -565,7 +569,15 @@ module.exports = grammar({
     )),
     count: $ => prec.right(seq("[", $.integer, "]")),
     symmetric: $ => prec.right("symmetric"),
-    in_state: $ => prec.right(seq("in", $.name)),
+    in_state: $ => prec.right(choice(
+      seq("in", $.name),
+      seq("in", $.any),
+      seq("in", $.in_states),
+    )),
+    in_states: $ => prec.right(choice(
+      seq("{", $.name, $._import_names_star_1, "}"),
+      seq("{", $.name, "}"),
+    )),
     initials: $ => prec.right(choice(
       seq("{", $.initial, $._initials_star_31, "}"),
       seq("{", $.initial, "}"),
@@ -709,10 +721,15 @@ module.exports = grammar({
     )),
     of: $ => prec.right(seq("of", $.path)),
     start_with: $ => prec.right(choice(
-      seq("start", "with", $.first_value, $._start_with_star_35),
-      seq("start", "with", $.first_value),
+      seq("start", "with", $._first_value, $._start_with_star_35),
+      seq("start", "with", $._first_value),
+    )),
+    _first_value: $ => prec.right(choice(
+      $.first_value,
+      $.first_state,
     )),
     first_value: $ => prec.right(seq($._reference, "=", $._expr)),
+    first_state: $ => prec.right(seq($._reference, "in", $.name)),
     _step: $ => prec.right(choice(
       $.do_step,
       $.fails,
@@ -990,8 +1007,8 @@ module.exports = grammar({
       seq($._scenario_star_34, $._step),
     )),
     _start_with_star_35: $ => prec.right(choice(
-      seq(",", $.first_value),
-      seq($._start_with_star_35, ",", $.first_value),
+      seq(",", $._first_value),
+      seq($._start_with_star_35, ",", $._first_value),
     )),
     _path_star_36: $ => prec.right(choice(
       seq(".", $.name),

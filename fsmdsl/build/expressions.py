@@ -111,6 +111,11 @@ def _call(b: Builder, node: Node, span: Span) -> s.Expr:
     return s.Call(expression(b, target), expressions(b, arguments), span)
 
 
+def _state_of(b: Builder, node: Node, span: Span) -> s.Expr:
+    word = Span(b.source, node.start, node.start + len("state"))
+    return s.Call(s.Name("state", word), expressions(b, node.nodes()), span)
+
+
 def _queue(b: Builder, node: Node, span: Span) -> s.Expr:
     channel, of = node.nodes()
     return s.Queue(expression(b, channel), expression(b, of.nodes()[0]), span)
@@ -156,6 +161,7 @@ _EXPRESSIONS: dict[str, Callable[[Builder, Node, Span], s.Expr]] = {
     "call": _call,
     "queue": _queue,
     "named_argument": _named_argument,
+    "state_of": _state_of,
     "set": lambda b, n, span: s.Collection("set", expressions(b, n.nodes()), span),
     "list": lambda b, n, span: s.Collection("list", expressions(b, n.nodes()), span),
 }

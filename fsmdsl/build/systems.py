@@ -34,17 +34,25 @@ def scenario(b: Builder, n: Node) -> s.ScenarioDecl:
 
 def _instance(b: Builder, n: Node) -> s.InstanceDecl:
     name, machine = n.nodes()[:2]
-    count, state, initials = n.one("count"), b.names(n.one("in_state")), n.one("initials")
+    count, initials = n.one("count"), n.one("initials")
     return s.InstanceDecl(
         b.name(name),
         b.path(machine),
         None if count is None else number(count),
         n.one("symmetric") is not None,
-        state[0] if state else None,
+        _begins(b, n.one("in_state")),
         () if initials is None else tuple(_initial(b, i) for i in initials.nodes()),
         b.doc(n),
         b.span(n),
     )
+
+
+def _begins(b: Builder, n: Node | None) -> s.Name | tuple[s.Name, ...] | s.AnyValue | None:
+    """`in Busy`, `in {Idle, Busy}`, `in any`."""
+    if n is None:
+        return None
+    several = n.one("in_states")
+    return any_value(b, n) or (b.name(only(n)) if several is None else b.names(several))
 
 
 def _initial(b: Builder, n: Node) -> s.Initial:
@@ -59,10 +67,16 @@ def _bound(b: Builder, n: Node) -> s.BoundDecl:
     return s.BoundDecl(value(b, n), b.doc(n), b.span(n))
 
 
-def _firsts(b: Builder, n: Node) -> tuple[s.FirstValue, ...]:
+def _firsts(b: Builder, n: Node) -> tuple[s.FirstValue | s.FirstState, ...]:
     """What stands behind `start with`."""
-    listed = (x for line in n.every("start_with") for x in line.nodes())
-    return tuple(s.FirstValue(expression(b, x.nodes()[0]), value(b, x), b.span(x)) for x in listed)
+    return tuple(_first(b, x) for line in n.every("start_with") for x in line.nodes())
+
+
+def _first(b: Builder, n: Node) -> s.FirstValue | s.FirstState:
+    target = expression(b, n.nodes()[0])
+    if n.rule == "first_state":
+        return s.FirstState(target, b.name(n.nodes()[1]), b.span(n))
+    return s.FirstValue(target, value(b, n), b.span(n))
 
 
 def _environment(b: Builder, n: Node) -> s.EnvironmentDecl:

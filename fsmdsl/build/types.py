@@ -6,7 +6,7 @@ from fsmdsl import syntax as s
 from fsmdsl.build.builder import Builder, number, only
 from fsmdsl.tree import Node, Token
 
-TYPES = ("named_type", "range_type", "set_type", "list_type", "optional_type")
+TYPES = ("named_type", "state_type", "range_type", "set_type", "list_type", "optional_type")
 
 
 def type_of(b: Builder, node: Node) -> s.TypeExpr:
@@ -28,6 +28,8 @@ def _type(b: Builder, node: Node) -> s.TypeExpr:
     match node.rule:
         case "named_type":
             return s.NamedType(b.path(only(node)), span)
+        case "state_type":
+            return s.StateType(b.path(only(node)), span)
         case "range_type":
             low, high = (_bound(x) for x in node.nodes())
             return s.RangeType(low, high, span)

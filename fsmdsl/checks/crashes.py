@@ -183,20 +183,26 @@ def _unknown(subject: Subject) -> Iterator[Diagnostic]:
     for system in subject.model.systems.values():
         machines = [subject.model.machines[x.machine] for x in system.instances]
         fields = [(x, f) for x, machine in zip(system.instances, machines, strict=True) for f in machine.fields]
-        if not any(x.begins_with_any(f) for x, f in fields):
+        several = any(x.states for x in system.instances)
+        if not several and not any(x.begins_with_any(f) for x, f in fields):
             continue
         struck = {x for crash in system.process_crashes for x in crash.machines}
         for x, f in fields:
             crashes = bool(system.crashes) or x.machine in struck
-            if crashes and not f.durable and (x.begins_with_any(f) or _reads(dict(x.values).get(f.name, f.default))):
+            first = dict(x.values).get(f.name, f.default)
+            if crashes and not f.durable and (x.begins_with_any(f) or _reads(first, several)):
                 message = f"a crash in `{system.name}` gives `{f.name}` back its first value, and nobody knows that"
                 found.setdefault(id(f), UNKNOWN.at(f.span, message).help("make it `durable`, or give it a first value"))
     yield from found.values()
 
 
-def _reads(first: m.Expr) -> bool:
-    """May a first value depend on that of a field?"""
-    return any(isinstance(e, m.Derived) or (isinstance(e, m.Read) and e.kind == "field") for e in expressions(first))
+def _reads(first: m.Expr, states: bool) -> bool:
+    """May a first value depend on that of a field, or on a state?"""
+    return any(
+        isinstance(e, m.Derived) or (isinstance(e, m.Read) and e.kind == "field")
+        or (states and isinstance(e, m.InState | m.StateOf))
+        for e in expressions(first)
+    )  # fmt: skip
 
 
 def _spared(subject: Subject, struck: AbstractSet[str]) -> Iterator[Diagnostic]:

@@ -111,7 +111,7 @@ def _instances(subject: Subject, system: m.System) -> Iterator[Diagnostic]:
     for instance in system.instances:
         machine = subject.model.machines[instance.machine]
         types = {p.name: p.type for p in machine.params} | {f.name: f.type for f in machine.fields}
-        walk = _Walk(subject, machine, (instance.state,))
+        walk = _Walk(subject, machine, instance.leaves)
         for name, value in instance.values:
             key = (name, value.span.start, value.span.end)
             found = next(walk.first(name, types[name], value), None) if key not in seen else None
@@ -301,6 +301,6 @@ def _of_others(e: m.Expr) -> bool:
     return any(
         isinstance(x, m.ChannelRef)
         or (isinstance(x, m.Read) and x.target is not None)
-        or (isinstance(x, m.InState) and not isinstance(x.target, m.Self))
+        or (isinstance(x, m.InState | m.StateOf) and not isinstance(x.target, m.Self))
         for x in expressions(e)
     )

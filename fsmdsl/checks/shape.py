@@ -15,8 +15,10 @@ from fsmdsl.core.selection import Selection
 class Shape:
     """Which states lead to which, beside what `core` knows of a machine."""
 
-    def __init__(self, machine: m.Machine) -> None:
+    def __init__(self, machine: m.Machine, begins: Iterable[str] = ()) -> None:
+        """`begins`: leaves in which instances begin elsewhere than at the initial state."""
         self.machine = machine
+        self.begins = (machine.initial.name, *begins)
         self.hierarchy = Hierarchy(machine)
         self.selection = Selection(machine, self.hierarchy)
 
@@ -49,7 +51,7 @@ class Shape:
             yield from self.hierarchy.around[state]
             yield from (x for x in map(self.hierarchy.arrival, self.leaving[state]) if x is not None)
 
-        return frozenset(reachable([self.machine.initial.name], after))
+        return frozenset(reachable(self.begins, after))
 
     def reaching(self, goals: Iterable[str]) -> frozenset[str]:
         """The leaves from which one of these leaves can be reached, themselves included."""

@@ -28,7 +28,10 @@ class Subject:
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
         """Every machine, in the order of the modules and of the text."""
-        return tuple(Shape(x) for x in self.model.machines.values())
+        begins: dict[str, dict[str, None]] = {x: {} for x in self.model.machines}
+        for x in (x for system in self.model.systems.values() for x in system.instances):
+            begins[x.machine].update(dict.fromkeys(x.leaves))
+        return tuple(Shape(x, begins[x.qualified]) for x in self.model.machines.values())
 
     # Guards ----------------------------------------------------------------------------------------------------------
 

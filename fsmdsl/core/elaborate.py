@@ -170,7 +170,7 @@ class _Scope:
                 return _changed(e, type=m.RangeType(n, n))
             case m.Read(target=target):
                 return _changed(e, target=self._optional(target))
-            case m.InState(target=target):
+            case m.InState(target=target) | m.StateOf(target=target):
                 return _changed(e, target=self.expression(target))
             case m.Not(operand=operand):
                 return _changed(e, operand=self.expression(operand))

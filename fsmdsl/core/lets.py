@@ -48,8 +48,8 @@ def may_fail(e: m.Expr) -> bool:
         case m.Construction(parts=parts, type=t):
             return any(not _surely_fits(of, x) for (_, of), x in zip(t.parts, parts, strict=True))
         case (
-            m.Constant() | m.Self() | m.Wait() | m.Local() | m.Read() | m.Derived() | m.InState() | m.Not()
-            | m.Negative() | m.Logic() | m.Binary() | m.Conditional() | m.Quantified() | m.Collection()
+            m.Constant() | m.Self() | m.Wait() | m.Local() | m.Read() | m.Derived() | m.InState() | m.StateOf()
+            | m.Not() | m.Negative() | m.Logic() | m.Binary() | m.Conditional() | m.Quantified() | m.Collection()
             | m.Part() | m.ChannelRef() | m.InstanceRef() | m.Instances() | m.AllOf() | m.Ordinal() | m.Temporal()
         ):  # fmt: skip
             return False

@@ -137,7 +137,9 @@ class Finder:
         """Whatever an expression may begin with; what is of the type that is wanted comes first."""
         sign, expected = self.expected()
         wanted = None if expected is None else bare(expected)
-        if isinstance(wanted, m.EnumType):
+        if isinstance(wanted, m.EnumType) and wanted.machine:
+            yield from self.states(self.module.program.machines.get(wanted.machine), 0)
+        elif isinstance(wanted, m.EnumType):
             yield from self.of("member", wanted.name, wanted.members, 0)
         if isinstance(wanted, m.RefType) and sign in ("in", "not in"):
             yield from self.states(self.module.program.machines.get(wanted.machine), 0)
@@ -217,6 +219,9 @@ class Finder:
         home = self.module.home(text)
         if text in home.enums and not self.place.scope.holds(text):
             yield from self.of("member", home.enums[text].name, home.enums[text].members)
+            return
+        if text in home.machines and not self.place.scope.holds(text):
+            yield from self.states(home.machines[text])
             return
         if text in home.channels and not self.place.scope.holds(text):
             yield from self.events(self._receiver(home, text))
@@ -299,6 +304,11 @@ class Finder:
             return None
         located = self.module.at(self.place.builder.path(paths[-1]))
         return None if located is None else located[0].machines.get(located[1])
+
+    def tested(self) -> MachineNames | None:
+        """The machine of the instance before `in`."""
+        *_, target, _ = self.place.accepted.open
+        return self.place.machine_of(target)
 
     def refined(self) -> SystemNames | None:
         """The names of the system that is refined."""

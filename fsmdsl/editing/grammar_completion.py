@@ -20,6 +20,8 @@ _BY_RULE: dict[tuple[str, str], Find] = {
     ("hook", "<name>"): lambda f: f.states(f.machine),
     ("layout_rank", "<name>"): lambda f: f.states(f.machine),
     ("in_state", "<name>"): lambda f: f.states(f.instance()),
+    ("in_states", "<name>"): lambda f: f.states(f.instance()),
+    ("first_state", "<name>"): lambda f: f.states(f.tested()),
     ("channel", "<path>"): lambda f: f.machines(),
     ("instance", "<path>"): lambda f: f.machines(),
     ("of", "<path>"): lambda f: f.systems(),
@@ -47,6 +49,7 @@ _BY_RULE: dict[tuple[str, str], Find] = {
     ("remove", "<reference>"): lambda f: f.fields(),
     ("post", "<reference>"): lambda f: f.channels(),
     ("to", "<reference>"): lambda f: f.values(),
+    ("state_type", "<path>"): lambda f: f.machines(),
     ("queue_of", "<reference>"): lambda f: f.values(),
 }
 """By the rule that awaits a name, and by what it awaits."""

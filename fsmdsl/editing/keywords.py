@@ -18,7 +18,8 @@ KEYWORDS: dict[str, str] = {
     "module": "Names the module; else the file's own name does.",
     "param": "Data that is fixed when the instance is made.",
     "durable": "The field survives a crash.",
-    "state": "A state; with braces behind it, a composite of states.",
+    "state": "A state; with braces behind it, a composite of states. `state of Pod` is the type of a machine's states, "
+    "`state(x)` the state of an instance.",
     "initial": "Where an instance, or a composite that is entered, begins.",
     "final": "No way out, and being there for ever is fine.",
     "persistent": "A crash leaves the state alone.",
@@ -49,7 +50,7 @@ KEYWORDS: dict[str, str] = {
     "start": "`start when`: which of its first states a system begins in; `start with`: what a scenario begins with.",
     "explore": "`explore while`: no step is followed from a state in which this is not true.",
     "while": "Where the steps of a state are explored.",
-    "any": "The field begins with any value of its type; the checker looks at all of them.",
+    "any": "Any value of the type, or any state, to begin with; the checker looks at all of them.",
     "environment": "What may be sent from outside, and when: in one system, or shared by several.",
     "recover": "What runs after every crash, before anything else.",
     "recovers": "Recovery ends, can be repeated, and leads to a state that could be reached without the crash.",

@@ -38,6 +38,10 @@ def code(place: Place, e: m.Expr) -> Text:
             return _derived(place, e)
         case m.InState():
             return _in_state(place, e, positive=True)
+        case m.StateOf(target=m.Self()):
+            return Text("self._state")
+        case m.StateOf(target=target):
+            return Text(f"{python(place, target, Binds.ATOM)}.state")
         case m.Not():
             return _negated(place, e.operand)
         case m.Negative(operand=operand):

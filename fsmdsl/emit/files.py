@@ -61,7 +61,9 @@ class File:
         return self._of(machine, "actions", self.context.machine(machine).actions_class, True)
 
     def enum(self, t: m.EnumType, typing: bool = False) -> str:
-        """The class of an enum."""
+        """The class of an enum, or of a machine's states."""
+        if t.machine:
+            return self.states_class(t.machine, typing)
         module = module_of(t.name)
         return self._of(t.name, "values", self.context.packages[module].enums[t.name], typing)
 

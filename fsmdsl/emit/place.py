@@ -105,7 +105,9 @@ def constant(file: File, e: m.Constant) -> Text:
 
 
 def member(file: File, t: m.EnumType, name: str) -> str:
-    """A member of an enum."""
+    """A member of an enum, or a state of a machine."""
+    if t.machine:
+        return file.context.machine(t.machine).states[name]
     return file.context.packages[module_of(t.name)].members[(t.name, name)]
 
 

@@ -78,8 +78,11 @@ class Standing:
 
     def state(self, instance: int, state: str) -> str:
         """A state of an instance's machine."""
-        qualified, names = self.universe.machines[instance].qualified, self.names(instance)
-        return f"{self.public(qualified, names.states_class)}.{names.states[state]}"
+        return self._state_of(self.universe.machines[instance].qualified, state)
+
+    def _state_of(self, machine: str, state: str) -> str:
+        names = self.context.machine(machine)
+        return f"{self.public(machine, names.states_class)}.{names.states[state]}"
 
     def field(self, instance: int, f: m.Field) -> str:
         """A field of an instance."""
@@ -96,6 +99,8 @@ class Standing:
                 return self.variables[value]
             case m.DurationType(), int():
                 return repr(value / 1000)
+            case m.EnumType(machine=machine), str() if machine:
+                return self._state_of(machine, value)
             case m.EnumType(name=name), str():
                 names = self.context.packages[module_of(name)]
                 return f"{self.public(name, names.enums[name])}.{names.members[(name, value)]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 
 from fsmdsl import model as m
 from fsmdsl.core.graphs import reachable
@@ -117,10 +118,23 @@ def _receivers(model: m.Model) -> set[str]:
 
 def references(machine: m.Machine) -> Iterator[str]:
     """The machines whose instances a machine can hold, receive, or send."""
-    parameters = [v.type for x in machine.events for v in x.parameters]
-    parameters += [v.type for x in machine.actions for v in x.parameters]
-    for t in (*(p.type for p in machine.params), *(f.type for f in machine.fields), *parameters):
-        yield from referred(t)
+    for x in (*stored(machine), *_parameters(machine)):
+        yield from referred(x.type)
+
+
+def _parameters(machine: m.Machine) -> Iterator[m.Variable]:
+    """Those of events and actions."""
+    return (v for owner in (machine.events, machine.actions) for x in owner for v in x.parameters)
+
+
+def _is_of_states(t: m.Type) -> bool:
+    match t:
+        case m.EnumType(machine=machine):
+            return bool(machine)
+        case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
+            return _is_of_states(of)
+        case _:
+            return False
 
 
 def referred(t: m.Type) -> Iterator[str]:
@@ -158,11 +172,16 @@ def connected(model: m.Model, machine: m.Machine) -> tuple[m.Param, ...]:
 
 
 def beyond_tables(model: m.Model, machine: m.Machine) -> tuple[str, Span] | None:
-    """Why `transitions` cannot run a machine, and where: rounds, or a look at channels or at all machines of a kind.
-    None: it can."""
+    """Why `transitions` cannot run a machine, and where: rounds, states as values, or a look at channels or at all
+    machines of a kind. None: it can."""
     eventless = triggered_by(machine, m.Eventless)
     if eventless:
         return "has rows without events", eventless[0].span
+    held = (x for x in (*stored(machine), *_parameters(machine)) if _is_of_states(x.type))
+    compared = (x for e in computed_by(machine) for x in expressions(e) if isinstance(x, m.StateOf))
+    kept = next(chain(held, compared), None)
+    if kept is not None:
+        return "uses states as values", kept.span
     guards = [t.guard for t in machine.transitions if t.guard is not None]
     looking = next((e for e in (*guards, *(x.value for x in machine.lets)) if looks_beyond(model, e)), None)
     return None if looking is None else ("looks at channels, or at all machines of a kind", looking.span)

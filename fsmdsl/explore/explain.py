@@ -212,7 +212,7 @@ def _values(frame: Frame, e: m.Expr) -> Iterator[str]:
             target = evaluate(frame, e.target)
             name = "this" if isinstance(e.target, m.Self) else words(e.target)
             yield f"{name} is none" if not isinstance(target, int) else f"{name} is in {frame.world.states[target]}"
-        case m.Read() | m.Part() | m.Derived() | m.Quantified(kind="count") | m.Wait() if known:
+        case m.Read() | m.Part() | m.StateOf() | m.Derived() | m.Quantified(kind="count") | m.Wait() if known:
             yield f"{words(e)} is {shown(frame.roster, e.type, evaluate(frame, e))}"
         case m.Apply(function="size") if known:
             yield f"{words(e)} is {evaluate(frame, e)}"

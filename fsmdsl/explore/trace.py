@@ -137,6 +137,12 @@ def first_values(trace: Trace, hidden: Hidden = NOTHING) -> list[str]:
     ]
 
 
+def first_choices(trace: Trace) -> list[str]:
+    """`r0 in Busy`, `r0.s = 2`: what is one of several possibilities in the beginning of this run."""
+    instances = zip(trace.roster.system.instances, trace.start.states, strict=True)
+    return [*(f"{x.name} in {state}" for x, state in instances if x.states), *first_values(trace)]
+
+
 def _told(roster: Roster, entry: Entry, before: World) -> Iterator[str]:
     for happening in entry.cascade:
         if _notable(roster, happening):

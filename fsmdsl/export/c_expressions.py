@@ -31,6 +31,8 @@ def expression(scope: CScope, e: m.Expr) -> str:
             machine = scope.universe.model.machines[machine_of(target.type)]
             mask = sum(1 << machine.leaf_numbers[x] for x in states)
             return f"in_states({expression(scope, target)}, {mask}ULL /* {name_list(states)} */)"
+        case m.StateOf(target=target):
+            return f"w.state[{reference(scope, target)}]"
         case m.Not(operand=operand):
             return f"!({expression(scope, operand)})"
         case m.Negative(operand=operand):

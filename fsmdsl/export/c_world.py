@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from textwrap import indent
 
 from fsmdsl.export import c_machines as cm
@@ -39,6 +40,8 @@ def world_type(scope: CScope) -> str:
         f"{TAB}signed char held[{max(len(channels), 1)}];",
         f"{TAB}Message messages[{max(len(channels), 1)}][{max([1, *(c.bound for c in channels)])}];",
     ]
+    if len(scope.universe.starts) > 1:
+        lines.append(f"#ifdef PROPERTIES\n{TAB}signed char begun;\n#endif")
     message = f"typedef struct Message {{ signed char event; V a[{scope.arguments}]; }} PACKED Message;"
     return "\n".join([message, "typedef struct World {", *lines, "} PACKED World;"])
 
@@ -74,18 +77,27 @@ def parameters(scope: CScope) -> str:
 
 
 def first_world(scope: CScope) -> str:
-    """A function that makes the first state."""
-    start: World = scope.universe.start
-    lines = []
+    """A function that makes the first state, and one that makes each of several."""
+    starts = scope.universe.starts
+    body = ["memset(&first, 0, sizeof first);", *_begun(scope, "first", starts[0], None), "return first;"]
+    made = f"static World first;\nstatic World first_world(void)\n{{\n{indent(chr(10).join(body), TAB)}\n}}"
+    if len(starts) == 1:
+        return made
+    cases = [f"case {k}: {' '.join(_begun(scope, 'now.w', x, starts[0]))} break;" for k, x in enumerate(starts)]
+    chosen = indent("\n".join(["now.w = first;", "switch (k) {", *cases, "}"]), TAB)
+    begun = f"#ifdef PROPERTIES\n{TAB}now.w.begun = 1;\n#endif"
+    return f"{made}\n\nstatic void begin_in(int k)\n{{\n{chosen}\n{begun}\n}}"
+
+
+def _begun(scope: CScope, name: str, world: World, before: World | None) -> Iterator[str]:
+    """Statements that give a state, all zeros or what it was before, what a world has."""
     for n, machine in enumerate(scope.universe.machines):
-        lines.append(f"first.state[{n}] = {cm.leaf_name(scope, machine, start.states[n])};")
-        for f, value in zip(machine.fields, start.fields[n], strict=True):
+        if before is None or world.states[n] != before.states[n]:
+            yield f"{name}.state[{n}] = {cm.leaf_name(scope, machine, world.states[n])};"
+        for slot, (f, value) in enumerate(zip(machine.fields, world.fields[n], strict=True)):
             found = scope.values.number(f.type, value)
-            if found:
-                name = identifier(scope.machine_name(machine), f.name)
-                lines.append(f"first.{name}[at[{n}]] = {number(found)};")
-    body = indent("\n".join(["memset(&first, 0, sizeof first);", *lines, "return first;"]), TAB)
-    return f"static World first;\nstatic World first_world(void)\n{{\n{body}\n}}"
+            if found != (0 if before is None else scope.values.number(f.type, before.fields[n][slot])):
+                yield f"{name}.{identifier(scope.machine_name(machine), f.name)}[at[{n}]] = {number(found)};"
 
 
 def reset(scope: CScope) -> str:

@@ -6,7 +6,7 @@ fails is an error at that state and leads nowhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from fsmdsl import model as m
@@ -19,6 +19,9 @@ from fsmdsl.source import Span
 
 CHOICES = 128
 """So many choices of one state are written, unless more are asked for."""
+
+BEGUN = "c_expr { (now.w.begun) }"
+"""Has one of several first states been chosen?"""
 
 LONGEST = 40_000
 """SPIN reads no longer pieces of C than 64 KiB."""
@@ -61,6 +64,8 @@ class Promela:
     """By number: where a fault is."""
     vector: int
     """`-DVECTORSZ` when the C is compiled."""
+    before: int
+    """States of SPIN in which the system has not begun: one, where it may begin in several."""
 
     @property
     def text(self) -> str:
@@ -76,7 +81,10 @@ def formula(x: Claim) -> str:
 def promela(model: m.Model, system: m.System, choices: int = CHOICES) -> Promela:
     """A model for SPIN. Raises `RefusedError`, `TooManyValuesError`, `TooLargeNumberError`."""
     scope = CScope.of(model, system)
-    asked, runs = questions(scope.universe), claims(scope.universe, _atom, _promised)
+    asked, starts = questions(scope.universe), len(scope.universe.starts)
+    runs = claims(scope.universe, _atom, _promised)
+    if starts > 1:
+        runs.claims = [replace(x, formula=f"((!{BEGUN}) U ({BEGUN} && ({x.formula})))") for x in runs.claims]
     scope.promises = runs.promises
     text, vector = c_text(scope, asked, runs.conditions), vector_size(scope)
     head = HEAD.format(
@@ -87,8 +95,14 @@ def promela(model: m.Model, system: m.System, choices: int = CHOICES) -> Promela
     loop = "\n".join(
         f"    :: d_step {{ c_expr {{ (possible({k})) }} -> c_code {{ take({k}); }} }}" for k in range(choices)
     )
-    process = f"active proctype steps()\n{{\nend:\n    do\n{loop}\n    od\n}}\n"
-    return Promela(f"{head}\n{code}\n{process}", asked, runs, tuple(scope.places), vector)
+    begins = "" if starts == 1 else f"    if\n{_begins(starts)}\n    fi;\n"
+    process = f"active proctype steps()\n{{\n{begins}end:\n    do\n{loop}\n    od\n}}\n"
+    return Promela(f"{head}\n{code}\n{process}", asked, runs, tuple(scope.places), vector, int(starts > 1))
+
+
+def _begins(starts: int) -> str:
+    """A choice of the state to begin in."""
+    return "\n".join(f"    :: d_step {{ c_code {{ begin_in({k}); }} }}" for k in range(starts))
 
 
 def _atom(condition: int, given: list[int]) -> str:

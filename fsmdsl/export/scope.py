@@ -16,6 +16,9 @@ from fsmdsl.source import Span
 from fsmdsl.step import Universe
 from fsmdsl.step.values import MOST, cardinality
 
+MOST_STARTS = 1024
+"""So many first states are written down."""
+
 
 def identifier(*parts: str) -> str:
     """A name of the source as a name in C and in TLA+: `Cell_user`."""
@@ -43,9 +46,8 @@ class Scope:
     def of(cls, model: m.Model, system: m.System) -> Self:
         """Ready to export a system."""
         universe = Universe(model, system)
-        for n, slot in universe.free:
-            f = universe.machines[n].fields[slot]
-            raise RefusedError(Refusal("several starts", f"{system.instances[n].name}.{f.name}", f.span))
+        if len(universe.starts) > MOST_STARTS:
+            raise RefusedError(Refusal("many starts", system.name, system.span))
         elaboration = Elaboration(model, system, lambda t: min(cardinality(t, universe), MOST))
         return cls(universe, elaboration, {x.qualified: Selection(x) for x in dict.fromkeys(universe.machines)})
 

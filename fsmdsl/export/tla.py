@@ -53,7 +53,7 @@ def tla(model: m.Model, system: m.System) -> Tla:
         _resource("steps.tla"),
         *crashes,
         *questioned[:-1],
-        _resource("next.tla").rstrip(),
+        _next(len(scope.universe.starts) > 1).rstrip(),
         questioned[-1],
     ]
     places = "".join(f"\\*  {n}: {x}\n" for x, n in scope.places.items())
@@ -69,6 +69,12 @@ def tla(model: m.Model, system: m.System) -> Tla:
 
 def _resource(name: str) -> str:
     return files("fsmdsl.export").joinpath(name).read_text(encoding="utf-8")
+
+
+def _next(several: bool) -> str:
+    """The specification; with several first worlds it begins in any of them."""
+    text = _resource("next.tla")
+    return text.replace("world = First", "world \\in Firsts") if several else text
 
 
 def _names(asked: tuple[Question, ...]) -> list[str]:

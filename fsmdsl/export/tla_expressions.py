@@ -67,6 +67,8 @@ def value(scope: TlaScope, e: m.Expr, env: Env) -> str:
         case m.InState(target=target, states=states):
             listed = ", ".join(f'"{x}"' for x in sorted(states))
             return f"InStates({env.world}, {value(scope, target, env)}, {{{listed}}})"
+        case m.StateOf(target=target):
+            return f"{env.world}.state[{value(scope, target, env)}]"
         case m.Not(operand=operand):
             return f"(~{value(scope, operand, env)})"
         case m.Negative(operand=operand):
@@ -304,6 +306,8 @@ def fault(scope: TlaScope, e: m.Expr, env: Env) -> str:
                 name, owner, given = _call(scope, e, env)
                 parts.append(f"{name}_fault({', '.join([env.world, owner, *given])})")
             return chain(scope, parts)
+        case m.StateOf(target=target):
+            return reference_fault(scope, target, env)
         case m.InState(target=x) | m.Not(operand=x) | m.Negative(operand=x):
             return fault(scope, x, env)
         case m.Logic(operator=operator, operands=operands):

@@ -12,6 +12,7 @@ from fsmdsl.export.tla_effects import event_operator, performed
 from fsmdsl.export.tla_expressions import FINE, chain, constant, fault, in_order, reference_fault, value
 from fsmdsl.export.tla_scope import Env, TlaScope
 from fsmdsl.model.typing import element
+from fsmdsl.step import World
 from fsmdsl.step.universe import flag
 
 SYSTEM = Env(self="(-1)")
@@ -265,7 +266,7 @@ def _timers(scope: TlaScope) -> Iterator[str]:
 def first_world(scope: TlaScope) -> str:
     """The world in which everything begins."""
     u = scope.universe
-    start = u.start
+    start = u.starts[0]
     parts = [f"state |-> {function({n: chr(34) + s + chr(34) for n, s in enumerate(start.states)})}"]
     for machine in scope.machines:
         for slot, f in enumerate(machine.fields):
@@ -278,10 +279,24 @@ def first_world(scope: TlaScope) -> str:
         "touched |-> {}", "writes |-> 0", "cut |-> 0", 'stop |-> ""', "fault |-> <<>>",
     ]  # fmt: skip
     told = "" if u.fault is None else f'"fault", "{u.fault.kind}", {scope.place(u.fault.span)}'
-    return f"First == [{', '.join(parts)}]\n\\* A first value that does not fit.\nFirstFault == <<{told}>>"
+    first = f"First == [{', '.join(parts)}]\n"
+    if len(u.starts) > 1:
+        first += f"Firsts == {{{', '.join(['First', *(_other(scope, x) for x in u.starts[1:])])}}}\n"
+    return f"{first}\\* A first value that does not fit.\nFirstFault == <<{told}>>"
+
+
+def _other(scope: TlaScope, world: World) -> str:
+    """Another first world: what it has otherwise than the first."""
+    start = scope.universe.starts[0]
+    changed = [f'!.state[{n}] = "{s}"' for n, s in enumerate(world.states) if s != start.states[n]]
+    for n, machine in enumerate(scope.universe.machines):
+        for f, begun, before in zip(machine.fields, world.fields[n], start.fields[n], strict=True):
+            if begun != before:
+                changed.append(f"!.{identifier(scope.machine_name(machine), f.name)}[{n}] = {constant(f.type, begun)}")
+    return f"[First EXCEPT {', '.join(changed)}]"
 
 
 def _first_values(scope: TlaScope, machine: m.Machine, slot: int, f: m.Field) -> str:
     """Of a field, in all instances."""
-    start = scope.universe.start
+    start = scope.universe.starts[0]
     return function({n: constant(f.type, start.fields[n][slot]) for n in scope.numbers(machine)})

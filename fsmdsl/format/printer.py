@@ -95,15 +95,12 @@ class Printer:
             return ""
         if rule == "record" and isinstance(left, Node) and isinstance(right, Node) and right.rule == left.rule:
             return "  "
-        if rule == "set" and (_is(left, "{") or _is(right, "}")):
+        if rule in ("set", "in_states") and (_is(left, "{") or _is(right, "}")):
             return ""
         if after == "(":
-            called = rule in ("hook", "lock_use") or (rule == "call" and isinstance(left, Node))
-            return (
-                ""
-                if called or (isinstance(right, Node) and right.rule in ("parameters", "arguments", "values"))
-                else " "
-            )
+            called = rule in ("hook", "lock_use", "state_of") or (rule == "call" and isinstance(left, Node))
+            called = called or (isinstance(right, Node) and right.rule in ("parameters", "arguments", "values"))
+            return "" if called else " "
         return "" if after == "[" and rule in ("channel", "instance", "mapped") else " "
 
     # Margins

@@ -46,6 +46,7 @@ from fsmdsl.model.expressions import (
     Quantified,
     Read,
     Self,
+    StateOf,
     Temporal,
     Wait,
 )
@@ -222,6 +223,7 @@ __all__ = [
     "SetType",
     "SharedEnvironment",
     "State",
+    "StateOf",
     "System",
     "Taken",
     "Temporal",

@@ -79,6 +79,15 @@ class InState:
 
 
 @dataclass(frozen=True, slots=True)
+class StateOf:
+    """`state(x)`: the leaf state in which an instance is."""
+
+    target: Expr
+    type: Type
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     operand: Expr
     type: Type = BOOL
@@ -240,7 +249,7 @@ class Temporal:
 
 
 Expr = (
-    Constant | Self | Wait | Local | Read | Derived | InState | Not | Negative | Logic | Binary | Conditional
+    Constant | Self | Wait | Local | Read | Derived | InState | StateOf | Not | Negative | Logic | Binary | Conditional
     | Quantified | Collection | Construction | Part | Apply | ChannelRef | InstanceRef | Instances | AllOf | Ordinal
     | Temporal
 )  # fmt: skip

@@ -22,12 +22,19 @@ class Instance:
     index: int
     machine: str
     state: str
-    """The leaf it begins in."""
+    """The leaf it begins in; of several, the first."""
     values: tuple[tuple[str, Expr], ...]
     """Initial values of fields and parameters, where the system gives them; `Ordinal` is replaced."""
     span: Span = field(compare=False, default=NOWHERE)
     any: tuple[str, ...] = ()
     """Fields for which the system says that they begin with any value."""
+    states: tuple[str, ...] = ()
+    """The leaves it begins in any of, where there are several."""
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """The leaves it may begin in."""
+        return self.states or (self.state,)
 
     def begins_with_any(self, x: Field) -> bool:
         """Does a field of the instance begin with any value of its type?"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +25,16 @@ class DurationType:
 
 @dataclass(frozen=True, slots=True)
 class EnumType:
+    """The members of an enum, or `state of Pod`: the leaf states of a machine."""
+
     name: str
     """Qualified."""
     members: tuple[str, ...]
     ordered: bool
+    machine: str = field(default="", repr=False)
+    """Qualified: the members are the leaf states of this machine, in their order."""
+    first: int = field(default=0, repr=False)
+    """The place of the member that a value begins as."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,9 @@ class _Run:
         runs: dict[str, bool] = {}
         without = dict(self.text.claims.without)
         self._decide(runs, without)
-        return Opinion("SPIN", round(float(count[1])), found, runs, without, None, time.monotonic() - self.begun)
+        return Opinion(
+            "SPIN", round(float(count[1])) - self.text.before, found, runs, without, None, time.monotonic() - self.begun
+        )
 
     def _found(self, output: str) -> Iterator[Key]:
         for line in output.splitlines():

@@ -10,7 +10,7 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.describe import describe, shown
 from fsmdsl.explore import Entry, Trace
-from fsmdsl.explore.trace import first_values
+from fsmdsl.explore.trace import first_choices
 from fsmdsl.parse.words import RESERVED
 from fsmdsl.step import ChannelStep, CrashStep, EventStep, OutcomeStep, RecoverStep, TimerStep, World
 from fsmdsl.step.roster import Roster
@@ -72,8 +72,8 @@ def as_scenario(trace: Trace, name: str, *, own: bool = False) -> Script:
 
 
 def _begins(trace: Trace) -> list[str]:
-    """What the fields that begin with any value begin with."""
-    found = first_values(trace)
+    """What begins with any value, or in any of several states."""
+    found = first_choices(trace)
     return [f"    start with {', '.join(found)}"] if found else []
 
 
@@ -85,7 +85,8 @@ def _instances(trace: Trace) -> Iterator[str]:
         types = {f.name: f.type for f in machine.fields} | {p.name: p.type for p in machine.params}
         names = [*dict(instance.values), *(f.name for f in machine.fields if instance.begins_with_any(f))]
         given = [f"{name} = {shown(roster, types[name], values[name])}" for name in names]
-        state = f" in {instance.state}" if instance.state != machine.initial.name else ""
+        begun = trace.start.states[n]
+        state = f" in {begun}" if begun != machine.initial.name else ""
         inside = f" {{ {', '.join(given)} }}" if given else ""
         yield f"{instance.name}: {machine.qualified}{state}{inside}"
 

@@ -59,7 +59,8 @@ def explored(machine: m.Machine, found: Iterable[tuple[Exploration, Census]]) ->
         followed = [t for t in machine.transitions if (machine.qualified, t.index) not in unfollowed]
         for t in followed:
             transitions[t.index] += max(counted.fired[machine.qualified, t.index], 1)
-        surely = {s for i in instances for s in machine.ancestors(i.state)} | set(_entered(machine, followed))
+        begun = {i.state for i in instances if not i.states}
+        surely = {s for x in begun for s in machine.ancestors(x)} | set(_entered(machine, followed))
         for s in machine.states:
             states[s.name] += max(counted.inhabited[machine.qualified, s.name], s.name in surely)
     return Reach(states, transitions, exact and certain, tuple(where), certain)

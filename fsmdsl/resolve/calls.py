@@ -8,16 +8,19 @@ from typing import Literal
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.model.typing import bare, extreme_type, join_all
+from fsmdsl.model.typing import bare, extreme_type, join, join_all
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.channels import OfType, belongs, home_of
 from fsmdsl.resolve.lets import derived, let_of
 from fsmdsl.resolve.names import Typed
 from fsmdsl.resolve.scope import Scope, dotted, unknown
-from fsmdsl.resolve.states import leaves, machine_of
+from fsmdsl.resolve.states import machine_of, state_type
 from fsmdsl.source import Span
 
-FUNCTIONS = {"size": 1, "min": 2, "max": 2, "first": 1, "last": 1, "rest": 1, "same_state": 2, "stuck": 1, "subsets": 2}
+FUNCTIONS = {
+    "size": 1, "min": 2, "max": 2, "first": 1, "last": 1, "rest": 1, "same_state": 2, "state": 1, "stuck": 1,
+    "subsets": 2,
+}  # fmt: skip
 """How many arguments each takes; `min` and `max` also take more."""
 
 
@@ -42,6 +45,8 @@ def applied(
     arguments = [opened(typed(inner, a, expected)) for a in listed]
     if whose is not None or isinstance(arguments[0], m.ChannelRef):
         return _waiting(scope, e, arguments[0], whose, of_type)
+    if name == "state":
+        return _state_of(scope, name, arguments[0], e.span)
     if name == "same_state":
         return _same_state(scope, e, *arguments)
     if name == "stuck":
@@ -69,17 +74,22 @@ def _waiting(scope: Scope, e: s.Call, of: m.Expr, whose: s.Expr | None, of_type:
     return m.Apply("size", given, m.RangeType(0, 1 << 16), e.span)
 
 
+def _state_of(scope: Scope, name: str, whom: m.Expr, span: Span) -> m.Expr:
+    """`state(x)`."""
+    machine = machine_of(scope, whom.type)
+    if machine is not None:
+        return m.StateOf(whom, state_type(machine), span)
+    if not isinstance(whom.type, m.ErrorType):
+        scope.report(rules.MISMATCH.at(span, f"`{name}` does not take these").help(_WANTS[name]))
+    return m.Constant(None, m.ERROR, span)
+
+
 def _same_state(scope: Scope, e: s.Call, a: m.Expr, b: m.Expr) -> m.Expr:
-    """`same_state(x, y)`: for some leaf, both are in it."""
-    machine = machine_of(scope, a.type)
-    if machine is None or a.type != b.type:
-        if not isinstance(a.type, m.ErrorType) and not isinstance(b.type, m.ErrorType):
-            found = rules.MISMATCH.at(e.span, "`same_state` does not take these")
-            scope.report(found.help("it takes two instances of one machine"))
-        return m.Constant(None, m.ERROR, e.span)
-    each = sorted({x for decl in machine.states.values() for x in leaves(decl)})
-    pairs = (tuple(m.InState(x, frozenset({name}), name, span=e.span) for x in (a, b)) for name in each)
-    return m.Logic("or", tuple(m.Logic("and", pair, span=e.span) for pair in pairs), span=e.span)
+    """`same_state(x, y)`: `state(x) == state(y)`."""
+    one, other = (_state_of(scope, "same_state", x, e.span) for x in (a, b))
+    if join(one.type, other.type) is None:
+        scope.report(rules.MISMATCH.at(e.span, "`same_state` does not take these").help(_WANTS["same_state"]))
+    return m.Binary("==", one, other, m.BOOL, e.span)
 
 
 def _stuck(scope: Scope, e: s.Call, whom: m.Expr) -> m.Expr:
@@ -111,6 +121,8 @@ _WANTS = {
     "first": "it takes a list",
     "last": "it takes a list",
     "rest": "it takes a list",
+    "same_state": "it takes two instances of one machine",
+    "state": "it takes an instance",
     "subsets": "it takes a set and how many of it",
 }
 

@@ -237,7 +237,12 @@ def _comparison(scope: Scope, e: s.Binary) -> m.Expr:
             else "only numbers and ordered enums have one"
         )
         scope.report(rules.MISMATCH.at(e.span, f"{_a(both)} has no order").help(why))
-    return m.Binary(e.operator, left, right, m.BOOL, e.span)
+    match left, right:
+        case (m.StateOf(target=x), m.Constant(value=str() as state)) | (m.Constant(value=str() as state), m.StateOf(x)):
+            test = m.InState(x, frozenset({state}), state, span=e.span)
+            return test if e.operator == "==" else m.Not(test, span=e.span)
+        case _:
+            return m.Binary(e.operator, left, right, m.BOOL, e.span)
 
 
 def _has_order(t: m.Type) -> bool:
@@ -273,10 +278,9 @@ def _membership(scope: Scope, item: s.Expr, of: s.Expr, span: Span) -> m.Expr:
     """`x in Used`, `x in {Used, Reserving}` (states), or `x in cells` (a set or list)."""
     if not (isinstance(item, s.Name) and not scope.holds(item.text)):
         left = typed(scope, item)
-        if isinstance(bare(left.type), m.RefType):
-            states = states_meant(scope, bare(left.type), of)
-            if states is not None:
-                return m.InState(left, states, of.span.text, span=span)
+        states = states_meant(scope, bare(left.type), of)
+        if states is not None:
+            return _state_test(left, states, of.span, span)
         right = opened(typed(scope, of, m.SetType(bare(left.type))))
     else:
         right = opened(typed(scope, of))
@@ -291,6 +295,18 @@ def _membership(scope: Scope, item: s.Expr, of: s.Expr, span: Span) -> m.Expr:
         case _:
             return wrong(scope, of.span, f"this is {_a(right.type)}, and a set, a list or a state is needed")
     return m.Binary("in", left, right, m.BOOL, span)
+
+
+def _state_test(left: m.Expr, states: frozenset[str], of: Span, span: Span) -> m.Expr:
+    """Is an instance in one of these states, or a state one of them? `state(x) in Used` is `x in Used`."""
+    match left, bare(left.type):
+        case m.StateOf(target=target), _:
+            return m.InState(target, states, of.text, span=span)
+        case _, m.EnumType() as t:
+            meant = tuple(m.Constant(x, t, of) for x in t.members if x in states)
+            return m.Binary("in", left, m.Collection("set", meant, m.SetType(t), of), m.BOOL, span)
+        case _:
+            return m.InState(left, states, of.text, span=span)
 
 
 def _conditional(scope: Scope, e: s.Conditional, expected: m.Type | None) -> m.Expr:
@@ -345,7 +361,7 @@ def _mixed(scope: Scope, e: s.Collection, items: Sequence[m.Expr]) -> m.Expr:
 def _collection(scope: Scope, e: s.Collection, expected: m.Type | None) -> m.Expr:
     wanted = bare(expected) if expected is not None else None
     inner = wanted.of if isinstance(wanted, m.SetType | m.ListType) else None
-    items = tuple(typed(scope, i, inner) for i in e.items)
+    items = tuple(x for i in e.items for x in _items(scope, i, inner))
     both = join_all([i.type for i in items])
     if both is None:
         return _mixed(scope, e, items)
@@ -353,3 +369,13 @@ def _collection(scope: Scope, e: s.Collection, expected: m.Type | None) -> m.Exp
         both = inner
     result: m.Type = m.SetType(both) if e.kind == "set" else m.ListType(both, max(len(items), 1))
     return m.Collection(e.kind, items, result, e.span)
+
+
+def _items(scope: Scope, e: s.Expr, of: m.Type | None) -> tuple[m.Expr, ...]:
+    """What is listed: a value, or the states inside a composite one."""
+    wanted = of if of is None else bare(of)
+    if isinstance(wanted, m.EnumType) and wanted.machine and isinstance(e, s.Name) and e.text not in wanted.members:
+        states = states_meant(scope, wanted, e) if not scope.holds(e.text) else None
+        if states:
+            return tuple(m.Constant(x, wanted, e.span) for x in wanted.members if x in states)
+    return (typed(scope, e, of),)

@@ -8,14 +8,14 @@ finding is kept: a finding may be the first to notice something that others woul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve.meanings import Use
-from fsmdsl.resolve.scope import ModuleNames, Program
+from fsmdsl.resolve.scope import MachineNames, ModuleNames, Program
 
 T = TypeVar("T")
 
@@ -47,9 +47,10 @@ class Memory:
     def interfaces(self, names: Sequence[ModuleNames]) -> tuple[Interface, Mapping[str, Interface]]:
         """What modules declare outside of machines, and what each machine declares."""
         modules = tuple((n.name, n.syntax.imports, tuple(map(_part, n.syntax.members))) for n in names)
-        decls = {x.qualified: x.decl for n in names for x in n.machines.values()}
-        self._machines = {id(x): self._machines.get(id(x)) or (x, _members(x.members)) for x in decls.values()}
-        return modules, {qualified: self._machines[id(x)][1] for qualified, x in decls.items()}
+        machines = [x for n in names for x in n.machines.values()]
+        decls = [x.decl for x in machines]
+        self._machines = {id(x): self._machines.get(id(x)) or (x, _members(x.members)) for x in decls}
+        return modules, {x.qualified: (*self._machines[id(x.decl)][1], *_types(x)) for x in machines}
 
 
 def _part(x: s.ModuleMember) -> object:
@@ -80,12 +81,21 @@ def _members(members: Iterable[s.MachineMember]) -> Interface:
     return tuple(found)
 
 
+def _types(machine: MachineNames) -> Iterator[m.Type]:
+    """The types of what others can see, of which the text does not say all: other machines have the states of `state of
+    Pod`."""
+    yield from (*machine.params.values(), *machine.fields.values())
+    for owner in (machine.events, machine.actions):
+        yield from (v.type for x in owner.values() for v in x.parameters)
+
+
 class Remembering:
     """One resolution with a memory of those before it."""
 
     def __init__(self, program: Program, memory: Memory | None, names: Sequence[ModuleNames]) -> None:
         self._program = program
         self._memory = memory
+        self._own = {id(x.decl): x.qualified for n in names for x in n.machines.values()}
         self._modules, self._machines = ((), {}) if memory is None else memory.interfaces(names)
         self._kept: dict[int, _Kept] = {}
 
@@ -102,6 +112,7 @@ class Remembering:
         made = make()
         uses = self._program.uses[noted:]
         met = self._met(uses) | ({g.machine for g in around.groups} if around is not None else set())
+        met |= {self._own[id(decl)]} if id(decl) in self._own else set()
         machines = {q: self._machines[q] for q in met & self._machines.keys()}
         own = [u for u in uses if u.span.source is decl.span.source]  # others are noted where they stand, too
         self._kept[id(decl)] = _Kept(decl, around, made, own, self._modules, machines)

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.lets import derived
 from fsmdsl.resolve.meanings import Kind
 from fsmdsl.resolve.records import part
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, dotted, unknown
-from fsmdsl.resolve.states import leaves, machine_of
+from fsmdsl.resolve.states import leaves, machine_of, note_member, state_type
 
 Typed = Callable[[Scope, s.Expr], m.Expr]
 """`expressions.typed`, which these functions are part of."""
@@ -101,7 +102,7 @@ def _member(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr | None:
     if isinstance(wanted, m.EnumType):
         if e.text not in wanted.members:
             return None
-        scope.note(e, "member", wanted.name)
+        note_member(scope, e, wanted)
         return m.Constant(e.text, wanted, e.span)
     if wanted == m.BOOL and scope.machine is not None and e.text in scope.machine.states:
         return None
@@ -147,7 +148,7 @@ def _unknown(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
     wanted = bare(expected) if expected is not None else None
     machine = scope.machine
     if isinstance(wanted, m.EnumType):
-        scope.report(unknown(f"member of {_last(wanted.name)}", e.text, e.span, (*wanted.members, *scope.values())))
+        scope.report(_no_member(scope, wanted, e, *scope.values()))
     elif machine is not None and (e.text in machine.events or e.text in machine.actions):
         kind = "event" if e.text in machine.events else "action"
         found = rules.MISPLACED.at(e.span, f"`{e.text}` is an {kind}, not a value")
@@ -204,15 +205,26 @@ def _static(scope: Scope, e: s.Member) -> m.Expr | None:
         return _exported(home, e) or _exported_let(scope, home, e)
     *modules, last = path
     owner = scope.module.imports.get(".".join(modules)) if modules else scope.module.home(last)
-    if owner is None or last not in owner.enums:
+    if owner is None or (last not in owner.enums and last not in owner.machines):
         return None
-    enum = owner.enums[last]
-    _note_enum(scope, e.target, owner)
+    enum = owner.enums[last] if last in owner.enums else state_type(owner.machines[last])
+    _note_enum(scope, e.target, owner, "machine" if enum.machine else "enum")
     if e.name.text in enum.members:
-        scope.note(e.name, "member", enum.name)
+        note_member(scope, e.name, enum)
         return m.Constant(e.name.text, enum, e.span)
-    scope.report(unknown(f"member of {last}", e.name.text, e.name.span, enum.members))
+    scope.report(_no_member(scope, enum, e.name))
     return m.Constant(None, m.ERROR, e.span)
+
+
+def _no_member(scope: Scope, wanted: m.EnumType, name: s.Name, *others: str) -> Diagnostic:
+    """A name stands for no value of an enum, or for no single state."""
+    if not wanted.machine:
+        return unknown(f"member of {_last(wanted.name)}", name.text, name.span, (*wanted.members, *others))
+    machine = scope.module.program.machines[wanted.machine]
+    if name.text not in machine.states:
+        return unknown(_last(wanted.name), name.text, name.span, (*machine.states, *others))
+    found = rules.MISMATCH.at(name.span, f"`{name.text}` has states inside: it is more than one value")
+    return found.help(f"write `in {name.text}`, or one of {', '.join(sorted(leaves(machine.states[name.text])))}")
 
 
 def _exported(home: ModuleNames, e: s.Member) -> m.Expr | None:
@@ -221,12 +233,12 @@ def _exported(home: ModuleNames, e: s.Member) -> m.Expr | None:
     return None if found is None else replace(found, span=e.span)
 
 
-def _note_enum(scope: Scope, e: s.Expr, owner: ModuleNames) -> None:
+def _note_enum(scope: Scope, e: s.Expr, owner: ModuleNames, kind: Kind) -> None:
     if isinstance(e, s.Member):
         scope.module.program.note(e.target.span, "module", "", owner.name)
-        scope.note(e.name, "enum", owner.name)
+        scope.note(e.name, kind, owner.name)
     elif isinstance(e, s.Name):
-        scope.note(e, "enum", owner.name)
+        scope.note(e, kind, owner.name)
 
 
 def _exported_let(scope: Scope, home: ModuleNames, e: s.Member) -> m.Expr | None:

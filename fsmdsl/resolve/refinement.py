@@ -12,7 +12,7 @@ from fsmdsl.resolve import rules
 from fsmdsl.resolve.expressions import condition, of_type
 from fsmdsl.resolve.inheritance import names_of
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, unknown
-from fsmdsl.resolve.states import leaves
+from fsmdsl.resolve.states import leaves, state_named
 from fsmdsl.resolve.systems import name_elements
 
 
@@ -148,12 +148,9 @@ class _Mapping:
 
     def _state(self, scope: Scope, machine: MachineNames, x: s.MapState) -> _Add | None:
         guard = None if x.guard is None else condition(scope, x.guard)
-        state = machine.states.get(x.state.text)
+        state = state_named(scope, machine, x.state)
         if state is None:
-            kind = f"state of {machine.decl.name.text}"
-            self._report(unknown(kind, x.state.text, x.state.span, tuple(machine.states)))
             return None
-        scope.note(x.state, "state", machine.qualified)
         if state.children:
             inside = sorted(leaves(state))
             found = rules.MAPPING.at(

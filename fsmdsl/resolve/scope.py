@@ -36,6 +36,11 @@ class MachineNames:
         return f"{self.module.name}.{self.decl.name.text}"
 
     @property
+    def top(self) -> list[s.StateDecl]:
+        """The states that are in no other."""
+        return [x for x, _ in self.members if isinstance(x, s.StateDecl)]
+
+    @property
     def data(self) -> Iterator[str]:
         yield from (*self.fields, *self.params, *self.lets)
 

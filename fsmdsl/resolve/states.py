@@ -1,6 +1,8 @@
-"""Which states a name in a state test means."""
+"""Which states a name in a state test means, and the type whose values are the states of a machine."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
@@ -9,9 +11,13 @@ from fsmdsl.resolve.scope import MachineNames, Scope, unknown
 
 def leaves(state: s.StateDecl) -> frozenset[str]:
     """The leaves inside a state; a leaf is its own."""
-    if not state.children:
-        return frozenset({state.name.text})
-    return frozenset[str]().union(*(leaves(c) for c in state.children))
+    return frozenset(x.name.text for x in leaves_in_order([state]))
+
+
+def leaves_in_order(states: Iterable[s.StateDecl]) -> Iterator[s.StateDecl]:
+    """The leaves of states, as they are declared."""
+    for x in states:
+        yield from leaves_in_order(x.children) if x.children else (x,)
 
 
 def lasting(machine: MachineNames) -> list[str]:
@@ -24,12 +30,47 @@ def machine_of(scope: Scope, t: m.Type) -> MachineNames | None:
     return scope.module.program.machines.get(t.machine) if isinstance(t, m.RefType) else None
 
 
+def state_named(scope: Scope, machine: MachineNames, name: s.Name) -> s.StateDecl | None:
+    """The state that is called so; reports when there is none."""
+    found = machine.states.get(name.text)
+    if found is None:
+        kind = f"state of {machine.decl.name.text}"
+        scope.report(unknown(kind, name.text, name.span, tuple(machine.states)))
+    else:
+        scope.note(name, "state", machine.qualified)
+    return found
+
+
+def entered(states: Iterable[s.StateDecl]) -> str:
+    """The leaf that is entered through initial states, of one state or of several beside each other; an empty name
+    where there is none."""
+    listed = list(states)
+    at = listed[0] if len(listed) == 1 else next((x for x in listed if "initial" in x.flags), None)
+    while at is not None and at.children:
+        at = next((x for x in at.children if "initial" in x.flags), None)
+    return "" if at is None else at.name.text
+
+
+def staying(states: Iterable[s.StateDecl]) -> frozenset[str]:
+    """The leaves in which an instance can stay."""
+    return frozenset(x.name.text for x in leaves_in_order(states) if "transient" not in x.flags)
+
+
+def state_type(machine: MachineNames) -> m.EnumType:
+    """`state of Pod`. It begins as the leaf in which an instance does. No enum has such a name."""
+    members = tuple(dict.fromkeys(x.name.text for x in leaves_in_order(machine.top)))
+    first = entered(machine.top)
+    name = f"{machine.module.name}.state of {machine.decl.name.text}"
+    return m.EnumType(name, members, False, machine.qualified, members.index(first) if first else 0)
+
+
 def states_meant(scope: Scope, t: m.Type, of: s.Expr) -> frozenset[str] | None:
-    """The leaves meant by `Used` or `{Used, Reserving}`, or None if `of` is a set or list of values.
+    """The leaves meant by `Used` or `{Used, Reserving}` behind `in`, where an instance or a state is before it; None if
+    `of` is a set or list of values.
 
     A name that stands for a value here is that value. A name that is neither a value nor a state is reported.
     """
-    machine = machine_of(scope, t)
+    machine = scope.module.program.machines.get(t.machine) if isinstance(t, m.RefType | m.EnumType) else None
     names = (
         [of] if isinstance(of, s.Name) else list(of.items) if isinstance(of, s.Collection) and of.kind == "set" else []
     )
@@ -38,10 +79,11 @@ def states_meant(scope: Scope, t: m.Type, of: s.Expr) -> frozenset[str] | None:
     meant: frozenset[str] = frozenset()
     for n in names:
         assert isinstance(n, s.Name)
-        if n.text in machine.states:
-            scope.note(n, "state", machine.qualified)
-            meant |= leaves(machine.states[n.text])
-        else:
-            kind = f"state of {machine.decl.name.text}"
-            scope.report(unknown(kind, n.text, n.span, tuple(machine.states)))
+        found = state_named(scope, machine, n)
+        meant |= frozenset() if found is None else leaves(found)
     return meant
+
+
+def note_member(scope: Scope, n: s.Name, t: m.EnumType) -> None:
+    """Keep that a name is a member of an enum, or a state as a value."""
+    scope.note(n, "state" if t.machine else "member", t.machine or t.name)

@@ -18,6 +18,7 @@ from fsmdsl.resolve.lets import all_of
 from fsmdsl.resolve.ordinals import numbered
 from fsmdsl.resolve.properties import invariants, properties, reachables
 from fsmdsl.resolve.scope import MachineNames, Member, Members, ModuleNames, Scope, SystemNames, machine_at, unknown
+from fsmdsl.resolve.states import entered, leaves_in_order, state_named, staying
 from fsmdsl.resolve.types import shown
 
 T = TypeVar("T")
@@ -149,28 +150,30 @@ def made(names: SystemNames, listed: Sequence[Member[s.InstanceDecl]]) -> tuple[
         if group is None or group.span != decl.span:
             continue
         machine = scope.module.program.machines[group.machine]
-        state = _state(scope, machine, decl)
+        begins = _begins(scope, machine, decl)
+        states = begins if len(begins) > 1 else ()
         values, free = _values(scope, machine, decl)
         for i in range(group.count):
             given = tuple((n, numbered(scope, v, i)) for n, v in values)
             name = shown_name[(group.name, i)]
-            out.append(m.Instance(name, group.name, i, group.machine, state, given, decl.span, free))
+            out.append(m.Instance(name, group.name, i, group.machine, begins[0], given, decl.span, free, states))
     return tuple(out)
 
 
-def _state(scope: Scope, machine: MachineNames, decl: s.InstanceDecl) -> str:
-    """The leaf in which the instance begins; an empty name where the machine has none."""
-    chosen = machine.states.get(decl.state.text) if decl.state is not None else None
-    if decl.state is not None and chosen is None:
-        kind = f"state of {machine.decl.name.text}"
-        scope.report(unknown(kind, decl.state.text, decl.state.span, tuple(machine.states)))
-    if chosen is not None and decl.state is not None:
-        scope.note(decl.state, "state", machine.qualified)
-    top = (x for x, _ in machine.members if isinstance(x, s.StateDecl) and "initial" in x.flags)
-    at: s.StateDecl | None = chosen or next(top, None)
-    while at is not None and at.children:
-        at = next((c for c in at.children if "initial" in c.flags), None)
-    return "" if at is None else at.name.text
+def _begins(scope: Scope, machine: MachineNames, decl: s.InstanceDecl) -> tuple[str, ...]:
+    """The leaves in any of which the instance begins; one with an empty name where the machine has none."""
+    match decl.begins:
+        case s.Name() as name:
+            chosen = state_named(scope, machine, name)
+            return (entered(machine.top if chosen is None else (chosen,)),)
+        case None:
+            return (entered(machine.top),)
+        case s.AnyValue():
+            meant = staying(machine.top)
+        case names:
+            known = [x for x in (state_named(scope, machine, n) for n in names) if x is not None]
+            meant = frozenset(y for x in known for y in (staying([x]) if x.children else {x.name.text}))
+    return tuple(x.name.text for x in leaves_in_order(machine.top) if x.name.text in meant) or (entered(machine.top),)
 
 
 def _values(

@@ -144,7 +144,9 @@ def _own_data_only(scope: Scope, guard: m.Expr) -> None:
     machine = scope.machine
     for e in expressions(guard):
         match e:
-            case m.Read(target=target) | m.Derived(target=target) | m.InState(target=target) if not _own(target):
+            case (
+                m.Read(target=target) | m.Derived(target=target) | m.InState(target=target) | m.StateOf(target=target)
+            ) if not _own(target):
                 shown = e.span.text
             case m.AllOf() | m.ChannelRef():
                 shown = e.span.text

@@ -9,7 +9,8 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import limits, rules
 from fsmdsl.resolve.meanings import Kind
-from fsmdsl.resolve.scope import ModuleNames, unknown
+from fsmdsl.resolve.scope import ModuleNames, machine_at, unknown
+from fsmdsl.resolve.states import state_type
 from fsmdsl.source import Span
 
 
@@ -18,6 +19,9 @@ def type_of(module: ModuleNames, t: s.TypeExpr) -> m.Type:
     match t:
         case s.NamedType(path):
             return _named(module, path)
+        case s.StateType(path):
+            machine = machine_at(module, path)
+            return m.ERROR if machine is None else state_type(machine)
         case s.RangeType(low, high, span):
             if low > high:
                 module.program.found.append(rules.RANGE.at(span, f"{low}..{high} holds no number"))

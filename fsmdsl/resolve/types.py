@@ -47,13 +47,13 @@ def default(t: m.Type, span: Span = NOWHERE) -> m.Expr | None:
             return m.Constant(min(max(low, 0), high), t, span)
         case m.DurationType():
             return m.Constant(0, t, span)
-        case m.EnumType(members=members):
-            return m.Constant(members[0], t, span) if members else None
+        case m.EnumType(members=members, first=first):
+            return m.Constant(members[first], t, span) if members else None
         case m.OpaqueType(name):
             return m.Constant(name, t, span)
         case m.RecordType(parts=parts):
-            first = tuple(x for _, of in parts if (x := default(of, span)) is not None)
-            return m.Construction(first, t, span) if len(first) == len(parts) else None
+            begun = tuple(x for _, of in parts if (x := default(of, span)) is not None)
+            return m.Construction(begun, t, span) if len(begun) == len(parts) else None
         case m.SetType():
             return m.Collection("set", (), t, span)
         case m.ListType():

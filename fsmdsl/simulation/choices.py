@@ -8,7 +8,7 @@ from typing import Literal, assert_never
 
 from fsmdsl.describe import describe, fault_message
 from fsmdsl.explore.causality_tree import caused, receiver_of
-from fsmdsl.explore.trace import Trace, first_values
+from fsmdsl.explore.trace import Trace, first_choices
 from fsmdsl.simulation.session import Session
 from fsmdsl.step import (
     ChannelStep,
@@ -79,7 +79,7 @@ def choices(session: Session) -> Offered:
         return found
     others = (Trace(universe, x) for x in universe.starts if x != session.start)
     numbered = enumerate(others, len(found.choices) + 1)
-    starts = (Choice(n, x.start, f"start with {', '.join(first_values(x))}", "start", None) for n, x in numbered)
+    starts = (Choice(n, x.start, f"start with {', '.join(first_choices(x))}", "start", None) for n, x in numbered)
     return replace(found, choices=(*found.choices, *starts))
 
 

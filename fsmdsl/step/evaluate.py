@@ -106,6 +106,8 @@ def evaluate(frame: Frame, e: m.Expr) -> Value:
             return _derived(frame, e)
         case m.Self():
             return frame.instance
+        case m.StateOf():
+            return frame.world.states[reference(frame, e.target)]
         case m.Not():
             return not evaluate(frame, e.operand)
         case m.Wait():

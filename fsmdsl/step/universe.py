@@ -11,7 +11,6 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import repeat
 from math import prod
 from typing import Any, cast
 
@@ -34,6 +33,8 @@ from fsmdsl.step.world import Fault, FaultError, Message, NoStart, Unfit, Value,
 
 CRASH = "on crash"
 EVENTLESS = ""
+STATE = -1
+"""In the place of a field: the state of the instance."""
 MOST_TRIED = 2 * MOST
 """So many choices, also of the first fields alone, are looked at whether `start when` allows them."""
 
@@ -58,17 +59,14 @@ class Universe(Roster):
         self._fault: Fault | None = None
         known = {x.qualified: _Index(x) for x in self.machines}
         self._index = tuple(known[x.qualified] for x in self.machines)
-        places = ((n, slot) for n, x in enumerate(self.machines) for slot in range(len(x.fields)))
-        self.free = tuple(
-            (n, slot) for n, slot in places if system.instances[n].begins_with_any(self.machines[n].fields[slot])
-        )
-        """The fields that begin with any value: by instance and place."""
+        self.free = tuple(x for n in range(len(self.machines)) for x in self._free(n))
+        """The fields that begin with any value: by instance and place; STATE is that of an instance's state."""
         for n, machine in enumerate(self.machines):
             self.params[n].update((p.name, default(p.type)) for p in machine.params)
         for n, machine in enumerate(self.machines):
             self._give_params(Frame(self, _Beginning(self), n), machine)
         impossible = self._fault
-        self.start = self._begun([self._some(self.machines[n].fields[slot].type) for n, slot in self.free]).world()
+        self.start = self._begun([self._some(place) for place in self.free]).world()
         """The world in which it begins. With `free` fields this is one among many, and may be none of `starts`."""
         if self.free:
             self._fault = impossible  # what is wrong with worlds in which it may begin is found with these
@@ -118,11 +116,10 @@ class Universe(Roster):
         """None: too many. What the first fields alone rule out is not completed."""
         if not self.free and not self.system.start_when:
             return (self.start,)
-        types = [self.machines[n].fields[slot].type for n, slot in self.free]
-        ways = prod(cardinality(t, self) for t in types)
-        if max(map(cardinality, types, repeat(self)), default=0) > MOST or (not self.system.start_when and ways > MOST):
+        ways = [self._ways(place) for place in self.free]
+        if max(ways, default=0) > MOST or (not self.system.start_when and prod(ways) > MOST):
             return None
-        values = [domain(t, self) for t in types]
+        values = [self._values(place) for place in self.free]
         found: list[World] = []
         waiting: list[tuple[Value, ...]] = [()]
         for _ in range(MOST_TRIED):
@@ -132,7 +129,7 @@ class Universe(Roster):
             begun = self._begun(chosen)
             if not self._may_begin(begun):
                 continue
-            if len(chosen) == len(types):
+            if len(chosen) == len(values):
                 found.append(begun.world())
             else:
                 waiting += [(*chosen, x) for x in reversed(values[len(chosen)])]
@@ -159,8 +156,30 @@ class Universe(Roster):
         other.__dict__["_starts"] = (start,)
         return other
 
-    def _some(self, t: m.Type) -> Value:
-        """A value of a type."""
+    def _free(self, n: int) -> Iterator[tuple[int, int]]:
+        """What an instance begins with any value of: first its state."""
+        instance = self.system.instances[n]
+        if instance.states:
+            yield n, STATE
+        yield from ((n, slot) for slot, f in enumerate(self.machines[n].fields) if instance.begins_with_any(f))
+
+    def _ways(self, place: tuple[int, int]) -> int:
+        """How many values there are for a place in `free`; see `cardinality`."""
+        n, slot = place
+        if slot == STATE:
+            return len(self.system.instances[n].states)
+        return cardinality(self.machines[n].fields[slot].type, self)
+
+    def _values(self, place: tuple[int, int]) -> tuple[Value, ...]:
+        n, slot = place
+        return self.system.instances[n].states if slot == STATE else domain(self.machines[n].fields[slot].type, self)
+
+    def _some(self, place: tuple[int, int]) -> Value:
+        """One of the values for a place in `free`."""
+        n, slot = place
+        if slot == STATE:
+            return self.system.instances[n].state
+        t = self.machines[n].fields[slot].type
         return min(self.instances_of(t.machine), default=None) if isinstance(t, m.RefType) else default(t)
 
     def _may_begin(self, begun: _Beginning) -> bool:
@@ -180,7 +199,11 @@ class Universe(Roster):
         first of the free fields."""
         made = _Beginning(self)
         for n, (instance, slot) in enumerate(self.free):
-            made.fields[instance][slot] = chosen[n] if n < len(chosen) else _OPEN
+            value: Any = chosen[n] if n < len(chosen) else _OPEN
+            if slot == STATE:
+                made.states[instance] = value
+            else:
+                made.fields[instance][slot] = value
         free = set(self.free)
         for n, machine in enumerate(self.machines):
             for slot, f in enumerate(machine.fields):
@@ -255,11 +278,11 @@ _OPEN: Any = object()
 """In place of the value of such a field."""
 
 
-class _Values(list[Value]):
-    """The fields of an instance; one that is open cannot be read."""
+class _Values(list[Any]):
+    """States, or the fields of an instance; one that is open cannot be read."""
 
     def __getitem__(self, slot: Any) -> Any:
-        value: Any = super().__getitem__(slot)
+        value = super().__getitem__(slot)
         if value is _OPEN:
             raise _OpenError
         return value
@@ -269,14 +292,14 @@ class _Beginning:
     """A first world under way: each place has the value of its type until it has its own."""
 
     def __init__(self, universe: Universe) -> None:
-        self.states = tuple(i.state for i in universe.system.instances)
+        self.states = _Values(i.state for i in universe.system.instances)
         self.fields = [_Values(default(f.type) for f in x.fields) for x in universe.machines]
         self.waited: frozenset[int] = frozenset()
         self.channels: tuple[tuple[Message, ...], ...] = tuple(() for _ in universe.queues)
 
     def world(self) -> World:
         """When nothing is open."""
-        return World(self.states, tuple(map(tuple, self.fields)), frozenset(), self.channels, (), False)
+        return World(tuple(self.states), tuple(map(tuple, self.fields)), frozenset(), self.channels, (), False)
 
 
 class _Index:

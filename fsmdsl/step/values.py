@@ -31,8 +31,8 @@ def default(t: m.Type) -> Value:
             return min(max(low, 0), high)
         case m.DurationType():
             return 0
-        case m.EnumType(members=members):
-            return members[0]
+        case m.EnumType(members=members, first=first):
+            return members[first]
         case m.OpaqueType(name):
             return name
         case m.RecordType(parts=parts):

@@ -185,6 +185,14 @@ class NamedType:
 
 
 @node
+class StateType:
+    """`state of Pod`."""
+
+    machine: Path
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@node
 class RangeType:
     low: int
     high: int
@@ -210,7 +218,7 @@ class OptionalType:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-TypeExpr = NamedType | RangeType | SetType | ListType | OptionalType
+TypeExpr = NamedType | StateType | RangeType | SetType | ListType | OptionalType
 
 
 @node

@@ -23,13 +23,13 @@ class Initial:
 
 @node
 class InstanceDecl:
-    """`groups: AffinityGroup[3] { size = 2 }`; `state` is where a scenario lets the instance begin."""
+    """`groups: AffinityGroup[3] { size = 2 }`; `begins`: `in Busy`, `in {Idle, Busy}`, `in any`."""
 
     name: Name
     machine: Path
     count: int | None
     symmetric: bool
-    state: Name | None
+    begins: Name | tuple[Name, ...] | AnyValue | None
     initials: tuple[Initial, ...]
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
@@ -295,6 +295,15 @@ class FirstValue:
 
 
 @node
+class FirstState:
+    """`ring[0] in Busy`, after `start with`."""
+
+    target: Expr
+    state: Name
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@node
 class ScenarioDecl:
     """`scenario G1 "plain path" of Small { … }`, or with instances of its own. `firsts`: what stands behind
     `start with`."""
@@ -303,7 +312,7 @@ class ScenarioDecl:
     title: Text | None
     system: Path | None
     instances: tuple[InstanceDecl, ...]
-    firsts: tuple[FirstValue, ...]
+    firsts: tuple[FirstValue | FirstState, ...]
     steps: tuple[ScenarioStep, ...]
     doc: str
     span: Span = field(compare=False, default=NOWHERE)

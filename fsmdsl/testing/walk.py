@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from fsmdsl import model as m
 from fsmdsl.describe import describe
-from fsmdsl.explore.trace import Trace, first_values
+from fsmdsl.explore.trace import Trace, first_choices
 from fsmdsl.step import EventStep, Step, TooManyValuesError, Universe, Value, enabled
 from fsmdsl.step.values import domain
 from fsmdsl.testing.comparison import SideBySide
@@ -65,7 +65,7 @@ class _Walk(RuleBasedStateMachine):
     def begin(self, data: Any) -> None:
         """In one of the worlds in which the system may begin."""
         starts = self.universe.starts
-        shown = [_Shown(x, ", ".join(first_values(Trace(self.universe, x)))) for x in starts]
+        shown = [_Shown(x, ", ".join(first_choices(Trace(self.universe, x)))) for x in starts]
         start = starts[0] if len(starts) == 1 else data.draw(st.sampled_from(shown), "start").value
         self.universe = self.universe.beginning(start)
         self.both = SideBySide(self.twin, self.universe)

@@ -88,6 +88,9 @@ class Translation:
                 return self.made[value]
             case m.DurationType(), int():
                 return value / 1000
+            case m.EnumType(machine=machine), str() if machine:
+                of = self.context.machine(machine)
+                return self.packages.of(machine, "states").__dict__[of.states_class][of.states[value]]
             case m.EnumType(name=name), str():
                 names = self.context.packages[name.rpartition(".")[0]]
                 class_ = self.packages.of(name, "values").__dict__[names.enums[name]]
@@ -117,6 +120,8 @@ class Translation:
             case m.DurationType():
                 seconds: float = found
                 return round(seconds * 1000)
+            case m.EnumType(machine=machine) if machine:
+                return str(found.value)
             case m.EnumType(name=name, members=members):
                 names = self.context.packages[name.rpartition(".")[0]].members
                 return next(x for x in members if names[(name, x)] == found.name)
@@ -168,7 +173,7 @@ class Mirror(Translation):
         return support.System(support.VirtualClock()) if self.context.traits(module).timers else support.System()
 
     def _instance(self, n: int) -> Any:
-        machine, instance = self.universe.machines[n], self.universe.system.instances[n]
+        machine = self.universe.machines[n]
         names = self.context.machine(machine.qualified)
         given: list[Any] = []
         if not self.context.standalone(machine):
@@ -181,7 +186,8 @@ class Mirror(Translation):
                 keywords[names.values[p.name]] = self.python(p.type, value)
             elif p.name not in late:
                 keywords[names.values[p.name]] = self.python(p.type, default(p.type))
-        state = self.packages.of(machine.qualified, "states").__dict__[names.states_class](instance.state)
+        states = self.packages.of(machine.qualified, "states").__dict__[names.states_class]
+        state = states(self.universe.start.states[n])
         return self.packages.of(machine.qualified, names.file).__dict__[names.class_](*given, state=state, **keywords)
 
     def _fields(self, n: int) -> Iterator[tuple[m.Field, Value]]:

@@ -150,6 +150,8 @@ class Normal:
                 if isinstance(record, m.Construction):
                     return dict(zip((n for n, _ in record.type.parts), record.parts, strict=True))[name]
                 return replace(e, of=record)
+            case m.StateOf(target=target):
+                return replace(e, target=self._in(target, at, False))
             case m.Negative(operand=operand):
                 return replace(e, operand=self._in(operand, at, False))
             case _:

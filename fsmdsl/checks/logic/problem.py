@@ -172,6 +172,8 @@ class Problem:
             case m.InState(target=target, states=states):
                 state = self._state_of(target)
                 return None if state is None else _inside(state, states)
+            case m.StateOf(target=target):
+                return self._state_of(target)
             case m.Binary():
                 return self._binary(e)
             case m.Conditional(type=m.OptionalType() as t) if _domain(t) is None:

@@ -226,6 +226,7 @@ def _joined(parts: Iterable[Formula], every: bool) -> Formula:
 def constant(universe: Universe, e: m.Expr) -> bool:
     """Is an expression worth the same in every state?"""
     return not any(
-        isinstance(x, m.InState | m.Wait | m.ChannelRef | m.Temporal) or (isinstance(x, m.Read) and x.kind == "field")
+        isinstance(x, m.InState | m.StateOf | m.Wait | m.ChannelRef | m.Temporal)
+        or (isinstance(x, m.Read) and x.kind == "field")
         for x in throughout(universe.model, e, universe.system)
     )

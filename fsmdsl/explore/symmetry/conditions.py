@@ -177,7 +177,7 @@ def _crashing(universe: Universe, x: SymmetricSet) -> Iterator[str]:
 def _looks_at_others(universe: Universe, machine: str, e: m.Expr) -> bool:
     for inner in expressions(e):
         match inner:
-            case m.Read(target=target) | m.Derived(target=target) | m.InState(target=target):
+            case m.Read(target=target) | m.Derived(target=target) | m.InState(target=target) | m.StateOf(target=target):
                 if target is not None and not isinstance(target, m.Self) and mentions(target.type, machine):
                     return True
             case _:

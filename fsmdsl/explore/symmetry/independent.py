@@ -136,7 +136,7 @@ def reads(
     match e:
         case m.Read(kind="field", name=name, target=target):
             yield ((machine if target is None else machine_of(target.type)) or "", name), _whose(target, bound)
-        case m.InState(target=target):
+        case m.InState(target=target) | m.StateOf(target=target):
             yield (machine_of(target.type) or "", ""), _whose(target, bound)
         case m.Derived(target=target, arguments=arguments):
             let = universe.let(e)

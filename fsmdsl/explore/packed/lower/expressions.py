@@ -69,6 +69,9 @@ def _value(scope: Scope, e: m.Expr) -> Expr:
             return _read(scope, e)
         case m.InState():
             return _in_state(scope, e)
+        case m.StateOf(target=target):
+            instance, machine = owner(scope, target)
+            return scope.at(scope.context.column(machine.qualified, ""), instance)
         case m.Binary():
             return _binary(scope, e)
         case m.Logic():
