@@ -378,6 +378,8 @@ class Writer:
                 return Text(f"size({channel})")
             receiver = m.RefType(env.module.channels[channel])
             whose = [n for n, t in self.paths(env) if t == receiver] if channel in env.module.each else []
+            if channel in env.module.each and env.machine is not None and self._is_self(env, receiver):
+                whose.append("self")
             if not env.holds(channel) and whose:
                 return Text(f"size({channel} of {self.random.choice(whose)})")
         return Text(f"size({self.source(env, depth)[0].text})")
