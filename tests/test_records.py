@@ -52,7 +52,7 @@ machine Node {
     put:   Up on put(e)  when size(log) < 2                     do { log = log + [e]; add e to seen }
     swap:  Up on swap    when log != []
         do { vote = Vote(self, last(log), 1); vote.entry.value = false }
-    raise: Up on raise                                          do best.term = best.term + 1
+    raise: Up on raise                                          do self.best.term = best.term + 1
     take:  Up on take    when maybe == none or maybe.term == 1  do { maybe = first(log); best = maybe }
     visit: Up on visit                                          do { order = []; for e in seen { add e.term to order } }
     more:  Up on more    when maybe.value                       do log = [Entry(value = step > 0, term = step)]
@@ -200,6 +200,39 @@ def test_parts_of_every_type_are_packed(channel: str) -> None:
     search = packed(model, only_system(model), limits, PLAIN)
     assert search.note is None
     assert differences(found(by_definition(model, only_system(model), limits)), found(search)) == []
+
+
+OTHERS = """module others
+record Vote { who: Node  n: 0..2 }
+record Entry { term: 0..3  value: bool }
+machine Node {
+    param peer:   Vote
+    durable best: Entry
+    durable last: Vote = any
+    let score(e: Entry) = if e.value then e.term else 0
+    initial state A
+    event go    from environment
+    event ping  from Node
+    go: A on go   when score(best) < 2 and best in {Entry(0, false), Entry(1, true)}  do {
+        self.best.term = Entry(1, true).term
+        self.best.value = true
+        last.who.ping
+    }
+    ping: A on ping  do last.n = peer.n
+    A -> A on crash  do best.value = false
+}
+system S {
+    nodes: Node[2] { peer = Vote(nodes[(index + 1) % 2], index), best = Entry(index, false) }
+    start when all n in nodes: n.last.n == 0 and n.last.who != n
+    environment { some n in nodes: n.go  crash }
+    recover { for n in nodes { n.best.term = 0 } }
+    invariant all n in nodes: n.peer.who.best.term < 3 and nodes[0].peer.n == 0
+}
+"""
+
+
+def test_records_of_others_are_read_and_recovery_writes_their_parts() -> None:
+    assert explored_alike(OTHERS)["states"] == 14
 
 
 ANY = """module any

@@ -103,7 +103,7 @@ def _own_field(scope: Scope, name: s.Name) -> tuple[str, m.Expr | None, m.Type] 
 
 def _assign(place: Place, e: s.Assign) -> m.Effect | None:
     if isinstance(e.target, s.Member) and _may_be_record(place, e.target.target):
-        of = typed(place.scope, e.target.target)
+        of = _own(typed(place.scope, e.target.target))
         if isinstance(bare(of.type), m.RecordType | m.ErrorType):
             return _assign_part(place, of, e.target, e)
     found = _field(place, e.target)
@@ -118,6 +118,17 @@ def _may_be_record(place: Place, e: s.Expr) -> bool:
         machine = place.scope.machine
         return machine is not None and e.text in machine.fields
     return isinstance(e, s.Member)
+
+
+def _own(e: m.Expr) -> m.Expr:
+    """`self.best.entry` as `best.entry`."""
+    match e:
+        case m.Part(of=of):
+            return replace(e, of=_own(of))
+        case m.Read(target=m.Self()):
+            return replace(e, target=None)
+        case _:
+            return e
 
 
 def _assign_part(place: Place, of: m.Expr, target: s.Member, e: s.Assign) -> m.Effect | None:
