@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..machinery import Data, Saved, System
     from .actions import WorkloadActions
     from .application import Application
+    from .state_timer import StateTimer
 
 
 UNSUBMITTED: Final = WorkloadState.UNSUBMITTED
@@ -51,6 +52,7 @@ class Workload(Machine):
         "_replacing",
         "_state",
         "_style",
+        "_timer",
     )
 
     def __init__(
@@ -61,6 +63,7 @@ class Workload(Machine):
         gang: int = 0,
         style: GangStyle = GangStyle.SOFT,
         placeholder_timeout: float = 900.0,
+        timer: StateTimer | None = None,
         app: Application | None = None,
         asks: int = 0,
         real: int = 0,
@@ -80,6 +83,7 @@ class Workload(Machine):
             style if isinstance(style, GangStyle) else misfit(style, GangStyle, "Workload: style")
         )
         self._placeholder_timeout = placeholder_timeout
+        self._timer = timer
         self._app = app
         self._asks = in_range(asks, 0, 9, "asks")
         self._real_ = in_range(real, 0, 9, "real")
@@ -112,6 +116,11 @@ class Workload(Machine):
     def placeholder_timeout(self) -> float:
         """For all placeholders to be allocated."""
         return self._placeholder_timeout
+
+    @property
+    def timer(self) -> StateTimer | None:
+        """The application's, if it has one."""
+        return self._timer
 
     @property
     def app(self) -> Application | None:
@@ -312,8 +321,8 @@ class Workload(Machine):
                         present(self._app, "app").complete()
                     else:
                         self._system.later(self._actions.log, self)
-                if present(self._app, "app").timer is not None:
-                    present(self._app, "app").timer.stop()
+                if self._timer is not None:
+                    self._timer.stop()
             else:
                 raise UnhandledEvent(self, self._state, "release_all", (UNTIMED, TIMED))
 
