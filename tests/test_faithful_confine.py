@@ -110,9 +110,22 @@ def test_rows_are_those_of_the_tables(name: str, table: list[Row], as_documented
     assert sorted(rows(confine(as_documented).machines[f"confine.{name}"])) == sorted(table)
 
 
+EXCLUDED = (
+    "of the slice its name, description, expires_on, set_state, properties, sliver_defaults.instance_sn and "
+    "sliver_defaults.set_state; of the sliver its description, set_state and properties."
+)
+
+
+def test_the_ten_excluded_attributes_are_said_where_the_configuration_is() -> None:
+    """Seven of the slice and three of the sliver, as the text lists them."""
+    (found,) = [e for x in confine().modules for e in x.enums if e.name == "Config"]
+    assert EXCLUDED in " ".join(found.doc.split())
+
+
 def test_rows_without_a_label_begin_rounds_and_lead_nowhere() -> None:
     others = [t for x in confine().machines.values() for t in x.transitions if t.label is None]
-    assert {t.shown_trigger for t in others} == {"set_state", "reset", "fetched", "not_found", "died"}
+    commands = {"set_state", "reset", "configure", "override", "update"}
+    assert {t.shown_trigger for t in others} == {*commands, "fetched", "not_found", "died"}
     assert all(t.target is None for t in others)
 
 

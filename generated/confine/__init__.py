@@ -11,15 +11,18 @@ only.
 After “Slice and sliver states” (CONFINE project wiki, arch:slice-sliver-states, 2014-11-27).
 """
 
+from .description import Description
 from .machinery import Followed, ForeignSnapshot, StepRefused, System, UnhandledEvent
 from .slice_ import Slice
 from .sliver import Sliver
-from .states import SliceState, SliverState
+from .states import DescriptionState, SliceState, SliverState
 from .systems import Running
 from .values import Config, SetState
 
 __all__ = [
     "Config",
+    "Description",
+    "DescriptionState",
     "Followed",
     "ForeignSnapshot",
     "Running",

@@ -221,9 +221,63 @@ def state_named(kind: type[S], value: Any) -> S:
         raise ValueError(f"{error}, which has {', '.join(str(x.value) for x in kind)}") from None
 
 
+# Machines that stand alone ----------------------------------------------------------------------
+
+
+class Alone(Named):
+    """A machine without a system."""
+
+    __slots__ = ("_listeners",)
+
+    _listeners: tuple[Listener, ...]
+
+    def __repr__(self) -> str:
+        return f"<{title(self)}: {self.state.display}>"
+
+    def listen(self, listener: Listener) -> None:
+        """Has a listener told of every transition from now on."""
+        self._listeners = (*self._listeners, listener)
+
+    def unlisten(self, listener: Listener) -> None:
+        """Has a listener told of nothing any more."""
+        if listener not in self._listeners:
+            raise ValueError(f"{listener!r} does not listen to this machine")
+        self._listeners = tuple(x for x in self._listeners if x != listener)
+
+    def can(self, event: Callable[..., object], *arguments: object) -> bool:
+        """Would a transition happen? It is tried and taken back; no listener is called."""
+        saved, listeners = self._save(), self._listeners
+        self._listeners = ()
+        try:
+            event(*arguments)
+        except StepRefused:
+            return False
+        finally:
+            self._load(saved)
+            self._listeners = listeners
+        return True
+
+    def restore(self, data: Data, migrate: Migrations | None = None) -> None:
+        """Back to a snapshot.
+
+        `migrate` has, by the version of a snapshot, what makes one of this version of it. Without it, and where a
+        snapshot has no version, it is taken as it is. Raises `ForeignSnapshot`, and changes nothing, where a snapshot
+        does not fit, or `migrate` does not have its version.
+        """
+        self._load(fitting(self, self._decode, converted(data, self._version(), migrate), {}))
+
+    def _version(self) -> str:
+        raise NotImplementedError
+
+    def _tell(self, label: str, event: str, source: State) -> None:
+        followed = (Followed(self, label, event, source, self.state),)
+        for listener in self._listeners:
+            listener(followed)
+
+
 # Machines and systems ---------------------------------------------------------------------------
 
-VERSION = "f9a7be7ab245"
+VERSION = "f93accc81df7"
 """Of snapshots of a system. It changes with the states and fields of machines, and with their types."""
 
 

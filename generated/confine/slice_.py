@@ -59,7 +59,7 @@ class Slice(Machine):
             else misfit(request, SetState, "Slice: request")
         )
         self._resources = resources
-        self._instance_sn = in_range(instance_sn, 0, 3, "instance_sn")
+        self._instance_sn = in_range(instance_sn, 0, 1000000, "instance_sn")
         super().__init__(system, name)
 
     @property
@@ -138,7 +138,7 @@ class Slice(Machine):
         in start when number > instance_sn
         """
         with self._system.step(self, "reset"):
-            number = in_range(number, 0, 3, "number")
+            number = in_range(number, 0, 1000000, "number")
             if self._state in (REGISTER, DEPLOY, START) and number > self._instance_sn:
                 self._follow("reset", "reset", self._state)
                 self._instance_sn = number
@@ -214,7 +214,7 @@ class Slice(Machine):
             state_named(SliceState, data["state"]),
             named(SetState, data["fields"]["request"], "request"),
             data["fields"]["resources"],
-            in_range(data["fields"]["instance_sn"], 0, 3, "instance_sn"),
+            in_range(data["fields"]["instance_sn"], 0, 1000000, "instance_sn"),
         )
 
     def _save(self) -> Saved:

@@ -51,6 +51,7 @@ class Sliver(Machine):
         "_cur_sliver_sn",
         "_err_run",
         "_files",
+        "_highest",
         "_new_config",
         "_new_slice_sn",
         "_new_sliver_sn",
@@ -67,6 +68,7 @@ class Sliver(Machine):
         system: System,
         actions: SliverActions,
         *,
+        highest: int = 1,
         slice_set: SetState = SetState.REGISTER,
         own_set: SetState = SetState.REGISTER,
         new_config: Config | None = None,
@@ -86,6 +88,7 @@ class Sliver(Machine):
         self._state = (
             state if isinstance(state, SliverState) else misfit(state, SliverState, "Sliver: state")
         )
+        self._highest = in_range(highest, 0, 3, "highest")
         self._slice_set = (
             slice_set
             if isinstance(slice_set, SetState)
@@ -103,8 +106,8 @@ class Sliver(Machine):
             if isinstance(new_config, Config)
             else misfit(new_config, Config, "Sliver: new_config")
         )
-        self._new_slice_sn = in_range(new_slice_sn, 0, 3, "new_slice_sn")
-        self._new_sliver_sn = in_range(new_sliver_sn, 0, 3, "new_sliver_sn")
+        self._new_slice_sn = in_range(new_slice_sn, 0, 1000000, "new_slice_sn")
+        self._new_sliver_sn = in_range(new_sliver_sn, 0, 1000000, "new_sliver_sn")
         self._err_run = err_run
         self._cur_config = (
             None
@@ -113,8 +116,8 @@ class Sliver(Machine):
             if isinstance(cur_config, Config)
             else misfit(cur_config, Config, "Sliver: cur_config")
         )
-        self._cur_slice_sn = in_range(cur_slice_sn, 0, 3, "cur_slice_sn")
-        self._cur_sliver_sn = in_range(cur_sliver_sn, 0, 3, "cur_sliver_sn")
+        self._cur_slice_sn = in_range(cur_slice_sn, 0, 1000000, "cur_slice_sn")
+        self._cur_sliver_sn = in_range(cur_sliver_sn, 0, 1000000, "cur_sliver_sn")
         self._reserved = reserved
         self._files = (
             None
@@ -131,6 +134,11 @@ class Sliver(Machine):
     def state(self) -> SliverState:
         """Where the machine is."""
         return self._state
+
+    @property
+    def highest(self) -> int:
+        """Of the registry's numbers, where it is explored."""
+        return self._highest
 
     @property
     def slice_set(self) -> SetState:
@@ -303,8 +311,8 @@ class Sliver(Machine):
                 if isinstance(config, Config)
                 else misfit(config, Config, f"{self!r}: config")
             )
-            slice_sn = in_range(slice_sn, 0, 3, "slice_sn")
-            sliver_sn = in_range(sliver_sn, 0, 3, "sliver_sn")
+            slice_sn = in_range(slice_sn, 0, 1000000, "slice_sn")
+            sliver_sn = in_range(sliver_sn, 0, 1000000, "sliver_sn")
             self._follow("fetched", "fetched", self._state)
             self._slice_set = slice_
             self._own_set = present(
@@ -529,16 +537,16 @@ class Sliver(Machine):
                 data["fields"]["new_config"],
                 "new_config",
             ),
-            in_range(data["fields"]["new_slice_sn"], 0, 3, "new_slice_sn"),
-            in_range(data["fields"]["new_sliver_sn"], 0, 3, "new_sliver_sn"),
+            in_range(data["fields"]["new_slice_sn"], 0, 1000000, "new_slice_sn"),
+            in_range(data["fields"]["new_sliver_sn"], 0, 1000000, "new_sliver_sn"),
             data["fields"]["err_run"],
             None if data["fields"]["cur_config"] is None else named(
                 Config,
                 data["fields"]["cur_config"],
                 "cur_config",
             ),
-            in_range(data["fields"]["cur_slice_sn"], 0, 3, "cur_slice_sn"),
-            in_range(data["fields"]["cur_sliver_sn"], 0, 3, "cur_sliver_sn"),
+            in_range(data["fields"]["cur_slice_sn"], 0, 1000000, "cur_slice_sn"),
+            in_range(data["fields"]["cur_sliver_sn"], 0, 1000000, "cur_sliver_sn"),
             data["fields"]["reserved"],
             None if data["fields"]["files"] is None else named(
                 Config,

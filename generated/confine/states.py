@@ -29,6 +29,12 @@ class SliceState(State):
         return names.get(self.value, self.value)
 
 
+class DescriptionState(State):
+    """Where a sliver in the registry can be."""
+
+    DESCRIBED = "described"
+
+
 class SliverState(State):
     """Where a Sliver can be."""
 

@@ -18,8 +18,11 @@ class SetState(IntEnum):
 
 
 class Config(Enum):
-    """The merged attributes of a slice and a sliver but for names, dates, set states, properties
-    and sequence numbers. All that matters is whether two of them differ, so two are enough.
+    """The merged attributes of a slice and a sliver. Ten are excluded, as a change of them is none
+    of the configuration: of the slice its name, description, expires_on, set_state, properties,
+    sliver_defaults.instance_sn and sliver_defaults.set_state; of the sliver its description,
+    set_state and properties. The two sequence numbers belong to it, and stand beside it here,
+    since they are also compared by size. Of all else, what matters is whether two differ.
     """
 
     C1 = "c1"

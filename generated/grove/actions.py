@@ -14,4 +14,6 @@ class PodGangActions(Protocol):
     """What hand-written code does for a PodGang."""
 
     def publish_score(self, pod_gang: PodGang) -> None:
-        """The placement score, from 0 to 1, worked out in the scheduler plugin."""
+        """The placement score, from 0 to 1 and higher the better, worked out in the scheduler
+        plugin.
+        """

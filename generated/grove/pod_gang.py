@@ -113,7 +113,7 @@ class PodGang(Machine):
 
     @property
     def termination_delay(self) -> float:
-        """How long a clique may run below its minimum."""
+        """How long a clique may run below its minimum; the notes give no number."""
         return self._termination_delay
 
     @property

@@ -267,7 +267,7 @@ class Alone(Named):
 
 # Machines and systems ---------------------------------------------------------------------------
 
-VERSION = "95e0ec40fbef"
+VERSION = "5812733a7bc5"
 """Of snapshots of a system. It changes with the states and fields of machines, and with their types."""
 
 

@@ -227,8 +227,13 @@ class NodeActions:
     def resize(self, node: Node) -> None:
         """What nodes have is configured."""
 
-    def count_draining(self, node: Node) -> None:
-        """It may be used no more, or again."""
+    def more_draining(self, node: Node) -> None:
+        """It may be used no more."""
+        assert isinstance(node, HostNode)
+        hosts.tell(node.host)
+
+    def fewer_draining(self, node: Node) -> None:
+        """It may be used again, or leaves."""
         assert isinstance(node, HostNode)
         hosts.tell(node.host)
 

@@ -12,7 +12,8 @@ from ..machinery import Followed, ForeignSnapshot, StepRefused, System, Unhandle
 from .application import Application
 from .node import Node
 from .object_state import ObjectState
-from .states import ApplicationState, NodeState, ObjectStateState, WorkloadState
+from .state_timer import StateTimer
+from .states import ApplicationState, NodeState, ObjectStateState, StateTimerState, WorkloadState
 from .systems import HardGang, SoftGang
 from .values import GangStyle
 from .workload import Workload
@@ -29,6 +30,8 @@ __all__ = [
     "ObjectState",
     "ObjectStateState",
     "SoftGang",
+    "StateTimer",
+    "StateTimerState",
     "StepRefused",
     "System",
     "UnhandledEvent",

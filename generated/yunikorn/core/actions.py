@@ -17,7 +17,7 @@ class ApplicationActions(Protocol):
     """What hand-written code does for an Application."""
 
     def report(self, application: Application) -> None:
-        """Tells the resource manager which state has been entered."""
+        """Tells the resource manager which state was entered, and the event or the reason."""
 
     def retire(self, application: Application) -> None:
         """Has the partition move the application out of the live ones."""
@@ -31,6 +31,9 @@ class WorkloadActions(Protocol):
 
     def delete_placeholders(self, workload: Workload) -> None:
         """Requests to the resource manager."""
+
+    def release_asks(self, workload: Workload) -> None:
+        """Tells the resource manager that all of them are dropped."""
 
     def log(self, workload: Workload) -> None:
         """Of an event that the application does not take."""
@@ -55,5 +58,8 @@ class NodeActions(Protocol):
     def resize(self, node: Node) -> None:
         """A new capacity."""
 
-    def count_draining(self, node: Node) -> None:
-        """A metric, up or down."""
+    def more_draining(self, node: Node) -> None:
+        """A metric: one node more is not schedulable."""
+
+    def fewer_draining(self, node: Node) -> None:
+        """The same, one less."""

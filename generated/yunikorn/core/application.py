@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent, misfit, state_named
-from .states import ApplicationState
+from ..machinery import Machine, UnhandledEvent, misfit, present, state_named
+from .states import ApplicationState, StateTimerState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ..machinery import Data, Saved, System
     from .actions import ApplicationActions
+    from .state_timer import StateTimer
     from .workload import Workload
 
 
@@ -37,7 +38,7 @@ class Application(Machine):
     internal.
     """
 
-    __slots__ = ("_actions", "_state", "_workload")
+    __slots__ = ("_actions", "_state", "_timer", "_workload")
 
     def __init__(
         self,
@@ -45,6 +46,7 @@ class Application(Machine):
         actions: ApplicationActions,
         *,
         workload: Workload | None = None,
+        timer: StateTimer | None = None,
         state: ApplicationState = NEW,
         name: str = "",
     ) -> None:
@@ -55,6 +57,7 @@ class Application(Machine):
             else misfit(state, ApplicationState, "Application: state")
         )
         self._workload = workload
+        self._timer = timer
         super().__init__(system, name)
         self._start_timers()
 
@@ -69,9 +72,19 @@ class Application(Machine):
         return self._workload
 
     @property
+    def timer(self) -> StateTimer | None:
+        """The one for all its states, where a system models that it may be stopped."""
+        return self._timer
+
+    @property
     def held(self) -> bool:
         """`workload != none and workload.placeholders > 0`."""
         return self._workload is not None and self._workload.placeholders > 0
+
+    @property
+    def timed(self) -> bool:
+        """`timer == none or timer in Armed`."""
+        return self._timer is None or self._timer.state is StateTimerState.ARMED
 
     def reject(self) -> None:
         """The submission is refused.
@@ -104,10 +117,14 @@ class Application(Machine):
             elif state is ACCEPTED:
                 self._follow("Run", "Run", STARTING)
                 self._state = STARTING
+                if self._timer is not None:
+                    self._timer.arm()
                 self._system.later(self._actions.report, self)
                 self._system.start(self, "Starting after 5min", 300.0)
             elif state is STARTING:
                 self._follow("Run", "Run", RUNNING)
+                if self._timer is not None:
+                    self._timer.stop()
                 self._system.stop(self, "Starting after 5min")
                 self._state = RUNNING
                 self._system.later(self._actions.report, self)
@@ -117,7 +134,10 @@ class Application(Machine):
                 self._follow("Run", "Run", self._state)
             elif state is COMPLETING:
                 self._follow("Run", "Run", RUNNING)
-                self._system.stop(self, "Completing after 30s")
+                if self._timer is not None:
+                    self._timer.stop()
+                self._system.stop(self, "Completing after 30s (1)")
+                self._system.stop(self, "Completing after 30s (2)")
                 self._state = RUNNING
                 self._system.later(self._actions.report, self)
             else:
@@ -141,18 +161,31 @@ class Application(Machine):
             if state in (ACCEPTED, RUNNING):
                 self._follow("Complete", "Complete", COMPLETING)
                 self._state = COMPLETING
+                if self._timer is not None:
+                    self._timer.arm()
                 self._system.later(self._actions.report, self)
-                self._system.start(self, "Completing after 30s", 30.0)
+                self._system.start(self, "Completing after 30s (1)", 30.0)
+                self._system.start(self, "Completing after 30s (2)", 30.0)
             elif state is STARTING:
                 self._follow("Complete", "Complete", COMPLETING)
+                if self._timer is not None:
+                    self._timer.stop()
                 self._system.stop(self, "Starting after 5min")
                 self._state = COMPLETING
+                if self._timer is not None:
+                    self._timer.arm()
                 self._system.later(self._actions.report, self)
-                self._system.start(self, "Completing after 30s", 30.0)
+                self._system.start(self, "Completing after 30s (1)", 30.0)
+                self._system.start(self, "Completing after 30s (2)", 30.0)
             elif state is COMPLETING:
                 self._follow("Complete", "Complete", COMPLETED)
-                self._system.stop(self, "Completing after 30s")
+                if self._timer is not None:
+                    self._timer.stop()
+                self._system.stop(self, "Completing after 30s (1)")
+                self._system.stop(self, "Completing after 30s (2)")
                 self._state = COMPLETED
+                if self._timer is not None:
+                    self._timer.arm()
                 self._system.later(self._actions.retire, self)
                 self._system.later(self._actions.report, self)
                 self._system.start(self, "Completed after 3d", 259200.0)
@@ -181,12 +214,16 @@ class Application(Machine):
                 self._system.later(self._actions.report, self)
             elif state is STARTING:
                 self._follow("Fail", "Fail", FAILING)
+                if self._timer is not None:
+                    self._timer.stop()
                 self._system.stop(self, "Starting after 5min")
                 self._state = FAILING
                 self._system.later(self._actions.report, self)
             elif state is FAILING:
                 self._follow("Fail", "Fail", FAILED)
                 self._state = FAILED
+                if self._timer is not None:
+                    self._timer.arm()
                 self._system.later(self._actions.retire, self)
                 self._system.later(self._actions.report, self)
                 self._system.start(self, "Failed after 3d", 259200.0)
@@ -222,11 +259,15 @@ class Application(Machine):
             state = self._state
             if state is COMPLETED:
                 self._follow("Expire", "Expire", EXPIRED)
+                if self._timer is not None:
+                    self._timer.stop()
                 self._system.stop(self, "Completed after 3d")
                 self._state = EXPIRED
                 self._system.later(self._actions.report, self)
             elif state is FAILED:
                 self._follow("Expire", "Expire", EXPIRED)
+                if self._timer is not None:
+                    self._timer.stop()
                 self._system.stop(self, "Failed after 3d")
                 self._state = EXPIRED
                 self._system.later(self._actions.report, self)
@@ -254,56 +295,95 @@ class Application(Machine):
     def _due(self, timer: str) -> None:
         """Time is up.
 
-        Run: Starting -> Running
-        Complete: Completing -> Completed when not held
-        Expire: Completed -> Expired
-        Expire: Failed -> Expired
+        Run: Starting -> Running when timed
+        Complete: Completing -> Completed when timed and not held
+        Expire: Completed -> Expired when timed
+        Expire: Failed -> Expired when timed
+        late: in Completing when timed and held
         """
         with self._system.step(self, timer):
             if timer == "Starting after 5min" and self._state is STARTING:
-                # Run: or a single allocation would hold it here
-                self._follow("Run", "after 5min", RUNNING)
-                self._system.stop(self, "Starting after 5min")
-                self._state = RUNNING
-                self._system.later(self._actions.report, self)
-            elif timer == "Completing after 30s" and self._state is COMPLETING:
-                if not self.held:
-                    # Complete: placeholders are released first
+                if self.timed:
+                    # Amended: the page says neither that a timer may be stopped nor what becomes of
+                    # placeholders; release 1.0.0 does both.
+                    self._follow("Run", "after 5min", RUNNING)
+                    if self._timer is not None:
+                        self._timer.stop()
+                    self._system.stop(self, "Starting after 5min")
+                    self._state = RUNNING
+                    self._system.later(self._actions.report, self)
+                else:
+                    self._system.start(self, "Starting after 5min", 300.0)
+            elif timer == "Completing after 30s (1)" and self._state is COMPLETING:
+                if self.timed and not self.held:
+                    # Amended: the page says neither that a timer may be stopped nor what becomes of
+                    # placeholders; release 1.0.0 does both.
                     self._follow("Complete", "after 30s", COMPLETED)
-                    self._system.stop(self, "Completing after 30s")
+                    if self._timer is not None:
+                        self._timer.stop()
+                    self._system.stop(self, "Completing after 30s (1)")
+                    self._system.stop(self, "Completing after 30s (2)")
                     self._state = COMPLETED
+                    if self._timer is not None:
+                        self._timer.arm()
                     self._system.later(self._actions.retire, self)
                     self._system.later(self._actions.report, self)
                     self._system.start(self, "Completed after 3d", 259200.0)
                 else:
-                    self._system.start(self, "Completing after 30s", 30.0)
+                    self._system.start(self, "Completing after 30s (1)", 30.0)
             elif timer == "Completed after 3d" and self._state is COMPLETED:
-                self._follow("Expire", "after 3d", EXPIRED)
-                self._system.stop(self, "Completed after 3d")
-                self._state = EXPIRED
-                self._system.later(self._actions.report, self)
+                if self.timed:
+                    # Amended: the page says neither that a timer may be stopped nor what becomes of
+                    # placeholders; release 1.0.0 does both.
+                    self._follow("Expire", "after 3d", EXPIRED)
+                    if self._timer is not None:
+                        self._timer.stop()
+                    self._system.stop(self, "Completed after 3d")
+                    self._state = EXPIRED
+                    self._system.later(self._actions.report, self)
+                else:
+                    self._system.start(self, "Completed after 3d", 259200.0)
             elif timer == "Failed after 3d" and self._state is FAILED:
-                self._follow("Expire", "after 3d", EXPIRED)
-                self._system.stop(self, "Failed after 3d")
-                self._state = EXPIRED
-                self._system.later(self._actions.report, self)
+                if self.timed:
+                    # Amended: the page says neither that a timer may be stopped nor what becomes of
+                    # placeholders; release 1.0.0 does both.
+                    self._follow("Expire", "after 3d", EXPIRED)
+                    if self._timer is not None:
+                        self._timer.stop()
+                    self._system.stop(self, "Failed after 3d")
+                    self._state = EXPIRED
+                    self._system.later(self._actions.report, self)
+                else:
+                    self._system.start(self, "Failed after 3d", 259200.0)
+            elif timer == "Completing after 30s (2)" and self._state is COMPLETING:
+                if self.timed and self.held:
+                    # Amended: placeholders that are left are released first; the last one gone
+                    # completes the application.
+                    self._follow("late", "after 30s", self._state)
+                    if self._timer is not None:
+                        self._timer.stop()
+                    present(self._workload, "workload").release_placeholders()
+                self._system.start(self, "Completing after 30s (2)", 30.0)
 
     def _period(self, timer: str) -> float | None:
         if timer == "Starting after 5min" and self._state is STARTING:
             return 300.0
-        if timer == "Completing after 30s" and self._state is COMPLETING:
+        if timer == "Completing after 30s (1)" and self._state is COMPLETING:
             return 30.0
         if timer == "Completed after 3d" and self._state is COMPLETED:
             return 259200.0
         if timer == "Failed after 3d" and self._state is FAILED:
             return 259200.0
+        if timer == "Completing after 30s (2)" and self._state is COMPLETING:
+            return 30.0
         return None
 
     def _start_timers(self) -> None:
         if self._state is STARTING:
             self._system.start(self, "Starting after 5min", 300.0)
         elif self._state is COMPLETING:
-            self._system.start(self, "Completing after 30s", 30.0)
+            self._system.start(self, "Completing after 30s (1)", 30.0)
+            self._system.start(self, "Completing after 30s (2)", 30.0)
         elif self._state is COMPLETED:
             self._system.start(self, "Completed after 3d", 259200.0)
         elif self._state is FAILED:

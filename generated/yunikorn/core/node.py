@@ -104,10 +104,10 @@ class Node(Machine):
                 pass  # ignored
             elif state is SCHEDULABLE:
                 self._follow("DRAIN_NODE", "DRAIN_NODE", NOT_SCHEDULABLE)
-                self._system.later(self._actions.count_draining, self)
+                self._system.later(self._actions.more_draining, self)
                 self._state = NOT_SCHEDULABLE
             else:
-                # Amended: an order may be repeated, and then changes nothing.
+                # Amended: an order may be repeated, and then changes nothing, nor is it counted.
                 self._follow("DRAIN_NODE", "DRAIN_NODE", self._state)
 
     def drain_to_schedulable(self) -> None:
@@ -123,11 +123,11 @@ class Node(Machine):
             if state is ABSENT:
                 pass  # ignored
             elif state is SCHEDULABLE:
-                # Amended: an order may be repeated, and then changes nothing.
+                # Amended: an order may be repeated, and then changes nothing, nor is it counted.
                 self._follow("DRAIN_TO_SCHEDULABLE", "DRAIN_TO_SCHEDULABLE", self._state)
             else:
                 self._follow("DRAIN_TO_SCHEDULABLE", "DRAIN_TO_SCHEDULABLE", SCHEDULABLE)
-                self._system.later(self._actions.count_draining, self)
+                self._system.later(self._actions.fewer_draining, self)
                 self._state = SCHEDULABLE
 
     def decomission(self) -> None:
@@ -142,8 +142,13 @@ class Node(Machine):
             state = self._state
             if state is ABSENT:
                 pass  # ignored
+            elif state is SCHEDULABLE:
+                self._follow("DECOMISSION", "DECOMISSION", ABSENT)
+                self._system.later(self._actions.remove_node, self)
+                self._state = ABSENT
             else:
                 self._follow("DECOMISSION", "DECOMISSION", ABSENT)
+                self._system.later(self._actions.fewer_draining, self)
                 self._system.later(self._actions.remove_node, self)
                 self._state = ABSENT
 

@@ -33,6 +33,13 @@ class ApplicationState(State):
     """No longer tracked. Final."""
 
 
+class StateTimerState(State):
+    """Where a StateTimer can be."""
+
+    STOPPED = "Stopped"
+    ARMED = "Armed"
+
+
 class WorkloadState(State):
     """Where an asks and allocations can be."""
 

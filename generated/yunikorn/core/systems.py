@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..machinery import System
     from .application import Application
+    from .state_timer import StateTimer
     from .workload import Workload
 
 
@@ -17,12 +18,20 @@ class SoftGang:
     """A gang of two with up to four asks and allocations; placeholders that are late are given up.
     """
 
-    __slots__ = ("app", "system", "work")
+    __slots__ = ("app", "system", "timer", "work")
 
-    def __init__(self, system: System, *, work: Workload, app: Application) -> None:
+    def __init__(
+        self,
+        system: System,
+        *,
+        work: Workload,
+        app: Application,
+        timer: StateTimer,
+    ) -> None:
         self.system = system
         self.work = work
         self.app = app
+        self.timer = timer
 
     @property
     def load(self) -> int:
@@ -53,12 +62,20 @@ class HardGang:
     allocation that is found on a node fires two.
     """
 
-    __slots__ = ("app", "system", "work")
+    __slots__ = ("app", "system", "timer", "work")
 
-    def __init__(self, system: System, *, work: Workload, app: Application) -> None:
+    def __init__(
+        self,
+        system: System,
+        *,
+        work: Workload,
+        app: Application,
+        timer: StateTimer,
+    ) -> None:
         self.system = system
         self.work = work
         self.app = app
+        self.timer = timer
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""

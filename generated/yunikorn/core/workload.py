@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..machinery import Data, Saved, System
     from .actions import WorkloadActions
     from .application import Application
+    from .state_timer import StateTimer
 
 
 UNSUBMITTED: Final = WorkloadState.UNSUBMITTED
@@ -51,6 +52,7 @@ class Workload(Machine):
         "_replacing",
         "_state",
         "_style",
+        "_timer",
     )
 
     def __init__(
@@ -61,6 +63,7 @@ class Workload(Machine):
         gang: int = 0,
         style: GangStyle = GangStyle.SOFT,
         placeholder_timeout: float = 900.0,
+        timer: StateTimer | None = None,
         app: Application | None = None,
         asks: int = 0,
         real: int = 0,
@@ -80,6 +83,7 @@ class Workload(Machine):
             style if isinstance(style, GangStyle) else misfit(style, GangStyle, "Workload: style")
         )
         self._placeholder_timeout = placeholder_timeout
+        self._timer = timer
         self._app = app
         self._asks = in_range(asks, 0, 9, "asks")
         self._real_ = in_range(real, 0, 9, "real")
@@ -112,6 +116,11 @@ class Workload(Machine):
     def placeholder_timeout(self) -> float:
         """For all placeholders to be allocated."""
         return self._placeholder_timeout
+
+    @property
+    def timer(self) -> StateTimer | None:
+        """The application's, if it has one."""
+        return self._timer
 
     @property
     def app(self) -> Application | None:
@@ -301,6 +310,8 @@ class Workload(Machine):
         """
         with self._system.step(self, "release_all"):
             if self._state in TRACKED:
+                # The timer is stopped after the event: it is that of the state which has just been
+                # entered.
                 self._follow("release_all", "release_all", self._state)
                 self._real_ = 0
                 self._placeholders = 0
@@ -310,6 +321,8 @@ class Workload(Machine):
                         present(self._app, "app").complete()
                     else:
                         self._system.later(self._actions.log, self)
+                if self._timer is not None:
+                    self._timer.stop()
             else:
                 raise UnhandledEvent(self, self._state, "release_all", (UNTIMED, TIMED))
 
@@ -404,6 +417,12 @@ class Workload(Machine):
                 self._replacing = in_range(self._replacing - 1, 0, 9, "replacing")
                 self._placeholders = in_range(self._placeholders - 1, 0, 9, "placeholders")
                 if self._placeholders == 0:
+                    if (
+                        self._app is not None
+                        and self._app.state is ApplicationState.COMPLETING
+                        and not self._app.timed
+                    ):
+                        self._app.complete()
                     if self._app is not None and self._app.state is ApplicationState.FAILING:
                         self._app.fail()
                     if self._app is not None and self._app.state is ApplicationState.RESUMING:
@@ -427,6 +446,12 @@ class Workload(Machine):
                 self._follow("placeholder_gone", "placeholder_gone", self._state)
                 self._placeholders = in_range(self._placeholders - 1, 0, 9, "placeholders")
                 if self._placeholders == 0:
+                    if (
+                        self._app is not None
+                        and self._app.state is ApplicationState.COMPLETING
+                        and not self._app.timed
+                    ):
+                        self._app.complete()
                     if self._app is not None and self._app.state is ApplicationState.FAILING:
                         self._app.fail()
                     if self._app is not None and self._app.state is ApplicationState.RESUMING:
@@ -466,6 +491,19 @@ class Workload(Machine):
                     self._system.later(self._actions.log, self)
             else:
                 raise UnhandledEvent(self, self._state, "remove_partition", (UNTIMED, TIMED))
+
+    def release_placeholders(self) -> None:
+        """It has been completing for long enough.
+
+        in Tracked
+        """
+        with self._system.step(self, "release_placeholders"):
+            if self._state in TRACKED:
+                # Those that are not being deleted already.
+                self._follow("release_placeholders", "release_placeholders", self._state)
+                self._system.later(self._actions.delete_placeholders, self)
+            else:
+                raise UnhandledEvent(self, self._state, "release_placeholders", (UNTIMED, TIMED))
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
@@ -534,35 +572,47 @@ class Workload(Machine):
     def _due(self, timer: str) -> None:
         """Time is up.
 
-        Timed -> Untimed
+        Timed -> Untimed when app not in {Completed, Expired}
         Tracked -> Swept when app in Expired
         """
         with self._system.step(self, timer):
             if timer == "Timed after placeholder_timeout" and self._state is TIMED:
-                # Once something real runs, or could, the rest of the gang is let go; before that
-                # the gang as a whole is given up.
-                self._follow("after placeholder_timeout", "after placeholder_timeout", UNTIMED)
                 if (
                     self._app is None
-                    or self._app.state not in (
-                        ApplicationState.STARTING,
-                        ApplicationState.RUNNING,
-                        ApplicationState.COMPLETING,
-                    )
+                    or self._app.state not in (ApplicationState.COMPLETED, ApplicationState.EXPIRED)
                 ):
-                    if self._style is GangStyle.HARD:
-                        if self.fails:
-                            present(self._app, "app").fail()
+                    # Once something real runs, or could, the rest of the gang is let go; before that
+                    # the gang as a whole is given up. A completed application waits for no
+                    # placeholders any more.
+                    self._follow("after placeholder_timeout", "after placeholder_timeout", UNTIMED)
+                    if (
+                        self._app is None
+                        or self._app.state not in (
+                            ApplicationState.STARTING,
+                            ApplicationState.RUNNING,
+                            ApplicationState.COMPLETING,
+                        )
+                    ):
+                        if self._style is GangStyle.HARD:
+                            if self.fails:
+                                present(self._app, "app").fail()
+                            else:
+                                self._system.later(self._actions.log, self)
+                        elif self.resumes:
+                            present(self._app, "app").resume()
                         else:
                             self._system.later(self._actions.log, self)
-                    elif self.resumes:
-                        present(self._app, "app").resume()
-                    else:
-                        self._system.later(self._actions.log, self)
-                    self._asks = 0
-                self._system.later(self._actions.delete_placeholders, self)
-                self._system.stop(self, "Timed after placeholder_timeout")
-                self._state = UNTIMED
+                        self._system.later(self._actions.release_asks, self)
+                        self._asks = 0
+                    self._system.later(self._actions.delete_placeholders, self)
+                    self._system.stop(self, "Timed after placeholder_timeout")
+                    self._state = UNTIMED
+                else:
+                    self._system.start(
+                        self,
+                        "Timed after placeholder_timeout",
+                        self._placeholder_timeout,
+                    )
             elif timer == "Tracked after 24h":
                 if self._state is UNTIMED:
                     if self._app is not None and self._app.state is ApplicationState.EXPIRED:

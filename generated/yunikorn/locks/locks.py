@@ -122,21 +122,26 @@ class SchedulerLocks(LockOrder):
     add_partition: write(Cluster)
     update_partition: write(Cluster) { write(Partition) { write(Queue) { write(child Queue) } } }
     delete_partition: write(Cluster) { write(Partition) { write(Application) { write(Node) }
-        write(Queue) { write(child Queue) } } }
+        write(Queue) { write(child Queue) write(Application) { write(Node) } } } }
     delete_queue: write(Partition) { write(Queue) { write(child Queue) write(Application) {
         write(Node) } } }
     delete_application: write(Partition) { write(Application) { write(Node) } }
-    remove_allocation: write(Application) { write(Node) }
+    remove_allocation: write(Partition) { write(Application) { write(Node) } }
+    get_partition: read(Cluster)
+    add_application: write(Partition) { write(Queue) }
+    add_node: write(Partition)
+    commit: write(Partition) { write(Application) { write(Node) } write(Queue) }
+    reserve: write(Partition) { write(Application) { write(Node) } write(Queue) }
+    change_pending: write(Partition) { write(Application) write(Queue) }
+    update_node: write(Partition) { write(Node) }
     propose: read(Partition) { read(Queue) { read(child Queue) { read(Application) { read(Node) }
         } } }
-    commit: write(Partition) { write(Application) { write(Node) } write(Queue) }
-    add_application: write(Partition) { write(Queue) }
+    propose_preemption: read(Partition) { read(Queue) read(Application) { read(Node) } }
     remove_application: write(Partition) { write(Application) { write(Node) } write(Queue) }
-    update_pending_ask: read(Partition) { write(Application) write(Queue) }
     release_allocation: write(Partition) { write(Application) { write(Node) } write(Queue) }
-    add_node: write(Partition)
     remove_node: write(Partition) { read(Node) write(Application) { write(Node) } write(Queue) }
     mark_allocation: write(Partition) { write(Application) write(Node) write(Queue) }
+    update_pending_ask: read(Partition) { write(Application) write(Queue) }
     """
 
     __slots__ = ()

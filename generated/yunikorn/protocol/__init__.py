@@ -15,10 +15,19 @@ from .cache import Cache
 from .channels import Answers, CacheReply, Proposals, Requests, RmReply, Updates
 from .derived import idle, under_way
 from .machinery import Followed, ForeignSnapshot, StepRefused, System, UnhandledEvent
+from .partition_manager import PartitionManager
 from .rm import RM
 from .scheduler import Scheduler
-from .states import CacheState, RMState, SchedulerState
-from .systems import Allocations, Applications, Nodes, Registration, Removals
+from .states import CacheState, PartitionManagerState, RMState, SchedulerState
+from .systems import (
+    Allocations,
+    Applications,
+    Nodes,
+    PartitionRemoval,
+    Recovery,
+    Registration,
+    Removals,
+)
 from .values import (
     AllocationUpdate,
     Answer,
@@ -47,9 +56,13 @@ __all__ = [
     "ForeignSnapshot",
     "NodeChange",
     "Nodes",
+    "PartitionManager",
+    "PartitionManagerState",
+    "PartitionRemoval",
     "Proposal",
     "Proposals",
     "RMState",
+    "Recovery",
     "Registration",
     "Removals",
     "Request",

@@ -38,6 +38,7 @@ class Cache(Machine):
         "_actions",
         "_allocated",
         "_application",
+        "_draining",
         "_dropping",
         "_node",
         "_partition",
@@ -50,6 +51,7 @@ class Cache(Machine):
         actions: CacheActions,
         *,
         partition: bool = False,
+        draining: bool = False,
         application: bool = False,
         node: bool = False,
         allocated: bool = False,
@@ -62,6 +64,7 @@ class Cache(Machine):
             state if isinstance(state, CacheState) else misfit(state, CacheState, "Cache: state")
         )
         self._partition = partition
+        self._draining = draining
         self._application = application
         self._node = node
         self._allocated = allocated
@@ -77,6 +80,11 @@ class Cache(Machine):
     def partition(self) -> bool:
         """`partition`."""
         return self._partition
+
+    @property
+    def draining(self) -> bool:
+        """The partition has left the configuration: it takes no new application and no new node."""
+        return self._draining
 
     @property
     def application(self) -> bool:
@@ -194,6 +202,7 @@ class Cache(Machine):
             if self._state is SERVING:
                 self._follow("RemoveRMPartitionsEvent", "RemoveRMPartitionsEvent", self._state)
                 self._partition = False
+                self._draining = False
                 self._application = False
                 self._node = False
                 self._allocated = False
@@ -225,6 +234,7 @@ class Cache(Machine):
         in Serving when request == remove_ask
         in Serving when request == release
         in Serving when request == add_node
+        recover: in Serving when request == recover_node
         in Serving when request == remove_node
         """
         with self._system.step(self, "RMUpdateRequestEvent"):
@@ -236,7 +246,7 @@ class Cache(Machine):
             if self._state is SERVING:
                 if request is Request.ADD_APPLICATION:
                     self._follow("RMUpdateRequestEvent", "RMUpdateRequestEvent", self._state)
-                    if self._partition and not self._application:
+                    if self._partition and not self._draining and not self._application:
                         self._application = True
                         self._system.channel(Updates).scheduler_applications_update_event(
                             ApplicationChange.ADDED
@@ -268,10 +278,29 @@ class Cache(Machine):
                     )
                 elif request is Request.ADD_NODE:
                     self._follow("RMUpdateRequestEvent", "RMUpdateRequestEvent", self._state)
-                    if self._partition and not self._node:
+                    if self._partition and not self._draining and not self._node:
                         self._node = True
                         self._system.channel(Updates).scheduler_node_event(NodeChange.JOINED)
                         self._system.channel(Answers).rm_node_update_event(Answer.YES)
+                    else:
+                        self._system.channel(Answers).rm_node_update_event(Answer.NO)
+                elif request is Request.RECOVER_NODE:
+                    # Amended: release 0.9.0 enters the allocation before it tells the scheduler, and
+                    # takes no node with one that fails.
+                    self._follow("recover", "RMUpdateRequestEvent", self._state)
+                    if (
+                        self._partition
+                        and not self._draining
+                        and not self._node
+                        and self._application
+                    ):
+                        self._node = True
+                        self._allocated = True
+                        self._system.channel(Updates).scheduler_node_event(NodeChange.JOINED)
+                        self._system.channel(Answers).rm_node_update_event(Answer.YES)
+                        self._system.channel(Updates).scheduler_allocation_updates_event(
+                            AllocationUpdate.EXISTING
+                        )
                     else:
                         self._system.channel(Answers).rm_node_update_event(Answer.NO)
                 elif request is Request.REMOVE_NODE:
@@ -298,7 +327,8 @@ class Cache(Machine):
                 self._follow("RegisterRMEvent", "RegisterRMEvent", self._state)
                 self._partition = True
                 self._system.channel(Updates).scheduler_update_partitions_config_event(
-                    Asker.RESOURCE_MANAGER
+                    Asker.RESOURCE_MANAGER,
+                    True,
                 )
             else:
                 raise UnhandledEvent(self, self._state, "RegisterRMEvent", (SERVING,))
@@ -312,8 +342,12 @@ class Cache(Machine):
             if self._state is SERVING:
                 self._follow("ConfigUpdateRMEvent", "ConfigUpdateRMEvent", UPDATING)
                 self._dropping = dropping
+                self._draining = self._draining or (dropping and self._partition)
                 self._partition = self._partition or not dropping
-                self._system.channel(Updates).scheduler_update_partitions_config_event(Asker.CACHE)
+                self._system.channel(Updates).scheduler_update_partitions_config_event(
+                    Asker.CACHE,
+                    not dropping,
+                )
                 self._state = UPDATING
             else:
                 raise UnhandledEvent(self, self._state, "ConfigUpdateRMEvent", (SERVING,))
@@ -340,14 +374,65 @@ class Cache(Machine):
                     raise UnhandledEvent(self, self._state, "Answered", (UPDATING, DELETING))
             elif state is DELETING:
                 self._follow("Answered", "Answered", SERVING)
-                self._partition = False
-                self._application = False
-                self._node = False
-                self._allocated = False
                 self._system.channel(RmReply).answered()
                 self._state = SERVING
             else:
                 raise UnhandledEvent(self, self._state, "Answered", (UPDATING, DELETING))
+
+    def drop_applications(self) -> None:
+        """`drop_applications`, from PartitionManager.
+
+        in Serving
+        in Updating
+        in Deleting
+        """
+        with self._system.step(self, "drop_applications"):
+            if self._state is not COMMITTING:
+                # Nobody is told of what is released here.
+                self._follow("drop_applications", "drop_applications", self._state)
+                self._application = False
+                self._allocated = False
+            else:
+                raise UnhandledEvent(
+                    self,
+                    self._state,
+                    "drop_applications",
+                    (SERVING, UPDATING, DELETING),
+                )
+
+    def drop_nodes(self) -> None:
+        """`drop_nodes`, from PartitionManager.
+
+        in Serving
+        in Updating
+        in Deleting
+        """
+        with self._system.step(self, "drop_nodes"):
+            if self._state is not COMMITTING:
+                self._follow("drop_nodes", "drop_nodes", self._state)
+                self._node = False
+            else:
+                raise UnhandledEvent(self, self._state, "drop_nodes", (SERVING, UPDATING, DELETING))
+
+    def drop_partition(self) -> None:
+        """`drop_partition`, from PartitionManager.
+
+        in Serving
+        in Updating
+        in Deleting
+        """
+        with self._system.step(self, "drop_partition"):
+            if self._state is not COMMITTING:
+                self._follow("drop_partition", "drop_partition", self._state)
+                self._partition = False
+                self._draining = False
+            else:
+                raise UnhandledEvent(
+                    self,
+                    self._state,
+                    "drop_partition",
+                    (SERVING, UPDATING, DELETING),
+                )
 
     def commit_ok(self) -> None:
         """The answer to `commit` is `ok`.
@@ -387,6 +472,7 @@ class Cache(Machine):
             "state": self._state.value,
             "fields": {
                 "partition": self._partition,
+                "draining": self._draining,
                 "application": self._application,
                 "node": self._node,
                 "allocated": self._allocated,
@@ -398,6 +484,7 @@ class Cache(Machine):
         return (
             state_named(CacheState, data["state"]),
             data["fields"]["partition"],
+            data["fields"]["draining"],
             data["fields"]["application"],
             data["fields"]["node"],
             data["fields"]["allocated"],
@@ -408,6 +495,7 @@ class Cache(Machine):
         return (
             self._state,
             self._partition,
+            self._draining,
             self._application,
             self._node,
             self._allocated,
@@ -418,6 +506,7 @@ class Cache(Machine):
         (
             self._state,
             self._partition,
+            self._draining,
             self._application,
             self._node,
             self._allocated,

@@ -298,7 +298,7 @@ class Updates(Channel):
                 len(self),
             )
 
-    def scheduler_update_partitions_config_event(self, reply: Asker) -> None:
+    def scheduler_update_partitions_config_event(self, reply: Asker, kept: bool) -> None:
         """Row 13, removed."""
         reply = reply if isinstance(reply, Asker) else misfit(reply, Asker, "Updates: reply")
         receiver = self.receiver
@@ -306,8 +306,8 @@ class Updates(Channel):
             self._put(
                 Message(
                     "SchedulerUpdatePartitionsConfigEvent",
-                    (reply,),
-                    lambda: receiver.scheduler_update_partitions_config_event(reply),
+                    (reply, kept),
+                    lambda: receiver.scheduler_update_partitions_config_event(reply, kept),
                 ),
                 len(self),
             )
@@ -338,9 +338,10 @@ class Updates(Channel):
                 "SchedulerNodeEvent",
                 "SchedulerAllocationUpdatesEvent",
                 "SchedulerApplicationsUpdateEvent",
-                "SchedulerUpdatePartitionsConfigEvent",
             ):
                 arguments = [message.arguments[0].name]
+            elif message.event == "SchedulerUpdatePartitionsConfigEvent":
+                arguments = [message.arguments[0].name, message.arguments[1]]
             held.append({"event": message.event, "arguments": arguments})
         return held
 
@@ -354,7 +355,7 @@ class Updates(Channel):
         elif event == "RemoveRMPartitionsEvent":
             self.remove_rm_partitions_event()
         elif event == "SchedulerUpdatePartitionsConfigEvent":
-            self.scheduler_update_partitions_config_event(named(Asker, given[0], "reply"))
+            self.scheduler_update_partitions_config_event(named(Asker, given[0], "reply"), given[1])
         elif event == "SchedulerDeletePartitionsConfigEvent":
             self.scheduler_delete_partitions_config_event()
         else:

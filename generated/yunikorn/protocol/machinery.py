@@ -201,7 +201,7 @@ def state_named(kind: type[S], value: Any) -> S:
 
 # Machines and systems ---------------------------------------------------------------------------
 
-VERSION = "10d8f9ec6604"
+VERSION = "8b77bfb3c1c9"
 """Of snapshots of a system. It changes with the states and fields of machines, and with their types."""
 
 

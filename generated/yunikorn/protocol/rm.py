@@ -193,6 +193,20 @@ class RM(Machine):
             else:
                 raise UnhandledEvent(self, self._state, "add_node", (REGISTERED,))
 
+    def recover_node(self) -> None:
+        """`recover_node`.
+
+        in Registered when not node and allocation
+        """
+        with self._system.step(self, "recover_node"):
+            if self._state is REGISTERED and not self._node and self._allocation:
+                # After a restart of the scheduler: the node comes with what runs on it.
+                self._follow("recover_node", "recover_node", self._state)
+                self._node = True
+                self._system.channel(Requests).rm_update_request_event(Request.RECOVER_NODE)
+            else:
+                raise UnhandledEvent(self, self._state, "recover_node", (REGISTERED,))
+
     def remove_node(self) -> None:
         """`remove_node`.
 

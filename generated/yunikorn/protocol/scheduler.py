@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from .actions import SchedulerActions
     from .machinery import Data, Saved, System
+    from .partition_manager import PartitionManager
 
 
 RUNNING: Final = SchedulerState.RUNNING
@@ -33,6 +34,7 @@ class Scheduler(Machine):
         "_chosen",
         "_fixed",
         "_in_flight",
+        "_manager",
         "_node",
         "_partition",
         "_preempting",
@@ -45,6 +47,7 @@ class Scheduler(Machine):
         actions: SchedulerActions,
         *,
         fixed: bool = True,
+        manager: PartitionManager | None = None,
         partition: bool = False,
         application: bool = False,
         node: bool = False,
@@ -63,6 +66,7 @@ class Scheduler(Machine):
             else misfit(state, SchedulerState, "Scheduler: state")
         )
         self._fixed = fixed
+        self._manager = manager
         self._partition = partition
         self._application = application
         self._node = node
@@ -82,6 +86,11 @@ class Scheduler(Machine):
     def fixed(self) -> bool:
         """With the correction of YUNIKORN-169."""
         return self._fixed
+
+    @property
+    def manager(self) -> PartitionManager | None:
+        """Of the partition, where a system removes it."""
+        return self._manager
 
     @property
     def partition(self) -> bool:
@@ -175,6 +184,7 @@ class Scheduler(Machine):
         in Running when update == new_ask
         in Running when update == cancelled_ask
         in Running when update == to_release
+        existing: in Running when update == existing
 
         Ignored in Panicked.
         """
@@ -265,6 +275,12 @@ class Scheduler(Machine):
                     )
                     self._allocated = False
                     self._system.channel(Proposals).release_allocations_event()
+                elif update is AllocationUpdate.EXISTING:
+                    # Amended: release 0.9.0 confirms by itself, for the cache has the allocation; what
+                    # fails here is not undone there.
+                    self._follow("existing", "SchedulerAllocationUpdatesEvent", self._state)
+                    if self.knows:
+                        self._allocated = True
                 else:
                     raise UnhandledEvent(
                         self,
@@ -343,7 +359,11 @@ class Scheduler(Machine):
         """
         with self._system.step(self, "RemoveRMPartitionsEvent"):
             if self._state is RUNNING:
+                # The reference is dropped, and with it all that is behind it; so nobody sees what
+                # the manager removes from there.
                 self._follow("RemoveRMPartitionsEvent", "RemoveRMPartitionsEvent", self._state)
+                if self._manager is not None:
+                    self._manager.detach()
                 self._partition = False
                 self._application = False
                 self._node = False
@@ -353,7 +373,7 @@ class Scheduler(Machine):
             else:
                 raise UnhandledEvent(self, self._state, "RemoveRMPartitionsEvent", (RUNNING,))
 
-    def scheduler_update_partitions_config_event(self, reply: Asker) -> None:
+    def scheduler_update_partitions_config_event(self, reply: Asker, kept: bool) -> None:
         """Row 13, removed.
 
         in Running
@@ -366,7 +386,7 @@ class Scheduler(Machine):
                     "SchedulerUpdatePartitionsConfigEvent",
                     self._state,
                 )
-                self._partition = True
+                self._partition = self._partition or kept
                 if reply is Asker.CACHE:
                     self._system.channel(CacheReply).answered()
                 else:
@@ -386,16 +406,14 @@ class Scheduler(Machine):
         """
         with self._system.step(self, "SchedulerDeletePartitionsConfigEvent"):
             if self._state is RUNNING:
+                # The partition manager is told to stop, and no more.
                 self._follow(
                     "SchedulerDeletePartitionsConfigEvent",
                     "SchedulerDeletePartitionsConfigEvent",
                     self._state,
                 )
-                self._partition = False
-                self._application = False
-                self._node = False
-                self._ask = Ask.ABSENT
-                self._allocated = False
+                if self._manager is not None and self._partition:
+                    self._manager.stop()
                 self._system.channel(CacheReply).answered()
             else:
                 raise UnhandledEvent(
@@ -454,6 +472,33 @@ class Scheduler(Machine):
                 self._system.channel(Proposals).allocation_proposal_bundle_event(Proposal.PREEMPT)
             else:
                 raise UnhandledEvent(self, self._state, "preempt", (RUNNING,))
+
+    def drop_applications(self) -> None:
+        """`drop_applications`, from PartitionManager.
+
+        in Running
+        """
+        with self._system.step(self, "drop_applications"):
+            if self._state is RUNNING:
+                self._follow("drop_applications", "drop_applications", self._state)
+                self._application = False
+                self._ask = Ask.ABSENT
+                self._allocated = False
+            else:
+                raise UnhandledEvent(self, self._state, "drop_applications", (RUNNING,))
+
+    def drop_partition(self) -> None:
+        """`drop_partition`, from PartitionManager.
+
+        in Running
+        """
+        with self._system.step(self, "drop_partition"):
+            if self._state is RUNNING:
+                self._follow("drop_partition", "drop_partition", self._state)
+                self._partition = False
+                self._node = False
+            else:
+                raise UnhandledEvent(self, self._state, "drop_partition", (RUNNING,))
 
     def place_ok(self) -> None:
         """The answer to `place` is `ok`.

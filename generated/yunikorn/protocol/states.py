@@ -37,3 +37,24 @@ class SchedulerState(State):
     """Transient."""
     PANICKED = "Panicked"
     """The goroutine that handles events is dead. Final, error."""
+
+
+class PartitionManagerState(State):
+    """Where a partition manager can be."""
+
+    MANAGING = "Managing"
+    STOPPED = "Stopped"
+    """Has not looked yet."""
+    QUEUES = "Queues"
+    APPLICATIONS = "Applications"
+    NODES = "Nodes"
+
+    @property
+    def display(self) -> str:
+        """What people call it."""
+        names = {
+            "Queues": "queues marked",
+            "Applications": "applications removed",
+            "Nodes": "nodes removed",
+        }
+        return names.get(self.value, self.value)

@@ -6,12 +6,13 @@ from __future__ import annotations
 from .channels import Requests
 from .derived import idle, under_way
 from .machinery import InvariantBroken
-from .states import SchedulerState
+from .states import RMState, SchedulerState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .cache import Cache
     from .machinery import System
+    from .partition_manager import PartitionManager
     from .rm import RM
     from .scheduler import Scheduler
 
@@ -19,18 +20,66 @@ if TYPE_CHECKING:
 class Registration:
     """From a first registration to the third, with changes of the configuration."""
 
-    __slots__ = ("cache", "rm", "scheduler", "system")
+    __slots__ = ("cache", "manager", "rm", "scheduler", "system")
 
-    def __init__(self, system: System, *, rm: RM, cache: Cache, scheduler: Scheduler) -> None:
+    def __init__(
+        self,
+        system: System,
+        *,
+        rm: RM,
+        cache: Cache,
+        scheduler: Scheduler,
+        manager: PartitionManager,
+    ) -> None:
         self.system = system
         self.rm = rm
         self.cache = cache
         self.scheduler = scheduler
+        self.manager = manager
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
         if self.scheduler.partition and not self.cache.partition:
             raise InvariantBroken(self, "cache_first", "scheduler.partition => cache.partition")
+
+
+class PartitionRemoval:
+    """The partition leaves the configuration, and comes back or not, while an application runs in
+    it.
+    """
+
+    __slots__ = ("cache", "manager", "rm", "scheduler", "system")
+
+    def __init__(
+        self,
+        system: System,
+        *,
+        rm: RM,
+        cache: Cache,
+        scheduler: Scheduler,
+        manager: PartitionManager,
+    ) -> None:
+        self.system = system
+        self.rm = rm
+        self.cache = cache
+        self.scheduler = scheduler
+        self.manager = manager
+
+    @property
+    def quiet(self) -> bool:
+        """`idle(cache, scheduler) and rm in Registered`."""
+        return idle(self.system, self.cache, self.scheduler) and self.rm.state is RMState.REGISTERED
+
+    def check_invariants(self) -> None:
+        """Raises `InvariantBroken` where something does not hold that always must."""
+        if self.quiet and self.cache.application is not self.scheduler.application:
+            raise InvariantBroken(
+                self,
+                "agreement",
+                "quiet => cache.application == scheduler.application",
+            )
+        if self.cache.draining and not self.cache.partition:
+            raise InvariantBroken(self, "refuses", "cache.draining => cache.partition")
 
 
 class Applications:
@@ -157,6 +206,30 @@ class Removals:
 
 class Nodes:
     """Nodes come and go while proposals are in flight."""
+
+    __slots__ = ("cache", "rm", "scheduler", "system")
+
+    def __init__(self, system: System, *, rm: RM, cache: Cache, scheduler: Scheduler) -> None:
+        self.system = system
+        self.rm = rm
+        self.cache = cache
+        self.scheduler = scheduler
+
+    @property
+    def quiet(self) -> bool:
+        """`idle(cache, scheduler) and not scheduler.chosen`."""
+        return idle(self.system, self.cache, self.scheduler) and not self.scheduler.chosen
+
+    def check_invariants(self) -> None:
+        """Raises `InvariantBroken` where something does not hold that always must."""
+        if self.scheduler.state is SchedulerState.PANICKED:
+            raise InvariantBroken(self, "no_panic", "scheduler not in Panicked")
+
+
+class Recovery:
+    """The scheduler was restarted. The resource manager submits its application anew, and registers
+    the node with the allocation that is there; requests may overtake one another.
+    """
 
     __slots__ = ("cache", "rm", "scheduler", "system")
 

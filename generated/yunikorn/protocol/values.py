@@ -15,6 +15,8 @@ class Request(Enum):
     REMOVE_ASK = "remove_ask"
     RELEASE = "release"
     ADD_NODE = "add_node"
+    RECOVER_NODE = "recover_node"
+    """With an allocation that is there already."""
     REMOVE_NODE = "remove_node"
 
 
@@ -33,6 +35,7 @@ class AllocationUpdate(Enum):
     NEW_ASK = "new_ask"
     CANCELLED_ASK = "cancelled_ask"
     TO_RELEASE = "to_release"
+    EXISTING = "existing"
 
 
 class ApplicationChange(Enum):

@@ -35,7 +35,7 @@ class ShimApplicationActions(Protocol):
         ...
 
     def fail_pods(self, shim_application: ShimApplication) -> None:
-        """Of tasks that have not been allocated yet."""
+        """Of tasks that have not been allocated yet, for a time limit or a refusal by the core."""
 
     def delete_pod(self, shim_application: ShimApplication) -> None:
         ...
