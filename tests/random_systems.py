@@ -197,7 +197,8 @@ class _Systems(_Specs):
         """Events, labels and answers that are not put off for ever."""
         names: list[str] = []
         for machine in self.plan.machines.values():
-            names += [*machine.events, *(f"{machine.name}.{e}" for e in machine.events)]
+            # `fair deliver` in front of another word speaks of a channel.
+            names += [*(e for e in machine.events if e != "deliver"), *(f"{machine.name}.{e}" for e in machine.events)]
             names += [f"{a}.{o}" for a, (_, outcomes) in machine.actions.items() for o in outcomes]
             names += self.known[machine.name]
         if self.newer:
@@ -206,7 +207,7 @@ class _Systems(_Specs):
                 some = [f"deliver {channel}", *(f"deliver {channel}.{e}" for e in senders if channel in senders[e])]
                 names += some * 4  # else the many others would hardly leave one
         picked = list(dict.fromkeys(self.random.sample(names, min(len(names), self.random.choice([0, 1, 1, 2, 3])))))
-        each = self._each() if self.newer and self.chance(0.4) else []
+        each = self._each() if self.newer and self.chance(0.6) else []
         if not picked:
             return f" under {' and '.join(each)}" if each else ""
         weak, strong = (
@@ -223,7 +224,8 @@ class _Systems(_Specs):
         for machine in self.plan.machines.values():
             for event, parameters in machine.events.items():
                 if parameters and self._choices(parameters) <= 8 and self.chance(0.6):
-                    names = ", ".join(self.random.sample(list(parameters), self.random.randint(1, len(parameters))))
+                    count = self.random.choice([1, len(parameters), len(parameters)])
+                    names = ", ".join(self.random.sample(list(parameters), count))
                     kind = self.random.choice(["fair", "strong fair"])
                     return [f"{kind} {machine.name}.{event} for each {names}"]
         return []
