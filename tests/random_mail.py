@@ -77,7 +77,7 @@ def mail(seed: int) -> str:
         return [f"    {'durable ' * chance(0.3)}{x}" for x in listed if x.partition(":")[0] not in missing]
 
     def kind() -> str:
-        flags = "lossy " * chance(0.2) + "duplicating " * chance(0.2)
+        flags = "lossy " * chance(0.2) + "duplicating " * chance(0.2) + "waiting " * chance(0.3)
         return f"{flags}{random.choice(['fifo', 'fifo', 'bag'])}[{random.choice([1, 2, 2])}]"
 
     members, clerks = random.choice([(2, 1), (2, 2), (3, 1), (3, 1), (2, 2)])

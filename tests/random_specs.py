@@ -178,6 +178,7 @@ class _Specs(EffectWriter):
             yield f"opaque {', '.join(x.name for x in self.plan.opaques)}"
         for name, receiver in self.plan.channels.items():
             flags = "".join(x for x in ("lossy ", "duplicating ") if self.chance(0.3))
+            flags += "waiting " * (self.newer and sum(map(ord, name + receiver)) % 3 == 0)
             kind = f"{flags}{self.random.choice(['fifo', 'bag'])}[{self.random.randint(1, 2)}]"
             yield f"channel {name}: {kind} to {'each ' if name in self.plan.each else ''}{receiver}"
         for name in self.plan.let_names:

@@ -20,7 +20,7 @@ from fsmdsl.format import format_source
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
-from fsmdsl.step import ChannelStep, Universe, World, enabled, fire
+from fsmdsl.step import ChannelStep, Message, Universe, World, enabled, fire
 from fsmdsl.step.world import Followed, Ignored
 
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
@@ -241,6 +241,9 @@ def lines(seed: int) -> str:
     r = Random(seed)
     kinds = ["fifo[1]", "fifo[2]", "lossy fifo[1]", "lossy fifo[2]", "lossy bag[2]", "duplicating fifo[2]"]
     channel, back = r.choice(kinds), r.choice(kinds[:4])
+    waits = r.random() < 0.3
+    if waits:
+        channel = r.choice(["waiting fifo[2]", "waiting bag[2]", "lossy waiting bag[2]"])
     names = ["deliver data", "deliver data.x", "deliver data.y", "deliver back", "one", "two", "end", "x", "y"]
     weak, strong = r.sample(names, r.randrange(4)), r.sample(names, r.randrange(7))
     under = [f"fair {', '.join(weak)}"] * bool(weak) + [f"strong fair {', '.join(strong)}"] * bool(strong)
@@ -267,8 +270,7 @@ machine B {{
   K -> L on x
   L -> K on y(n) when n == {r.randrange(2)} and size(back) < {back[-2]} do send back.ack(n)
   L on x when size(back) < {back[-2]} do send back.ack(0)
-  ignore x in L
-  ignore y in K, L
+  {"" if waits else "ignore x in L ignore y in K, L"}
 }}
 channel data: {channel} to B
 channel back: {back} to A
@@ -292,22 +294,30 @@ def by_hand(x: Explored) -> ByHand:
         atoms = enumerate(x.plan.atoms)
         letters.append(sum(1 << n for n, a in atoms if a.true(x.universe, world)))
     for number, world in enumerate(x.worlds):
-        can, delivers = 0, set[str]()
+        can, delivers = 0, set[tuple[int, Message]]()
         for step in enabled(x.universe, world):
             result = fire(x.universe, world, step)
             if result.fault is None:
                 mark = fulfilled(x, world, step, result.cascade)
                 edges.append((number, x.number[result.world], mark))
                 can |= mark
-                delivers |= {step.queue} if isinstance(step, ChannelStep) and step.kind == "deliver" else set()
+                if isinstance(step, ChannelStep) and step.kind == "deliver":
+                    delivers.add((step.queue, world.channels[step.queue][step.position]))
         for n, o in enumerate(x.plan.obligations):
-            if isinstance(o, Delivery) and o.queue in delivers and o.message in world.channels[o.queue]:
+            if isinstance(o, Delivery) and _possible(x, o, world, delivers):
                 can |= 1 << n
         possible.append(can)
     whole = textbook.closed(letters, edges)
     made = ByHand(whole.letters, whole.edges)
     object.__setattr__(made, "possible", possible)
     return made
+
+
+def _possible(x: Explored, o: Delivery, world: World, delivers: set[tuple[int, Message]]) -> bool:
+    channel = x.universe.queues[o.queue].channel
+    if channel.waiting and channel.order == "bag":
+        return (o.queue, o.message) in delivers
+    return o.message in world.channels[o.queue] and o.queue in {queue for queue, _ in delivers}
 
 
 def fulfilled(x: Explored, world: World, step: object, cascade: tuple[object, ...]) -> int:

@@ -64,6 +64,7 @@ module.exports = grammar({
     channel_flag: $ => prec.right(choice(
       "lossy",
       "duplicating",
+      "waiting",
     )),
     channel_order: $ => prec.right(choice(
       "fifo",
@@ -768,6 +769,7 @@ module.exports = grammar({
       "until",
       "via",
       "volatile",
+      "waiting",
       "weak",
       "with",
       "write",

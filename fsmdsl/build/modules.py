@@ -56,6 +56,7 @@ def _channel(b: Builder, n: Node) -> s.ChannelDecl:
         number(n),
         "lossy" in flags,
         "duplicating" in flags,
+        "waiting" in flags,
         n.one("each") is not None,
         b.paths(n)[0],
         b.doc(n),

@@ -75,6 +75,7 @@ KEYWORDS: dict[str, str] = {
     "bag": "Messages are delivered in any order.",
     "lossy": "The environment may lose messages.",
     "duplicating": "The environment may repeat messages.",
+    "waiting": "A message waits until its receiver handles or ignores it.",
     "in": "Is an element of, or is in a state.",
     "has": "Has as an element.",
     "for": "Does something for each element.",

@@ -168,7 +168,12 @@ def _channel(file: File, channel: m.Channel) -> list[str]:
     receiver = file.class_(channel.receiver)
     system = file.machinery("System", typing=True)
     kind = "in order" if channel.order == "fifo" else "in any order"
-    faults = [x for x, has in (("may lose messages", channel.lossy), ("may repeat them", channel.duplicating)) if has]
+    known = (
+        ("may lose messages", channel.lossy),
+        ("may repeat them", channel.duplicating),
+        ("delivers what the receiver handles or ignores", channel.waiting),
+    )
+    faults = [x for x, has in known if has]
     about = f"Carries at most {channel.bound} messages to {f'one {receiver}' if channel.each else receiver}, {kind}"
     about += f"; {', '.join(faults)}." if faults else "."
     doc = "\n\n".join(x for x in (sentence(channel.doc), about) if x)

@@ -19,6 +19,8 @@ class Channel:
     bound: int
     lossy: bool
     duplicating: bool
+    waiting: bool
+    """A message is delivered only where its receiver handles or ignores the event."""
     each: bool
     receiver: str
     doc: str
@@ -27,6 +29,11 @@ class Channel:
     @property
     def qualified(self) -> str:
         return f"{self.module}.{self.name}"
+
+    @property
+    def chooses(self) -> bool:
+        """Does the state of the receiver decide which of several messages it takes?"""
+        return self.waiting and self.order == "bag"
 
 
 @dataclass(frozen=True, slots=True)

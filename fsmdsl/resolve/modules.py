@@ -163,6 +163,7 @@ def channels(module: ModuleNames) -> tuple[m.Channel, ...]:
                     limits.within(module.program, x.span, "the channel holds", x.bound, limits.MESSAGES, "messages"),
                     x.lossy,
                     x.duplicating,
+                    x.waiting,
                     x.each,
                     receiver.qualified,
                     x.doc,

@@ -122,11 +122,13 @@ def value(
 def stuck(universe: Universe, world: World, steps: list[Step]) -> bool:
     """Is a world in which these steps are enabled a deadlock?
 
-    It is when none of them leads on (a crash leads nowhere) and some instance of a machine with final states is not in
-    one; in a system without final states, whenever none leads on.
+    It is when none of them leads on (a crash leads nowhere) and a message waits, or some instance of a machine with
+    final states is not in one; in a system without final states, whenever none leads on.
     """
     if any(not isinstance(s, CrashStep) for s in steps):
         return False
+    if any(world.channels):
+        return True
     final = [(x, s) for x, s in zip(universe.machines, world.states, strict=True) if any(y.final for y in x.states)]
     return not final or any(not machine.state_named[state].final for machine, state in final)
 

@@ -56,13 +56,14 @@ class OpaqueDecl:
 
 @node
 class ChannelDecl:
-    """`channel to_cache: lossy fifo[2] to Cache`, `channel inbox: bag[2] to each Node`."""
+    """`channel to_cache: lossy fifo[2] to Cache`, `channel inbox: waiting bag[2] to each Node`."""
 
     name: Name
     order: Literal["fifo", "bag"]
     bound: int
     lossy: bool
     duplicating: bool
+    waiting: bool
     each: bool
     receiver: Path
     doc: str

@@ -9,8 +9,9 @@ from pathlib import Path
 from fsmdsl import model as m
 from fsmdsl.explore.liveness.plan import Delivery, Waits
 from fsmdsl.explore.packed.layout import Box, awaitable
-from fsmdsl.explore.packed.lower.context import Context, T
+from fsmdsl.explore.packed.lower.context import Context, F, S, T
 from fsmdsl.explore.packed.lower.convert import decoded
+from fsmdsl.explore.packed.lower.sites import IGNORED
 from fsmdsl.explore.packed.lower.steps import Steps
 from fsmdsl.explore.packed.shapes import UnpackableError, shape
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
@@ -96,15 +97,17 @@ def _mark(steps: Steps, box: Box) -> None:
             b.update(mark, "|", bit)
     waiting = context.delivered_bits(box, Waits)
     if waiting:
-        with b.count(j, s[box.length]):
+        with nullcontext() if box.channel.chooses else b.count(j, s[box.length]):
             for number, bit in waiting.items():
-                with b.when(s[box.first + j].equals(number)):
+                with b.when((MESSAGE if box.channel.chooses else s[box.first + j]).equals(number)):
                     b.update(mark, "|", bit)
 
 
 def _receive(steps: Steps, box: Box, machine: m.Machine, receiver: Expr, length: Expr) -> None:
-    """Whatever message it is: its arguments, then its handler; that it is not handled is a fault here."""
-    context, b = steps.context, steps.builder
+    """Whatever message it is: its arguments, then its handler. That it is not handled is a fault here, or no step at
+    all if the channel waits."""
+    context, b, waits = steps.context, steps.builder, box.channel.waiting
+    come_to = "delivered_if_taken" if waits else "delivered"
     for n, event in enumerate(box.events):
         with b.when((MESSAGE >> box.argument_bits).equals(n)):
             given = []
@@ -112,7 +115,10 @@ def _receive(steps: Steps, box: Box, machine: m.Machine, receiver: Expr, length:
                 given.append(b.named(decoded(steps.scope, MESSAGE >> at & (1 << s.bits) - 1, s)))
             site = context.sites.several(6 + len(machine.leaves))
             handled = call(context.handler(machine, event.name), T, receiver, *given)
-            steps.take(call("delivered", call("take_out", T, length, K) + handled, site), skips=False)
+            steps.take(call(come_to, call("take_out", T, length, K) + handled, site), skips=waits)
+            if waits:
+                with b.when(F.equals(IGNORED)):
+                    b.do(call("copy", S, T))
 
 
 # Order ---------------------------------------------------------------------------------------------------------------
