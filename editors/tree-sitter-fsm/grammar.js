@@ -56,8 +56,12 @@ module.exports = grammar({
       seq("let", $.name, "=", $._expr),
     )),
     channel: $ => prec.right(choice(
+      seq("channel", $.name, ":", $._channel_star_4, $.channel_order, "[", $.integer, "]", $.origin, "to", $.each, $.path),
+      seq("channel", $.name, ":", $._channel_star_4, $.channel_order, "[", $.integer, "]", $.origin, "to", $.path),
       seq("channel", $.name, ":", $._channel_star_4, $.channel_order, "[", $.integer, "]", "to", $.each, $.path),
       seq("channel", $.name, ":", $._channel_star_4, $.channel_order, "[", $.integer, "]", "to", $.path),
+      seq("channel", $.name, ":", $.channel_order, "[", $.integer, "]", $.origin, "to", $.each, $.path),
+      seq("channel", $.name, ":", $.channel_order, "[", $.integer, "]", $.origin, "to", $.path),
       seq("channel", $.name, ":", $.channel_order, "[", $.integer, "]", "to", $.each, $.path),
       seq("channel", $.name, ":", $.channel_order, "[", $.integer, "]", "to", $.path),
     )),
@@ -70,6 +74,7 @@ module.exports = grammar({
       "fifo",
       "bag",
     )),
+    origin: $ => prec.right(seq("from", $.each, $.path)),
     each: $ => prec.right("each"),
     machine: $ => prec.right(choice(
       seq("machine", $.name, $.string, "{", $._machine_star_5, "}"),
@@ -445,8 +450,12 @@ module.exports = grammar({
       $._expr,
       $.queue,
     )),
-    queue: $ => prec.right(seq($._reference, $.queue_of)),
+    queue: $ => prec.right(choice(
+      seq($._reference, $.queue_of),
+      seq($._reference, $.queue_between),
+    )),
     queue_of: $ => prec.right(seq("of", $._reference)),
+    queue_between: $ => prec.right(seq("from", $._reference, "to", $._reference)),
     self: $ => prec.right("self"),
     _type: $ => prec.right(choice(
       $._plain_type,
@@ -691,6 +700,7 @@ module.exports = grammar({
     timer_name: $ => prec.right(seq("of", $.name)),
     transmit: $ => prec.right(choice(
       seq($.transmission, $.path, $.queue_of),
+      seq($.transmission, $.path, $.queue_between),
       seq($.transmission, $.path),
     )),
     transmission: $ => prec.right(choice(

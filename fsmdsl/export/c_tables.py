@@ -103,7 +103,7 @@ def _action_tables(scope: CScope, handler: str) -> Iterator[str]:
 def _channel_tables(scope: CScope, handler: str) -> Iterator[str]:
     u = scope.universe
     rows, accepts, ignored = list[str](), list[str](), list[str]()
-    for n, (c, _) in enumerate(u.queues):
+    for n, (c, *_) in enumerate(u.queues):
         machine = u.model.machines[c.receiver]
         found = ", ".join(event_function(scope, c.receiver, e.name) for e in machine.events)
         yield f"static void (*const messages_{n}[]){handler} = {{{found or '0'}}};"

@@ -31,7 +31,7 @@ def constants(scope: TlaScope) -> Iterator[str]:
             yield f"{identifier(scope.machine_name(machine), p.name)} == {function(given)}"
 
     def listed(test: Callable[[m.Channel], object]) -> str:
-        return f"<<{', '.join(str(test(c)).upper() for c, _ in u.queues)}>>"
+        return f"<<{', '.join(str(test(c)).upper() for c, *_ in u.queues)}>>"
 
     yield f"Fifo == {listed(lambda c: c.order == 'fifo')}"
     yield f"Bound == {listed(lambda c: c.bound)}"
@@ -82,7 +82,7 @@ def _is(scope: TlaScope, i: str, machine: m.Machine) -> str:
 
 
 def _receipts(scope: TlaScope) -> Iterator[str]:
-    for n, (c, _) in enumerate(scope.universe.queues):
+    for n, (c, *_) in enumerate(scope.universe.queues):
         machine = scope.universe.model.machines[c.receiver]
         for e in machine.events:
             call = f"{event_operator(scope, c.receiver, e.name)}(w, Receiver[c], a, {scope.place(c.span)})"
@@ -91,7 +91,7 @@ def _receipts(scope: TlaScope) -> Iterator[str]:
 
 def _takes(scope: TlaScope) -> Iterator[str]:
     """Where a message of a channel that waits is handled, or ignored on purpose."""
-    for n, (c, _) in enumerate(scope.universe.queues):
+    for n, (c, *_) in enumerate(scope.universe.queues):
         machine = scope.universe.model.machines[c.receiver]
         for e in machine.events if c.waiting else ():
             accepts = f"{tm.accepts_operator(scope, machine, e.name)}(w, Receiver[c], a)"
@@ -152,7 +152,7 @@ def recovery(scope: TlaScope) -> Iterator[str]:
     text = performed(scope, u.system.recover or (), SYSTEM)
     yield from tm.with_lets(scope, f"Recover(w) == {text}")
     yield f"Recovers == {str(u.system.recover is not None).upper()}"
-    empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c, _ in u.queues)
+    empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c, *_ in u.queues)
     everything = ["!.pending = <<>>", "!.waited = {}", f"!.channels = <<{empty}>>"]
     alone = ["!.pending = SelectSeq(@, LAMBDA p : p[1] \\notin of)", "!.waited = @ \\ of"]
     for x in scope.machines:
@@ -285,7 +285,7 @@ def first_world(scope: TlaScope) -> str:
             parts.append(
                 f"{identifier(scope.machine_name(machine), f.name)} |-> {_first_values(scope, machine, slot, f)}"
             )
-    empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c, _ in u.queues)
+    empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c, *_ in u.queues)
     parts += [
         "waited |-> {}", f"channels |-> <<{empty}>>", "pending |-> <<>>", "down |-> FALSE", "busy |-> {}",
         "touched |-> {}", "writes |-> 0", "cut |-> 0", 'stop |-> ""', "fault |-> <<>>",

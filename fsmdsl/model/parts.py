@@ -11,7 +11,7 @@ from fsmdsl.source import NOWHERE, Span
 @dataclass(frozen=True, slots=True)
 class Channel:
     """Messages are the receiver's events that name the channel as sender. In a system it has one receiving instance;
-    or `each` instance of the receiver has a queue of its own."""
+    or `each` instance of the receiver has a queue of its own; or, with a `sender`, each pair of both has."""
 
     name: str
     module: str
@@ -21,6 +21,8 @@ class Channel:
     duplicating: bool
     waiting: bool
     """A message is delivered only where its receiver handles or ignores the event."""
+    sender: str | None
+    """Qualified, as is the receiver."""
     each: bool
     receiver: str
     doc: str

@@ -233,7 +233,7 @@ def _time_out(draft: Draft, step: TimerStep) -> None:
 
 def _transmit(draft: Draft, step: ChannelStep) -> None:
     """A message delivered leaves its queue and is handled; one lost leaves it; one duplicated is there twice."""
-    channel, instance = draft.universe.queues[step.queue]
+    channel, instance, _ = draft.universe.queues[step.queue]
     held = draft.channels[step.queue]
     _check_ready(draft, instance, channel.name)
     if step.position >= len(held):

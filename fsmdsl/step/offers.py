@@ -124,7 +124,7 @@ def _timers(draft: Draft) -> Iterator[Step]:
 def _transmissions(draft: Draft) -> Iterator[Step]:
     """What channels do: deliver (a fifo its first message, a bag any; a waiting one only what its receiver handles or
     ignores), and as declared lose or duplicate any."""
-    for queue, (channel, receiver) in enumerate(draft.universe.queues):
+    for queue, (channel, receiver, _) in enumerate(draft.universe.queues):
         held = draft.channels[queue]
         distinct = [n for n, x in enumerate(held) if n == 0 or held[n - 1] != x]
         if draft.awaits(receiver) is None:

@@ -56,7 +56,8 @@ class OpaqueDecl:
 
 @node
 class ChannelDecl:
-    """`channel to_cache: lossy fifo[2] to Cache`, `channel inbox: waiting bag[2] to each Node`."""
+    """`channel to_cache: lossy fifo[2] to Cache`, `channel inbox: waiting bag[2] to each Node`, `channel link: fifo[2]
+    from each Node to each Node`."""
 
     name: Name
     order: Literal["fifo", "bag"]
@@ -64,6 +65,8 @@ class ChannelDecl:
     lossy: bool
     duplicating: bool
     waiting: bool
+    sender: Path | None
+    """Given where each pair of a sender and a receiver has a queue."""
     each: bool
     receiver: Path
     doc: str

@@ -53,11 +53,11 @@ def _of_one(universe: Universe, x: SymmetricSet, o: Duty) -> bool:
         case Obligation(instance):
             return instance in x.numbers
         case Delivery(queue, message) | Waits(queue, message):
-            receiver = universe.queues[queue].receiver
+            _, receiver, sender = universe.queues[queue]
             event = universe.machines[receiver].event_named[message.event]
             arguments = zip(event.parameters, message.arguments, strict=True)
             swaps = [exchanged(a, a + 1) for a in x.numbers[:-1]]
-            return receiver in x.numbers or any(
+            return bool({receiver, sender} & {*x.numbers}) or any(
                 renamed(p.type, value, to) != value for p, value in arguments for to in swaps
             )
         case _:
