@@ -107,7 +107,7 @@ class EffectWriter(Writer):
         if not env.module.channels:
             return None
         channel = self.random.choice(list(env.module.channels))
-        if env.holds(channel):
+        if env.holds(channel) or env.module.senders.get(channel) not in (None, env.machine and env.machine.name):
             return None
         receiver = env.module.channels[channel]
         call = self._call_event(env, env.module.machines[receiver], channel, named=True)
