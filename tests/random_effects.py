@@ -119,6 +119,8 @@ class EffectWriter(Writer):
             return None
         name, t = self.random.choice(found)
         sent = f"send {channel}.{call} to {name}"
+        if channel in env.module.senders and len(sent) % 2:  # without a draw
+            sent = f"if size({channel} from self to {name}) == 0 {{ {sent} }}"
         return sent if isinstance(t, m.RefType) or self.chance(0.1) else f"if {name} != none {{ {sent} }}"
 
     def _call_event(self, env: Env, machine: MachinePlan, sender: str | None, named: bool = False) -> str | None:
