@@ -44,6 +44,7 @@ _BY_RULE: dict[tuple[str, str], Find] = {
     ("post", "<reference>"): lambda f: f.channels(),
     ("to", "<reference>"): lambda f: f.values(),
     ("queue_of", "<reference>"): lambda f: f.values(),
+    ("queue_between", "<reference>"): lambda f: f.values(),
 }
 """By the rule that awaits a name, and by what it awaits."""
 

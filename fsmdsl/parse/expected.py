@@ -44,6 +44,7 @@ ROLES = {
     ("transmit", "<path>"): "a channel", ("post", "<reference>"): "a message",
     ("fairness", "<path>"): "an event or a label", ("under", "<path>"): "an event or a label",
     ("to", "<reference>"): "an instance", ("queue_of", "<reference>"): "an instance",
+    ("queue_between", "<reference>"): "an instance",
     ("delivery", "<path>"): "a channel", ("recovers", "<path>"): "a field",
     ("first_value", "<reference>"): "a field of an instance",
     ("refines", "<path>"): "a system", ("map_state", "<name>"): "a state",
