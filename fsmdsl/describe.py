@@ -79,8 +79,8 @@ def describe(roster: Roster, what: Step | Happening, world: World | None = None)
 
 
 def _channel_step(roster: Roster, step: ChannelStep, world: World | None) -> str:
-    channel, receiver = roster.queues[step.queue]
-    said, whose = f"{step.kind} {channel.name}", f" of {roster.name(receiver)}" if channel.each else ""
+    channel, receiver, _ = roster.queues[step.queue]
+    said, whose = f"{step.kind} {channel.name}", roster.whose(step.queue)
     if world is None or step.position >= len(world.channels[step.queue]):
         return f"{said}[{step.position}]{whose}" if step.position else f"{said}{whose}"
     message = world.channels[step.queue][step.position]

@@ -23,7 +23,7 @@ DECLARING = (
 MODIFYING = (
     "any", "async", "bag", "between", "child", "columns", "duplicating", "durable", "during", "each", "error",
     "extends", "fair", "fifo", "final", "initial", "lossy", "persistent", "read", "recovers", "recovery", "refines",
-    "replaces", "rows", "strong", "symmetric", "transient", "under", "volatile", "weak", "write", "writes",
+    "replaces", "rows", "strong", "symmetric", "transient", "under", "volatile", "waiting", "weak", "write", "writes",
 )  # fmt: skip
 """Words that say how, at a declaration."""
 

@@ -12,7 +12,7 @@ from property_runs import Explored
 from fsmdsl import model as m
 from fsmdsl.core.triggers import trigger_name
 from fsmdsl.explore.liveness.plan import Crashes, Delivery, Obligation, Question, Waits
-from fsmdsl.step import ChannelStep, CrashStep, EventStep, Step, Value, World, enabled, fire
+from fsmdsl.step import ChannelStep, CrashStep, EventStep, Message, Step, Value, World, enabled, fire
 from fsmdsl.step.world import Crashed, Followed, Happening, Ignored, Sent
 
 
@@ -33,7 +33,7 @@ def violated(x: Explored, q: Question) -> bool:
     led = [(n, w, s, r) for n, w, s, r in steps if r.fault is None]
     formula = as_textbook(q.property, x)
     calm, crashes, possible = [], [], [0] * len(x.worlds)
-    delivers: list[set[int]] = [set() for _ in x.worlds]
+    delivers: list[set[tuple[int, Message]]] = [set() for _ in x.worlds]
     for number, world, step, result in led:
         mark = fulfilled(x, world, step, result.cascade)
         if q.property.finite and isinstance(step, CrashStep):
@@ -42,10 +42,10 @@ def violated(x: Explored, q: Question) -> bool:
         calm.append((number, x.number[result.world], mark))
         possible[number] |= mark
         if isinstance(step, ChannelStep) and step.kind == "deliver":
-            delivers[number].add(step.queue)
+            delivers[number].add((step.queue, world.channels[step.queue][step.position]))
     for number, world in enumerate(x.worlds):
         for n, o in enumerate(x.plan.obligations):
-            if isinstance(o, Delivery) and o.queue in delivers[number] and o.message in world.channels[o.queue]:
+            if isinstance(o, Delivery) and _possible(x, o, world, delivers[number]):
                 possible[number] |= 1 << n
     if q.property.finite:
         bit = 1 << len(x.plan.obligations)
@@ -56,6 +56,13 @@ def violated(x: Explored, q: Question) -> bool:
     made = ByHand(whole.letters, whole.edges)
     object.__setattr__(made, "possible", possible)
     return textbook.violated(made, formula, q.weak, q.strong)
+
+
+def _possible(x: Explored, o: Delivery, world: World, delivers: set[tuple[int, Message]]) -> bool:
+    channel = x.universe.queues[o.queue].channel
+    if channel.waiting and channel.order == "bag":
+        return (o.queue, o.message) in delivers
+    return o.message in world.channels[o.queue] and o.queue in {queue for queue, _ in delivers}
 
 
 def matters(x: Explored, q: Question) -> bool:

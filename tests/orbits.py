@@ -57,9 +57,10 @@ def renamed(universe: Universe, world: World, to: Sequence[int]) -> World:
 
 
 def _moved(universe: Universe, back: Mapping[int, int]) -> Iterator[tuple[m.Channel, int]]:
-    """Of each queue, its channel and the number of the queue that it was: that of the receiver's old number."""
-    for channel, receiver in universe.queues:
-        yield channel, universe.queues.index(Queue(channel, back[receiver]))
+    """Of each queue, its channel and the number of the queue that it was: that of the old numbers of its ends."""
+    for channel, receiver, sender in universe.queues:
+        old = Queue(channel, back[receiver], None if sender is None else back[sender])
+        yield channel, universe.queues.index(old)
 
 
 def _held(universe: Universe, channel: m.Channel, held: tuple[Message, ...], to: Sequence[int]) -> tuple[Message, ...]:

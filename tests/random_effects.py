@@ -110,7 +110,7 @@ class EffectWriter(Writer):
         if not env.module.channels:
             return None
         channel = self.random.choice(list(env.module.channels))
-        if env.holds(channel):
+        if env.holds(channel) or env.module.senders.get(channel) not in (None, env.machine and env.machine.name):
             return None
         receiver = env.module.channels[channel]
         call = self._call_event(env, env.module.machines[receiver], channel, named=True)
@@ -122,6 +122,8 @@ class EffectWriter(Writer):
             return None
         name, t = self.random.choice(found)
         sent = f"send {channel}.{call} to {name}"
+        if channel in env.module.senders and len(sent) % 2:  # without a draw
+            sent = f"if size({channel} from self to {name}) == 0 {{ {sent} }}"
         return sent if isinstance(t, m.RefType) or self.chance(0.1) else f"if {name} != none {{ {sent} }}"
 
     def _call_event(self, env: Env, machine: MachinePlan, sender: str | None, named: bool = False) -> str | None:

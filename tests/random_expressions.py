@@ -57,6 +57,8 @@ class ModulePlan:
     """The receiver of each."""
     each: set[str] = field(default_factory=set)
     """Channels that lead to each instance of the receiver."""
+    senders: dict[str, str] = field(default_factory=dict)
+    """Of those with a queue for each pair: the machine at the other end."""
     let_names: list[str] = field(default_factory=list)
     lets: dict[str, m.Type] = field(default_factory=dict)
     functions: dict[str, Signature] = field(default_factory=dict)
@@ -385,11 +387,21 @@ class Writer:
             if not env.holds(channel) and channel not in env.module.each:
                 return Text(f"size({channel})")
             receiver = m.RefType(env.module.channels[channel])
-            whose = [n for n, t in self.paths(env) if t == receiver] if channel in env.module.each else []
-            whose += ["self"] if channel in env.module.each and self._is_self(env, receiver) else []
+            for x, sender in env.module.senders.items():
+                by, to = self._called(env, sender), self._called(env, env.module.channels[x])
+                if by and to and not env.holds(x):
+                    return Text(f"size({x} from {self.random.choice(by)} to {self.random.choice(to)})")
+            plain = channel in env.module.each and channel not in env.module.senders
+            whose = [n for n, t in self.paths(env) if t == receiver] if plain else []
+            whose += ["self"] if plain and self._is_self(env, receiver) else []
             if not env.holds(channel) and whose:
                 return Text(f"size({channel} of {self.random.choice(whose)})")
         return Text(f"size({self.source(env, depth)[0].text})")
+
+    def _called(self, env: Env, machine: str) -> list[str]:
+        """What stands for an instance of a machine, itself included."""
+        own = ["self"] if env.machine is not None and env.machine.name == machine else []
+        return [n for n, t in self.paths(env) if t == m.RefType(machine)] + own
 
     # Sets and lists to go through
 

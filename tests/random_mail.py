@@ -39,6 +39,13 @@ CLERK = [
     "add who to members",
     "remove who from members",
 ]
+PAIRS = [
+    "if about != none { send link.word(n) to about }",
+    "if about != none and size(link from self to about) == 0 { send link.tell(about) to about }",
+    "if about != none and size(link from about to self) > 0 { n = 0 }",
+    "send link.tell(about) to self",
+]
+FORMS = ["send form.word(1) to who", "if size(form from self to who) == 0 { send form.tell(who) to who }"]
 OFFERS = [
     "some m in members: m.go(none)",
     "some m in members, x in members: m.go(x)",
@@ -78,14 +85,17 @@ def mail(seed: int) -> str:
         return [f"    {'durable ' * chance(0.3)}{x}" for x in listed if x.partition(":")[0] not in missing]
 
     def kind() -> str:
-        flags = "lossy " * chance(0.2) + "duplicating " * chance(0.2)
+        flags = "lossy " * chance(0.2) + "duplicating " * chance(0.2) + "waiting " * chance(0.3)
         return f"{flags}{random.choice(['fifo', 'fifo', 'bag'])}[{random.choice([1, 2, 2])}]"
 
+    pairs = chance(0.5)
     members, clerks = random.choice([(2, 1), (2, 2), (3, 1), (3, 1), (2, 2)])
     lines = [
         "module mail",
         f"channel mail: {kind()} to each Member",
         f"channel desk: {kind()} to each Clerk",
+        *[f"channel link: {kind()} from each Member to each Member"] * pairs,
+        *[f"channel form: {kind()} from each Clerk to each Member"] * pairs,
         "machine Member {",
         "    n: 0..2",
         *fields("peer: Member?", "clerk: Clerk?"),
@@ -94,7 +104,9 @@ def mail(seed: int) -> str:
         "    state B",
         "    event go(about: Member?) from environment",
         "    event letter(about: Member?), note(k: 0..2), given(by: Clerk) from mail",
-        f"    A -> {random.choice('AB')} on go(about) {do(MEMBER, 1)}",
+        *["    event word(k: 0..2), tell(about: Member?) from link, form"] * pairs,
+        *[f"    A, B on word(k) do n = k  A -> B on tell(about) {do([*MEMBER, *PAIRS], 1)}  ignore tell in B"] * pairs,
+        f"    A -> {random.choice('AB')} on go(about) {do([*MEMBER, *PAIRS, *PAIRS] if pairs else MEMBER, 1)}",
         f"    A, B -> {random.choice('AB')} on letter(about) {do(MEMBER, 1)}",
         f"    {random.choice(['A, B', 'B'])} -> A on note(k) do n = k",
         f"    A, B on given(by) do {'n = 0' if 'clerk' in missing else 'clerk = by'}",
@@ -107,7 +119,7 @@ def mail(seed: int) -> str:
         "    event file(who: Member) from desk",
         "    event ask(who: Member) from environment",
         f"    On on file(who) {do(CLERK, 1)}",
-        f"    On on ask(who) {do(CLERK, 1)}",
+        f"    On on ask(who) {do([*CLERK, *FORMS, *FORMS] if pairs else CLERK, 1)}",
         "}",
         "system Mail {",
     ]

@@ -113,6 +113,9 @@ class _Specs(EffectWriter):
         for _ in range(self.random.choice([0, 0, 1, 2])):
             self.plan.channels[self.lower.pop()] = self.random.choice(list(self.plan.machines))
         self.plan.each = {x for x in self.plan.channels if self.newer and self.chance(0.6)}
+        known = list(self.plan.machines)  # without a draw, as in `any_value`
+        some = (x for x in self.plan.channels if x in self.plan.each and sum(map(ord, x)) % 2)
+        self.plan.senders = {x: known[sum(map(ord, x)) % len(known)] for x in some}
         self.plan.let_names = [x for x in self.lower[: pick(0, 2)] if x != "size"]
         self.lower = self.lower[2:]
         for machine in self.plan.machines.values():
@@ -211,8 +214,10 @@ class _Specs(EffectWriter):
             yield f"opaque {', '.join(x.name for x in self.plan.opaques)}"
         for name, receiver in self.plan.channels.items():
             flags = "".join(x for x in ("lossy ", "duplicating ") if self.chance(0.3))
+            flags += "waiting " * (self.newer and sum(map(ord, name + receiver)) % 3 == 0)
             kind = f"{flags}{self.random.choice(['fifo', 'bag'])}[{self.random.randint(1, 2)}]"
-            yield f"channel {name}: {kind} to {'each ' if name in self.plan.each else ''}{receiver}"
+            origin = f"from each {self.plan.senders[name]} " if name in self.plan.senders else ""
+            yield f"channel {name}: {kind} {origin}to {'each ' if name in self.plan.each else ''}{receiver}"
         for name in self.plan.let_names:
             yield self._module_let(name)
 

@@ -238,6 +238,9 @@ def lines(seed: int) -> str:
     r = Random(seed)
     kinds = ["fifo[1]", "fifo[2]", "lossy fifo[1]", "lossy fifo[2]", "lossy bag[2]", "duplicating fifo[2]"]
     channel, back = r.choice(kinds), r.choice(kinds[:4])
+    waits = r.random() < 0.3
+    if waits:
+        channel = r.choice(["waiting fifo[2]", "waiting bag[2]", "lossy waiting bag[2]"])
     names = ["deliver data", "deliver data.x", "deliver data.y", "deliver back", "one", "two", "end", "x", "y"]
     weak, strong = r.sample(names, r.randrange(4)), r.sample(names, r.randrange(7))
     under = [f"fair {', '.join(weak)}"] * bool(weak) + [f"strong fair {', '.join(strong)}"] * bool(strong)
@@ -264,8 +267,7 @@ machine B {{
   K -> L on x
   L -> K on y(n) when n == {r.randrange(2)} and size(back) < {back[-2]} do send back.ack(n)
   L on x when size(back) < {back[-2]} do send back.ack(0)
-  ignore x in L
-  ignore y in K, L
+  {"" if waits else "ignore x in L ignore y in K, L"}
 }}
 channel data: {channel} to B
 channel back: {back} to A

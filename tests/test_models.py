@@ -15,7 +15,17 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 import pytest
-from protocols import chang_roberts, chord, dijkstra_ring, german, paxos, raft, sliding_window, two_phase_commit
+from protocols import (
+    chandy_lamport,
+    chang_roberts,
+    chord,
+    dijkstra_ring,
+    german,
+    paxos,
+    raft,
+    sliding_window,
+    two_phase_commit,
+)
 
 from fsmdsl.opinion import MissingError
 from fsmdsl.opinion.spin import Spin
@@ -96,6 +106,10 @@ def raft_of(servers: int, terms: int, entries: int, *unreached: str) -> Case:
 
 CASES = [
     *(Case("chang_roberts", {"ring": n}, [chang_roberts.start(n)], chang_roberts.after(n)) for n in (2, 3, 4, 5, 6)),
+    *(
+        Case("chandy_lamport", {"processes": n, "coins": k}, [chandy_lamport.start(n, k)], chandy_lamport.after)
+        for n, k in ((2, 1), (2, 2), (2, 3), (3, 1))
+    ),
     *(Case("chord", {"nodes": n}, [chord.start(n)], chord.after) for n in (3, 4, 5, 6)),
     *(paxos_of(*x) for x in ((2, 2), (2, 3), (3, 2))),
     *(
@@ -138,6 +152,7 @@ def test_a_ring_stabilises_where_it_has_enough_states(size: int, k: int) -> None
 
 
 OTHERS = {
+    "chandy_lamport": ({}, set()),
     "chang_roberts": ({"ring": 3}, {"property ends"}),
     "chord": ({"nodes": 4}, {"property ideal"}),
     "german": ({"caches": 2}, set()),

@@ -204,7 +204,7 @@ def check_world(universe: Universe, world: World) -> None:
         assert state in {s.name for s in machine.states if not s.children}
         for f, value in zip(machine.fields, values, strict=True):
             assert is_of(universe, f.type, value) or (value is None and universe.fault is not None), (f.name, value)
-    for (channel, _), held in zip(universe.queues, world.channels, strict=True):
+    for (channel, *_), held in zip(universe.queues, world.channels, strict=True):
         assert len(held) <= channel.bound
         for message in held:
             event = universe.model.machines[channel.receiver].event_named[message.event]

@@ -63,19 +63,25 @@ module.exports = grammar({
       seq("let", $.name, "=", $._expr),
     )),
     channel: $ => prec.right(choice(
+      seq("channel", $.name, ":", $._channel_star_5, $.channel_order, "[", $.integer, "]", $.origin, "to", $.each, $.path),
+      seq("channel", $.name, ":", $._channel_star_5, $.channel_order, "[", $.integer, "]", $.origin, "to", $.path),
       seq("channel", $.name, ":", $._channel_star_5, $.channel_order, "[", $.integer, "]", "to", $.each, $.path),
       seq("channel", $.name, ":", $._channel_star_5, $.channel_order, "[", $.integer, "]", "to", $.path),
+      seq("channel", $.name, ":", $.channel_order, "[", $.integer, "]", $.origin, "to", $.each, $.path),
+      seq("channel", $.name, ":", $.channel_order, "[", $.integer, "]", $.origin, "to", $.path),
       seq("channel", $.name, ":", $.channel_order, "[", $.integer, "]", "to", $.each, $.path),
       seq("channel", $.name, ":", $.channel_order, "[", $.integer, "]", "to", $.path),
     )),
     channel_flag: $ => prec.right(choice(
       "lossy",
       "duplicating",
+      "waiting",
     )),
     channel_order: $ => prec.right(choice(
       "fifo",
       "bag",
     )),
+    origin: $ => prec.right(seq("from", $.each, $.path)),
     each: $ => prec.right("each"),
     machine: $ => prec.right(choice(
       seq("machine", $.name, $.string, "{", $._machine_star_6, "}"),
@@ -454,9 +460,13 @@ module.exports = grammar({
       $.queue,
       $.named_argument,
     )),
-    queue: $ => prec.right(seq($._reference, $.queue_of)),
+    queue: $ => prec.right(choice(
+      seq($._reference, $.queue_of),
+      seq($._reference, $.queue_between),
+    )),
     named_argument: $ => prec.right(seq($.name, "=", $._expr)),
     queue_of: $ => prec.right(seq("of", $._reference)),
+    queue_between: $ => prec.right(seq("from", $._reference, "to", $._reference)),
     self: $ => prec.right("self"),
     _type: $ => prec.right(choice(
       $._plain_type,
@@ -762,6 +772,7 @@ module.exports = grammar({
     timer_name: $ => prec.right(seq("of", $.name)),
     transmit: $ => prec.right(choice(
       seq($.transmission, $.path, $.queue_of),
+      seq($.transmission, $.path, $.queue_between),
       seq($.transmission, $.path),
     )),
     transmission: $ => prec.right(choice(
@@ -846,6 +857,7 @@ module.exports = grammar({
       "until",
       "via",
       "volatile",
+      "waiting",
       "weak",
       "while",
       "with",

@@ -117,8 +117,8 @@ def _state_of(b: Builder, node: Node, span: Span) -> s.Expr:
 
 
 def _queue(b: Builder, node: Node, span: Span) -> s.Expr:
-    channel, of = node.nodes()
-    return s.Queue(expression(b, channel), expression(b, of.nodes()[0]), span)
+    channel, ends = node.nodes()
+    return s.Queue(expression(b, channel), expressions(b, ends.nodes()), span)
 
 
 def _named_argument(b: Builder, node: Node, span: Span) -> s.Expr:

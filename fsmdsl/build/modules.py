@@ -64,6 +64,8 @@ def _channel(b: Builder, n: Node) -> s.ChannelDecl:
         number(n),
         "lossy" in flags,
         "duplicating" in flags,
+        "waiting" in flags,
+        next(iter(b.paths(n.one("origin"))), None),
         n.one("each") is not None,
         b.paths(n)[0],
         b.doc(n),

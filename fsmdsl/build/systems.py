@@ -8,7 +8,7 @@ from typing import Any, cast
 from fsmdsl import syntax as s
 from fsmdsl.build.builder import Builder, number, only
 from fsmdsl.build.effects import block
-from fsmdsl.build.expressions import EXPRESSIONS, binders, condition, expression, value
+from fsmdsl.build.expressions import EXPRESSIONS, binders, condition, expression, expressions, value
 from fsmdsl.build.machines import any_value, invariant, let
 from fsmdsl.build.types import parameters
 from fsmdsl.tree import Node
@@ -188,9 +188,9 @@ def _elapse(b: Builder, n: Node) -> s.Elapse:
 
 
 def _transmit(b: Builder, n: Node) -> s.Transmit:
-    kind, channel, *of = n.nodes()
-    receiver = expression(b, only(of[0])) if of else None
-    return s.Transmit(cast(Any, kind.text()), b.path(channel), receiver, b.doc(n), b.span(n))
+    kind, channel, *ends = n.nodes()
+    whose = expressions(b, ends[0].nodes()) if ends else ()
+    return s.Transmit(cast(Any, kind.text()), b.path(channel), whose, b.doc(n), b.span(n))
 
 
 def _expect(b: Builder, n: Node) -> s.Expect:

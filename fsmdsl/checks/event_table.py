@@ -89,13 +89,18 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     """One note for each machine that others send events to."""
     for shape in subject.shapes:
         machine = shape.machine
-        listed = [e for e in machine.events if any(s != "environment" for s in e.senders)]
+        listed = [e for e in machine.events if any(_may_be_a_fault(subject.model, s) for s in e.senders)]
         parts = [part for e in listed if (part := _faults(shape, e))]
         if parts:
             found = INCOMPLETE.at(machine.span, f"`{machine.name}` does not take every event in every state")
             for part in parts:
                 found = found.note(part)
             yield found.help("where one may arrive and nothing should follow, `ignore` it")
+
+
+def _may_be_a_fault(model: m.Model, sender: str) -> bool:
+    """Does a sender not look whether the event is handled, as the environment and a channel that waits do?"""
+    return sender != "environment" and not (sender in model.channels and model.channels[sender].waiting)
 
 
 def _faults(shape: Shape, event: m.Event) -> str:

@@ -35,7 +35,8 @@ class Observed:
         self.old, self.new = old, new
         self.names = tuple(states.get(x.qualified, {}) for x in old.machines)
         self.fields = tuple(_common(a, b) for a, b in zip(old.machines, new.machines, strict=True))
-        same = ((n, new.queue(x.channel.qualified, x.receiver)) for n, x in enumerate(old.queues))
+        known = {(x.channel.qualified, *x[1:]): n for n, x in enumerate(new.queues)}
+        same = ((n, known.get((x.channel.qualified, *x[1:]))) for n, x in enumerate(old.queues))
         self.queues = tuple((p, q) for p, q in same if q is not None)
 
     def label(self, step: Step, after: World, version: Version) -> Any:
@@ -45,8 +46,8 @@ class Observed:
             case TimerStep(instance):
                 return "timer", instance, self.view(after, version)
             case ChannelStep(kind, queue, position):
-                channel, receiver = (self.old if version == "old" else self.new).queues[queue]
-                return kind, channel.qualified, receiver, position
+                channel, *ends = (self.old if version == "old" else self.new).queues[queue]
+                return kind, channel.qualified, *ends, position
             case CrashStep(inside, writes) if inside is not None:
                 return "crash", self.label(inside, after, version), writes
             case _:

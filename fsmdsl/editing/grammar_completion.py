@@ -51,6 +51,7 @@ _BY_RULE: dict[tuple[str, str], Find] = {
     ("to", "<reference>"): lambda f: f.values(),
     ("state_type", "<path>"): lambda f: f.machines(),
     ("queue_of", "<reference>"): lambda f: f.values(),
+    ("queue_between", "<reference>"): lambda f: f.values(),
 }
 """By the rule that awaits a name, and by what it awaits."""
 

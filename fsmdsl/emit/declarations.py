@@ -186,16 +186,27 @@ def _channel(file: File, channel: m.Channel) -> list[str]:
     receiver = file.class_(channel.receiver)
     system = file.machinery("System", typing=True)
     kind = "in order" if channel.order == "fifo" else "in any order"
-    faults = [x for x, has in (("may lose messages", channel.lossy), ("may repeat them", channel.duplicating)) if has]
-    about = f"Carries at most {channel.bound} messages to {f'one {receiver}' if channel.each else receiver}, {kind}"
+    known = (
+        ("may lose messages", channel.lossy),
+        ("may repeat them", channel.duplicating),
+        ("delivers what the receiver handles or ignores", channel.waiting),
+    )
+    faults = [x for x, has in known if has]
+    sender = None if channel.sender is None else file.class_(channel.sender)
+    whom = f"from one {sender} to one {receiver}" if sender else f"to {'one ' * channel.each}{receiver}"
+    about = f"Carries at most {channel.bound} messages {whom}, {kind}"
     about += f"; {', '.join(faults)}." if faults else "."
     doc = "\n\n".join(x for x in (sentence(channel.doc), about) if x)
     events = channel_events(context.model, channel)
-    head = f"def __init__(self, system: {system}, receiver: {receiver} | None = None) -> None:"
-    made = f"super().__init__(system{', receiver' if channel.each else ''})"
+    ends = {"sender": sender} if sender else {}
+    ends["receiver"] = receiver
+    given = ", ".join(f"{name}: {class_} | None = None" for name, class_ in ends.items())
+    made = f"super().__init__({', '.join(['system', *(ends if channel.each else ())])})"
     members: list[Member] = [
-        ['__slots__ = ("receiver",)', "", f"bound = {channel.bound}"],
-        method(head, "", [made, "self.receiver = receiver"]),
+        [f"__slots__ = {tuple_of(list(map(literal, ends)))}", "", f"bound = {channel.bound}"],
+        method(
+            f"def __init__(self, system: {system}, {given}) -> None:", "", [made, *(f"self.{x} = {x}" for x in ends)]
+        ),
         *(_posting(file, channel, e) for e in events),
         *_transmissions(file, channel),
         *_codec(file, events, channel),

@@ -34,12 +34,11 @@ def _statements(place: Place, e: m.Effect) -> Block:
         case m.Send(target=target, machine=machine, event=event):
             name = place.file.context.machine(machine).events[event]
             return (f"{python(place, target, Binds.ATOM)}.{name}({_arguments(place, e.arguments)})",)
-        case m.Post(channel=channel, event=event, to=to):
-            whose = () if to is None else (to,)
-            if place.file.context.dialect == "transitions":
-                return (f"self.{post_name(channel, event)}({_arguments(place, (*whose, *e.arguments))})",)
+        case m.Post(channel=channel, event=event, ends=ends):
+            if place.file.context.dialect == "transitions":  # the sender is the model itself
+                return (f"self.{post_name(channel, event)}({_arguments(place, (*ends[-1:], *e.arguments))})",)
             name = place.file.context.channel_methods(channel)[event]
-            return (f"{queue(place, channel, whose)}.{name}({_arguments(place, e.arguments)})",)
+            return (f"{queue(place, channel, ends)}.{name}({_arguments(place, e.arguments)})",)
         case m.Request():
             return (_request(place, e),)
         case m.ForEach(variable=variable, over=over, body=body):

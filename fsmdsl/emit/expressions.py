@@ -362,9 +362,9 @@ def in_order(place: Place, over: m.Expr) -> str:
             return python(place, over, Binds.CONDITIONAL)
 
 
-def queue(place: Place, channel: str, whose: Sequence[m.Expr]) -> str:
-    """The object for a channel, or for one machine's queue of it."""
-    given = ", ".join([place.file.channel(channel), *(python(place, x, Binds.CONDITIONAL) for x in whose)])
+def queue(place: Place, channel: str, ends: Sequence[m.Expr]) -> str:
+    """The object for a channel, or for one queue of it."""
+    given = ", ".join([place.file.channel(channel), *(python(place, x, Binds.CONDITIONAL) for x in ends)])
     return f"{place.system_name}.channel({given})"
 
 

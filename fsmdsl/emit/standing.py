@@ -138,9 +138,11 @@ class Standing:
             yield self._constructed(n, world)
         for n in range(len(self.variables)):
             yield from self._completed(n, world)
-        for name, (c, receiver) in zip(self.queues, self.universe.queues, strict=True):
-            class_ = self.public(c.qualified, self.context.packages[c.module].channels[c.qualified])
-            yield f"{name} = {class_}(system, {self.variables[receiver]})"
+        for name, x in zip(self.queues, self.universe.queues, strict=True):
+            channels = self.context.packages[x.channel.module].channels
+            class_ = self.public(x.channel.qualified, channels[x.channel.qualified])
+            ends = ", ".join(self.variables[n] for n in x.ends or (x.receiver,))
+            yield f"{name} = {class_}(system, {ends})"
         if self.checked or self.universe.system.recover is not None:
             yield from self._view(world)
 

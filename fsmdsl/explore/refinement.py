@@ -20,6 +20,7 @@ from fsmdsl.explore.symmetry.conditions import renamed
 from fsmdsl.explore.trace import Entry, Trace, changed_fields
 from fsmdsl.explore.verdict import Images, Outcome
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World, enabled, fire, holds, value
+from fsmdsl.step.roster import Queue
 from fsmdsl.step.values import outside
 from fsmdsl.step.world import Message, Pending
 
@@ -55,9 +56,14 @@ class Picture:
         same = [key for key in theirs if key[0] in refinement.same]
         self._ours = {theirs[key]: ours[key] for key in same}
         self._theirs = {ours[key]: theirs[key] for key in same}
-        whose = ((x.channel.qualified, self._ours.get(x.receiver)) for x in self.abstract.queues)
-        self._queues = [universe.queue(channel, receiver) for channel, receiver in whose]
+        self._queues = [self._queue(x) for x in self.abstract.queues]
         self._recovers = self.abstract.system.recover is not None
+
+    def _queue(self, x: Queue) -> int | None:
+        """Where the messages of a queue wait here: where its ends are themselves."""
+        ends = [self._ours[n] for n in x.ends if n in self._ours]
+        whole = len(ends) == len(x.ends) and x.receiver in self._ours
+        return self.universe.queue(x.channel.qualified, ends) if whole else None
 
     def of(self, world: World) -> World:
         """The image of a world. Raises `NoImageError`."""

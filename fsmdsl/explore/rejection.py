@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from fsmdsl import model as m
 from fsmdsl.describe import fault_message
 from fsmdsl.explore.explain import Binding, Reason, free, line, reasons
-from fsmdsl.explore.trace import Trace
+from fsmdsl.explore.trace import Trace, queues
 from fsmdsl.step import Fault, Value
 from fsmdsl.step.cascade import bound
 from fsmdsl.step.evaluate import Frame
@@ -16,8 +16,13 @@ from fsmdsl.step.roster import Roster
 
 def no_way_on(trace: Trace) -> str:
     """That nothing can happen at the end of a run."""
-    where = ", ".join(f"{trace.roster.name(n)} in {state}" for n, state in enumerate(trace.end.states))
-    return f"no step leads on from here: {where}"
+    where = [f"{trace.roster.name(n)} in {state}" for n, state in enumerate(trace.end.states)]
+    where += [
+        f"{queue} waits"
+        for queue, held in zip(queues(trace.roster, trace.end), trace.end.channels, strict=True)
+        if held
+    ]
+    return f"no step leads on from here: {', '.join(where)}"
 
 
 def fault_told(roster: Roster, fault: Fault) -> tuple[str, ...]:

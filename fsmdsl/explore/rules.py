@@ -35,8 +35,9 @@ DEADLOCK = Rule(
     Severity.ERROR,
     "a state that no step leaves, outside of final states",
     """
-No event, answer, timer or message can come any more, and some machine that has final states is not in one of them. A
-crash is no way out. Where no machine of the system has final states, every state without a next step is reported.
+No event, answer, timer or message can come any more, and some machine that has final states is not in one of them, or
+a message waits that its receiver does not take. A crash is no way out. Where no machine of the system has final states,
+every state without a next step is reported.
 
 ```fsm
 machine Task {

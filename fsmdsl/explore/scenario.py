@@ -216,7 +216,8 @@ class _Player:
 
     def _transmission(self, step: m.Transmit) -> Step:
         """The first message of the name, or the first of all."""
-        queue = self.universe.queue(step.channel, None if step.of is None else reference(self._frame(), step.of))
+        frame = self._frame()
+        queue = self.universe.queue(step.channel, [reference(frame, x) for x in step.ends])
         if queue is None:
             raise _Failure(f"the receiver of channel `{step.channel.rpartition('.')[2]}` is not among the instances")
         held, channel, name = (

@@ -182,6 +182,11 @@ def changed_channels(
             yield roster.queue_name(n), _contents(roster, n, held), _contents(roster, n, holds)
 
 
+def queues(roster: Roster, world: World) -> list[str]:
+    """What each queue holds: `inbox of p0 = [arrive(1)]`."""
+    return [f"{roster.queue_name(n)} = {_contents(roster, n, held)}" for n, held in enumerate(world.channels)]
+
+
 def _contents(roster: Roster, queue: int, held: tuple[Message, ...]) -> str:
     return f"[{', '.join(_message(roster, queue, x) for x in held)}]"
 
@@ -200,7 +205,7 @@ def world_lines(roster: Roster, world: World) -> list[str]:
         fields = zip(machine.fields, world.fields[n], strict=True)
         told = ", ".join(f"{f.name} = {shown(roster, f.type, x)}" for f, x in fields)
         out.append(f"{roster.name(n):<{wide}}  {world.states[n]:<{state}}  {told}".rstrip())
-    out += [f"{roster.queue_name(n)} = {_contents(roster, n, held)}" for n, held in enumerate(world.channels)]
+    out += queues(roster, world)
     out += [f"{_pending(roster, p)} waits for its answer" for p in world.pending]
     return [*out, *(["the system is down"] if world.down else [])]
 

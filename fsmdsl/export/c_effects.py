@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from textwrap import indent
 
 from fsmdsl import model as m
-from fsmdsl.export.c_expressions import CHOICE, expression, loop, reference
+from fsmdsl.export.c_expressions import expression, instances, loop, reference
 from fsmdsl.export.c_scope import CScope, local
 from fsmdsl.export.scope import identifier
 from fsmdsl.export.values import machine_of
@@ -128,8 +128,9 @@ def _post(scope: CScope, e: m.Post) -> str:
     head = set_arguments(scope, e.arguments, [p.type for p in receiver.event_named[e.event].parameters])
     where = scope.place(e.span)
     check = f"if (misfit) fail(misfit, {where});" if e.arguments else ""
-    head = head if e.to is None else f"V t = {reference(scope, e.to)}; {head}"
-    queue = scope.queue(e.channel, None if e.to is None else "t", CHOICE)
+    names = ["s", "t"][2 - len(e.ends) :]
+    head = instances(scope, names, e.ends) + head
+    queue = scope.queue(e.channel, names)
     if queue is None:
         return f"{{ {head} {check} }} /* {channel.name} leads out of the system */\n"
     event = receiver.events.index(receiver.event_named[e.event])

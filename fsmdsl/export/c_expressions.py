@@ -273,13 +273,15 @@ def _apply(scope: CScope, e: m.Apply) -> str:
             assert_never(e.function)
 
 
-CHOICE = "({0} == {1} ? {2} : {3})"
-
-
-def _size(scope: CScope, of: m.Expr, receiver: Sequence[m.Expr]) -> str:
+def _size(scope: CScope, of: m.Expr, ends: Sequence[m.Expr]) -> str:
     if not isinstance(of, m.ChannelRef):
         return f"length_of({scope.type(of.type)}, {expression(scope, of)})"
-    n = scope.fresh() if receiver else 0
-    queue = scope.queue(of.name, f"t{n}" if receiver else None, CHOICE)
+    names = [f"t{scope.fresh()}" for _ in ends]
+    queue = scope.queue(of.name, names)
     size = "0" if queue is None else f"w.held[{queue}]"
-    return f"({{ V t{n} = {reference(scope, receiver[0])}; {size}; }})" if receiver else size
+    return f"({{ {instances(scope, names, ends)}{size}; }})" if ends else size
+
+
+def instances(scope: CScope, names: Sequence[str], of: Sequence[m.Expr]) -> str:
+    """Variables that are instances."""
+    return "".join(f"V {name} = {reference(scope, x)}; " for name, x in zip(names, of, strict=True))

@@ -41,6 +41,11 @@ def accepts_function(scope: CScope, machine: m.Machine, event: str) -> str:
     return identifier("accepts", scope.machine_name(machine), event)
 
 
+def ignored_mask(machine: m.Machine, trigger: str) -> int:
+    """The leaves in which an event or answer is ignored, as bits."""
+    return sum(1 << machine.leaf_numbers[x] for x in {x.state for x in machine.ignores if x.event == trigger})
+
+
 def triggers(machine: m.Machine) -> list[str]:
     """Events, answers, `CRASH` and `EVENTLESS`: whatever finds a transition or may be ignored."""
     answers = [f"{a.name}.{o}" for a in machine.actions for o in a.outcomes]
@@ -214,9 +219,7 @@ def _accepts(scope: CScope, selection: Selection, event: m.Event) -> str:
 
 
 def _handling(scope: CScope, machine: m.Machine, trigger: str) -> str:
-    name = scope.machine_name(machine)
-    ignored = [x.state for x in machine.ignores if x.event == trigger]
-    mask = sum(1 << machine.leaf_numbers[x] for x in set(ignored))
+    name, mask = scope.machine_name(machine), ignored_mask(machine, trigger)
     kept = _ignoring(scope, machine, trigger)
     bits = [f"{TAB}else if (self == {i}) happened |= {bits}LL;\n" for i, bits in kept]
     return (

@@ -32,6 +32,7 @@ def messages(scope: CScope) -> str:
         "ordered": [c.order == "fifo" for c in channels],
         "lossy": [c.lossy for c in channels],
         "duplicating": [c.duplicating for c in channels],
+        "patient": [c.waiting for c in channels],
     }
     flags = (f"{name}[] = {{{_listed(map(int, found))}}}" for name, found in marks.items())
     return "\n".join([*lines, f"static const int bounds[] = {{{bounds}}}, {', '.join(flags)};"])
@@ -101,12 +102,20 @@ def _action_tables(scope: CScope, handler: str) -> Iterator[str]:
 
 def _channel_tables(scope: CScope, handler: str) -> Iterator[str]:
     u = scope.universe
-    rows = []
-    for n, (c, _) in enumerate(u.queues):
+    rows, accepts, ignored = list[str](), list[str](), list[str]()
+    for n, (c, *_) in enumerate(u.queues):
         machine = u.model.machines[c.receiver]
         found = ", ".join(event_function(scope, c.receiver, e.name) for e in machine.events)
         yield f"static void (*const messages_{n}[]){handler} = {{{found or '0'}}};"
         rows.append(f"messages_{n}")
+        found = ", ".join(cm.accepts_function(scope, machine, e.name) for e in machine.events)
+        yield f"static int (*const accepts_{n}[])(int, const V *) = {{{found or '0'}}};"
+        accepts.append(f"accepts_{n}")
+        masks = (f"{cm.ignored_mask(machine, e.name)}ULL" for e in machine.events)
+        yield f"static const unsigned long long ignored_{n}[] = {{{', '.join(masks) or '0'}}};"
+        ignored.append(f"ignored_{n}")
     yield f"static void (*const *const message_handlers[]){handler} = {{{', '.join(rows) or '0'}}};"
+    yield f"static int (*const *const accepts_of[])(int, const V *) = {{{', '.join(accepts) or '0'}}};"
+    yield f"static const unsigned long long *const ignored_of[] = {{{', '.join(ignored) or '0'}}};"
     yield f"static const int receiver[] = {{{_listed(x.receiver for x in u.queues)}}};"
     yield f"static const int channel_places[] = {{{_listed(scope.place(x.channel.span) for x in u.queues)}}};"

@@ -19,7 +19,9 @@ NoDeadlock ==
   \/ ~Inside(world)
   \/ NoValue(world) # 0
   \/ \E s \in Steps(world) : s[1] # "crash"
-  \/ (\E i \in DOMAIN Final : Final[i] # {}) /\ \A i \in DOMAIN Final : Final[i] = {} \/ world.state[i] \in Final[i]
+  \/ /\ \A c \in DOMAIN Fifo : Held(world, c) = 0
+     /\ \E i \in DOMAIN Final : Final[i] # {}
+     /\ \A i \in DOMAIN Final : Final[i] = {} \/ world.state[i] \in Final[i]
 
 \* For a run that tells everything that it finds, once, instead of ending with the first: `INVARIANT Watch`.
 Found(x) == x \in TLCGet(1) \/ (PrintT(<<"found", x>>) /\ TLCSet(1, TLCGet(1) \cup {x}))

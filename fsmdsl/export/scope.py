@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
@@ -33,6 +33,10 @@ class Scope:
     """The number of the first place."""
     FIRST_QUEUE: ClassVar[int] = 0
     """The number of the first queue."""
+    EQUAL: ClassVar[str] = "{} == {}"
+    BOTH: ClassVar[str] = " && "
+    CHOICE: ClassVar[str] = "({} ? {} : {})"
+    """How it is written that two numbers are equal, that two things are true, and what depends on a condition."""
 
     universe: Universe
     elaboration: Elaboration
@@ -77,16 +81,15 @@ class Scope:
         """The instances of a machine."""
         return sorted(self.universe.instances_of(machine.qualified))
 
-    def queue(self, channel: str, receiver: str | None, choice: str) -> str | None:
-        """The number of a channel's queue: that of a receiver, which `choice` compares, or the only one. None where the
-        channel leads out of the system."""
-        numbered = enumerate(self.universe.queues, self.FIRST_QUEUE)
-        found = [(n, x.receiver) for n, x in numbered if x.channel.qualified == channel]
+    def queue(self, channel: str, ends: Sequence[str]) -> str | None:
+        """The number of a channel's queue, by its ends. None where the channel leads out of the system."""
+        found = [(n, x) for n, x in enumerate(self.universe.queues, self.FIRST_QUEUE) if x.channel.qualified == channel]
         if not found:
             return None
         text = str(found[-1][0])
-        for n, instance in reversed(found[:-1]):
-            text = choice.format(receiver, instance, n, text)
+        for n, x in reversed(found[:-1]):
+            here = self.BOTH.join(self.EQUAL.format(a, b) for a, b in zip(ends, x.ends, strict=True))
+            text = self.CHOICE.format(here, n, text)
         return text
 
     def place(self, span: Span) -> int:

@@ -91,6 +91,13 @@ static int add_all_answers(void)
     return 0;
 }
 
+/* Is a message handled, or ignored on purpose? */
+static int takes(int c, const Message *x)
+{
+    int i = receiver[c];
+    return accepts_of[c][x->event](i, x->a) || ignored_of[c][x->event] >> w.state[i] & 1;
+}
+
 static void add_messages(void)
 {
     int c, n;
@@ -98,7 +105,8 @@ static void add_messages(void)
         int free = !awaits(receiver[c]);
         for (n = 0; n < w.held[c]; n++) {
             if (n && !memcmp(&w.messages[c][n - 1], &w.messages[c][n], sizeof(Message))) continue;
-            if (free && (n == 0 || !ordered[c])) add(DELIVER_STEP, receiver[c], c, n);
+            if (free && (n == 0 || !ordered[c]) && (!patient[c] || takes(c, &w.messages[c][n])))
+                add(DELIVER_STEP, receiver[c], c, n);
             if (lossy[c]) add(LOSE_STEP, receiver[c], c, n);
             if (duplicating[c] && w.held[c] < bounds[c]) add(DUPLICATE_STEP, receiver[c], c, n);
         }
@@ -242,6 +250,8 @@ static void list_steps(void)
     others = listed;
     crashes(others);
     if (others) return;
+    for (n = 0; n < CHANNELS; n++)
+        if (w.held[n]) report(&deadlock_seen, "deadlock");
     for (n = 0; n < INSTANCES && (!finals[n] || finals[n][w.state[n]] == '1'); n++);
     if (FINALS == 0 || n < INSTANCES) report(&deadlock_seen, "deadlock");
 }

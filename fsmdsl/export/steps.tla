@@ -66,10 +66,12 @@ Answers(w) ==
   LET now == IF StandsStill(w) THEN {w.pending[Least({i \in DOMAIN w.pending : ~Asynchronous(w.pending[i])})]}
              ELSE {w.pending[i] : i \in DOMAIN w.pending}
   IN UNION {{<<"answer", p[1], p[2], o>> : o \in Outcomes(p)} : p \in now}
+Takeable(w, c, places) ==
+  IF Patient[c] THEN {x \in places : LET y == Message(w, c, x) IN Takes(w, c, y[1], y[2])} ELSE places
 Transmissions(w) ==
   UNION {
     (IF Awaits(w, Receiver[c]) THEN {}
-     ELSE {<<"deliver", c, x>> : x \in IF Fifo[c] THEN Places(w, c) \cap {1} ELSE Places(w, c)})
+     ELSE {<<"deliver", c, x>> : x \in Takeable(w, c, IF Fifo[c] THEN Places(w, c) \cap {1} ELSE Places(w, c))})
     \cup (IF Lossy[c] THEN {<<"lose", c, x>> : x \in Places(w, c)} ELSE {})
     \cup (IF Duplicating[c] /\ Held(w, c) < Bound[c] THEN {<<"duplicate", c, x>> : x \in Places(w, c)} ELSE {})
     : c \in DOMAIN Fifo}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl.export.scope import identifier
-from fsmdsl.export.tla_expressions import CHOICE, FINE, chain, fault, in_order, reference_fault, value
+from fsmdsl.export.tla_expressions import FINE, chain, fault, in_order, reference_fault, value
 from fsmdsl.export.tla_scope import Env, TlaScope
 from fsmdsl.export.values import machine_of
 from fsmdsl.model.typing import holds, is_limited
@@ -178,10 +178,12 @@ def _request(scope: TlaScope, e: m.Request, env: Env) -> str:
 def _post(scope: TlaScope, e: m.Post, env: Env) -> str:
     channel = scope.universe.model.channels[e.channel]
     parameters = scope.universe.model.machines[channel.receiver].event_named[e.event].parameters
-    queue = scope.queue(e.channel, None if e.to is None else value(scope, e.to, env), CHOICE)
+    queue = scope.queue(e.channel, [value(scope, x, env) for x in e.ends])
     put = f'Post({env.world}, {queue}, <<"{e.event}", @a@>>, {scope.place(e.span)})'
     text = _checked(scope, parameters, e, env, env.world if queue is None else put)
-    return text if e.to is None else _failing(scope, reference_fault(scope, e.to, env), env, text)
+    for x in reversed(e.ends):
+        text = _failing(scope, reference_fault(scope, x, env), env, text)
+    return text
 
 
 def _loop(scope: TlaScope, e: m.ForEach, env: Env) -> str:

@@ -191,9 +191,6 @@ def _quantified(scope: TlaScope, e: m.Quantified, env: Env) -> str:
     return f"({sign} {x} \\in {over} : {body})"
 
 
-CHOICE = "(IF {0} = {1} THEN {2} ELSE {3})"
-
-
 def _apply(scope: TlaScope, e: m.Apply, env: Env) -> str:
     first = e.arguments[0]
     match e.function:
@@ -201,8 +198,7 @@ def _apply(scope: TlaScope, e: m.Apply, env: Env) -> str:
             return value(scope, first, env)
         case "size":
             if isinstance(first, m.ChannelRef):
-                whose = [value(scope, x, env) for x in e.arguments[1:]]
-                queue = scope.queue(first.name, whose[0] if whose else None, CHOICE)
+                queue = scope.queue(first.name, [value(scope, x, env) for x in e.arguments[1:]])
                 return "0" if queue is None else f"Held({env.world}, {queue})"
             text = value(scope, first, env)
             return f"Len({text})" if isinstance(first.type, m.ListType) else f"Cardinality({text})"

@@ -175,6 +175,16 @@ def _asked(scope: TlaScope, machine: m.Machine, t: m.Transition) -> str:
     return "1" if t.guard is None else f"{guard_operator(scope, machine, t)}(w, self, a)"
 
 
+def accepts_operator(scope: TlaScope, machine: m.Machine, event: str) -> str:
+    """The operator that says whether an instance would handle an event."""
+    return identifier("accepts", scope.machine_name(machine), event)
+
+
+def ignoring(machine: m.Machine, trigger: str) -> str:
+    """The set of leaves in which an event or answer is ignored."""
+    return "{" + ", ".join(sorted({f'"{x.state}"' for x in machine.ignores if x.event == trigger})) + "}"
+
+
 def _accepts(scope: TlaScope, selection: Selection, event: m.Event) -> str:
     machine = selection.machine
     cases = []
@@ -183,19 +193,19 @@ def _accepts(scope: TlaScope, selection: Selection, event: m.Event) -> str:
         if found:
             test = " \\/ ".join("TRUE" if t.guard is None else f"{_asked(scope, machine, t)} # 0" for t in found)
             cases.append(f'w.state[self] = "{leaf.name}" -> {test}')
-    name = identifier("accepts", scope.machine_name(machine), event.name)
-    return f"{name}(w, self, a) == ~Awaits(w, self) /\\ ({case(cases, 'FALSE')})"
+    return (
+        f"{accepts_operator(scope, machine, event.name)}(w, self, a) == ~Awaits(w, self) /\\ ({case(cases, 'FALSE')})"
+    )
 
 
 def _handling(scope: TlaScope, machine: m.Machine, trigger: str, start: str = "w") -> str:
     name = scope.machine_name(machine)
-    ignored = ", ".join(sorted({f'"{x.state}"' for x in machine.ignores if x.event == trigger}))
     p, w = scope.fresh("p"), scope.fresh("w")
     return (
         f"LET {w} == {start} {p} == {choose_operator(scope, machine, trigger)}({w}, self, a) IN "
         f'IF {p}[1] = "fault" THEN Fail({w}, {p}[2], {p}[3]) '
         f'ELSE IF {p}[1] = "follow" THEN follow_{name}({w}, self, {p}[2], a) '
-        f'ELSE IF {w}.state[self] \\in {{{ignored}}} THEN {w} ELSE Fail({w}, "unhandled", place)'
+        f'ELSE IF {w}.state[self] \\in {ignoring(machine, trigger)} THEN {w} ELSE Fail({w}, "unhandled", place)'
     )
 
 

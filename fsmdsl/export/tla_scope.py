@@ -40,6 +40,9 @@ class TlaScope(Scope):
     """One system on its way to TLA+."""
 
     FIRST_QUEUE: ClassVar[int] = 1
+    EQUAL: ClassVar[str] = "{} = {}"
+    BOTH: ClassVar[str] = " /\\ "
+    CHOICE: ClassVar[str] = "(IF {} THEN {} ELSE {})"
 
     operators: list[str] = field(default_factory=list)
     recursive: list[str] = field(default_factory=list)

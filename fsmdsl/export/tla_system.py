@@ -32,12 +32,13 @@ def constants(scope: TlaScope) -> Iterator[str]:
             yield f"{identifier(scope.machine_name(machine), p.name)} == {function(given)}"
 
     def listed(test: Callable[[m.Channel], object]) -> str:
-        return f"<<{', '.join(str(test(c)).upper() for c, _ in u.queues)}>>"
+        return f"<<{', '.join(str(test(c)).upper() for c, *_ in u.queues)}>>"
 
     yield f"Fifo == {listed(lambda c: c.order == 'fifo')}"
     yield f"Bound == {listed(lambda c: c.bound)}"
     yield f"Lossy == {listed(lambda c: c.lossy)}"
     yield f"Duplicating == {listed(lambda c: c.duplicating)}"
+    yield f"Patient == {listed(lambda c: c.waiting)}"
     yield f"Receiver == <<{', '.join(str(x.receiver) for x in u.queues)}>>"
 
 
@@ -74,6 +75,7 @@ def dispatch(scope: TlaScope) -> Iterator[str]:
     yield f"Answer(w, i, act, o) == {tm.case(answers, 'w')}"
     yield from _actions(scope)
     yield f"Receive(w, c, e, a) == {tm.case(list(_receipts(scope)), 'w')}"
+    yield f"Takes(w, c, e, a) == {tm.case(list(_takes(scope)), 'TRUE')}"
 
 
 def _is(scope: TlaScope, i: str, machine: m.Machine) -> str:
@@ -81,11 +83,21 @@ def _is(scope: TlaScope, i: str, machine: m.Machine) -> str:
 
 
 def _receipts(scope: TlaScope) -> Iterator[str]:
-    for n, (c, _) in enumerate(scope.universe.queues):
+    for n, (c, *_) in enumerate(scope.universe.queues):
         machine = scope.universe.model.machines[c.receiver]
         for e in machine.events:
             call = f"{event_operator(scope, c.receiver, e.name)}(w, Receiver[c], a, {scope.place(c.span)})"
             yield f'c = {n + 1} /\\ e = "{e.name}" -> {call}'
+
+
+def _takes(scope: TlaScope) -> Iterator[str]:
+    """Where a message of a channel that waits is handled, or ignored on purpose."""
+    for n, (c, *_) in enumerate(scope.universe.queues):
+        machine = scope.universe.model.machines[c.receiver]
+        for e in machine.events if c.waiting else ():
+            accepts = f"{tm.accepts_operator(scope, machine, e.name)}(w, Receiver[c], a)"
+            ignored = tm.ignoring(machine, e.name)
+            yield f'c = {n + 1} /\\ e = "{e.name}" -> {accepts} \\/ w.state[Receiver[c]] \\in {ignored}'
 
 
 def _actions(scope: TlaScope) -> Iterator[str]:
@@ -141,7 +153,7 @@ def recovery(scope: TlaScope) -> Iterator[str]:
     text = performed(scope, u.system.recover or (), SYSTEM)
     yield from tm.with_lets(scope, f"Recover(w) == {text}")
     yield f"Recovers == {str(u.system.recover is not None).upper()}"
-    empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c, _ in u.queues)
+    empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c, *_ in u.queues)
     everything = ["!.pending = <<>>", "!.waited = {}", f"!.channels = <<{empty}>>"]
     alone = ["!.pending = SelectSeq(@, LAMBDA p : p[1] \\notin of)", "!.waited = @ \\ of"]
     for x in scope.machines:
@@ -180,7 +192,7 @@ def _offered(scope: TlaScope) -> Iterator[str]:
             rows = ", ".join(
                 f"<<{', '.join(constant(t, x) for t, x in zip(types, row, strict=True))}>>" for row in combinations
             )
-            accepts = f"{identifier('accepts', scope.machine_name(machine), event)}(w, {instance}, a)"
+            accepts = f"{tm.accepts_operator(scope, machine, event)}(w, {instance}, a)"
             parts.append(f'{{<<"event", {instance}, "{event}", a>> : a \\in {{a \\in {{{rows}}} : {accepts}}}}}')
     else:
         for o in offers:
@@ -223,7 +235,8 @@ def _sent(scope: TlaScope, o: m.Offer, env: Env, types: dict[str, m.Type]) -> tu
     bad = chain(scope, [reference_fault(scope, target, env), *(fault(scope, a, env) for a in given)])
     arguments = f"<<{', '.join(value(scope, a, env) for a in given)}>>"
     whom = value(scope, target, env)
-    accepts = f"{identifier('accepts', scope.machine_name(o.machine), o.event)}(w, {whom}, {arguments})"
+    machine = scope.universe.model.machines[o.machine]
+    accepts = f"{tm.accepts_operator(scope, machine, o.event)}(w, {whom}, {arguments})"
     return [accepts], f'<<"event", {whom}, "{o.event}", {arguments}>>', bad
 
 
@@ -273,7 +286,7 @@ def first_world(scope: TlaScope) -> str:
             parts.append(
                 f"{identifier(scope.machine_name(machine), f.name)} |-> {_first_values(scope, machine, slot, f)}"
             )
-    empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c, _ in u.queues)
+    empty = ", ".join("<<>>" if c.order == "fifo" else "{}" for c, *_ in u.queues)
     parts += [
         "waited |-> {}", f"channels |-> <<{empty}>>", "pending |-> <<>>", "down |-> FALSE", "busy |-> {}",
         "touched |-> {}", "writes |-> 0", "cut |-> 0", 'stop |-> ""', "fault |-> <<>>",

@@ -201,7 +201,7 @@ def keys(roster: Roster, step: Step, world: World) -> Iterator[Key]:
             t = roster.machines[instance].transitions[index]
             yield from ((instance, x) for x in ("timeout", *(f"timeout {n}" for n in {t.label, t.source} - {None})))
         case ChannelStep(kind, queue, position):
-            channel, receiver = roster.queues[queue]
+            channel, receiver, _ = roster.queues[queue]
             whose = receiver if channel.each else None
             yield whose, f"{kind} {channel.name}"
             yield whose, f"{kind} {channel.name}.{world.channels[queue][position].event}"

@@ -47,12 +47,13 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A message put into a channel, delivered by a later step; `to` whom, where each instance has a queue."""
+    """A message put into a channel, delivered by a later step. `ends`: the receiver, where each instance has a queue;
+    the sender and the receiver, where each pair has."""
 
     channel: str
     event: str
     arguments: tuple[Expr, ...]
-    to: Expr | None
+    ends: tuple[Expr, ...]
     span: Span = field(compare=False, default=NOWHERE)
 
 
@@ -101,8 +102,8 @@ def operands(x: Effect) -> tuple[Expr, ...]:
             return (value,) if target is None else (target, value)
         case Send(target=target, arguments=arguments):
             return (target, *arguments)
-        case Post(to=to, arguments=arguments):
-            return arguments if to is None else (to, *arguments)
+        case Post(ends=ends, arguments=arguments):
+            return (*ends, *arguments)
         case Request(arguments=arguments):
             return arguments
         case ForEach(over=over):
@@ -135,10 +136,10 @@ def made_of(x: Effect, given: tuple[Expr, ...], blocks: tuple[Block, ...]) -> Ef
             return replace(x, target=None if target is None else given[0], item=given[-1])
         case Send():
             return replace(x, target=given[0], arguments=given[1:])
-        case Post(to=None) | Request():
+        case Post(ends=ends):
+            return replace(x, ends=given[: len(ends)], arguments=given[len(ends) :])
+        case Request():
             return replace(x, arguments=given)
-        case Post():
-            return replace(x, to=given[0], arguments=given[1:])
         case ForEach():
             return replace(x, over=given[0], body=blocks[0])
         case If():

@@ -177,7 +177,7 @@ Function = Literal["size", "min", "max", "first", "rest", "item", "concat", "sub
 @dataclass(frozen=True, slots=True)
 class Apply:
     """A built-in function. `subsets(set, n)` is for binders only; `size` also takes a `ChannelRef`,
-    and behind it the instance whose queue is meant where each has one.
+    and behind it the ends of the queue, as in `Post`.
 
     `item` is `log[i]`, counted from 0: of a list, or of the `Instances` of a system, in the order in which they are
     made.

@@ -11,7 +11,7 @@ from fsmdsl.source import NOWHERE, Span
 @dataclass(frozen=True, slots=True)
 class Channel:
     """Messages are the receiver's events that name the channel as sender. In a system it has one receiving instance;
-    or `each` instance of the receiver has a queue of its own."""
+    or `each` instance of the receiver has a queue of its own; or, with a `sender`, each pair of both has."""
 
     name: str
     module: str
@@ -19,6 +19,10 @@ class Channel:
     bound: int
     lossy: bool
     duplicating: bool
+    waiting: bool
+    """A message is delivered only where its receiver handles or ignores the event."""
+    sender: str | None
+    """Qualified, as is the receiver."""
     each: bool
     receiver: str
     doc: str
@@ -27,6 +31,11 @@ class Channel:
     @property
     def qualified(self) -> str:
         return f"{self.module}.{self.name}"
+
+    @property
+    def chooses(self) -> bool:
+        """Does the state of the receiver decide which of several messages it takes?"""
+        return self.waiting and self.order == "bag"
 
 
 @dataclass(frozen=True, slots=True)

@@ -268,11 +268,11 @@ class Elapse:
 
 @dataclass(frozen=True, slots=True)
 class Transmit:
-    """`event` names the message where a bag holds several; `of` whose queue it is, where each instance has one."""
+    """`event` names the message where a bag holds several; `ends` as in `Post`."""
 
     kind: Literal["deliver", "lose", "duplicate"]
     channel: str
-    of: Expr | None
+    ends: tuple[Expr, ...]
     event: str | None
     doc: str
     span: Span = field(compare=False, default=NOWHERE)

@@ -45,6 +45,7 @@ ROLES = {
     ("fairness", "<path>"): "an event or a label", ("_promised", "<path>"): "an event or a label",
     ("to", "<reference>"): "an instance", ("queue_of", "<reference>"): "an instance",
     ("for_each", "<path>"): "a parameter", ("_each_of", "<path>"): "a parameter",
+    ("queue_between", "<reference>"): "an instance",
     ("delivery", "<path>"): "a channel", ("recovers", "<path>"): "a field",
     ("first_value", "<reference>"): "a field of an instance",
     ("extends", "<path>"): "a system", ("environment_use", "<path>"): "an environment",

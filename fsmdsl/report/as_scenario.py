@@ -145,11 +145,11 @@ def _only_timer(roster: Roster, instance: int, index: int, before: World) -> boo
 
 def _transmission(roster: Roster, step: ChannelStep, before: World) -> str | None:
     """The first message of its name is meant."""
-    held, (channel, receiver) = before.channels[step.queue], roster.queues[step.queue]
+    held, channel = before.channels[step.queue], roster.queues[step.queue].channel
     event = held[step.position].event
     first = next(n for n, x in enumerate(held) if x.event == event)
-    whose = f" of {roster.name(receiver)}" if channel.each else ""
-    return f"{step.kind} {channel.qualified}.{event}{whose}" if held[first] == held[step.position] else None
+    named = f"{channel.qualified}.{event}{roster.whose(step.queue)}"
+    return f"{step.kind} {named}" if held[first] == held[step.position] else None
 
 
 def _expected(roster: Roster, world: World) -> Iterator[str]:

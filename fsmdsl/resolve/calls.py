@@ -10,7 +10,7 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import bare, extreme_type, join, join_all
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.channels import OfType, belongs, home_of
+from fsmdsl.resolve.channels import OfType, ends, home_of
 from fsmdsl.resolve.lets import derived, let_of
 from fsmdsl.resolve.names import Typed
 from fsmdsl.resolve.scope import Scope, dotted, unknown
@@ -38,12 +38,12 @@ def applied(
         scope.report(found)
         return m.Constant(None, m.ERROR, e.span)
     listed, queue = e.arguments, e.arguments[0]
-    whose = queue.of if name == "size" and isinstance(queue, s.Queue) else None
-    if isinstance(queue, s.Queue) and whose is not None:
+    whose = queue.ends if name == "size" and isinstance(queue, s.Queue) else ()
+    if isinstance(queue, s.Queue) and whose:
         listed = (queue.channel,)
     inner = replace(scope, channel=name == "size" and isinstance(listed[0], s.Name))
     arguments = [opened(typed(inner, a, expected)) for a in listed]
-    if whose is not None or isinstance(arguments[0], m.ChannelRef):
+    if whose or isinstance(arguments[0], m.ChannelRef):
         return _waiting(scope, e, arguments[0], whose, of_type)
     if name == "state":
         return _state_of(scope, name, arguments[0], e.span)
@@ -60,18 +60,17 @@ def applied(
     return m.Apply(name, tuple(arguments), result, e.span)  # type: ignore[arg-type]
 
 
-def _waiting(scope: Scope, e: s.Call, of: m.Expr, whose: s.Expr | None, of_type: OfType) -> m.Expr:
-    """`size(to_cache)`, `size(inbox of p)`: how many messages wait."""
+def _waiting(scope: Scope, e: s.Call, of: m.Expr, whose: tuple[s.Expr, ...], of_type: OfType) -> m.Expr:
+    """`size(to_cache)`, `size(inbox of p)`, `size(link from p to q)`: how many messages wait."""
     if not isinstance(of, m.ChannelRef):
         if not isinstance(of.type, m.ErrorType):
             scope.report(rules.MISMATCH.at(of.span, f"`{of.span.text}` is not a channel"))
         return m.Constant(None, m.ERROR, e.span)
     home, channel = home_of(scope, of)
-    owner = belongs(scope, home, channel, whose, of_type, e.span, f"size({channel} of x)")
-    if owner is None:
+    found = ends(scope, home, channel, whose, of_type, e.span, lambda x: f"size({channel} {x})")
+    if found is None:
         return m.Constant(None, m.ERROR, e.span)
-    given = (of,) if owner[0] is None else (of, owner[0])
-    return m.Apply("size", given, m.RangeType(0, 1 << 16), e.span)
+    return m.Apply("size", (of, *found), m.RangeType(0, 1 << 16), e.span)
 
 
 def _state_of(scope: Scope, name: str, whom: m.Expr, span: Span) -> m.Expr:

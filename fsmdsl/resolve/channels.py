@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
@@ -27,24 +27,38 @@ def channel_at(scope: Scope, path: s.Path) -> tuple[ModuleNames, str, str | None
     return None
 
 
-def belongs(
-    scope: Scope, home: ModuleNames, channel: str, whose: s.Expr | None, of_type: OfType, at: Span, help: str
-) -> tuple[m.Expr | None] | None:
-    """The instance whose queue is meant (none where the channel has one receiver); None where it is missing, or too
-    much, which is reported. `help` shows how it is written."""
+def ends(
+    scope: Scope,
+    home: ModuleNames,
+    channel: str,
+    given: Sequence[s.Expr],
+    of_type: OfType,
+    at: Span,
+    help: Callable[[str], str],
+) -> tuple[m.Expr, ...] | None:
+    """The instances whose queue is meant: the receiver where each has one, the sender and the receiver where each pair
+    has; none where the channel has one receiver. None where one is missing, or too much, which is reported. `help`
+    shows how it is written."""
     decl = home.channels[channel]
+    paths = [x for x in (decl.sender, decl.receiver if decl.each else None) if x is not None]
+    if len(given) == len(paths):
+        machines = [machine_at(home, x) for x in paths]
+        pairs = zip(given, machines, strict=True)
+        found = [of_type(scope, x, m.RefType(y.qualified)) for x, y in pairs if y is not None]
+        return tuple(found) if len(found) == len(paths) else None
     receiver = decl.receiver.names[-1].text
-    if decl.each == (whose is not None):
-        machine = machine_at(home, decl.receiver)
-        if whose is None:
-            return (None,)
-        return None if machine is None else (of_type(scope, whose, m.RefType(machine.qualified)),)
-    if whose is None:
-        found = rules.ARGUMENTS.at(at, f"each {receiver} has a queue of `{channel}`, and this does not say whose")
-        scope.report(found.help(f"write `{help}`"))
+    written = ["", "of x", "from x to y"][len(paths)]
+    if not given:
+        owner = f"each pair of {decl.sender} and {receiver}" if decl.sender is not None else f"each {receiver}"
+        missing = rules.ARGUMENTS.at(at, f"{owner} has a queue of `{channel}`, and this does not say whose")
+        scope.report(missing.help(f"write `{help(written)}`"))
+    elif paths:
+        owner = "pair" if decl.sender is not None else "receiver"
+        wrong = rules.MISPLACED.at(at, f"each {owner} has a queue of `{channel}`, which is named otherwise")
+        scope.report(wrong.help(f"write `{help(written)}`"))
     else:
-        found = rules.MISPLACED.at(whose.span, f"`{channel}` has one receiver, which is not named")
-        scope.report(found.help(f"leave it out, or declare the channel `to each {receiver}`"))
+        wrong = rules.MISPLACED.at(given[-1].span, f"`{channel}` has one receiver, which is not named")
+        scope.report(wrong.help(f"leave it out, or declare the channel `to each {receiver}`"))
     return None
 
 

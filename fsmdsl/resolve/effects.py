@@ -12,10 +12,10 @@ from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.binders import bound
 from fsmdsl.resolve.calls import opened
-from fsmdsl.resolve.channels import belongs, home_of
+from fsmdsl.resolve.channels import ends, home_of
 from fsmdsl.resolve.expressions import condition, element, of_type, typed
 from fsmdsl.resolve.records import part, with_part
-from fsmdsl.resolve.scope import MachineNames, Scope, machine_at, unknown
+from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, machine_at, unknown
 from fsmdsl.resolve.states import machine_of
 from fsmdsl.source import Span
 
@@ -274,6 +274,23 @@ def _post(place: Place, e: s.Post) -> m.Effect | None:
     if channel.name not in event.senders:
         found = rules.SENDER.at(target.name.span, f"`{event.name}` does not come from channel `{name}`")
         scope.report(found.label(event.span, f"declared here without `{name}` as a sender"))
-    whose = belongs(scope, home, name, e.to, of_type, e.span, f"{e.span.text} to x")
+    given: tuple[s.Expr, ...] = () if e.to is None else (e.to,)
+    if home.channels[name].sender is not None:
+        if not _sends_through(scope, home, name, e.span):
+            return None
+        given = () if e.to is None else (s.Word("self", e.span), e.to)
+    whose = ends(scope, home, name, given, of_type, e.span, lambda _: f"{e.span.text} to x")
     sent = _arguments(scope, target.name, arguments, event.parameters)
-    return None if whose is None else m.Post(channel.name, event.name, sent, whose[0], e.span)
+    return None if whose is None else m.Post(channel.name, event.name, sent, whose, e.span)
+
+
+def _sends_through(scope: Scope, home: ModuleNames, channel: str, at: Span) -> bool:
+    """Is an effect one of the machine from which a channel with a queue for each pair leads?"""
+    path = home.channels[channel].sender
+    sender = None if path is None else machine_at(home, path)
+    if sender is None or (scope.machine is not None and scope.machine.qualified == sender.qualified):
+        return sender is not None
+    who = "the system" if scope.machine is None else scope.machine.decl.name.text
+    found = rules.SENDER.at(at, f"`{channel}` leads from each {path}, and this is sent by {who}")
+    scope.report(found.help("send it through a channel without `from each`"))
+    return False

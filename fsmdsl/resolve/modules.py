@@ -174,7 +174,11 @@ def channels(module: ModuleNames) -> tuple[m.Channel, ...]:
         receiver = machine_at(module, x.receiver)
         if x.bound < 1:
             module.program.found.append(rules.RANGE.at(x.span, f"channel `{x.name.text}` holds no message"))
-        if receiver is not None:
+        sender = None if x.sender is None else machine_at(module, x.sender)
+        if x.sender is not None and not x.each:
+            found = rules.MISPLACED.at(x.receiver.span, f"each {x.sender} has a queue here, and {x.receiver} only one")
+            module.program.found.append(found.help(f"write `to each {x.receiver}`"))
+        if receiver is not None and (x.sender is None or sender is not None):
             out.append(
                 m.Channel(
                     x.name.text,
@@ -183,6 +187,8 @@ def channels(module: ModuleNames) -> tuple[m.Channel, ...]:
                     limits.within(module.program, x.span, "the channel holds", x.bound, limits.MESSAGES, "messages"),
                     x.lossy,
                     x.duplicating,
+                    x.waiting,
+                    None if sender is None else sender.qualified,
                     x.each,
                     receiver.qualified,
                     x.doc,

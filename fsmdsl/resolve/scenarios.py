@@ -9,7 +9,7 @@ from fsmdsl import syntax as s
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.calls import opened
-from fsmdsl.resolve.channels import belongs, channel_at
+from fsmdsl.resolve.channels import channel_at, ends
 from fsmdsl.resolve.environments import ONLY_CRASHES, event_call, struck
 from fsmdsl.resolve.expressions import condition, of_type, typed
 from fsmdsl.resolve.first_values import begun
@@ -211,5 +211,5 @@ def _transmit(scope: Scope, x: s.Transmit) -> m.Transmit | None:
     if found is None:
         return None
     home, last, event = found
-    whose = belongs(scope, home, last, x.of, of_type, x.span, f"{x.kind} {x.channel} of x")
-    return None if whose is None else m.Transmit(x.kind, f"{home.name}.{last}", whose[0], event, x.doc, x.span)
+    whose = ends(scope, home, last, x.ends, of_type, x.span, lambda y: f"{x.kind} {x.channel} {y}")
+    return None if whose is None else m.Transmit(x.kind, f"{home.name}.{last}", whose, event, x.doc, x.span)

@@ -161,11 +161,13 @@ def within(universe: Universe, world: World) -> bool:
 def stuck(universe: Universe, world: World, steps: list[Step]) -> bool:
     """Is a world in which these steps are enabled a deadlock?
 
-    It is when none of them leads on (a crash leads nowhere) and some instance of a machine with final states is not in
-    one; in a system without final states, whenever none leads on.
+    It is when none of them leads on (a crash leads nowhere) and a message waits, or some instance of a machine with
+    final states is not in one; in a system without final states, whenever none leads on.
     """
     if any(not isinstance(s, CrashStep) for s in steps):
         return False
+    if any(world.channels):
+        return True
     final = [(x, s) for x, s in zip(universe.machines, world.states, strict=True) if any(y.final for y in x.states)]
     return not final or any(not machine.state_named[state].final for machine, state in final)
 
@@ -270,7 +272,7 @@ def _time_out(draft: Draft, step: TimerStep) -> None:
 
 def _transmit(draft: Draft, step: ChannelStep) -> None:
     """A message delivered leaves its queue and is handled; one lost leaves it; one duplicated is there twice."""
-    channel, instance = draft.universe.queues[step.queue]
+    channel, instance, _ = draft.universe.queues[step.queue]
     held = draft.channels[step.queue]
     _check_ready(draft, instance, channel.name)
     if step.position >= len(held):

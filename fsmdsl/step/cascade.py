@@ -278,12 +278,12 @@ def _request(draft: Draft, frame: Frame, e: m.Request) -> None:
 
 def _post(draft: Draft, frame: Frame, e: m.Post) -> None:
     """A message waits in its queue. A channel whose receiver is not in the system leads out of it."""
-    receiver = None if e.to is None else reference(frame, e.to)
+    ends = [reference(frame, x) for x in e.ends]
     arguments = tuple(evaluate(frame, a) for a in e.arguments)
     machine = draft.universe.model.machines[draft.universe.model.channels[e.channel].receiver]
     parameters = machine.event_named[e.event].parameters
     _check_arguments(draft, frame.instance, e.event, parameters, arguments, e.span)
-    queue = draft.universe.queue(e.channel, receiver)
+    queue = draft.universe.queue(e.channel, ends)
     draft.cascade.append(Posted(frame.instance, e.channel, queue, e.event, arguments))
     if queue is None:
         return

@@ -324,9 +324,9 @@ def _item(frame: Frame, e: m.Apply) -> Value:
 
 def _size(frame: Frame, e: m.Apply) -> int:
     """Of a set, a list, or a channel; a channel that leads out of the system holds nothing."""
-    first, *receiver = e.arguments
+    first, *ends = e.arguments
     if isinstance(first, m.ChannelRef):
-        queue = frame.roster.queue(first.name, reference(frame, receiver[0]) if receiver else None)
+        queue = frame.roster.queue(first.name, [reference(frame, x) for x in ends])
         return 0 if queue is None else len(frame.world.channels[queue])
     return len(members(frame, first))
 

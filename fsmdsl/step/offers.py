@@ -12,6 +12,7 @@ from fsmdsl.step.world import (
     CrashStep,
     EventStep,
     FaultError,
+    Message,
     OutcomeStep,
     Pending,
     Step,
@@ -98,6 +99,12 @@ def _accepts(draft: Draft, instance: int, event: str, arguments: tuple[Value, ..
     return any(_may_follow(draft, instance, t, arguments) for level in levels for t in level)
 
 
+def _takes(draft: Draft, receiver: int, message: Message) -> bool:
+    """Is a message handled, or ignored on purpose?"""
+    ignores = draft.universe.ignores(receiver, draft.states[receiver], message.event)
+    return _accepts(draft, receiver, message.event, message.arguments) or ignores
+
+
 def _may_follow(draft: Draft, instance: int, t: m.Transition, arguments: tuple[Value, ...] = ()) -> bool:
     try:
         return guard_holds(draft, instance, t, arguments)
@@ -115,13 +122,15 @@ def _timers(draft: Draft) -> Iterator[Step]:
 
 
 def _transmissions(draft: Draft) -> Iterator[Step]:
-    """What channels do: deliver (a fifo its first message, a bag any), and as declared lose or duplicate any."""
-    for queue, (channel, receiver) in enumerate(draft.universe.queues):
+    """What channels do: deliver (a fifo its first message, a bag any; a waiting one only what its receiver handles or
+    ignores), and as declared lose or duplicate any."""
+    for queue, (channel, receiver, _) in enumerate(draft.universe.queues):
         held = draft.channels[queue]
         distinct = [n for n, x in enumerate(held) if n == 0 or held[n - 1] != x]
         if draft.awaits(receiver) is None:
             for n in distinct if channel.order == "bag" else distinct[:1]:
-                yield ChannelStep("deliver", queue, n)
+                if not channel.waiting or _takes(draft, receiver, held[n]):
+                    yield ChannelStep("deliver", queue, n)
         if channel.lossy:
             yield from (ChannelStep("lose", queue, n) for n in distinct)
         if channel.duplicating and len(held) < channel.bound:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from fsmdsl import model as m
@@ -10,10 +10,18 @@ from fsmdsl.step.world import Value
 
 
 class Queue(NamedTuple):
-    """Where messages of a channel wait for one instance."""
+    """Where messages of a channel wait for one instance; `sender`: those of one, where each pair has a queue."""
 
     channel: m.Channel
     receiver: int
+    sender: int | None = None
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """What tells it from the other queues of its channel, in the order of `model.Post.ends`."""
+        if self.sender is not None:
+            return self.sender, self.receiver
+        return (self.receiver,) if self.channel.each else ()
 
 
 class Roster:
@@ -31,12 +39,14 @@ class Roster:
         self._of_machine: dict[str, frozenset[int]] = {}
         channels = (model.channels[c] for c in system.channels)
         self.queues: tuple[Queue, ...] = tuple(
-            Queue(c, n) for c in channels for n in sorted(self.instances_of(c.receiver))
+            Queue(c, n, sender)
+            for c in channels
+            for n in sorted(self.instances_of(c.receiver))
+            for sender in (sorted(self.instances_of(c.sender)) if c.sender is not None else (None,))
         )
-        """One for each channel, or, where it leads to each instance of a machine, for each of these."""
-        self._queues_of: dict[str, dict[int, int]] = {}
-        for n, queue in enumerate(self.queues):
-            self._queues_of.setdefault(queue.channel.qualified, {})[queue.receiver] = n
+        """One for each channel; where it leads to each instance of a machine, for each of these; where it leads from
+        each instance of another, for each pair."""
+        self._numbers = {(x.channel.qualified, x.ends): n for n, x in enumerate(self.queues)}
         self._lets: dict[tuple[str, str], m.Let] = {}
 
     def instances_called(self, group: str) -> frozenset[int]:
@@ -64,15 +74,18 @@ class Roster:
         """What the author calls an instance."""
         return self.system.instances[instance].name
 
-    def queue(self, channel: str, receiver: int | None) -> int | None:
-        """The number of a channel's queue; of a channel with one receiver, that is left out. None: it leads out."""
-        listed = self._queues_of.get(channel, {})
-        return next(iter(listed.values()), None) if receiver is None else listed.get(receiver)
+    def queue(self, channel: str, ends: Sequence[int]) -> int | None:
+        """The number of a channel's queue. None: it leads out of the system."""
+        return self._numbers.get((channel, tuple(ends)))
 
     def queue_name(self, queue: int) -> str:
-        """What the author calls a queue: `to_cache`, `inbox of p0`."""
-        channel, receiver = self.queues[queue]
-        return f"{channel.name} of {self.name(receiver)}" if channel.each else channel.name
+        """What the author calls a queue: `to_cache`, `inbox of p0`, `link from p0 to p1`."""
+        return f"{self.queues[queue].channel.name}{self.whose(queue)}"
+
+    def whose(self, queue: int) -> str:
+        """What tells a queue from the other ones of its channel: ` of p0`, ` from p0 to p1`."""
+        names = [self.name(n) for n in self.queues[queue].ends]
+        return ["", " of {}", " from {} to {}"][len(names)].format(*names)
 
 
 def _slots(machines: tuple[m.Machine, ...]) -> list[Mapping[str, int]]:

@@ -154,10 +154,10 @@ class Collection:
 
 @node
 class Queue:
-    """`inbox of p`: the queue of one instance, in `size(inbox of p)`."""
+    """`inbox of p`, `link from p to q`: the queue of one instance or pair, in `size(inbox of p)`."""
 
     channel: Expr
-    of: Expr
+    ends: tuple[Expr, ...]
     span: Span = field(compare=False, default=NOWHERE)
 
 

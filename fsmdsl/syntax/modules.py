@@ -74,13 +74,17 @@ class OpaqueDecl:
 
 @node
 class ChannelDecl:
-    """`channel to_cache: lossy fifo[2] to Cache`, `channel inbox: bag[2] to each Node`."""
+    """`channel to_cache: lossy fifo[2] to Cache`, `channel inbox: waiting bag[2] to each Node`, `channel link: fifo[2]
+    from each Node to each Node`."""
 
     name: Name
     order: Literal["fifo", "bag"]
     bound: int
     lossy: bool
     duplicating: bool
+    waiting: bool
+    sender: Path | None
+    """Given where each pair of a sender and a receiver has a queue."""
     each: bool
     receiver: Path
     doc: str

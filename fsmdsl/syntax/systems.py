@@ -233,11 +233,11 @@ class Elapse:
 
 @node
 class Transmit:
-    """`deliver to_cache`, `lose to_cache`, `duplicate inbox of p0`; a named message where order is free."""
+    """`deliver to_cache`, `lose inbox of p0`, `duplicate link from p0 to p1`; a named message where order is free."""
 
     kind: Literal["deliver", "lose", "duplicate"]
     channel: Path
-    of: Expr | None
+    ends: tuple[Expr, ...]
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
 

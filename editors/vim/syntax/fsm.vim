@@ -16,7 +16,7 @@ syntax keyword fsmSelf self
 
 " Words that may be names: only where they stand as the language has them.
 syntax match fsmModifier /\<\%(initial\|final\|persistent\|volatile\|transient\|error\)\>\ze\%(\s\+\%(initial\|final\|persistent\|volatile\|transient\|error\)\>\)*\s\+state\>/
-syntax match fsmModifier /\<\%(symmetric\|async\|replaces\|lossy\|duplicating\|fifo\|bag\)\>\ze\%(\s*$\|\s*[{[]\|\s\+\w\|\s*\/\/\)/
+syntax match fsmModifier /\<\%(symmetric\|async\|replaces\|lossy\|duplicating\|waiting\|fifo\|bag\)\>\ze\%(\s*$\|\s*[{[]\|\s\+\w\|\s*\/\/\)/
 syntax match fsmModifier /\<\%(read\|write\)\>\ze\s*(/
 syntax match fsmModifier /=\s*\zsany\>\ze\s*\%($\|[,}]\|\/\/\)/
 syntax match fsmDeclaration /^\s*\zsstart\>\ze\s\+\%(when\|with\)\>/

@@ -80,7 +80,8 @@ class Delivery:
 @dataclass(frozen=True, slots=True)
 class Waits:
     """Nobody asks for it. It is the obligation behind that of a `Delivery`, which is possible where this is: every step
-    in which the queue delivers, whichever message, fulfils it, if such a message waits there."""
+    in which the queue delivers, whichever message, fulfils it, if such a message waits there; where the receiver
+    chooses among the messages, only one that delivers it."""
 
     queue: int
     message: Message

@@ -18,6 +18,7 @@ class Marks:
     """Which obligations of a plan a step fulfils, by what has happened in it."""
 
     def __init__(self, plan: Plan) -> None:
+        self._channels = [x.channel for x in plan.universe.queues]
         self._followed: dict[tuple[int, int], list[_Kept]] = {}
         self._ignored: dict[tuple[int, str], list[_Kept]] = {}
         self._delivered: dict[tuple[int, Message], int] = {}
@@ -45,10 +46,11 @@ class Marks:
         """As bits: of a step from a world. What a crash has cut short does not count."""
         found = 0
         if isinstance(step, ChannelStep) and step.kind == "deliver":
-            held = world.channels[step.queue]
-            found |= self._delivered.get((step.queue, held[step.position]), 0)
-            for message in held:
-                found |= self._waiting.get((step.queue, message), 0)
+            held, channel = world.channels[step.queue], self._channels[step.queue]
+            message = held[step.position]
+            found |= self._delivered.get((step.queue, message), 0)
+            for x in {message} if channel.chooses else held:
+                found |= self._waiting.get((step.queue, x), 0)
         for happening in cascade:
             match happening:
                 case Followed(instance, transition, arguments=arguments):

@@ -36,6 +36,9 @@ class Box:
 
     channel: m.Channel
     receiver: int
+    sender: int | None
+    senders: int
+    """How many queues lead to the receiver."""
     length: int
     """The place of their number; the messages come behind it."""
     events: tuple[m.Event, ...]
@@ -50,7 +53,7 @@ class Box:
 
     @property
     def places(self) -> int:
-        """How many places it has: the queues of a channel come one behind the other."""
+        """How many places it has: the queues of a channel come one behind the other, those of a receiver together."""
         return 1 + self.channel.bound
 
     @property
@@ -314,13 +317,14 @@ def _asks(machine: m.Machine, body: Sequence[m.Effect]) -> bool:
 
 
 def _add_box(layout: Layout, queue: Queue) -> None:
-    universe, (channel, receiver) = layout.universe, queue
+    universe, (channel, receiver, sender) = layout.universe, queue
+    senders = 1 if channel.sender is None else len(universe.instances_of(channel.sender))
     known = universe.model.machines[channel.receiver].events
     events = tuple(e for e in known if not e.senders or channel.qualified in e.senders)
     shapes = tuple(tuple(shape(p.type, universe) for p in e.parameters) for e in events)
     argument_bits = max((sum(s.bits for s in listed) for listed in shapes), default=0)
     length = _add(layout, 1, Shape(0, channel.bound))
-    box = Box(channel, receiver, length, events, shapes, argument_bits)
+    box = Box(channel, receiver, sender, senders, length, events, shapes, argument_bits)
     if box.shape.bits > WIDEST:
         raise UnpackableError(f"a message of {box.shape.bits} bits in channel `{channel.name}`")
     _add(layout, channel.bound, box.shape)

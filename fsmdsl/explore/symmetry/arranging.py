@@ -37,15 +37,22 @@ def arrangements(sets: Iterable[SymmetricSet]) -> int:
 
 def _linked(roster: Roster, a: SymmetricSet, b: SymmetricSet) -> bool:
     """Can something be about members of both, or about two of the one? A field of a member that refers to another, a
-    message in its queue that does, or a message in a bag, where only arguments tell one message from another."""
+    message in its queue that does, a queue from one to the other, or a message in a bag, where only arguments tell one
+    message from another."""
     for x, y in ((a, b), (b, a)):
-        machine = roster.machines[x.first]
-        own = {c.qualified for c, receiver in roster.queues if receiver == x.first}
-        carried = (p.type for e in machine.events if own.intersection(e.senders) for p in e.parameters)
-        if any(mentions(t, y.machine) for t in (*(f.type for f in machine.fields), *carried)):
+        own = {q.channel for q in roster.queues if x.first in (q.sender, q.receiver)}
+        if any(q.sender in x.numbers and q.receiver in y.numbers for q in roster.queues):
+            return True
+        types = [f.type for f in roster.machines[x.first].fields]
+        types += [p.type for c in own for e in _carried(roster, c) for p in e.parameters]
+        if any(mentions(t, y.machine) for t in types):
             return True
     bags = {x.channel for x in roster.queues if x.channel.order == "bag"}
     return any(_in_one_message(c, e, a, b) for c in bags for e in roster.model.machines[c.receiver].events)
+
+
+def _carried(roster: Roster, channel: m.Channel) -> list[m.Event]:
+    return [e for e in roster.model.machines[channel.receiver].events if channel.qualified in e.senders]
 
 
 def _in_one_message(bag: m.Channel, event: m.Event, a: SymmetricSet, b: SymmetricSet) -> bool:

@@ -53,10 +53,11 @@ def _of_one(universe: Universe, x: SymmetricSet, o: Duty) -> bool:
         case Obligation(instance, given=given):
             return instance in x.numbers or any(_moves(x, p.type, value) for p, value in given)
         case Delivery(queue, message) | Waits(queue, message):
-            receiver = universe.queues[queue].receiver
+            _, receiver, sender = universe.queues[queue]
             event = universe.machines[receiver].event_named[message.event]
             arguments = zip(event.parameters, message.arguments, strict=True)
-            return receiver in x.numbers or any(_moves(x, p.type, value) for p, value in arguments)
+            moved = any(_moves(x, p.type, value) for p, value in arguments)
+            return moved or receiver in x.numbers or sender in x.numbers
         case Crashes():
             return False
         case _:

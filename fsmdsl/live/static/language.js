@@ -8,7 +8,7 @@ const DECLARES = words(
     "invariant reachable property ignore amends replaces environment recover priority map start",
 );
 const SAYS = words(
-  "initial final persistent volatile transient error durable symmetric async lossy duplicating fifo bag from to of on " +
+  "initial final persistent volatile transient error durable symmetric async lossy duplicating waiting fifo bag from to of on " +
     "entry exit after when do send for if then else crash between during writes recovery timeout deliver lose duplicate " +
     "expect via fails with in under fair strong finitely many recovers extends refines wait any",
 );

@@ -243,18 +243,18 @@ class Request:
 
 
 class Channel:
-    """Messages on their way to one machine; `whose`: that machine, where each has a channel of its own. Without a
-    receiver it leads out of the system, and holds nothing."""
+    """Messages on their way to one machine; `ends`: that machine, where each has a channel of its own, or the sender
+    and the receiver, where each pair has. Without a receiver it leads out of the system, and holds nothing."""
 
     __slots__ = ("_messages", "_system")
 
     bound = 0
     """How many messages it can hold."""
 
-    def __init__(self, system: System, whose: Machine | None = None) -> None:
+    def __init__(self, system: System, *ends: Machine | None) -> None:
         self._system = system
         self._messages: tuple[Message, ...] = ()
-        system._channels[type(self), whose] = self
+        system._channels[type(self), tuple(x for x in ends if x is not None)] = self
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -354,7 +354,7 @@ class System:
         self._pending: tuple[Request, ...] = ()
         self._pending_before: tuple[Request, ...] = ()
         self._tickets = 0
-        self._channels: dict[tuple[type[Channel], Machine | None], Channel] = {}
+        self._channels: dict[tuple[type[Channel], tuple[Machine, ...]], Channel] = {}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {len(self._machines)} machines>"
@@ -379,7 +379,7 @@ class System:
         if self._machines.get(machine._number) is not machine:
             raise ValueError(f"{machine!r} is not in this system")
         del self._machines[machine._number]
-        self._channels = {key: x for key, x in self._channels.items() if key[1] is not machine}
+        self._channels = {key: x for key, x in self._channels.items() if machine not in key[1]}
 
     def listen(self, listener: Listener) -> None:
         """Has a listener told of every step from now on."""
@@ -538,9 +538,10 @@ class System:
 
     # Channels
 
-    def channel(self, kind: type[C], whose: Machine | None = None) -> C:
-        """The one channel of a kind, or that of a machine. One that nobody made leads out of the system."""
-        found = self._channels.get((kind, whose))
+    def channel(self, kind: type[C], *ends: Machine) -> C:
+        """The one channel of a kind, or that of a receiver, or of a sender and a receiver. One that nobody made leads
+        out of the system."""
+        found = self._channels.get((kind, ends))
         return found if isinstance(found, kind) else kind(self)
 
     def transmission(self, channel: Channel, what: str) -> System:
@@ -593,6 +594,7 @@ class System:
         return (parts, pending)
 
 
-def _called(kind: type[Channel], whose: Machine | None) -> str:
+def _called(kind: type[Channel], ends: tuple[Machine, ...]) -> str:
     """What a snapshot calls a channel."""
-    return kind.__name__ if whose is None else f"{kind.__name__} of {whose._number}"
+    whose = ("", " of {}", " from {} to {}")[len(ends)].format(*(x._number for x in ends))
+    return f"{kind.__name__}{whose}"

@@ -257,7 +257,7 @@ static void happens(int self, int t)
     if (self == 3 && (t == 2)) happened |= 2LL;
 }
 static const Type *(*message_types[])[ARGUMENTS] = {0};
-static const int bounds[] = {0}, ordered[] = {0}, lossy[] = {0}, duplicating[] = {0};
+static const int bounds[] = {0}, ordered[] = {0}, lossy[] = {0}, duplicating[] = {0}, patient[] = {0};
 
 /* Steps, as fsmdsl.step defines them. What fails leaves by `out`. */
 static void fail(int kind, int place)
@@ -878,6 +878,8 @@ static const int outcomes[] = {0};
 static const int asynchronous[] = {0};
 static const int action_places[] = {0};
 static void (*const *const message_handlers[])(int, const V *, int, int) = {0};
+static int (*const *const accepts_of[])(int, const V *) = {0};
+static const unsigned long long *const ignored_of[] = {0};
 static const int receiver[] = {0};
 static const int channel_places[] = {0};
 
@@ -1228,6 +1230,13 @@ static int add_all_answers(void)
     return 0;
 }
 
+/* Is a message handled, or ignored on purpose? */
+static int takes(int c, const Message *x)
+{
+    int i = receiver[c];
+    return accepts_of[c][x->event](i, x->a) || ignored_of[c][x->event] >> w.state[i] & 1;
+}
+
 static void add_messages(void)
 {
     int c, n;
@@ -1235,7 +1244,8 @@ static void add_messages(void)
         int free = !awaits(receiver[c]);
         for (n = 0; n < w.held[c]; n++) {
             if (n && !memcmp(&w.messages[c][n - 1], &w.messages[c][n], sizeof(Message))) continue;
-            if (free && (n == 0 || !ordered[c])) add(DELIVER_STEP, receiver[c], c, n);
+            if (free && (n == 0 || !ordered[c]) && (!patient[c] || takes(c, &w.messages[c][n])))
+                add(DELIVER_STEP, receiver[c], c, n);
             if (lossy[c]) add(LOSE_STEP, receiver[c], c, n);
             if (duplicating[c] && w.held[c] < bounds[c]) add(DUPLICATE_STEP, receiver[c], c, n);
         }
@@ -1379,6 +1389,8 @@ static void list_steps(void)
     others = listed;
     crashes(others);
     if (others) return;
+    for (n = 0; n < CHANNELS; n++)
+        if (w.held[n]) report(&deadlock_seen, "deadlock");
     for (n = 0; n < INSTANCES && (!finals[n] || finals[n][w.state[n]] == '1'); n++);
     if (FINALS == 0 || n < INSTANCES) report(&deadlock_seen, "deadlock");
 }

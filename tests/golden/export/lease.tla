@@ -63,6 +63,7 @@ Fifo == <<>>
 Bound == <<>>
 Lossy == <<>>
 Duplicating == <<>>
+Patient == <<>>
 Receiver == <<>>
 
 \* Channels ----------------------------------------------------------------------------------------------------------
@@ -226,6 +227,8 @@ Asynchronous(p) == FALSE
 
 Receive(w, c, e, a) == w
 
+Takes(w, c, e, a) == TRUE
+
 Offered(w) ==
   UNION {UNION {(IF accepts_Job_start(w, v_j, <<v_n>>) THEN {<<"event", v_j, "start", <<v_n>>>>} ELSE {}) : v_n \in {0, 1}} : v_j \in {2, 3}}
   \cup UNION {(IF accepts_Job_finish(w, v_j, <<>>) THEN {<<"event", v_j, "finish", <<>>>>} ELSE {}) : v_j \in {2, 3}}
@@ -319,10 +322,12 @@ Answers(w) ==
   LET now == IF StandsStill(w) THEN {w.pending[Least({i \in DOMAIN w.pending : ~Asynchronous(w.pending[i])})]}
              ELSE {w.pending[i] : i \in DOMAIN w.pending}
   IN UNION {{<<"answer", p[1], p[2], o>> : o \in Outcomes(p)} : p \in now}
+Takeable(w, c, places) ==
+  IF Patient[c] THEN {x \in places : LET y == Message(w, c, x) IN Takes(w, c, y[1], y[2])} ELSE places
 Transmissions(w) ==
   UNION {
     (IF Awaits(w, Receiver[c]) THEN {}
-     ELSE {<<"deliver", c, x>> : x \in IF Fifo[c] THEN Places(w, c) \cap {1} ELSE Places(w, c)})
+     ELSE {<<"deliver", c, x>> : x \in Takeable(w, c, IF Fifo[c] THEN Places(w, c) \cap {1} ELSE Places(w, c))})
     \cup (IF Lossy[c] THEN {<<"lose", c, x>> : x \in Places(w, c)} ELSE {})
     \cup (IF Duplicating[c] /\ Held(w, c) < Bound[c] THEN {<<"duplicate", c, x>> : x \in Places(w, c)} ELSE {})
     : c \in DOMAIN Fifo}
@@ -375,7 +380,9 @@ NoDeadlock ==
   \/ ~Inside(world)
   \/ NoValue(world) # 0
   \/ \E s \in Steps(world) : s[1] # "crash"
-  \/ (\E i \in DOMAIN Final : Final[i] # {}) /\ \A i \in DOMAIN Final : Final[i] = {} \/ world.state[i] \in Final[i]
+  \/ /\ \A c \in DOMAIN Fifo : Held(world, c) = 0
+     /\ \E i \in DOMAIN Final : Final[i] # {}
+     /\ \A i \in DOMAIN Final : Final[i] = {} \/ world.state[i] \in Final[i]
 
 \* For a run that tells everything that it finds, once, instead of ending with the first: `INVARIANT Watch`.
 Found(x) == x \in TLCGet(1) \/ (PrintT(<<"found", x>>) /\ TLCSet(1, TLCGet(1) \cup {x}))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from fsmdsl import model as m
 from fsmdsl.explore.liveness.plan import Delivery, Waits
 from fsmdsl.explore.packed.layout import Box, awaitable
-from fsmdsl.explore.packed.lower.context import Context, T
+from fsmdsl.explore.packed.lower.context import Context, F, S, T
 from fsmdsl.explore.packed.lower.convert import decoded
+from fsmdsl.explore.packed.lower.sites import IGNORED
 from fsmdsl.explore.packed.lower.steps import Steps
 from fsmdsl.explore.packed.shapes import UnpackableError, parts_of, shape
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
@@ -18,53 +20,84 @@ from fsmdsl.explore.program.nodes import FALSE, ZERO, Choice, Expr, Function, In
 from fsmdsl.explore.program.source import functions_in
 from fsmdsl.model.typing import is_structured
 
-K, MESSAGE, RECEIVER = Var("k"), Var("message"), Var("receiver")
+K, MESSAGE, RECEIVER, SENDER = Var("k"), Var("message"), Var("receiver"), Var("sender")
 
 
-def place_of(context: Context, channel: str, receiver: Expr | None) -> tuple[Box, Expr] | None:
-    """Where the number of messages of a queue stands, and a box like it: the queue of a receiver, or the only one. None
-    where the channel leads out of the system."""
+def place_of(context: Context, channel: str, ends: Sequence[Expr]) -> tuple[Box, Expr] | None:
+    """Where the number of messages of a queue stands, and a box like it; `ends` as in `model.Post`. None where the
+    channel leads out of the system."""
     boxes = [x for x in context.layout.boxes if x.channel.qualified == channel]
-    if not boxes:
-        return None
+    return (boxes[0], _place(boxes, ends)) if boxes else None
+
+
+def _place(boxes: Sequence[Box], ends: Sequence[Expr]) -> Expr:
+    """Where one of the queues of a channel begins, by its ends."""
     first = boxes[0]
-    if receiver is None:
-        return first, Int(first.length)
-    if boxes[-1].receiver - first.receiver == len(boxes) - 1:
-        return first, _at(first, receiver)
-    place: Expr = Int(first.length)
-    for x in boxes[1:]:
-        place = Choice(receiver.equals(x.receiver), Int(x.length), place)
-    return first, place
+    if not ends:
+        return Int(first.length)
+    rank = _rank(receivers(boxes), ends[-1])
+    if len(ends) > 1:
+        rank = rank * first.senders + _rank(senders(boxes), ends[0])
+    return rank * first.places + first.length
 
 
-def _at(first: Box, receiver: Expr) -> Expr:
-    """Where the queue of a receiver stands, if all those from the first receiver on have one."""
-    return receiver * first.places + (first.length - first.receiver * first.places)
+def receivers(boxes: Iterable[Box]) -> list[int]:
+    """The instances to which queues lead."""
+    return sorted({x.receiver for x in boxes})
+
+
+def senders(boxes: Iterable[Box]) -> list[int]:
+    """The instances from which queues lead, where each has its own."""
+    return sorted({x.sender for x in boxes if x.sender is not None})
+
+
+def _rank(listed: Sequence[int], x: Expr) -> Expr:
+    """The place of an instance among others."""
+    if listed[-1] - listed[0] == len(listed) - 1:
+        return x - listed[0]
+    rank: Expr = ZERO
+    for n, instance in enumerate(listed[1:], 1):
+        rank = Choice(x.equals(instance), Int(n), rank)
+    return rank
 
 
 def transmissions(steps: Steps) -> None:
-    """The steps of all channels. Queues of receivers one after the other share their text."""
-    row: list[Box] = []
-    for box in steps.context.layout.boxes:
-        if row and (row[-1].channel is not box.channel or row[-1].receiver != box.receiver - 1):
-            _queues(steps, row)
-            row = []
-        row.append(box)
-    if row:
-        _queues(steps, row)
+    """The steps of all channels. Queues of instances one after the other share their text."""
+    for _, group in groupby(steps.context.layout.boxes, lambda x: x.channel):
+        boxes = list(group)
+        for to in _runs(receivers(boxes)):
+            with _each(steps.builder, RECEIVER, to) as receiver:
+                for by in _runs(senders(boxes)) or [()]:
+                    with _each(steps.builder, SENDER, by) as sender:
+                        these = [x for x in boxes if x.receiver in to and (x.sender is None or x.sender in by)]
+                        _ends(steps, boxes, these, sender, receiver)
 
 
-def _queues(steps: Steps, boxes: Sequence[Box]) -> None:
-    b, first = steps.builder, boxes[0]
-    if len(boxes) == 1:
-        _queue(steps, boxes, Int(first.receiver), Int(first.length))
+def _runs(listed: Sequence[int]) -> list[Sequence[int]]:
+    """Stretches of numbers without a gap."""
+    cuts = [0, *(n for n in range(1, len(listed)) if listed[n] > listed[n - 1] + 1), len(listed)]
+    return [listed[a:b] for a, b in pairwise(cuts) if a < b]
+
+
+@contextmanager
+def _each(b: Builder, variable: Var, of: Sequence[int]) -> Iterator[Expr | None]:
+    """A loop, where there are several; no number where there is none."""
+    if len(of) < 2:
+        yield Int(of[0]) if of else None
         return
-    with b.count(RECEIVER, first.receiver + len(boxes), first.receiver):
-        _queue(steps, boxes, RECEIVER, b.named(_at(first, RECEIVER)))
+    with b.count(variable, of[-1] + 1, of[0]):
+        yield variable
 
 
-def _queue(steps: Steps, boxes: Sequence[Box], receiver: Expr, length: Expr) -> None:
+def _ends(steps: Steps, boxes: Sequence[Box], these: Sequence[Box], sender: Expr | None, receiver: Expr | None) -> None:
+    assert receiver is not None
+    ends = [x for x in (sender, receiver) if x is not None]
+    place = Int(these[0].length) if len(these) == 1 else steps.builder.named(_place(boxes, ends))
+    _queue(steps, these, ends, place)
+
+
+def _queue(steps: Steps, boxes: Sequence[Box], ends: Sequence[Expr], length: Expr) -> None:
+    receiver = ends[-1]
     context, b, s, channel = steps.context, steps.builder, steps.scope.row, boxes[0].channel
     machine, first = context.universe.machines[boxes[0].receiver], length + 1
     with b.count(K, s[length]):
@@ -74,7 +107,8 @@ def _queue(steps: Steps, boxes: Sequence[Box], receiver: Expr, length: Expr) -> 
             foremost = [K.equals(0)] if channel.order == "fifo" else []
             with b.when(all_of([*free, *foremost])):
                 for box in boxes:
-                    with b.when(receiver.equals(box.receiver)) if len(boxes) > 1 else nullcontext():
+                    here = zip(ends, (x for x in (box.sender, box.receiver) if x is not None), strict=True)
+                    with b.when(all_of([x.equals(n) for x, n in here])) if len(boxes) > 1 else nullcontext():
                         _mark(steps, box)
                 _receive(steps, boxes[0], machine, receiver, length)
     distinct = any_of([K.equals(0), s[first + K - 1].differs(s[first + K])])
@@ -96,15 +130,17 @@ def _mark(steps: Steps, box: Box) -> None:
             b.update(mark, "|", bit)
     waiting = context.delivered_bits(box, Waits)
     if waiting:
-        with b.count(j, s[box.length]):
+        with nullcontext() if box.channel.chooses else b.count(j, s[box.length]):
             for number, bit in waiting.items():
-                with b.when(s[box.first + j].equals(number)):
+                with b.when((MESSAGE if box.channel.chooses else s[box.first + j]).equals(number)):
                     b.update(mark, "|", bit)
 
 
 def _receive(steps: Steps, box: Box, machine: m.Machine, receiver: Expr, length: Expr) -> None:
-    """Whatever message it is: its arguments, then its handler; that it is not handled is a fault here."""
-    context, b = steps.context, steps.builder
+    """Whatever message it is: its arguments, then its handler. That it is not handled is a fault here, or no step at
+    all if the channel waits."""
+    context, b, waits = steps.context, steps.builder, box.channel.waiting
+    come_to = "delivered_if_taken" if waits else "delivered"
     for n, event in enumerate(box.events):
         with b.when((MESSAGE >> box.argument_bits).equals(n)):
             given = []
@@ -112,7 +148,10 @@ def _receive(steps: Steps, box: Box, machine: m.Machine, receiver: Expr, length:
                 given.append(b.named(decoded(steps.scope, MESSAGE >> at & (1 << s.bits) - 1, s)))
             site = context.sites.several(6 + len(machine.leaves))
             handled = call(context.handler(machine, event.name), T, receiver, *given)
-            steps.take(call("delivered", call("take_out", T, length, K) + handled, site), skips=False)
+            steps.take(call(come_to, call("take_out", T, length, K) + handled, site), skips=waits)
+            if waits:
+                with b.when(F.equals(IGNORED)):
+                    b.do(call("copy", S, T))
 
 
 # Order ---------------------------------------------------------------------------------------------------------------

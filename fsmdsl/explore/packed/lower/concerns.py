@@ -5,7 +5,7 @@ Each piece is an expression about the member `j`, worth a number from 0 on in so
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import reduce
 from itertools import zip_longest
 from operator import add
@@ -29,9 +29,9 @@ def everything(layout: Layout, x: SymmetricSet) -> Iterator[Piece]:
     for _, place in columns(layout, x):
         s = layout.shapes[place]
         yield code_of(T[place + J], s), s.bits
-    for box in queues(layout, x):
+    for box, apart in queues(layout, x):
         for place in range(box.length, box.length + box.places):
-            yield T[place + J * box.places], layout.shapes[place].bits
+            yield T[place + J * apart], layout.shapes[place].bits
     for t, places in _fields_referring(layout, x, range(len(layout.universe.machines))):
         for place in places:
             yield from _refers(layout, x, t, T[place])
@@ -59,22 +59,35 @@ def outline(layout: Layout, x: SymmetricSet, reduction: Reduction) -> Iterator[P
     for t, places in _fields_referring(layout, x, others):
         for place in places:
             yield from _refers(layout, x, t, T[place])
-    for box in queues(layout, x):
-        yield from _waiting(layout, box, [y.machine for y in reduction.sets])
+    for box, apart in queues(layout, x):
+        if box.sender is None or not {box.sender, box.receiver} <= members:
+            yield from _waiting(layout, box, apart, [y.machine for y in reduction.sets])
+    yield from _between(layout, x, members)
     for box in layout.boxes:
-        if box.channel.order != "bag" and box.receiver not in members:
+        if box.channel.order != "bag" and not {box.sender, box.receiver} & members:
             yield from _in_line(layout, x, box)
     yield from _awaiting(layout, x)
 
 
-def _waiting(layout: Layout, box: Box, machines: Sequence[str]) -> Iterator[Piece]:
+def _between(layout: Layout, x: SymmetricSet, members: Set[int]) -> Iterator[Piece]:
+    """How many messages wait in all queues of a channel between a member and members of the same or another set."""
+    by_channel: dict[tuple[str, int], list[tuple[Expr, int]]] = {}
+    for box, apart in queues(layout, x):
+        if box.sender is not None and {box.sender, box.receiver} <= members:
+            found = by_channel.setdefault((box.channel.qualified, apart), [])
+            found.append((T[box.length + J * apart], box.channel.bound))
+    for listed in by_channel.values():
+        yield _sum([length for length, _ in listed]), sum(bound for _, bound in listed).bit_length()
+
+
+def _waiting(layout: Layout, box: Box, apart: int, machines: Sequence[str]) -> Iterator[Piece]:
     """The queue of a member: how many messages wait and, where they have an order, which; whoever of these machines
     they are about."""
-    yield T[box.length + J * box.places], layout.shapes[box.length].bits
+    yield T[box.length + J * apart], layout.shapes[box.length].bits
     if box.channel.order == "bag":
         return
     for place in range(box.first, box.first + box.channel.bound):
-        message = T[place + J * box.places]
+        message = T[place + J * apart]
         about = [Choice((message >> box.argument_bits).equals(n), Int(x), ZERO) for n, x in _about(box, machines) if x]
         yield (message & ~_sum(about) if about else message), box.shape.bits
 

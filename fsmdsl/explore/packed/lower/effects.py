@@ -246,9 +246,9 @@ def _post(scope: Scope, e: m.Post) -> None:
     context, b = scope.context, scope.builder
     machine = context.universe.model.machines[context.universe.model.channels[e.channel].receiver]
     event = machine.event_named[e.event]
-    receiver = None if e.to is None else b.named(reference(scope, e.to))
+    ends = [b.named(reference(scope, x)) for x in e.ends]
     given = _fitting(scope, _values(scope, e.arguments), e.arguments, event.parameters)
-    found = place_of(context, e.channel, receiver)
+    found = place_of(context, e.channel, ends)
     if found is None:
         return
     box, place = found[0], b.named(found[1])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fsmdsl.explore.packed.layout import Layout
 from fsmdsl.explore.packed.lower.masks import touch
+from fsmdsl.explore.packed.lower.sites import UNHANDLED
 from fsmdsl.explore.program.nodes import Function
 from fsmdsl.explore.program.queries import bound
 from fsmdsl.explore.program.source import functions_in
@@ -14,7 +15,7 @@ from fsmdsl.explore.program.source import functions_in
 
 def helpers(layout: Layout) -> list[Function]:
     """Those that every module has."""
-    return [*of_library("library.py", {"COPIED": layout.copied}), touch(layout)]
+    return [*of_library("library.py", {"COPIED": layout.copied, "UNHANDLED": UNHANDLED}), touch(layout)]
 
 
 def of_library(file: str, constants: Mapping[str, int], names: Mapping[str, str] | None = None) -> list[Function]:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from fsmdsl.explore.program.source import Row
 
     COPIED = 0
+    UNHANDLED = 0
 
 
 def copy(s: Row, t: Row) -> int:
@@ -78,6 +79,11 @@ def ignored_is_fine(f: int) -> int:
 def delivered(f: int, site: int) -> int:
     """A message that cannot be handled is a fault of its delivery."""
     return site - f if f < 0 else 0 if f == 1 else f
+
+
+def delivered_if_taken(f: int, site: int) -> int:
+    """A message that cannot be handled goes on waiting: nothing happens."""
+    return 1 if f <= -UNHANDLED else delivered(f, site)
 
 
 # Channels ------------------------------------------------------------------------------------------------------------

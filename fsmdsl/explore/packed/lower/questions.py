@@ -98,8 +98,12 @@ def _condition(context: Context, question: Asked, b: Builder, machine: m.Machine
 
 
 def stuck(context: Context) -> list[Function]:
-    """`stuck`: may no step be possible here? Not where every machine that can end has ended."""
+    """`stuck`: may no step be possible here? Not where every machine that can end has ended, and no message waits."""
     b = Builder()
+    for box in context.layout.boxes:
+        if box.channel.waiting:
+            with b.when(S[box.length] > 0):
+                b.leave(TRUE)
     scope = Scope(context, b, S, None, None, lambda _, __=None: None)
     ending = [x for x in kinds(context.universe) if any(s.final for s in x.states)]
     for machine in ending:

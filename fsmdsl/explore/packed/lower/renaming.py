@@ -49,9 +49,9 @@ class Renaming:
         """The columns of the set's machine, so far as members have them, and the queues of members."""
         for _, place in columns(self.layout, self.of):
             self._exchange(b, place + J)
-        for box in queues(self.layout, self.of):
+        for box, apart in queues(self.layout, self.of):
             with b.count(P, box.places):
-                self._exchange(b, box.length + P + J * box.places)
+                self._exchange(b, box.length + P + J * apart)
 
     def _exchange(self, b: Builder, place: Expr) -> None:
         """What stands in a place of each member `j`."""
@@ -175,9 +175,11 @@ def columns(layout: Layout, of: SymmetricSet) -> list[tuple[str, int]]:
     return [(name, place) for name, place in found if place < layout.row]
 
 
-def queues(layout: Layout, of: SymmetricSet) -> list[Box]:
-    """The queues of the first member. That of another stands so many `places` further."""
-    return [box for box in layout.boxes if box.receiver == of.first]
+def queues(layout: Layout, of: SymmetricSet) -> list[tuple[Box, int]]:
+    """The queues that lead to the first member, and those that lead from it; and how far apart the same ones of two
+    members stand."""
+    to = [(box, box.senders * box.places) for box in layout.boxes if box.receiver == of.first]
+    return to + [(box, box.places) for box in layout.boxes if box.sender == of.first]
 
 
 def awaited(layout: Layout, of: SymmetricSet) -> tuple[int, int]:

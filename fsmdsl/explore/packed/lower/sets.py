@@ -242,11 +242,10 @@ def rest(scope: Scope, listed: m.Expr, t: m.Type) -> Expr:
     return converted(scope, shorter, listed.type, t)
 
 
-def size(scope: Scope, of: m.Expr, receiver: Sequence[m.Expr]) -> Expr:
-    """How many a set, a list or a queue holds: that of a receiver, or the only one of its channel."""
+def size(scope: Scope, of: m.Expr, ends: Sequence[m.Expr]) -> Expr:
+    """How many a set, a list or a queue holds."""
     if isinstance(of, m.ChannelRef):
-        whose = scope.builder.named(reference(scope, receiver[0])) if receiver else None
-        found = place_of(scope.context, of.name, whose)
+        found = place_of(scope.context, of.name, [scope.builder.named(reference(scope, x)) for x in ends])
         return ZERO if found is None else scope.row[found[1]]
     items = scope.value(of)
     return length_of(items, of.type) if isinstance(of.type, m.ListType) else call("ones", items)
