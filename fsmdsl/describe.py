@@ -28,6 +28,7 @@ from fsmdsl.step.world import (
     NoFirst,
     NoInstance,
     NoItem,
+    NoKey,
     NoMessage,
     NoStart,
     NotAwaited,
@@ -42,6 +43,7 @@ from fsmdsl.step.world import (
     Sent,
     StandsStill,
     Step,
+    Table,
     TimerStep,
     Unfit,
     Unhandled,
@@ -182,6 +184,8 @@ def fault_message(roster: Roster, fault: Fault) -> str:
             return f"`{_text(of)}` is empty here: it has no first"
         case NoItem(of, at, size):
             return f"`{_text(of)}` has {size} item{'s' * (size != 1)} here, counted from 0, and none at {at}"
+        case NoKey(of, key, low, high):
+            return f"`{_text(of)}` has the keys {low}..{high}, and none of them is {key}"
         case DivisionByZero(of):
             return f"`{_text(of)}` is 0 here: nothing is divided by 0"
         case Unfit():
@@ -227,6 +231,8 @@ def _unfit(x: Unfit, whom: str) -> str:
             return f"`{x.name}` of {whom} begins as {what}"
         case "argument":
             return f"`{x.name}` of `{x.of}` would be {what}"
+        case "entry":
+            return f"`{x.name}` would be put into a map as {what}"
         case _:
             assert_never(x.place)
 
@@ -268,6 +274,8 @@ def shown(roster: Roster, t: m.Type, value: Value) -> str:
             return f"{{{', '.join(shown(roster, of, x) for x in elements(t, value))}}}"
         case m.ListType(of), tuple():
             return f"[{', '.join(shown(roster, of, x) for x in value)}]"
+        case m.MapType(key, of), Table(entries):
+            return f"{{{', '.join(f'{shown(roster, key, k)}: {shown(roster, of, x)}' for k, x in entries)}}}"
         case _:
             return str(value)
 

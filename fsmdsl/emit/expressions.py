@@ -12,6 +12,7 @@ from fsmdsl.emit.code import Binds, Text, binding
 from fsmdsl.emit.naming import state_path
 from fsmdsl.emit.place import Place, constant, machine_of
 from fsmdsl.emit.text import literal, one_line, tuple_of
+from fsmdsl.model.typing import holds
 from fsmdsl.operators import COMPLEMENT, SetOperator
 
 
@@ -232,6 +233,10 @@ def _binary(place: Place, e: m.Binary) -> Text:
             return Text(f"{_negated(place, e.left).within(Binds.NOT)} or {conclusion}", Binds.OR)
         case "==" | "!=" if isinstance(e.left, m.Constant) and isinstance(e.right, m.Constant):
             return Text(str((e.left.value == e.right.value) is (e.operator == "==")))
+        case "==" | "!=" if isinstance(e.left.type, m.MapType):
+            left, right = (python(place, x, Binds.CONDITIONAL) for x in (e.left, e.right))
+            same = f"{place.file.machinery('alike')}({left}, {right}, {_keys(place, e.left.type)})"
+            return Text(same) if e.operator == "==" else Text(f"not {same}", Binds.NOT)
         case "==" | "!=":
             return Text(_equality(place, e), Binds.COMPARISON)
         case "in":
@@ -277,7 +282,7 @@ def _unique(t: m.Type) -> bool:
             return True
         case m.OptionalType(of):
             return _unique(of)
-        case m.RangeType() | m.DurationType() | m.OpaqueType() | m.SetType() | m.ListType():
+        case m.RangeType() | m.DurationType() | m.OpaqueType() | m.SetType() | m.ListType() | m.MapType():
             return False
         case m.NeverType() | m.ErrorType():
             return False
@@ -297,6 +302,39 @@ def _container(place: Place, e: m.Expr) -> str:
     if isinstance(e, m.Collection) and e.items:
         return _tuple(place, e)
     return python(place, e, Binds.UNION)
+
+
+# Maps ----------------------------------------------------------------------------------------------------------------
+
+
+def _keys(place: Place, t: m.MapType) -> str:
+    """All keys of a map."""
+    match t.key:
+        case m.RangeType(low, high):
+            return f"range({low}, {high + 1})"
+        case m.EnumType() as of:
+            return place.file.enum(of)
+        case m.RefType(machine):
+            return _group(place, m.AllOf(machine, m.SetType(t.key)))
+        case _:
+            return "(False, True)"
+
+
+def table(place: Place, e: m.Apply, value: str) -> Text:
+    """A map that is made, with this in the place of its value."""
+    if e.function == "filled":
+        return Text(f"{place.file.machinery('Table')}({value})")
+    held, key, _ = e.arguments
+    return Text(f"{python(place, held, Binds.ATOM)}.replaced({_key(place, held, key)}, {value})")
+
+
+def _key(place: Place, of: m.Expr, key: m.Expr) -> str:
+    """A key, or an exception where the map has no such one."""
+    text = python(place, key, Binds.CONDITIONAL)
+    t = of.type.key if isinstance(of.type, m.MapType) else m.NEVER
+    if not isinstance(t, m.RangeType) or holds(t, place.file.context.elaboration(place.system).expression(key).type):
+        return text
+    return f"{place.file.machinery('key_of')}({text}, {t.low}, {t.high}, {_shown(of)})"
 
 
 # Sets and lists ------------------------------------------------------------------------------------------------------
@@ -381,6 +419,10 @@ def _applied(place: Place, e: m.Apply) -> Text:
         return Text(f"{python(place, first, Binds.SUM)} + {second}", Binds.SUM)
     given = [python(place, a, Binds.CONDITIONAL) for a in e.arguments]
     match e.function:
+        case "item" if isinstance(first.type, m.MapType):
+            return Text(f"{python(place, first, Binds.ATOM)}[{_key(place, first, e.arguments[1])}]")
+        case "filled" | "replaced":
+            return table(place, e, given[-1])
         case "present" | "first":
             return Text(f"{place.file.machinery(e.function)}({given[0]}, {_shown(first)})")
         case "item":

@@ -231,7 +231,8 @@ def begins_alike(f: m.Field) -> bool:
 
 def is_constant(e: m.Expr) -> bool:
     """Is a value the same for all instances?"""
-    return all(isinstance(x, m.Constant | m.Collection | m.Negative) for x in expressions(e))
+    kinds = m.Constant | m.Collection | m.Negative
+    return all(isinstance(x, kinds) or (isinstance(x, m.Apply) and x.function == "filled") for x in expressions(e))
 
 
 def always_given(place: Place) -> list[str]:

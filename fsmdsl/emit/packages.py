@@ -64,7 +64,7 @@ def needs_machinery(module: m.Module) -> bool:
 
 _HELPERS = frozenset([
     "present", "first", "item", "divisor", "without", "not_longer", "in_range", "in_range_or_none", "each_in_range",
-    "in_order", "subsets", "misfit", "named",
+    "in_order", "subsets", "misfit", "named", "Table", "alike", "key_of",
 ])  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def _checks(used: Set[str]) -> Mapping[str, bool]:
 
 
 def _collections(used: Set[str]) -> list[str]:
-    iterable = ["Iterable"] if used & {"in_order", "subsets", "misfit", "named"} else []
+    iterable = ["Iterable"] if used & {"in_order", "subsets", "misfit", "named", "alike"} else []
     return ["Callable", *iterable, "Mapping"]
 
 

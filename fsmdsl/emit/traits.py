@@ -130,6 +130,9 @@ def referred(t: m.Type) -> Iterator[str]:
             yield machine
         case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
             yield from referred(of)
+        case m.MapType(key, of):
+            yield from referred(key)
+            yield from referred(of)
         case _:
             return
 

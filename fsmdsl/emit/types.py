@@ -29,6 +29,8 @@ def annotation(file: File, t: m.Type) -> str:
             return f"frozenset[{annotation(file, of)}]"
         case m.ListType(of=of):
             return f"tuple[{annotation(file, of)}, ...]"
+        case m.MapType(key, of):
+            return f"{file.machinery('Table', typing=True)}[{annotation(file, key)}, {annotation(file, of)}]"
         case m.OptionalType(of):
             return f"{annotation(file, of)} | None"
         case m.NoneType():
@@ -43,7 +45,8 @@ def annotation(file: File, t: m.Type) -> str:
 
 
 def encoded(t: m.Type, value: str, depth: int = 0) -> str:
-    """An expression for a value as JSON has it: instances by number, enums by name, sets as sorted lists."""
+    """An expression for a value as JSON has it: instances by number, enums by name, sets as sorted lists, maps
+    by what they have for most keys and a list of the others."""
     if is_same_in_json(t):
         return value
     match t:
@@ -58,6 +61,10 @@ def encoded(t: m.Type, value: str, depth: int = 0) -> str:
         case m.SetType(of) | m.ListType(of=of):
             each = _each(of, value, depth, encoded(of, _item(depth), depth + 1))
             return f"list({each})" if is_same_in_json(of) else f"[{each}]"
+        case m.MapType(key, of):
+            pair = f"[{encoded(key, 'key', depth)}, {encoded(of, _item(depth), depth + 1)}]"
+            entries = f"sorted({pair} for key, {_item(depth)} in {value}.entries.items())"
+            return f'{{"rest": {encoded(of, f"{value}.rest", depth)}, "entries": {entries}}}'
         case _:
             raise TypeError(t)
 
@@ -83,6 +90,11 @@ def decoded(file: File, t: m.Type, value: str, shown: str, depth: int = 0) -> st
         case m.ListType(of=of, bound=bound):
             found = f"tuple({_back(file, of, value, shown, depth)})"
             return f"{file.machinery('not_longer')}({found}, {bound}, {literal(shown)})"
+        case m.MapType(key, of):
+            rest = decoded(file, of, f'{value}["rest"]', shown, depth)
+            key_, item = decoded(file, key, "key", shown, depth), decoded(file, of, _item(depth), shown, depth + 1)
+            entries = f'{{{key_}: {item} for key, {_item(depth)} in {value}["entries"]}}'
+            return f"{file.machinery('Table')}({rest}, {entries})"
         case _:
             return value
 
@@ -103,7 +115,7 @@ def is_same_in_json(t: m.Type) -> bool:
             return True
         case m.OptionalType(of):
             return is_same_in_json(of)
-        case m.EnumType() | m.RefType() | m.SetType() | m.ListType() | m.ErrorType():
+        case m.EnumType() | m.RefType() | m.SetType() | m.ListType() | m.MapType() | m.ErrorType():
             return False
         case _:
             assert_never(t)

@@ -23,6 +23,7 @@ from fsmdsl.step.world import (
     Posted,
     Requested,
     Step,
+    Table,
     Value,
     World,
 )
@@ -255,5 +256,7 @@ def plain(roster: Roster, t: m.Type, value: Value) -> Any:
             return value.rpartition(".")[2]
         case ((m.SetType(of) | m.ListType(of)), (frozenset() | tuple())):
             return [plain(roster, of, x) for x in elements(t, value)]
+        case m.MapType(key, of), Table(entries):
+            return {shown(roster, key, k): plain(roster, of, x) for k, x in entries}
         case _:
             return value

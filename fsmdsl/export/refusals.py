@@ -8,7 +8,9 @@ from typing import Literal
 
 from fsmdsl.source import Span
 
-Reason = Literal["wide value", "many instances", "many leaves", "open duration", "no order", "several starts"]
+Reason = Literal[
+    "wide value", "many instances", "many leaves", "open duration", "no order", "several starts", "map", "unsure entry"
+]
 
 REASONS: Mapping[Reason, str] = {
     "wide value": "a value of this type does not fit into 62 bits",
@@ -16,6 +18,8 @@ REASONS: Mapping[Reason, str] = {
     "many leaves": "a machine has more than 62 leaf states",
     "open duration": "a set or list of durations has no number of values",
     "several starts": "it may begin with several values, and the target has one first state",
+    "map": "the target has no maps",
+    "unsure entry": "a map is made of what it may not be able to hold, where nothing is assigned",
     "no order": "a loop over sets or lists has no order in the target",
 }
 """What the target cannot say."""

@@ -16,7 +16,7 @@ Element = Node | Token
 
 NO_SPACE_BEFORE = frozenset({",", ";", ")", "]", ":", "?", "."})
 NO_SPACE_BEHIND = frozenset({"(", "[", "."})
-TIGHT = frozenset({"range_type", "set_type", "list_type", "negative", "bound", "index"})
+TIGHT = frozenset({"range_type", "set_type", "list_type", "map_type", "negative", "bound", "index"})
 """Rules between whose parts is no space."""
 
 BREAKS = {

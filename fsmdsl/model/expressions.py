@@ -143,7 +143,7 @@ class Collection:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-Function = Literal["size", "min", "max", "first", "rest", "item", "concat", "subsets", "present"]
+Function = Literal["size", "min", "max", "first", "rest", "item", "concat", "subsets", "present", "filled", "replaced"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,10 @@ class Apply:
     and behind it the instance whose queue is meant where each has one.
 
     `item` is `log[i]`, counted from 0: of a list, or of the `Instances` of a system, in the order in which they are
-    made.
+    made; or `votes[n]`, the entry of a map for a key.
+
+    `filled` is the map that has its argument for every key; `replaced` is a map, a key and a value: the map with this
+    value for the key, and what `votes[n] = x` assigns. A value that the map cannot hold is the fault of its type.
 
     `concat` is `a + b` of two lists.
 

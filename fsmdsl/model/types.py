@@ -58,6 +58,15 @@ class ListType:
 
 
 @dataclass(frozen=True, slots=True)
+class MapType:
+    """A value for every key: for every truth value, member of an enum, number of a range, or instance of a machine that
+    a system has."""
+
+    key: Type
+    of: Type
+
+
+@dataclass(frozen=True, slots=True)
 class OptionalType:
     of: Type
 
@@ -79,8 +88,8 @@ class ErrorType:
 
 
 Type = (
-    BoolType | RangeType | DurationType | EnumType | RefType | OpaqueType | SetType | ListType | OptionalType | NoneType
-    | NeverType | ErrorType
+    BoolType | RangeType | DurationType | EnumType | RefType | OpaqueType | SetType | ListType | MapType | OptionalType
+    | NoneType | NeverType | ErrorType
 )  # fmt: skip
 
 BOOL = BoolType()

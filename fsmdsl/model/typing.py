@@ -12,6 +12,7 @@ from fsmdsl.model.types import (
     EnumType,
     ErrorType,
     ListType,
+    MapType,
     NeverType,
     NoneType,
     OpaqueType,
@@ -138,7 +139,7 @@ def is_limited(place: Type) -> bool:
             return is_limited(of)
         case BoolType() | DurationType() | EnumType() | RefType() | OpaqueType() | NoneType() | NeverType():
             return False
-        case ErrorType():
+        case MapType() | ErrorType():
             return False
         case _:
             assert_never(place)

@@ -121,9 +121,9 @@ def _step(roster: Roster, entry: Entry, before: World) -> str | None:
 
 
 def _is_opaque(t: m.Type) -> bool:
-    """Does a type have values that only hand-written code can give?"""
+    """Does a type have values that no text stands for: of hand-written code, or maps with several values?"""
     match t:
-        case m.OpaqueType():
+        case m.OpaqueType() | m.MapType():
             return True
         case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
             return _is_opaque(of)

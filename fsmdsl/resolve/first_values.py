@@ -26,7 +26,7 @@ def _listed(t: m.Type) -> bool:
     match t:
         case m.DurationType() | m.OpaqueType():
             return False
-        case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
+        case m.SetType(of) | m.ListType(of=of) | m.MapType(of=of) | m.OptionalType(of):
             return _listed(of)
         case _:
             return True

@@ -281,3 +281,6 @@ def _referred(t: m.Type) -> Iterator[str]:
             yield machine
         case m.OptionalType(of) | m.SetType(of) | m.ListType(of):
             yield from _referred(of)
+        case m.MapType(key, of):
+            yield from _referred(key)
+            yield from _referred(of)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fsmdsl import model as m
-from fsmdsl.step.values import default
+from fsmdsl.resolve.types import default
 
 
 def closed(model: m.Model, machine: m.Machine) -> m.System:
@@ -56,12 +56,10 @@ def _first(t: m.Type, group_of: Mapping[str, m.InstanceGroup]) -> m.Expr:
     match t:
         case m.RefType(machine):
             return m.InstanceRef(group_of[machine].name, 0, t)
-        case m.SetType() | m.ListType():
-            return m.Collection("set" if isinstance(t, m.SetType) else "list", (), t)
+        case m.MapType(of=of):
+            return m.Apply("filled", (_first(of, group_of),), t)
         case _:
-            first = default(t)
-            assert first is None or isinstance(first, bool | int | str)
-            return m.Constant(first, t)
+            return default(t) or m.Constant(None, t)
 
 
 def _around(model: m.Model, machine: m.Machine) -> list[str]:
@@ -92,6 +90,9 @@ def _references(t: m.Type) -> Iterator[str]:
         case m.RefType(machine):
             yield machine
         case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
+            yield from _references(of)
+        case m.MapType(key, of):
+            yield from _references(key)
             yield from _references(of)
         case _:
             return

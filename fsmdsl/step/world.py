@@ -7,9 +7,29 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from fsmdsl.source import Span
 
-Value: TypeAlias = "bool | int | str | frozenset[Value] | tuple[Value, ...] | None"
+Value: TypeAlias = "bool | int | str | frozenset[Value] | tuple[Value, ...] | Table | None"
 """A bool; a number, or a duration's milliseconds; an instance's number; a member's or an opaque type's name; none; a
-set; a list. Which of them it is, its type says."""
+set; a list; a map. Which of them it is, its type says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A map: each key with its value, in the order of the keys."""
+
+    entries: tuple[tuple[Value, Value], ...]
+
+    def has(self, key: Value) -> bool:
+        """Is there an entry for a key?"""
+        return any(k == key for k, _ in self.entries)
+
+    def value(self, key: Value) -> Value:
+        """The value for a key that there is."""
+        return next(x for k, x in self.entries if k == key)
+
+    def replaced(self, key: Value, value: Value) -> Table:
+        """The map with another value for a key."""
+        return Table(tuple((k, value if k == key else x) for k, x in self.entries))
+
 
 # Worlds --------------------------------------------------------------------------------------------------------------
 
@@ -283,6 +303,17 @@ class NoItem:
 
 
 @dataclass(frozen=True, slots=True)
+class NoKey:
+    """The entry of a map for a number that is none of its keys."""
+
+    of: Span
+    key: Value
+    low: int
+    high: int
+    kind: ClassVar[FaultKind] = "none"
+
+
+@dataclass(frozen=True, slots=True)
 class DivisionByZero:
     """`a / b` or `a % b` where b is 0."""
 
@@ -302,9 +333,10 @@ class Misfit:
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """A field, or its initial value, or an argument `of` an event or action, would be what it cannot be."""
+    """A field, or its initial value, or an argument `of` an event or action, or an entry of a map, would be what it
+    cannot be."""
 
-    place: Literal["field", "initial", "argument"]
+    place: Literal["field", "initial", "argument", "entry"]
     name: str
     of: str
     misfit: Misfit
@@ -358,7 +390,8 @@ class Lost:
 
 Cause = (
     Unhandled | NotAwaited | NoTimer | NoMessage | NotDown | Overlap | Reentrance | Waiting | StandsStill | Down
-    | NoInstance | NoFirst | NoItem | DivisionByZero | Unfit | NoStart | Full | Nested | EndlessRound | Lost
+    | NoInstance | NoFirst | NoItem | NoKey | DivisionByZero | Unfit | NoStart | Full | Nested | EndlessRound
+    | Lost
 )  # fmt: skip
 """Why a step fails. `describe.fault_message` has the words."""
 

@@ -196,12 +196,19 @@ class ListType:
 
 
 @node
+class MapType:
+    key: TypeExpr
+    of: TypeExpr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@node
 class OptionalType:
     of: TypeExpr
     span: Span = field(compare=False, default=NOWHERE)
 
 
-TypeExpr = NamedType | RangeType | SetType | ListType | OptionalType
+TypeExpr = NamedType | RangeType | SetType | ListType | MapType | OptionalType
 
 
 @node

@@ -10,6 +10,7 @@ from enum import Enum
 
 from fsmdsl import model as m
 from fsmdsl.step import Universe, Value, World
+from fsmdsl.step.world import Table
 
 
 class InstanceName(str):
@@ -71,6 +72,8 @@ def outward(universe: Universe, t: m.Type, value: Value) -> object:
             return frozenset(outward(universe, of, x) for x in value)
         case m.ListType(of=of), tuple():
             return tuple(outward(universe, of, x) for x in value)
+        case m.MapType(key, of), Table(entries):
+            return {outward(universe, key, k): outward(universe, of, x) for k, x in entries}
         case _:
             return value
 
@@ -91,7 +94,9 @@ def same(expected: object, given: object, names: Mapping[int, str]) -> bool:
         case AbstractSet(), Collection():
             return len(expected) == len(given) and all(any(same(x, y, names) for y in given) for x in expected)
         case Mapping(), Mapping():
-            return expected.keys() == given.keys() and all(same(x, given[key], names) for key, x in expected.items())
+            return len(expected) == len(given) and all(
+                any(same(key, k, names) and same(x, y, names) for k, y in given.items()) for key, x in expected.items()
+            )
         case Sequence(), Sequence():
             return len(expected) == len(given) and all(same(x, y, names) for x, y in zip(expected, given, strict=True))
         case _:

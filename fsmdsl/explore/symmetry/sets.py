@@ -43,6 +43,8 @@ def mentions(t: m.Type, machine: str) -> bool:
             return other == machine
         case m.OptionalType(of) | m.SetType(of) | m.ListType(of):
             return mentions(of, machine)
+        case m.MapType(key, of):
+            return mentions(key, machine) or mentions(of, machine)
         case _:
             return False
 
