@@ -9,6 +9,7 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.resolve import rules
+from fsmdsl.resolve.calls import settled
 from fsmdsl.resolve.expressions import condition, of_type
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, unknown
 from fsmdsl.resolve.states import leaves
@@ -176,7 +177,7 @@ class _Mapping:
             self._report(unknown(kind, x.target.text, x.target.span, tuple(machine.fields)))
             return None
         scope.note(x.target, "field", machine.qualified)
-        value = of_type(scope, x.value, type_)
+        value = settled(scope, of_type(scope, x.value, type_))
         empty = isinstance(value, m.Collection) and not value.items
         stranger = None if empty else self._stranger(value.type)
         if stranger is not None:

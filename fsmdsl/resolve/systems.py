@@ -11,7 +11,7 @@ from fsmdsl import syntax as s
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import limits, rules
 from fsmdsl.resolve.binders import bound
-from fsmdsl.resolve.calls import opened
+from fsmdsl.resolve.calls import opened, settled
 from fsmdsl.resolve.effects import Place, effects, event_of
 from fsmdsl.resolve.expressions import condition, element, of_type, typed
 from fsmdsl.resolve.first_values import check_any
@@ -247,7 +247,7 @@ def event_call(
         message = f"`{event.name}` takes {count} argument{'s' * (count != 1)}, not {len(arguments)}"
         scope.report(rules.ARGUMENTS.at(target.name.span, message).label(event.span, "declared here"))
         return None
-    values = tuple(of_type(scope, a, p.type) for a, p in zip(arguments, event.parameters, strict=True))
+    values = tuple(settled(scope, of_type(scope, a, p.type)) for a, p in zip(arguments, event.parameters, strict=True))
     return instance, event, machine.qualified, values
 
 

@@ -128,7 +128,7 @@ def put(context: Context, box: Box) -> str:
 
 
 def orders(context: Context) -> list[Function]:
-    """Functions for bags of messages with sets or lists, which are sorted by their elements from the first."""
+    """Functions for bags of messages with sets, lists or maps, which are sorted by what is in them from the first."""
     functions: list[Function] = []
     for n, box in enumerate(context.layout.boxes):
         if put(context, box) == f"put_{n}":
@@ -140,7 +140,7 @@ LIBRARY = Path(__file__).parent / "library_messages.py"
 
 
 def _structured(box: Box) -> bool:
-    return any(isinstance(bare(p.type), m.SetType | m.ListType) for e in box.events for p in e.parameters)
+    return any(isinstance(bare(p.type), m.SetType | m.ListType | m.MapType) for e in box.events for p in e.parameters)
 
 
 def _before(context: Context, box: Box, n: int) -> Function:
@@ -172,6 +172,11 @@ def _compared(context: Context, t: m.Type, a: Expr, b: Expr) -> Expr:
             raise UnpackableError("a bag of messages with lists of sets or lists")
         case m.ListType(of=of, bound=bound):
             return call("list_order", a, b, bound.bit_length(), shape(of, context.universe).bits)
+        case m.MapType(of=m.SetType() | m.ListType() | m.OptionalType(of=m.SetType() | m.ListType())):
+            raise UnpackableError("a bag of messages with maps to sets or lists")
+        case m.MapType(key, of):
+            keys, s = shape(key, context.universe).codes, shape(of, context.universe)
+            return call("map_order", a, b, keys, s.bits)
         case _:
             return a - b
 
