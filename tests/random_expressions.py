@@ -320,7 +320,7 @@ class Writer:
         return Text(f"{name}({self.arguments(env, signature[0], depth, settled=True)})")
 
     def arguments(self, env: Env, parameters: Mapping[str, m.Type], depth: int, settled: bool = False) -> str:
-        """Arguments for parameters, which must be possible. `settled`: where no map may be made of what does not fit."""
+        """Arguments for parameters, which must be possible. `settled`: no map is made of what may not fit."""
         given = (
             self._settled(env, t) if settled and isinstance(t, m.MapType) else self.value(env, t, depth, opened=True)
             for t in parameters.values()
@@ -374,7 +374,9 @@ class Writer:
         """Now and then by what may be 0."""
         text = within(self.value(env, t, depth, True), PRODUCT, False).text
         divisor = self.value(env, t, depth, True) if self.chance(0.3) else Text(self.random.choice("123"))
-        if divisor.text not in ("1", "2", "3") and not any(map(str.isalpha, divisor.text)):  # it might be known to be 0
+        lets = {*env.module.lets, *(env.machine.lets if env.machine is not None else ())}
+        unknown = any(map(str.isalpha, divisor.text)) and divisor.text.strip("()") not in lets
+        if divisor.text not in ("1", "2", "3") and not unknown:  # it might be known to be 0
             divisor = Text("-2", TERM)
         return Text(f"{text} {self.random.choice('/%')} {within(divisor, TERM).text}", PRODUCT)
 

@@ -200,8 +200,10 @@ def _checked(file: File, t: m.Type, text: Text, shown: str, where: Border | None
             return _each(file, of, "tuple", found, shown, where) if _is_checked(of, where) else found
         case m.MapType(of=of):
             held = text.within(Binds.ATOM)
-            rest, item = (_checked(file, of, Text(x), shown, where).text for x in (f"{held}.rest", "x"))
-            return Text(f"{file.machinery('Table')}({rest}, {{key: {item} for key, x in {held}.entries.items()}})")
+            rest, item = (
+                _checked(file, of, Text(x), shown, where).text for x in (f"{held}.rest", f"{held}.entries[at]")
+            )
+            return Text(f"{file.machinery('Table')}({rest}, {{at: {item} for at in {held}.entries}})")
         case _:
             raise TypeError(t)
 

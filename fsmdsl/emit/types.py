@@ -62,8 +62,8 @@ def encoded(t: m.Type, value: str, depth: int = 0) -> str:
             each = _each(of, value, depth, encoded(of, _item(depth), depth + 1))
             return f"list({each})" if is_same_in_json(of) else f"[{each}]"
         case m.MapType(key, of):
-            pair = f"[{encoded(key, 'key', depth)}, {encoded(of, _item(depth), depth + 1)}]"
-            entries = f"sorted({pair} for key, {_item(depth)} in {value}.entries.items())"
+            pair = f"[{encoded(key, 'at[0]', depth)}, {encoded(of, 'at[1]', depth + 1)}]"
+            entries = f"sorted([{pair} for at in {value}.entries.items()])"
             return f'{{"rest": {encoded(of, f"{value}.rest", depth)}, "entries": {entries}}}'
         case _:
             raise TypeError(t)
@@ -92,8 +92,8 @@ def decoded(file: File, t: m.Type, value: str, shown: str, depth: int = 0) -> st
             return f"{file.machinery('not_longer')}({found}, {bound}, {literal(shown)})"
         case m.MapType(key, of):
             rest = decoded(file, of, f'{value}["rest"]', shown, depth)
-            key_, item = decoded(file, key, "key", shown, depth), decoded(file, of, _item(depth), shown, depth + 1)
-            entries = f'{{{key_}: {item} for key, {_item(depth)} in {value}["entries"]}}'
+            key_, item = (decoded(file, x, f"at[{n}]", shown, depth + n) for n, x in enumerate((key, of)))
+            entries = f'{{{key_}: {item} for at in {value}["entries"]}}'
             return f"{file.machinery('Table')}({rest}, {entries})"
         case _:
             return value
