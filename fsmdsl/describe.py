@@ -232,7 +232,8 @@ def _unfit(x: Unfit, whom: str) -> str:
         case "argument":
             return f"`{x.name}` of `{x.of}` would be {what}"
         case "entry":
-            return f"`{x.name}` would be put into a map as {what}"
+            which = f"an entry of `{x.name}`" if x.name else "every entry of a map"
+            return f"{which} would become {what}"
         case _:
             assert_never(x.place)
 

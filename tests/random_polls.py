@@ -1,7 +1,7 @@
 """Random systems whose symmetric members are keys and values of maps: see `random_crowds`.
 
-Members keep count of one another, clerks keep count of members, and maps of both are sent to an office: so that an entry
-must move when its key is called otherwise, and change when its value is.
+Members keep count of one another, clerks keep count of members, and maps of both are sent to an office: so that an
+entry must move when its key is called otherwise, and change when its value is.
 """
 
 from __future__ import annotations
@@ -119,7 +119,10 @@ def poll(seed: int) -> str:
         "system Poll {",
     ]
     begun = random.choice(["", " { members = members }", " { members = members }"])
-    groups = [f"    members: Member[{members}] symmetric", f"    clerks: Clerk[{clerks}]{' symmetric' * chance(0.6)}{begun}"]
+    groups = [
+        f"    members: Member[{members}] symmetric",
+        f"    clerks: Clerk[{clerks}]{' symmetric' * chance(0.6)}{begun}",
+    ]
     groups.append("    office: Office")
     random.shuffle(groups)
     offers = [f"        {x}" for x in random.sample(known(OFFERS[:5]), min(2, len(known(OFFERS[:5]))))]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Literal, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.core.lets import looks_beyond, may_lack_value
 from fsmdsl.emit.code import Binds, Text, binding
+from fsmdsl.emit.logic import flips, gathered, unique
 from fsmdsl.emit.naming import state_path
 from fsmdsl.emit.place import Place, constant, machine_of
 from fsmdsl.emit.text import literal, one_line, tuple_of
@@ -109,7 +109,7 @@ def _instance(place: Place, name: str, index: int) -> str:
 def _logic(place: Place, e: m.Logic) -> Text:
     binds = Binds.AND if e.operator == "and" else Binds.OR
     texts: list[str] = []
-    operands = _gathered(e)
+    operands = gathered(e)
     if len(operands) == 1:
         return code(place, operands[0])
     for operand in operands:
@@ -118,35 +118,6 @@ def _logic(place: Place, e: m.Logic) -> Text:
         texts.append(f"({found.text})" if mixed else found.within(binds))
         place = place.knowing(operand, holds=e.operator == "and")
     return Text(f" {e.operator} ".join(texts), binds)
-
-
-def _gathered(e: m.Logic) -> list[m.Expr]:
-    """The operands, with tests of one state each put together: `Free or Used`, `not Free and not Used`."""
-    out: list[m.Expr] = []
-    for x in e.operands:
-        test = x.operand if isinstance(x, m.Not) else x
-        if isinstance(test, m.InState) and (x is test) == (e.operator == "or"):
-            places = [n for n, other in enumerate(out) if _same_test(other, x)]
-            if places:
-                before = out[places[0]]
-                inner = before.operand if isinstance(before, m.Not) else before
-                assert isinstance(inner, m.InState)
-                both = replace(inner, states=inner.states | test.states)
-                out[places[0]] = both if x is test else m.Not(both)
-                continue
-        out.append(x)
-    return out
-
-
-def _same_test(a: m.Expr, b: m.Expr) -> bool:
-    """Do two conditions test the state of one machine, or deny it?"""
-    match a, b:
-        case m.InState(target=x), m.InState(target=y):
-            return x == y
-        case m.Not(operand=m.InState(target=x)), m.Not(operand=m.InState(target=y)):
-            return x == y
-        case _:
-            return False
 
 
 def _negated(place: Place, e: m.Expr) -> Text:
@@ -162,17 +133,11 @@ def _negated(place: Place, e: m.Expr) -> Text:
             return _logic(place, m.Logic("and", (left, m.Not(right))))
         case m.Binary(operator=operator, left=left, right=right, type=type_) if operator in COMPLEMENT:
             return _binary(place, m.Binary(COMPLEMENT[operator], left, right, type_))
-        case m.Logic(operator=operator, operands=operands) if all(map(_flips, operands)):
+        case m.Logic(operator=operator, operands=operands) if all(map(flips, operands)):
             other: Literal["and", "or"] = "or" if operator == "and" else "and"
             return _logic(place, m.Logic(other, tuple(m.Not(x) for x in operands)))
         case _:
             return Text(f"not {python(place, e, Binds.NOT)}", Binds.NOT)
-
-
-def _flips(e: m.Expr) -> bool:
-    """Has a condition an opposite that is no longer than itself?"""
-    optional = isinstance(e, m.InState) and isinstance(e.target.type, m.OptionalType)
-    return (isinstance(e, m.Not | m.InState) and not optional) or (isinstance(e, m.Binary) and e.operator in COMPLEMENT)
 
 
 def _in_state(place: Place, e: m.InState, positive: bool) -> Text:
@@ -271,23 +236,9 @@ def _shown(e: m.Expr) -> str:
 
 def _equality(place: Place, e: m.Binary) -> str:
     """Of things that there is one of each, identity; else equality."""
-    same = any(_unique(x.type) for x in (e.left, e.right))
+    same = any(unique(x.type) for x in (e.left, e.right))
     operator = _IDENTICAL[e.operator] if same else e.operator
     return f"{python(place, e.left, Binds.UNION)} {operator} {python(place, e.right, Binds.UNION)}"
-
-
-def _unique(t: m.Type) -> bool:
-    match t:
-        case m.BoolType() | m.EnumType() | m.RefType() | m.NoneType():
-            return True
-        case m.OptionalType(of):
-            return _unique(of)
-        case m.RangeType() | m.DurationType() | m.OpaqueType() | m.SetType() | m.ListType() | m.MapType():
-            return False
-        case m.NeverType() | m.ErrorType():
-            return False
-        case _:
-            assert_never(t)
 
 
 def _set_display(place: Place, e: m.Expr) -> str | None:

@@ -2,48 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.export.scope import identifier
 from fsmdsl.export.tla_scope import Env, TlaScope
+from fsmdsl.export.tla_values import constant
 from fsmdsl.export.values import machine_of, type_shown
 from fsmdsl.model.typing import bare, holds
 from fsmdsl.operators import may_divide_by_zero
 from fsmdsl.step.values import keys
-from fsmdsl.step.world import Table, Value
 
 FINE = "0"
 """Of an expression that always has a value."""
-
-
-def constant(t: m.Type, value: Value) -> str:
-    """A known value."""
-    match value:
-        case None:
-            return "none"
-        case bool():
-            return str(value).upper()
-        case int():
-            return str(value) if value >= 0 else f"(-{-value})"
-        case str():
-            return f'"{value}"'
-        case frozenset():
-            of = m.element_of(t)
-            return f"{{{', '.join(sorted(constant(of, x) for x in value))}}}"
-        case tuple():
-            of = m.element_of(t)
-            return f"<<{', '.join(constant(of, x) for x in value)}>>"
-        case Table(entries):
-            assert isinstance(t, m.MapType)
-            return function({constant(t.key, k): constant(t.of, x) for k, x in entries}, "k")
-
-
-def function(values: Mapping[int, str] | Mapping[str, str], of: str = "i") -> str:
-    """A function of some values. Not with `:>` and `@@`: TLC 2.15 loses states whose functions were made so."""
-    cases = " [] ".join(f"{of} = {key} -> {x}" for key, x in values.items())
-    return f"[{of} \\in {{{', '.join(map(str, values))}}} |-> {f'CASE {cases}' if cases else 0}]"
 
 
 def value(scope: TlaScope, e: m.Expr, env: Env) -> str:

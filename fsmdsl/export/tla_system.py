@@ -9,8 +9,9 @@ from fsmdsl.core.triggers import CRASH, EVENTLESS
 from fsmdsl.export import tla_machines as tm
 from fsmdsl.export.scope import identifier
 from fsmdsl.export.tla_effects import event_operator, performed
-from fsmdsl.export.tla_expressions import FINE, chain, constant, fault, function, in_order, reference_fault, value
+from fsmdsl.export.tla_expressions import FINE, chain, fault, in_order, reference_fault, value
 from fsmdsl.export.tla_scope import Env, TlaScope
+from fsmdsl.export.tla_values import constant, function
 from fsmdsl.model.typing import element
 from fsmdsl.step.universe import flag
 

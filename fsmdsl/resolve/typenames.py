@@ -49,6 +49,8 @@ def _inside(module: ModuleNames, of: s.TypeExpr) -> m.Type:
 
 def _map(module: ModuleNames, t: s.MapType) -> m.Type:
     key, of = type_of(module, t.key), _inside(module, t.of)
+    if isinstance(of, m.ErrorType):
+        return m.ERROR
     match key:
         case m.RangeType(low, high):
             count = high - low + 1

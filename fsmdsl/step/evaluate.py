@@ -336,7 +336,8 @@ def _entry(frame: Frame, e: m.Apply, given: m.Expr) -> Value:
     value = evaluate(frame, given)
     why = outside(e.type.of, value)
     if why is not None:
-        raise FaultError(Unfit("entry", given.span.text, "", why), frame.instance, e.span)
+        whole = e.function == "filled"
+        raise FaultError(Unfit("entry", "" if whole else e.arguments[0].span.text, "", why), frame.instance, e.span)
     return value
 
 

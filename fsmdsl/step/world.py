@@ -3,33 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple
 
 from fsmdsl.source import Span
-
-Value: TypeAlias = "bool | int | str | frozenset[Value] | tuple[Value, ...] | Table | None"
-"""A bool; a number, or a duration's milliseconds; an instance's number; a member's or an opaque type's name; none; a
-set; a list; a map. Which of them it is, its type says."""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A map: each key with its value, in the order of the keys."""
-
-    entries: tuple[tuple[Value, Value], ...]
-
-    def has(self, key: Value) -> bool:
-        """Is there an entry for a key?"""
-        return any(k == key for k, _ in self.entries)
-
-    def value(self, key: Value) -> Value:
-        """The value for a key that there is."""
-        return next(x for k, x in self.entries if k == key)
-
-    def replaced(self, key: Value, value: Value) -> Table:
-        """The map with another value for a key."""
-        return Table(tuple((k, value if k == key else x) for k, x in self.entries))
-
+from fsmdsl.step.table import Table as Table
+from fsmdsl.step.table import Value as Value
 
 # Worlds --------------------------------------------------------------------------------------------------------------
 
