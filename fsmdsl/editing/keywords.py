@@ -39,7 +39,8 @@ KEYWORDS: dict[str, str] = {
     "columns": "Columns of a diagram, from left to right.",
     "invariant": "What must hold in every state.",
     "refines": "Every step of this system is a step of the other, or changes nothing there.",
-    "map": "What an instance of the system that is refined is, in terms of this one: its state, or a field.",
+    "map": "A type, `map<K, V>`: a `V` for every `K`. In a system: what an instance of the one that is refined is, in "
+    "terms of this one: its state, or a field.",
     "reachable": "What must be possible: some state has to show it.",
     "property": "What must be true of every run.",
     "amends": "What the document lacks and the machine needs, with the reason.",

@@ -19,7 +19,7 @@ from fsmdsl.emit.standalone import standalone_class
 from fsmdsl.emit.systems import needs_file, systems_file, with_code
 from fsmdsl.emit.templates import rendered
 from fsmdsl.emit.text import WIDTH, docstring, folded, mark, sentence, tuple_of
-from fsmdsl.emit.traits import Traits
+from fsmdsl.emit.traits import Traits, held_types
 
 
 def package(context: Context, module: m.Module) -> dict[str, Written]:
@@ -175,6 +175,7 @@ def _support(context: Context, module: m.Module) -> list[str]:
     t = context.traits(module.name)
     found = ["Followed", "ForeignSnapshot", "StepRefused", "UnhandledEvent"]
     found += ["System"] if t.systems else []
+    found += ["Table"] if any(isinstance(t, m.MapType) for x in module.machines for t in held_types(x)) else []
     return found + (["VirtualClock"] if t.timers else [])
 
 

@@ -115,11 +115,16 @@ def _receivers(model: m.Model) -> set[str]:
     return sent | {c.receiver for c in model.channels.values()}
 
 
-def references(machine: m.Machine) -> Iterator[str]:
-    """The machines whose instances a machine can hold, receive, or send."""
+def held_types(machine: m.Machine) -> Iterator[m.Type]:
+    """The types of what a machine can hold, receive, or send."""
     parameters = [v.type for x in machine.events for v in x.parameters]
     parameters += [v.type for x in machine.actions for v in x.parameters]
-    for t in (*(p.type for p in machine.params), *(f.type for f in machine.fields), *parameters):
+    yield from (*(p.type for p in machine.params), *(f.type for f in machine.fields), *parameters)
+
+
+def references(machine: m.Machine) -> Iterator[str]:
+    """The machines whose instances a machine can hold, receive, or send."""
+    for t in held_types(machine):
         yield from referred(t)
 
 

@@ -1,9 +1,9 @@
-"""What places hold: values, and the maps among them."""
+"""What places hold: values, the maps among them, and what does not fit."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 Value: TypeAlias = "bool | int | str | frozenset[Value] | tuple[Value, ...] | Table | None"
 """A bool; a number, or a duration's milliseconds; an instance's number; a member's or an opaque type's name; none; a
@@ -27,3 +27,13 @@ class Table:
     def replaced(self, key: Value, value: Value) -> Table:
         """The map with another value for a key."""
         return Table(tuple((k, value if k == key else x) for k, x in self.entries))
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A value that a place cannot hold: outside `low..high` (`range`), longer than `high` (`overflow`), or none."""
+
+    kind: Literal["range", "overflow", "none"]
+    value: Value
+    low: int = 0
+    high: int = 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
 from fsmdsl.source import Span
+from fsmdsl.step.table import Misfit as Misfit
 from fsmdsl.step.table import Table as Table
 from fsmdsl.step.table import Value as Value
 
@@ -297,16 +298,6 @@ class DivisionByZero:
 
     of: Span
     kind: ClassVar[FaultKind] = "none"
-
-
-@dataclass(frozen=True, slots=True)
-class Misfit:
-    """A value that a place cannot hold: outside `low..high` (`range`), longer than `high` (`overflow`), or none."""
-
-    kind: Literal["range", "overflow", "none"]
-    value: Value
-    low: int = 0
-    high: int = 0
 
 
 @dataclass(frozen=True, slots=True)
