@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from random import Random
+from typing import Any
 
 from random_specs import spec
 from random_systems import text_of
@@ -33,13 +34,16 @@ from fsmdsl.explore.judge import judge
 from fsmdsl.explore.liveness.ground import questions
 from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.packed import compiled, plain
+from fsmdsl.explore.packed import search as searching
 from fsmdsl.explore.packed.engine import Engine
+from fsmdsl.explore.packed.lower import Lowered
 from fsmdsl.explore.packed.machine_code import MachineCode
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.search import Search
 from fsmdsl.explore.search_result import Searched
+from fsmdsl.explore.symmetry import Reduction
 from fsmdsl.explore.verdict import Limits, Means
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
@@ -124,6 +128,25 @@ def narrow(cap: int, bits: int) -> Iterator[None]:
 
 
 @contextmanager
+def lowered_once() -> Iterator[None]:
+    """A system is lowered once, however often it is explored; with symmetry, it is another."""
+    before, known = searching.lower, list[Lowered]()
+
+    def lower(universe: Universe, *given: Any) -> Lowered:
+        if any(isinstance(x, Reduction) for x in given):
+            return before(universe, *given)
+        if not known:
+            known.append(before(universe, *given))
+        return known[0]
+
+    searching.lower = lower
+    try:
+        yield
+    finally:
+        searching.lower = before
+
+
+@contextmanager
 def own_cache() -> Iterator[None]:
     """Compiled code goes where nobody else looks for it."""
     before = os.environ.get("FSMDSL_CACHE")
@@ -193,7 +216,11 @@ def compare(
 ) -> tuple[str, list[str]]:
     """How it went, in a word, and all differences: with up to so many states, once more with fewer, and once more where
     a violation ends the search after a few."""
-    random = random or Random(0)
+    with lowered_once():
+        return _compare(model, system, states, random or Random(0), compiled=compiled)
+
+
+def _compare(model: m.Model, system: m.System, states: int, random: Random, *, compiled: bool) -> tuple[str, list[str]]:
     reference = by_definition(model, system, Limits(states))
     if reference.stopped is not None and "states" not in reference.stopped:
         return "too many choices", []

@@ -12,7 +12,9 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from campaign import model_of
@@ -21,14 +23,17 @@ from random_systems import text_of
 from test_cli import DOOR, ROOT, fsm
 
 from fsmdsl import model as m
+from fsmdsl.export import c_effects, tla_effects
+from fsmdsl.export.c_scope import CScope
 from fsmdsl.export.promela import promela
 from fsmdsl.export.refusals import REASONS, RefusedError
 from fsmdsl.export.tla import tla
-from fsmdsl.export.tla_scope import Env
+from fsmdsl.export.tla_scope import Env, TlaScope
 from fsmdsl.opinion import Budgeted, Key, MissingError, Opinion, SecondOpinion, compare
 from fsmdsl.opinion.spin import Spin
 from fsmdsl.opinion.tlc import Tlc, distinct_states
 from fsmdsl.opinion.tools import Tool
+from fsmdsl.source import Source, Span
 
 LEASED = {
     "states": "404",
@@ -173,6 +178,21 @@ def test_too_many_instances_are_refused() -> None:
     with pytest.raises(RefusedError) as error:
         promela(*system_of(DOOR.replace("door: Door\n    reachable shut: door in Shut", "doors: Door[63]")))
     assert error.value.refusal.reason == "many instances"
+
+
+def test_an_effect_that_the_exports_do_not_know_is_refused_and_never_passed_over() -> None:
+    @dataclass(frozen=True)
+    class Newer:
+        span: Span
+
+    newer: Any = Newer(Span(Source("new.fsm", "new"), 0, 3))
+    for export in (
+        lambda: c_effects._effect(CScope.of(*system_of(DOOR)), newer),
+        lambda: tla_effects._effect(TlaScope.of(*system_of(DOOR)), newer, Env()),
+    ):
+        with pytest.raises(RefusedError) as error:
+            export()
+        assert str(error.value) == f"new.fsm:1:1: `Newer` cannot be exported: {REASONS['unknown effect']}"
 
 
 # Beside our own verdicts ---------------------------------------------------------------------------------------------

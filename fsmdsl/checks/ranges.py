@@ -149,8 +149,8 @@ class _Walk:
             match x:
                 case m.Assign():
                     now = self._assigned(x, now)
-                case m.Change(name=name, type=type_):
-                    now = self._changed({name: type_}, now)
+                case _ if isinstance(x, m.Write):
+                    now = self._changed({x.name: x.type}, now)
                 case m.If(condition=condition, then=then, otherwise=otherwise):
                     yield from self.run(then, self._when(condition, now))
                     yield from self.run(otherwise, self._when(m.Not(condition), now))

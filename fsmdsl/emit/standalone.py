@@ -163,8 +163,5 @@ def _is_staged(place: Place, done: Sequence[m.Effect]) -> bool:
 
 def _may_fail(model: m.Model, e: m.Effect) -> bool:
     """Can an effect of a machine that stands alone be a fault, not counting those inside it?"""
-    match e:
-        case m.Assign(type=type_) | m.Change(type=type_):
-            return is_limited(type_) or any(may_lack_value(model, x) for x in m.operands(e))
-        case _:
-            return any(may_lack_value(model, x) for x in m.operands(e))
+    limited = isinstance(e, m.Write) and is_limited(e.type)
+    return limited or any(may_lack_value(model, x) for x in m.operands(e))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import indent
-from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.export.c_expressions import CHOICE, expression, loop, reference
@@ -46,10 +45,10 @@ def _effect(scope: CScope, e: m.Effect) -> str:
             text = f"if ({expression(scope, condition)}) {{\n{indent(first, TAB)}}}"
             return f"{text} else {{\n{indent(second, TAB)}}}\n" if second else f"{text}\n"
         case _:
-            assert_never(e)
+            raise scope.unknown(e)
 
 
-def _assign(scope: CScope, e: m.Write) -> str:
+def _assign(scope: CScope, e: m.Assign | m.Change) -> str:
     """The value is computed, then looked at, then written."""
     owner = scope.reader if e.target is None else machine_of(e.target.type)
     if owner not in scope.selections and e.target is not None:

@@ -9,8 +9,9 @@ from typing import Literal
 from fsmdsl.source import Span
 
 Reason = Literal[
-    "wide value", "many instances", "many leaves", "open duration", "no order", "several starts", "map", "unsure entry"
-]
+    "wide value", "many instances", "many leaves", "open duration", "no order", "several starts", "unknown effect",
+    "map", "unsure entry",
+]  # fmt: skip
 
 REASONS: Mapping[Reason, str] = {
     "wide value": "a value of this type does not fit into 62 bits",
@@ -20,6 +21,7 @@ REASONS: Mapping[Reason, str] = {
     "several starts": "it may begin with several values, and the target has one first state",
     "map": "the target has no maps",
     "unsure entry": "a map is made of what it may not be able to hold, where nothing is assigned",
+    "unknown effect": "the target has no words for this kind of effect yet",
     "no order": "a loop over sets or lists has no order in the target",
 }
 """What the target cannot say."""

@@ -49,6 +49,10 @@ class Scope:
         elaboration = Elaboration(model, system, lambda t: min(cardinality(t, universe), MOST))
         return cls(universe, elaboration, {x.qualified: Selection(x) for x in dict.fromkeys(universe.machines)})
 
+    def unknown(self, effect: m.Effect) -> RefusedError:
+        """What is raised for an effect that the language has, and the export has not yet."""
+        return RefusedError(Refusal("unknown effect", type(effect).__name__, effect.span))
+
     @contextmanager
     def read_by(self, machine: str) -> Iterator[None]:
         """Inside, `self` is an instance of a machine."""

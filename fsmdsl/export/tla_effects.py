@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.export.scope import identifier
@@ -74,14 +73,14 @@ def _effect(scope: TlaScope, e: m.Effect, env: Env) -> str:
             text = f"(IF {value(scope, c, env)} THEN {one} ELSE {other})"
             return _failing(scope, fault(scope, c, env), env, text)
         case _:
-            assert_never(e)
+            raise scope.unknown(e)
 
 
 def _tuple(scope: TlaScope, given: Sequence[m.Expr], env: Env) -> str:
     return f"<<{', '.join(value(scope, a, env) for a in given)}>>"
 
 
-def _assign(scope: TlaScope, e: m.Write, env: Env) -> str:
+def _assign(scope: TlaScope, e: m.Assign | m.Change, env: Env) -> str:
     owner = scope.reader
     if e.target is not None:
         owner = machine_of(e.target.type)
