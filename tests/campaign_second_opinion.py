@@ -23,6 +23,7 @@ from typing import Any
 from campaign import by_definition, systems
 from random_crowds import crowd
 from random_mail import mail
+from random_polls import poll
 from random_specs import spec
 from random_systems import text_of
 
@@ -38,7 +39,7 @@ STATES = 300
 
 BUDGET = Budgeted(120.0, 1 << 30)
 
-KINDS = {"systems": text_of, "specs": spec, "crowds": crowd, "mail": mail}
+KINDS = {"systems": text_of, "specs": spec, "crowds": crowd, "mail": mail, "polls": poll}
 
 
 def explored(model: m.Model, system: m.System, states: int = STATES) -> Exploration:
