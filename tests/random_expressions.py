@@ -386,6 +386,12 @@ class Writer:
         return Text(f"{self.random.choice(['min', 'max'])}({listed})")
 
     def _size(self, env: Env, depth: int) -> Text:
+        if self.newer and not env.own_only:
+            receivers = [(c, m.RefType(x)) for c, x in env.module.channels.items() if c in env.module.each]
+            queues = [(c, n) for c, x in receivers for n, t in self.paths(env) if t == x and not env.holds(c)]
+            if queues and self.chance(0.6):
+                channel, name = self.random.choice(queues)
+                return Text(f"size({channel} of {name})")
         if env.module.channels and not env.own_only and self.chance(0.5 if env.module.each else 0.2):
             channel = self.random.choice(list(env.module.channels))
             if not env.holds(channel) and channel not in env.module.each:

@@ -238,7 +238,7 @@ class _Specs(EffectWriter):
         plain: list[str] = []
         for line in [*self._transitions(machine), *self._rules(machine)]:
             yield from self._doc("")
-            amends = self.chance(0.08)
+            amends = self.chance(0.08) and (line != "" or not self.newer)  # else it amends the next row
             yield f'amends "{self._words()}" {line}' if amends else line
             plain += [line] if line and not amends else []
         if self.newer:
