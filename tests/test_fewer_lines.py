@@ -21,6 +21,7 @@ WORDS = {
     "process": ("crash of ",),
     "controller": ("import kubernetes",),
     "gossip": (" to each ", "size(inbox of next)"),
+    "monitor": ("map<Member, 0..2>",),
 }
 """What the second version of each system has, and the first one has not."""
 

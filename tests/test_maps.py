@@ -18,6 +18,7 @@ from fsmdsl import model as m
 from fsmdsl.explore import explore, play
 from fsmdsl.explore.packed.shapes import from_number, shape, to_number
 from fsmdsl.explore.trace import plain
+from fsmdsl.format import format_source
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
@@ -353,3 +354,8 @@ def test_a_scenario_sends_maps_and_looks_into_them() -> None:
     (scenario,) = model.scenarios.values()
     played = play(model, scenario)
     assert played.passed, played.failure
+
+
+def test_the_formatter_leaves_a_space_behind_the_comma() -> None:
+    text = "machine M {\n    f: map<bool, 0..3>\n    initial state A\n}\n"
+    assert format_source(parse(Source("x.fsm", text.replace(", ", ",")))) == text
