@@ -45,6 +45,7 @@ def flips(e: m.Expr) -> bool:
 
 
 def unique(t: m.Type) -> bool:
+    """Is there one Python object for each value of a type?"""
     match t:
         case m.BoolType() | m.EnumType() | m.RefType() | m.NoneType():
             return True
