@@ -28,6 +28,7 @@ from fsmdsl.step.world import (
     NoFirst,
     NoInstance,
     NoItem,
+    NoKey,
     NoMessage,
     NoStart,
     NotAwaited,
@@ -43,6 +44,7 @@ from fsmdsl.step.world import (
     Sent,
     StandsStill,
     Step,
+    Table,
     TimerStep,
     Unfit,
     Unhandled,
@@ -183,6 +185,8 @@ def fault_message(roster: Roster, fault: Fault) -> str:
             return f"`{_text(of)}` is empty here: it has no first"
         case NoItem(of, at, size):
             return f"`{_text(of)}` has {size} item{'s' * (size != 1)} here, counted from 0, and none at {at}"
+        case NoKey(of, key, low, high):
+            return f"`{_text(of)}` has the keys {low}..{high}, and none of them is {key}"
         case DivisionByZero(of):
             return f"`{_text(of)}` is 0 here: nothing is divided by 0"
         case Unfit():
@@ -230,6 +234,9 @@ def _unfit(x: Unfit, whom: str) -> str:
             return f"`{x.name}` of `{x.of}` would be {what}"
         case "part":
             return f"`{x.name}` of a new `{x.of.rpartition('.')[2]}` would be {what}"
+        case "entry":
+            which = f"an entry of `{x.name}`" if x.name else "every entry of a map"
+            return f"{which} would become {what}"
         case _:
             assert_never(x.place)
 
@@ -274,6 +281,8 @@ def shown(roster: Roster, t: m.Type, value: Value) -> str:
             return f"{{{', '.join(shown(roster, of, x) for x in elements(t, value))}}}"
         case m.ListType(of), tuple():
             return f"[{', '.join(shown(roster, of, x) for x in value)}]"
+        case m.MapType(key, of), Table(entries):
+            return f"{{{', '.join(f'{shown(roster, key, k)}: {shown(roster, of, x)}' for k, x in entries)}}}"
         case _:
             return str(value)
 

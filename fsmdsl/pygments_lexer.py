@@ -37,7 +37,7 @@ OPERATORS = (
     "all", "always", "and", "count", "eventually", "has", "in", "next", "not", "or", "some", "until",
 )  # fmt: skip
 
-TYPES = ("bool", "duration", "list", "set")
+TYPES = ("bool", "duration", "list", "map", "set")
 
 
 class FsmLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types

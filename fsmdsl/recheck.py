@@ -22,6 +22,7 @@ from typing import Any
 from fsmdsl import model as m
 from fsmdsl.settings import given_settings
 from fsmdsl.step import FaultError, Message, Pending, TooManyValuesError, Universe, World, enabled, fire, holds, within
+from fsmdsl.step.world import Table
 from fsmdsl.workspace import load
 
 FORMAT = "fsmdsl certificate 1"
@@ -68,10 +69,14 @@ def digest(lines: Iterable[str]) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, frozenset):
         return {"set": sorted((_plain(x) for x in value), key=json.dumps)}
+    if isinstance(value, Table):
+        return {"map": [_plain(x) for x in value.entries]}
     return [_plain(x) for x in value] if isinstance(value, list | tuple) else value
 
 
 def _value(value: Any) -> Any:
+    if isinstance(value, dict) and "map" in value:
+        return Table(_value(value["map"]))
     if isinstance(value, dict):
         return frozenset(_value(x) for x in value["set"])
     return tuple(_value(x) for x in value) if isinstance(value, list) else value

@@ -24,6 +24,7 @@ from typing import Any
 from campaign import by_definition, systems
 from random_crowds import crowd
 from random_mail import mail
+from random_polls import poll
 from random_records import members
 from random_specs import spec
 from random_systems import text_of
@@ -42,7 +43,7 @@ BUDGET = Budgeted(120.0, 1 << 30)
 
 KINDS = {
     "systems": text_of, "newer": partial(text_of, newer=True), "specs": spec, "crowds": crowd, "mail": mail,
-    "records": members,
+    "records": members, "polls": poll,
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from fsmdsl import model as m
 from fsmdsl.step import RecordValue, Universe, Value, World
 from fsmdsl.step.cascade import message_order
 from fsmdsl.step.roster import Queue
-from fsmdsl.step.world import Message
+from fsmdsl.step.world import Message, Table
 
 
 def orbits(universe: Universe, worlds: Sequence[World], groups: Sequence[str]) -> list[frozenset[World]]:
@@ -84,5 +84,8 @@ def _value(t: m.Type, value: Value, to: Sequence[int]) -> Value:
             return frozenset(_value(of, x, to) for x in value)
         case m.ListType(of), tuple():
             return tuple(_value(of, x, to) for x in value)
+        case m.MapType(key, of), Table(entries):
+            moved = [(_value(key, k, to), _value(of, x, to)) for k, x in entries]
+            return Table(tuple(sorted(moved) if isinstance(key, m.RefType) else moved))  # type: ignore[type-var]
         case _:
             return value

@@ -34,6 +34,8 @@ class EffectWriter(Writer):
     def effects(self, env: Env, count: int, depth: int, *, quiet: bool = False, last: bool = True) -> list[str]:
         """So many effects, as far as there are any; `last`: an action with outcomes may end them."""
         ways: list[Callable[[], str | None]] = [lambda: self._assign(env), lambda: self._assign(env)]
+        if self.newer:
+            ways.append(lambda: self._entry_of(env))
         if depth > 0:
             ways.append(lambda: self._if(env, depth - 1, quiet=quiet))
         if not quiet:
@@ -66,6 +68,16 @@ class EffectWriter(Writer):
             return f"{name}.{part} = {self.value(env, of, 1, opened=True).text}"
         prefix = "self." if env.machine is not None and self.chance(0.05) else ""
         return f"{prefix}{name} = {self.value(env, t, 1, opened=True).text}"
+
+    def _entry_of(self, env: Env) -> str | None:
+        """`votes[n] = x`."""
+        maps = [(n, t) for n, t in self._fields(env) if isinstance(t, m.MapType)]
+        maps = [(n, t) for n, t in maps if self.possible(env, t.key) and self.possible(env, t.of)]
+        if not maps:
+            return self._assign(env)
+        name, t = self.random.choice(maps)
+        key, x = self.value(env, t.key, 0, True), self.value(env, t.of, 1, opened=True)
+        return f"{name}[{key.text}] = {x.text}"
 
     def _change(self, env: Env) -> str | None:
         found = [(n, t.of) for n, t in self._fields(env) if isinstance(t, m.SetType | m.ListType)]
@@ -138,7 +150,8 @@ class EffectWriter(Writer):
             return None
         event = self.random.choice(found)
         parameters = machine.events[event]
-        return f"{event}({self.arguments(env, parameters, 1)})" if parameters or self.chance(0.1) else event
+        settled = sender == "environment"
+        return f"{event}({self.arguments(env, parameters, 1, settled)})" if parameters or self.chance(0.1) else event
 
     # Blocks
 

@@ -168,6 +168,8 @@ class Writer:
 
     def value(self, env: Env, t: m.Type, depth: int, opened: bool = False) -> Text:
         """An expression of a type that `possible` allows. `opened`: an option may stand in for what it holds."""
+        if isinstance(t, m.MapType):
+            return self._map(env, t, depth, opened)
         if opened and not isinstance(t, m.OptionalType) and self.chance(0.03):
             options = self._named(env, m.OptionalType(t))
             if options:
@@ -175,8 +177,17 @@ class Writer:
         made = self.random.choice(self._ways(env, t, depth))()
         return Text(f"({made.text})") if self.chance(0.03) else made
 
+    def _map(self, env: Env, t: m.MapType, depth: int, opened: bool) -> Text:
+        """A map that has a name, or, where one is needed, a value for every key."""
+        named = self._named(env, t) or self._always_named(env, t)
+        if not named or (opened and self.chance(0.4)):
+            return self.value(env, t.of, depth)
+        return Text(self.random.choice(named))
+
     def possible(self, env: Env, t: m.Type) -> bool:
         """Is there an expression of this type?"""
+        if isinstance(t, m.MapType):
+            return self.possible(env, t.of)
         return self._literal(env, t) or bool(self._always_named(env, t))
 
     def condition(self, env: Env, depth: int) -> Text:
@@ -255,11 +266,19 @@ class Writer:
         if lists and not isinstance(t, m.OptionalType):
             yield lambda: Text(f"last({self.random.choice(lists)})")
             yield lambda: Text(f"{self.random.choice(lists)}[{self._place(env, depth)}]")
+        maps = [(n, x.key) for n, x in self.paths(env) if isinstance(x, m.MapType) and x.of == t]
+        maps = [(n, key) for n, key in maps if self.possible(env, key)]
+        if maps and self.chance(0.7):
+            yield from [lambda: self._entry(env, *self.random.choice(maps))] * 2
         sets = [n for n, x in env.names.items() if x == m.SetType(t)]
         groups = [n for n in sets if env.machine is None and f"{n}[0]" in env.names]
         if groups:
             place = self._place(env, depth)  # the number of an instance that there is not is an error
             yield lambda: Text(f"{self.random.choice(groups)}[{'0' if place.strip('()').isdecimal() else place}]")
+
+    def _entry(self, env: Env, name: str, key: m.Type) -> Text:
+        """`votes[n]`."""
+        return Text(f"{name}[{self.value(env, key, 0, True).text}]")
 
     def _place(self, env: Env, depth: int) -> str:
         """A number that is often one of a short list."""
@@ -284,6 +303,8 @@ class Writer:
                 return Text(self.member(env, name, self.random.choice(members)))
             case m.SetType(of):
                 return Text("{" + ", ".join(self._items(env, of, self.random.randint(0, 2))) + "}")
+            case m.MapType(of=of):
+                return self.literal(env, of)
             case m.ListType(of, bound):
                 count = self.random.randint(0, bound) + self.chance(0.03)
                 items = self._items(env, of, count)
@@ -325,11 +346,21 @@ class Writer:
         return ((n, s) for n, s in found if all(self.possible(env, p) for p in s[0].values()))
 
     def _call(self, env: Env, name: str, signature: Signature, depth: int) -> Text:
-        return Text(f"{name}({self.arguments(env, signature[0], depth)})")
+        return Text(f"{name}({self.arguments(env, signature[0], depth, settled=True)})")
 
-    def arguments(self, env: Env, parameters: Mapping[str, m.Type], depth: int) -> str:
-        """Arguments for parameters, which must be possible."""
-        return ", ".join(self.value(env, t, depth, opened=True).text for t in parameters.values())
+    def arguments(self, env: Env, parameters: Mapping[str, m.Type], depth: int, settled: bool = False) -> str:
+        """Arguments for parameters, which must be possible. `settled`: no map is made of what may not fit."""
+        given = (
+            self._settled(env, t) if settled and isinstance(t, m.MapType) else self.value(env, t, depth, opened=True)
+            for t in parameters.values()
+        )
+        return ", ".join(x.text for x in given)
+
+    def _settled(self, env: Env, t: m.MapType) -> Text:
+        named = self._always_named(env, t)
+        if named:
+            return Text(self.random.choice(named))
+        return Text(str(t.of.low)) if isinstance(t.of, m.RangeType) else self.value(env, t.of, 0)
 
     def _conditional(self, env: Env, t: m.Type, depth: int) -> Text:
         test, then, other = self.condition(env, depth), self.value(env, t, depth), self.value(env, t, depth)

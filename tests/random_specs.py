@@ -187,6 +187,10 @@ class _Specs(EffectWriter):
         options: list[m.Type] = [*plain, *(m.OptionalType(x) for x in refs), *(m.SetType(x) for x in refs)]
         flat = m.BOOL if is_structured(inner) else inner  # there are no sets of lists
         options += [m.OptionalType(inner), m.SetType(flat), m.ListType(inner, self.random.choice([1, 2, 2, 3]))]
+        if self.newer:
+            keys = [m.BOOL, m.RangeType(0, 2), m.RangeType(-1, 1), *self.plan.enums, *refs, *refs]
+            held = [m.BOOL, m.RangeType(0, 2), m.RangeType(1, 3), *self.plan.enums, *map(m.OptionalType, refs)]
+            options += [m.MapType(self.random.choice(keys), self.random.choice(held)) for _ in range(2)]
         if place == "field":
             options += [m.DurationType(), m.ListType(m.OptionalType(inner), 1), m.SetType(m.OptionalType(flat))]
         else:
@@ -272,7 +276,7 @@ class _Specs(EffectWriter):
         plain: list[str] = []
         for line in [*self._transitions(machine), *self._rules(machine)]:
             yield from self._doc("")
-            amends = self.chance(0.08)
+            amends = self.chance(0.08) and (line != "" or not self.newer)  # else it amends the next row
             yield f'amends "{self._words()}" {line}' if amends else line
             plain += [line] if line and not amends else []
         if self.newer:
@@ -538,7 +542,7 @@ class _Specs(EffectWriter):
         if groups and self.chance(0.5):
             group = self.random.choice(groups)
             return f"{group}[(index + {self.random.randint(0, 2)}) % size({group})]"
-        return self.value(env, t, 0).text
+        return self.value(env, t, 0, opened=isinstance(t, m.MapType)).text
 
     def _environment(self, env: Env) -> Iterator[str]:
         lines = [x for _ in range(self.random.randint(4, 9)) if (x := self.offer(env)) is not None]
@@ -604,6 +608,8 @@ def shown(t: m.Type) -> str:
             return f"set<{shown(of)}>"
         case m.ListType(of, bound):
             return f"list<{shown(of)}>[{bound}]"
+        case m.MapType(key, of):
+            return f"map<{shown(key)}, {shown(of)}>"
         case m.OptionalType(of):
             return f"{shown(of)}?"
         case _:

@@ -87,6 +87,8 @@ class _Systems(_Specs):
                 return len(members)
             case m.SetType(of) | m.ListType(of=of):
                 return 1 << self._values(of)
+            case m.MapType(key, of):
+                return self._values(of) ** self._values(key)
             case m.OptionalType(of):
                 return 1 + self._values(of)
             case m.RecordType(parts=parts):

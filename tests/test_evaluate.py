@@ -21,7 +21,7 @@ from fsmdsl.step.evaluate import (
     outside,
     rank,
 )
-from fsmdsl.step.world import Misfit, Value
+from fsmdsl.step.world import Misfit, Table, Value
 
 LEVEL = m.EnumType("t.Level", ("low", "mid", "high"), True)
 DIGIT = m.RangeType(0, 2)
@@ -95,11 +95,12 @@ def test_arguments_change_fastest_at_the_end(universe: Universe) -> None:
         (m.OptionalType(DIGIT), None),
         (m.SetType(DIGIT), frozenset()),
         (m.ListType(DIGIT, 2), ()),
+        (m.MapType(m.BOOL, DIGIT), Table(((False, 0), (True, 0)))),
         (m.BOOL, False),
     ],
 )
-def test_values_begin_with(t: m.Type, value: object) -> None:
-    assert default(t) == value
+def test_values_begin_with(universe: Universe, t: m.Type, value: object) -> None:
+    assert default(t, universe) == value
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def scenarios(text: str) -> Iterator[str]:
     model = compiled(text)
     universe = Universe(model, only_system(model))
     if universe.fault is None:
-        yield from (scenario_of(wandering(universe, n), "walk", own=n == 1).text for n in range(3))
+        yield from (scenario_of(wandering(universe, n), "walk", own=n == 1).text for n in range(6))
 
 
 def test_random_specs_use_it() -> None:

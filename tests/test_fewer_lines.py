@@ -22,6 +22,7 @@ WORDS = {
     "controller": ("import kubernetes",),
     "gossip": (" to each ", "size(inbox of next)"),
     "sizes": ("environment Office(", " extends "),
+    "monitor": ("map<Member, 0..2>",),
 }
 """What the second version of each system has, and the first one has not."""
 

@@ -6,7 +6,7 @@ from fsmdsl import syntax as s
 from fsmdsl.build.builder import Builder, number, only
 from fsmdsl.tree import Node, Token
 
-TYPES = ("named_type", "state_type", "range_type", "set_type", "list_type", "optional_type")
+TYPES = ("named_type", "state_type", "range_type", "set_type", "list_type", "map_type", "optional_type")
 
 
 def type_of(b: Builder, node: Node) -> s.TypeExpr:
@@ -37,6 +37,9 @@ def _type(b: Builder, node: Node) -> s.TypeExpr:
             return s.SetType(type_of(b, node), span)
         case "list_type":
             return s.ListType(type_of(b, node), number(node), span)
+        case "map_type":
+            key, of = (_type(b, x) for x in node.nodes())
+            return s.MapType(key, of, span)
         case _:
             return s.OptionalType(type_of(b, node), span)
 

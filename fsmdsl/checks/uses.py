@@ -143,6 +143,9 @@ class _Collector:
                 self._names(name)
             case m.SetType(of=of) | m.ListType(of=of) | m.OptionalType(of=of):
                 self._type(of)
+            case m.MapType(key=key, of=of):
+                self._type(key)
+                self._type(of)
             case _:
                 pass
 

@@ -251,8 +251,12 @@ class _Scope:
                 assert isinstance(a, m.ListType)
                 assert isinstance(b, m.ListType)
                 return concat_type(a, b, common(a.of, b.of))
+            case "item" if isinstance(given.type, m.MapType):
+                return given.type.of
             case "first" | "item":
                 return element(given.type)
+            case "filled" | "replaced":  # holds no more than its type says: that is looked at when it is made
+                return e.type
             case "min" | "max" if isinstance(e.type, m.RangeType):
                 return extreme_type(e.function, (x.type for x in arguments if isinstance(x.type, m.RangeType)))
             case "size" if isinstance(given, m.ChannelRef):

@@ -27,8 +27,8 @@ def throughout(
 
 
 def may_lack_value(model: m.Model, e: m.Expr, system: m.System | None = None) -> bool:
-    """Can an expression be a fault: something in it is none, a list is empty, a divisor is 0, or a part of a record
-    cannot be what it would be?"""
+    """Can an expression be a fault: something in it is none, a list is empty, a divisor is 0, a part of a record cannot
+    be what it would be, or a map does not hold a value?"""
     return any(may_fail(x) for x in throughout(model, e, system))
 
 
@@ -37,7 +37,7 @@ def may_fail(e: m.Expr) -> bool:
     match e:
         case m.Apply(function=function):
             match function:
-                case "present" | "first" | "item":
+                case "present" | "first" | "item" | "filled" | "replaced":
                     return True
                 case "size" | "min" | "max" | "rest" | "concat" | "subsets":
                     return False
@@ -65,9 +65,16 @@ def _surely_fits(place: m.Type, x: m.Expr) -> bool:
 def looks_beyond(model: m.Model, e: m.Expr) -> bool:
     """Does an expression, or a module's `let` in it, look at more than the instances that it is given: at channels, at
     all machines of a kind?"""
-    return any(isinstance(x, m.ChannelRef | m.AllOf) for x in throughout(model, e, owners=model.module_lets))
+    return any(isinstance(x, m.ChannelRef) or _is_of_all(x) for x in throughout(model, e, owners=model.module_lets))
+
+
+def _is_of_all(e: m.Expr) -> bool:
+    """All machines of a kind, or a comparison of what two maps have for each of them."""
+    if isinstance(e, m.Binary) and isinstance(e.left.type, m.MapType):
+        return isinstance(e.left.type.key, m.RefType)
+    return isinstance(e, m.AllOf)
 
 
 def surveys(model: m.Model, e: m.Expr) -> bool:
     """Does an expression, or a module's `let` in it, look at all machines of a kind?"""
-    return any(isinstance(x, m.AllOf) for x in throughout(model, e, owners=model.module_lets))
+    return any(map(_is_of_all, throughout(model, e, owners=model.module_lets)))

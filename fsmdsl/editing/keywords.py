@@ -42,7 +42,8 @@ KEYWORDS: dict[str, str] = {
     "invariant": "What must hold in every state.",
     "extends": "This system has all that the other has; what has the same name takes its place.",
     "refines": "Every step of this system is a step of the other, or changes nothing there.",
-    "map": "What an instance of the system that is refined is, in terms of this one: its state, or a field.",
+    "map": "A type, `map<K, V>`: a `V` for every `K`. In a system: what an instance of the one that is refined is, in "
+    "terms of this one: its state, or a field.",
     "reachable": "What must be possible: some state has to show it.",
     "property": "What must be true of every run.",
     "amends": "What the document lacks and the machine needs, with the reason.",

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.emit.code import Binds, Block, Branch, If, Statement, Suite, Text
-from fsmdsl.emit.expressions import code, in_order, python, queue
+from fsmdsl.emit.expressions import code, in_order, python, queue, table
 from fsmdsl.emit.files import File
 from fsmdsl.emit.names import own_name, snake
 from fsmdsl.emit.place import Place, machine_of
@@ -155,6 +155,8 @@ def member_or_refused(file: File, enum: str, name: str, shown: str, where: Borde
 
 def _value(place: Place, t: m.Type, value: m.Expr, shown: str) -> Text:
     """A value for a place, with a check where the place may not hold it."""
+    if isinstance(t, m.MapType) and isinstance(value, m.Apply) and value.function in ("filled", "replaced"):
+        return table(place, value, _value(place, t.of, value.arguments[-1], shown).within(Binds.CONDITIONAL))
     file, text, wide = place.file, code(place, value), _wide(place, value)
     if holds(t, wide):
         return text
@@ -183,6 +185,8 @@ def _is_checked(t: m.Type, where: Border | None) -> bool:
             return where is not None
         case m.OptionalType(of) | m.SetType(of):
             return _is_checked(of, where)
+        case m.MapType(of=of):
+            return where is not None and _is_checked(of, where)
         case _:
             return is_limited(t)
 
@@ -206,6 +210,12 @@ def _checked(file: File, t: m.Type, text: Text, shown: str, where: Border | None
         case m.ListType(of=of, bound=bound):
             found = _short(file, text, bound, shown)
             return _each(file, of, "tuple", found, shown, where) if _is_checked(of, where) else found
+        case m.MapType(of=of):
+            held = text.within(Binds.ATOM)
+            rest, item = (
+                _checked(file, of, Text(x), shown, where).text for x in (f"{held}.rest", f"{held}.entries[at]")
+            )
+            return Text(f"{file.machinery('Table')}({rest}, {{at: {item} for at in {held}.entries}})")
         case _:
             raise TypeError(t)
 

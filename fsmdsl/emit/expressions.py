@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Literal, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.core.lets import looks_beyond, may_lack_value
 from fsmdsl.emit.code import Binds, Text, binding
+from fsmdsl.emit.logic import flips, gathered, unique
 from fsmdsl.emit.naming import state_path
 from fsmdsl.emit.place import Place, constant, machine_of
 from fsmdsl.emit.text import literal, one_line, tuple_of
-from fsmdsl.emit.types import is_unique, sorted_records
+from fsmdsl.emit.types import sorted_records
+from fsmdsl.model.typing import holds
 from fsmdsl.operators import COMPLEMENT, SetOperator
 
 
@@ -120,7 +121,7 @@ def _instance(place: Place, name: str, index: int) -> str:
 def _logic(place: Place, e: m.Logic) -> Text:
     binds = Binds.AND if e.operator == "and" else Binds.OR
     texts: list[str] = []
-    operands = _gathered(e)
+    operands = gathered(e)
     if len(operands) == 1:
         return code(place, operands[0])
     for operand in operands:
@@ -129,35 +130,6 @@ def _logic(place: Place, e: m.Logic) -> Text:
         texts.append(f"({found.text})" if mixed else found.within(binds))
         place = place.knowing(operand, holds=e.operator == "and")
     return Text(f" {e.operator} ".join(texts), binds)
-
-
-def _gathered(e: m.Logic) -> list[m.Expr]:
-    """The operands, with tests of one state each put together: `Free or Used`, `not Free and not Used`."""
-    out: list[m.Expr] = []
-    for x in e.operands:
-        test = x.operand if isinstance(x, m.Not) else x
-        if isinstance(test, m.InState) and (x is test) == (e.operator == "or"):
-            places = [n for n, other in enumerate(out) if _same_test(other, x)]
-            if places:
-                before = out[places[0]]
-                inner = before.operand if isinstance(before, m.Not) else before
-                assert isinstance(inner, m.InState)
-                both = replace(inner, states=inner.states | test.states)
-                out[places[0]] = both if x is test else m.Not(both)
-                continue
-        out.append(x)
-    return out
-
-
-def _same_test(a: m.Expr, b: m.Expr) -> bool:
-    """Do two conditions test the state of one machine, or deny it?"""
-    match a, b:
-        case m.InState(target=x), m.InState(target=y):
-            return x == y
-        case m.Not(operand=m.InState(target=x)), m.Not(operand=m.InState(target=y)):
-            return x == y
-        case _:
-            return False
 
 
 def _negated(place: Place, e: m.Expr) -> Text:
@@ -173,17 +145,11 @@ def _negated(place: Place, e: m.Expr) -> Text:
             return _logic(place, m.Logic("and", (left, m.Not(right))))
         case m.Binary(operator=operator, left=left, right=right, type=type_) if operator in COMPLEMENT:
             return _binary(place, m.Binary(COMPLEMENT[operator], left, right, type_))
-        case m.Logic(operator=operator, operands=operands) if all(map(_flips, operands)):
+        case m.Logic(operator=operator, operands=operands) if all(map(flips, operands)):
             other: Literal["and", "or"] = "or" if operator == "and" else "and"
             return _logic(place, m.Logic(other, tuple(m.Not(x) for x in operands)))
         case _:
             return Text(f"not {python(place, e, Binds.NOT)}", Binds.NOT)
-
-
-def _flips(e: m.Expr) -> bool:
-    """Has a condition an opposite that is no longer than itself?"""
-    optional = isinstance(e, m.InState) and isinstance(e.target.type, m.OptionalType)
-    return (isinstance(e, m.Not | m.InState) and not optional) or (isinstance(e, m.Binary) and e.operator in COMPLEMENT)
 
 
 def _in_state(place: Place, e: m.InState, positive: bool) -> Text:
@@ -244,6 +210,10 @@ def _binary(place: Place, e: m.Binary) -> Text:
             return Text(f"{_negated(place, e.left).within(Binds.NOT)} or {conclusion}", Binds.OR)
         case "==" | "!=" if isinstance(e.left, m.Constant) and isinstance(e.right, m.Constant):
             return Text(str((e.left.value == e.right.value) is (e.operator == "==")))
+        case "==" | "!=" if isinstance(e.left.type, m.MapType):
+            left, right = (python(place, x, Binds.CONDITIONAL) for x in (e.left, e.right))
+            same = f"{place.file.machinery('alike')}({left}, {right}, {_keys(place, e.left.type)})"
+            return Text(same) if e.operator == "==" else Text(f"not {same}", Binds.NOT)
         case "==" | "!=":
             return Text(_equality(place, e), Binds.COMPARISON)
         case "in":
@@ -278,7 +248,7 @@ def _shown(e: m.Expr) -> str:
 
 def _equality(place: Place, e: m.Binary) -> str:
     """Of things that there is one of each, identity; else equality."""
-    same = any(is_unique(x.type) for x in (e.left, e.right))
+    same = any(unique(x.type) for x in (e.left, e.right))
     operator = _IDENTICAL[e.operator] if same else e.operator
     return f"{python(place, e.left, Binds.UNION)} {operator} {python(place, e.right, Binds.UNION)}"
 
@@ -295,6 +265,39 @@ def _container(place: Place, e: m.Expr) -> str:
     if isinstance(e, m.Collection) and e.items:
         return _tuple(place, e)
     return python(place, e, Binds.UNION)
+
+
+# Maps ----------------------------------------------------------------------------------------------------------------
+
+
+def _keys(place: Place, t: m.MapType) -> str:
+    """All keys of a map."""
+    match t.key:
+        case m.RangeType(low, high):
+            return f"range({low}, {high + 1})"
+        case m.EnumType() as of:
+            return place.file.enum(of)
+        case m.RefType(machine):
+            return _group(place, m.AllOf(machine, m.SetType(t.key)))
+        case _:
+            return "(False, True)"
+
+
+def table(place: Place, e: m.Apply, value: str) -> Text:
+    """A map that is made, with this in the place of its value."""
+    if e.function == "filled":
+        return Text(f"{place.file.machinery('Table')}({value})")
+    held, key, _ = e.arguments
+    return Text(f"{python(place, held, Binds.ATOM)}.replaced({_key(place, held, key)}, {value})")
+
+
+def _key(place: Place, of: m.Expr, key: m.Expr) -> str:
+    """A key, or an exception where the map has no such one."""
+    text = python(place, key, Binds.CONDITIONAL)
+    t = of.type.key if isinstance(of.type, m.MapType) else m.NEVER
+    if not isinstance(t, m.RangeType) or holds(t, place.file.context.elaboration(place.system).expression(key).type):
+        return text
+    return f"{place.file.machinery('key_of')}({text}, {t.low}, {t.high}, {_shown(of)})"
 
 
 # Sets and lists ------------------------------------------------------------------------------------------------------
@@ -381,6 +384,10 @@ def _applied(place: Place, e: m.Apply) -> Text:
         return Text(f"{python(place, first, Binds.SUM)} + {second}", Binds.SUM)
     given = [python(place, a, Binds.CONDITIONAL) for a in e.arguments]
     match e.function:
+        case "item" if isinstance(first.type, m.MapType):
+            return Text(f"{python(place, first, Binds.ATOM)}[{_key(place, first, e.arguments[1])}]")
+        case "filled" | "replaced":
+            return table(place, e, given[-1])
         case "present" | "first":
             return Text(f"{place.file.machinery(e.function)}({given[0]}, {_shown(first)})")
         case "item":

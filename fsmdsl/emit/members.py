@@ -233,7 +233,11 @@ def begins_alike(f: m.Field) -> bool:
 def is_constant(e: m.Expr) -> bool:
     """Is a value the same for all instances?"""
     fixed = m.Constant | m.Collection | m.Construction | m.Negative
-    return all(isinstance(x, fixed) and not may_fail(x) for x in expressions(e))
+    return all((isinstance(x, fixed) and not may_fail(x)) or _is_filled(x) for x in expressions(e))
+
+
+def _is_filled(e: m.Expr) -> bool:
+    return isinstance(e, m.Apply) and e.function == "filled"
 
 
 def always_given(place: Place) -> list[str]:

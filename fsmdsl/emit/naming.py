@@ -32,7 +32,7 @@ MEMBERS = (
 
 FUNCTIONS = (
     "self", "present", "first", "rest", "item", "divisor", "subsets", "in_order", "in_range", "not_longer", "without",
-    "each", "state", "misfit",
+    "each", "state", "misfit", "alike", "key_of",
 )  # fmt: skip
 """Names that no variable may hide."""
 

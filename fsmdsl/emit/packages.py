@@ -19,7 +19,7 @@ from fsmdsl.emit.standalone import standalone_class
 from fsmdsl.emit.systems import needs_file, systems_file, with_code
 from fsmdsl.emit.templates import rendered
 from fsmdsl.emit.text import WIDTH, docstring, folded, mark, sentence, tuple_of
-from fsmdsl.emit.traits import Traits
+from fsmdsl.emit.traits import Traits, held_types
 from fsmdsl.model.typing import is_limited
 
 
@@ -66,7 +66,7 @@ def needs_machinery(module: m.Module) -> bool:
 
 _HELPERS = frozenset([
     "present", "first", "item", "divisor", "without", "not_longer", "in_range", "in_range_or_none", "each_in_range",
-    "in_order", "subsets", "misfit", "named",
+    "in_order", "subsets", "misfit", "named", "Table", "alike", "key_of",
 ])  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def _checks(used: Set[str]) -> Mapping[str, bool]:
 
 
 def _collections(used: Set[str]) -> list[str]:
-    iterable = ["Iterable"] if used & {"in_order", "subsets", "misfit", "named"} else []
+    iterable = ["Iterable"] if used & {"in_order", "subsets", "misfit", "named", "alike"} else []
     return ["Callable", *iterable, "Mapping"]
 
 
@@ -177,6 +177,7 @@ def _support(context: Context, module: m.Module) -> list[str]:
     t = context.traits(module.name)
     found = ["Followed", "ForeignSnapshot", "StepRefused", "UnhandledEvent"]
     found += ["System"] if t.systems else []
+    found += ["Table"] if any(isinstance(t, m.MapType) for x in module.machines for t in held_types(x)) else []
     return found + (["VirtualClock"] if t.timers else [])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
@@ -16,7 +16,7 @@ from fsmdsl.emit.traits import connected, stored
 from fsmdsl.step import Universe, Value, World
 from fsmdsl.step.evaluate import Frame, evaluate
 from fsmdsl.step.values import default, elements
-from fsmdsl.step.world import RecordValue
+from fsmdsl.step.world import RecordValue, Table
 
 TAKEN = ("system", "clock", "actions", "checked", "broken", "pytest", "Actions", "NoAnswer")
 """Names that the test uses itself."""
@@ -114,10 +114,20 @@ class Standing:
                 return f"frozenset({{{listed}}})" if value else "frozenset()"
             case m.ListType(of=of), tuple():
                 return tuple_of([self.value(of, x) for x in value])
+            case m.MapType(key, of), Table(entries):
+                return self._table(key, of, entries)
             case _, str():
                 return literal(value)
             case _:
                 return repr(value)
+
+    def _table(self, key: m.Type, of: m.Type, entries: Sequence[tuple[Value, Value]]) -> str:
+        """A map: what most of its keys have, and the others."""
+        values = [x for _, x in entries]
+        rest = max(values, key=values.count) if values else default(of, self.universe)
+        others = ", ".join(f"{self.value(key, k)}: {self.value(of, x)}" for k, x in entries if x != rest)
+        table = self.public(f"{self.universe.system.module}.", "Table")
+        return f"{table}({self.value(of, rest)}{f', {{{others}}}' if others else ''})"
 
     # Making
 
@@ -190,7 +200,7 @@ class Standing:
         if x in self._connecting(n, world):
             return None
         if x.default is None or begins_with_any(x):
-            return self.value(x.type, default(x.type) if self._later(n, x, world) else value)
+            return self.value(x.type, default(x.type, self.universe) if self._later(n, x, world) else value)
         if self._later(n, x, world) or value == self._default(n, x):
             return None
         return self.value(x.type, value)
@@ -267,6 +277,10 @@ def _mentioned(t: m.Type, value: Value) -> Iterator[int]:
                 yield from _mentioned(of, x)
         case m.RecordType(parts=parts), RecordValue(values):
             for (_, of), x in zip(parts, values, strict=True):
+                yield from _mentioned(of, x)
+        case m.MapType(key, of), Table(entries):
+            for k, x in entries:
+                yield from _mentioned(key, k)
                 yield from _mentioned(of, x)
         case _:
             return

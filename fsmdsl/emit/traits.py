@@ -116,10 +116,15 @@ def _receivers(model: m.Model) -> set[str]:
     return sent | {c.receiver for c in model.channels.values()}
 
 
+def held_types(machine: m.Machine) -> Iterator[m.Type]:
+    """The types of what a machine can hold, receive, or send."""
+    yield from (x.type for x in (*stored(machine), *_parameters(machine)))
+
+
 def references(machine: m.Machine) -> Iterator[str]:
     """The machines whose instances a machine can hold, receive, or send."""
-    for x in (*stored(machine), *_parameters(machine)):
-        yield from referred(x.type)
+    for t in held_types(machine):
+        yield from referred(t)
 
 
 def _parameters(machine: m.Machine) -> Iterator[m.Variable]:
@@ -131,6 +136,8 @@ def _is_of_states(t: m.Type) -> bool:
     match t:
         case m.EnumType(machine=machine):
             return bool(machine)
+        case m.MapType(key, of):
+            return _is_of_states(key) or _is_of_states(of)
         case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
             return _is_of_states(of)
         case _:
@@ -147,6 +154,9 @@ def referred(t: m.Type) -> Iterator[str]:
         case m.RecordType(parts=parts):
             for _, of in parts:
                 yield from referred(of)
+        case m.MapType(key, of):
+            yield from referred(key)
+            yield from referred(of)
         case _:
             return
 

@@ -31,6 +31,8 @@ def annotation(file: File, t: m.Type) -> str:
             return f"frozenset[{annotation(file, of)}]"
         case m.ListType(of=of):
             return f"tuple[{annotation(file, of)}, ...]"
+        case m.MapType(key, of):
+            return f"{file.machinery('Table', typing=True)}[{annotation(file, key)}, {annotation(file, of)}]"
         case m.OptionalType(of):
             return f"{annotation(file, of)} | None"
         case m.NoneType():
@@ -41,27 +43,12 @@ def annotation(file: File, t: m.Type) -> str:
             assert_never(t)
 
 
-def is_unique(t: m.Type) -> bool:
-    """Is there one object for each value of a type?"""
-    match t:
-        case m.BoolType() | m.EnumType() | m.RefType() | m.NoneType():
-            return True
-        case m.OptionalType(of):
-            return is_unique(of)
-        case m.RangeType() | m.DurationType() | m.OpaqueType() | m.RecordType():
-            return False
-        case m.SetType() | m.ListType() | m.NeverType() | m.ErrorType():
-            return False
-        case _:
-            assert_never(t)
-
-
 # JSON ----------------------------------------------------------------------------------------------------------------
 
 
 def encoded(file: File, t: m.Type, value: str, depth: int = 0) -> str:
     """An expression for a value as JSON has it: instances by number, enums by name, records as objects, sets as sorted
-    lists."""
+    lists, maps by what they have for most keys and a list of the others."""
     if is_same_in_json(t):
         return value
     match t:
@@ -84,6 +71,10 @@ def encoded(file: File, t: m.Type, value: str, depth: int = 0) -> str:
         case m.SetType(of) | m.ListType(of=of):
             each = _each(of, value, depth, encoded(file, of, _item(depth), depth + 1))
             return f"list({each})" if is_same_in_json(of) else f"[{each}]"
+        case m.MapType(key, of):
+            pair = f"[{encoded(file, key, 'at[0]', depth)}, {encoded(file, of, 'at[1]', depth + 1)}]"
+            entries = f"sorted([{pair} for at in {value}.entries.items()])"
+            return f'{{"rest": {encoded(file, of, f"{value}.rest", depth)}, "entries": {entries}}}'
         case _:
             raise TypeError(t)
 
@@ -115,6 +106,11 @@ def decoded(file: File, t: m.Type, value: str, shown: str, depth: int = 0) -> st
         case m.ListType(of=of, bound=bound):
             found = f"tuple({_back(file, of, value, shown, depth)})"
             return f"{file.machinery('not_longer')}({found}, {bound}, {literal(shown)})"
+        case m.MapType(key, of):
+            rest = decoded(file, of, f'{value}["rest"]', shown, depth)
+            key_, item = (decoded(file, x, f"at[{n}]", shown, depth + n) for n, x in enumerate((key, of)))
+            entries = f'{{{key_}: {item} for at in {value}["entries"]}}'
+            return f"{file.machinery('Table')}({rest}, {entries})"
         case _:
             return value
 
@@ -140,7 +136,7 @@ def is_same_in_json(t: m.Type) -> bool:
             return True
         case m.OptionalType(of):
             return is_same_in_json(of)
-        case m.EnumType() | m.RecordType() | m.RefType() | m.SetType() | m.ListType() | m.ErrorType():
+        case m.EnumType() | m.RecordType() | m.RefType() | m.SetType() | m.ListType() | m.MapType() | m.ErrorType():
             return False
         case _:
             assert_never(t)
@@ -167,7 +163,7 @@ def _rank(file: File, t: m.Type, value: str) -> str:
         case m.ListType(of=of) | m.SetType(of):
             ranks = f"[{_rank(file, of, 'x')} for x in {value}]"
             return f"sorted({ranks})" if isinstance(t, m.SetType) else ranks
-        case m.OpaqueType() | m.NoneType() | m.NeverType() | m.ErrorType():
+        case m.OpaqueType() | m.NoneType() | m.NeverType() | m.ErrorType() | m.MapType():  # no record holds a map
             return "0"
         case m.BoolType() | m.RangeType() | m.DurationType() | m.EnumType():
             return value

@@ -25,6 +25,7 @@ from fsmdsl.step.world import (
     RecordValue,
     Requested,
     Step,
+    Table,
     Value,
     World,
 )
@@ -163,14 +164,24 @@ def _notable(roster: Roster, happening: Happening) -> bool:
 def changed_fields(
     roster: Roster, before: World, after: World, hidden: Hidden = NOTHING
 ) -> Iterator[tuple[str, str, str]]:
-    """Each field that differs, then each queue: its name, its value before and after."""
+    """Each field that differs, or the only entry of a map that does, then each queue: its name, its value before and
+    after."""
     for n, machine in enumerate(roster.machines):
         if hidden.instance(roster, n):
             continue
         for f, old, new in zip(machine.fields, before.fields[n], after.fields[n], strict=True):
             if old != new:
-                yield f"{roster.name(n)}.{f.name}", shown(roster, f.type, old), shown(roster, f.type, new)
+                yield _change(roster, f"{roster.name(n)}.{f.name}", f.type, old, new)
     yield from changed_channels(roster, before, after, hidden)
+
+
+def _change(roster: Roster, name: str, t: m.Type, old: Value, new: Value) -> tuple[str, str, str]:
+    if isinstance(t, m.MapType) and isinstance(old, Table) and isinstance(new, Table):
+        apart = [(k, a, b) for (k, a), (_, b) in zip(old.entries, new.entries, strict=True) if a != b]
+        if len(apart) == 1:
+            key, a, b = apart[0]
+            return f"{name}[{shown(roster, t.key, key)}]", shown(roster, t.of, a), shown(roster, t.of, b)
+    return name, shown(roster, t, old), shown(roster, t, new)
 
 
 def changed_channels(
@@ -277,5 +288,7 @@ def plain(roster: Roster, t: m.Type, value: Value) -> Any:
             return {name: plain(roster, of, x) for (name, of), x in zip(parts, values, strict=True)}
         case ((m.SetType(of) | m.ListType(of)), (frozenset() | tuple())):
             return [plain(roster, of, x) for x in elements(t, value)]
+        case m.MapType(key, of), Table(entries):
+            return {shown(roster, key, k): plain(roster, of, x) for k, x in entries}
         case _:
             return value

@@ -258,6 +258,10 @@ def _apply(scope: CScope, e: m.Apply) -> str:
             n, t = scope.fresh(), scope.type(first.type)
             head = f"V v{n}[ITEMS]; int n{n} = elements_of({t}, {expression(scope, first)}, v{n});"
             return f"({{ {head} if (!n{n}) fail(NONE_FAULT, {scope.place(e.span)}); v{n}[0]; }})"
+        case "item" if isinstance(first.type, m.MapType):
+            raise scope.values.refused("map", first.type)
+        case "filled" | "replaced":
+            raise scope.values.refused("map", e.type)
         case "item":
             place = scope.place(e.span)
             call = f"item_of({scope.type(first.type)}, {{}}, {{}}, {place})"

@@ -10,7 +10,7 @@ from fsmdsl.source import Span
 
 Reason = Literal[
     "wide value", "many instances", "many leaves", "open duration", "no order", "doubtful part", "many starts",
-    "unknown effect",
+    "unknown effect", "map", "unsure entry",
 ]  # fmt: skip
 
 REASONS: Mapping[Reason, str] = {
@@ -21,6 +21,8 @@ REASONS: Mapping[Reason, str] = {
     "many starts": "it may begin in more than 1,024 states, and each is written down",
     "no order": "a loop over sets, lists or records has no order in the target",
     "doubtful part": "a part of a record may be beyond its range, and the target does not look for that",
+    "map": "the target has no maps",
+    "unsure entry": "a map is made of what it may not be able to hold, where nothing is assigned",
     "unknown effect": "the target has no words for this kind of effect yet",
 }
 """What the target cannot say."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl.export.scope import identifier
-from fsmdsl.export.tla_expressions import FINE, chain, fault, in_order, reference_fault, value
+from fsmdsl.export.tla_expressions import FINE, chain, fault, in_order, map_fault, reference_fault, value
 from fsmdsl.export.tla_scope import Env, TlaScope
 from fsmdsl.export.values import machine_of
 from fsmdsl.model.typing import holds, is_limited
@@ -91,10 +91,11 @@ def _assign(scope: TlaScope, e: m.Assign | m.Change, env: Env) -> str:
     whose = env.self if e.target is None else value(scope, e.target, env)
     given = e.value if isinstance(e, m.Assign) else e.item
     bad = [] if e.target is None else [reference_fault(scope, e.target, env)]
-    bad.append(fault(scope, given, env))
+    made = isinstance(given, m.Apply) and given.function in ("filled", "replaced")
+    bad.append(map_fault(scope, given, env) if isinstance(given, m.Apply) and made else fault(scope, given, env))
     old, item = f"{env.world}.{name}[{whose}]", value(scope, given, env)
     if isinstance(e, m.Assign):
-        text, fits = item, holds(e.type, given.type)
+        text, fits = item, _fits(e.type, given)
     else:
         text, fits = _changed(e, old, item), e.kind == "remove"
         fits = fits or (isinstance(e.type, m.SetType) and holds(e.type.of, given.type))
@@ -108,6 +109,13 @@ def _assign(scope: TlaScope, e: m.Assign | m.Change, env: Env) -> str:
         place = scope.place(e.span)
         put = f'(LET {n} == {why} IN IF {n} # "" THEN Fail({env.world}, {n}, {place}) ELSE {put})'
     return _failing(scope, chain(scope, bad), env, f"(LET {v} == {text} IN {put})")
+
+
+def _fits(t: m.Type, given: m.Expr) -> bool:
+    """Is a value, or what a map is made of, sure to fit?"""
+    if isinstance(t, m.MapType) and isinstance(given, m.Apply) and given.function in ("filled", "replaced"):
+        return holds(t.of, given.arguments[-1].type)
+    return holds(t, given.type)
 
 
 def _changed(e: m.Change, old: str, item: str) -> str:
@@ -138,6 +146,11 @@ def misfit(scope: TlaScope, t: m.Type, text: str) -> str:
             inner = misfit(scope, of, n)
             some = misfit(scope, of, f"(CHOOSE {n} \\in {k} : TRUE)")
             return f'(LET {k} == {{{n} \\in {text} : {inner} # ""}} IN IF {k} = {{}} THEN "" ELSE {some})'
+        case m.MapType(of=of):
+            n, k = scope.fresh("k"), scope.fresh("bad")
+            inner, some = misfit(scope, of, f"{text}[{n}]"), misfit(scope, of, f"{text}[CHOOSE {n} \\in {k} : TRUE]")
+            each = f'(LET {k} == {{{n} \\in DOMAIN {text} : {inner} # ""}} IN IF {k} = {{}} THEN "" ELSE {some})'
+            return inner if inner == '""' else each
         case _:
             return '""'
 

@@ -2,48 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.describe import words
 from fsmdsl.export.scope import identifier
 from fsmdsl.export.tla_scope import Env, TlaScope
+from fsmdsl.export.tla_values import constant, record
 from fsmdsl.export.values import machine_of, type_shown
 from fsmdsl.model.typing import bare, holds
 from fsmdsl.operators import may_divide_by_zero
-from fsmdsl.step.world import RecordValue, Value
+from fsmdsl.step.values import keys
 
 FINE = "0"
 """Of an expression that always has a value."""
-
-
-def constant(t: m.Type, value: Value) -> str:
-    """A known value."""
-    match value:
-        case None:
-            return "none"
-        case bool():
-            return str(value).upper()
-        case int():
-            return str(value) if value >= 0 else f"(-{-value})"
-        case str():
-            return f'"{value}"'
-        case RecordValue(values):
-            of = bare(t)
-            assert isinstance(of, m.RecordType)
-            return _record((name, constant(p, x)) for (name, p), x in zip(of.parts, values, strict=True))
-        case frozenset():
-            of = m.element_of(bare(t))
-            return f"{{{', '.join(sorted(constant(of, x) for x in value))}}}"
-        case tuple():
-            of = m.element_of(bare(t))
-            return f"<<{', '.join(constant(of, x) for x in value)}>>"
-
-
-def _record(parts: Iterable[tuple[str, str]]) -> str:
-    listed = ", ".join(f"{identifier('part', name)} |-> {text}" for name, text in parts)
-    return f"[{listed}]"
 
 
 def value(scope: TlaScope, e: m.Expr, env: Env) -> str:
@@ -86,7 +59,7 @@ def value(scope: TlaScope, e: m.Expr, env: Env) -> str:
             listed = ", ".join(value(scope, x, env) for x in items)
             return f"{{{listed}}}" if kind == "set" else f"<<{listed}>>"
         case m.Construction(parts=parts, type=t):
-            return _record((name, value(scope, x, env)) for (name, _), x in zip(t.parts, parts, strict=True))
+            return record((name, value(scope, x, env)) for (name, _), x in zip(t.parts, parts, strict=True))
         case m.Part(of=of, name=name):
             return f"{value(scope, of, env)}.{identifier('part', name)}"
         case m.Apply():
@@ -170,7 +143,7 @@ def _sequence(scope: TlaScope, of: m.Type, text: str) -> str:
             return f"AnyOrder({text})"
         case m.SetType(m.RangeType() | m.RefType()):
             return f"AscendingSets({text})"
-        case m.SetType() | m.ListType() | m.RecordType():
+        case m.SetType() | m.ListType() | m.RecordType() | m.MapType():
             raise scope.refused("no order", type_shown(m.SetType(of)))
         case _:
             assert_never(of)
@@ -211,6 +184,14 @@ def _apply(scope: TlaScope, e: m.Apply, env: Env) -> str:
             return text
         case "first":
             return f"Head({in_order(scope, first.type, value(scope, first, env))})"
+        case "item" if isinstance(first.type, m.MapType):
+            return f"{value(scope, first, env)}[{value(scope, e.arguments[1], env)}]"
+        case "filled":
+            key, each = scope.fresh("k"), scope.fresh("x")
+            return f"(LET {each} == {value(scope, first, env)} IN [{key} \\in {_keys(scope, e.type)} |-> {each}])"
+        case "replaced":
+            held, key, new = (value(scope, a, env) for a in e.arguments)
+            return f"[{held} EXCEPT ![{key}] = {new}]"
         case "item":
             of = in_order(scope, first.type, value(scope, first, env))
             return f"({of}[{value(scope, e.arguments[1], env)} + 1])"
@@ -222,6 +203,11 @@ def _apply(scope: TlaScope, e: m.Apply, env: Env) -> str:
             return f"Subsets({value(scope, first, env)}, {value(scope, e.arguments[1], env)})"
         case _:
             assert_never(e.function)
+
+
+def _keys(scope: TlaScope, t: m.Type) -> str:
+    assert isinstance(t, m.MapType)
+    return f"{{{', '.join(constant(t.key, k) for k in keys(t, scope.universe))}}}"
 
 
 # `let`s --------------------------------------------------------------------------------------------------------------
@@ -377,8 +363,24 @@ def _quantified_fault(scope: TlaScope, e: m.Quantified, env: Env) -> str:
     )
 
 
+def map_fault(scope: TlaScope, e: m.Apply, env: Env) -> str:
+    """That of reading or making a map, but for a value that the map cannot hold."""
+    found = [fault(scope, x, env) for x in e.arguments]
+    of = e.arguments[0].type
+    if isinstance(of, m.MapType) and isinstance(of.key, m.RangeType) and not holds(of.key, e.arguments[1].type):
+        key = value(scope, e.arguments[1], env)
+        found.append(f"(IF {key} \\in ({of.key.low})..({of.key.high}) THEN 0 ELSE {scope.place(e.span)})")
+    return chain(scope, found)
+
+
 def _apply_fault(scope: TlaScope, e: m.Apply, env: Env) -> str:
     first = e.arguments[0]
+    if isinstance(e.type, m.MapType) and e.function in ("filled", "replaced"):
+        if not holds(e.type.of, e.arguments[-1].type):
+            raise scope.refused("unsure entry", e.arguments[-1].span.text)
+        return map_fault(scope, e, env)
+    if isinstance(first.type, m.MapType):
+        return map_fault(scope, e, env)
     found = [fault(scope, x, env) for x in e.arguments if not isinstance(x, m.ChannelRef)]
     match e.function:
         case "present":
@@ -390,7 +392,7 @@ def _apply_fault(scope: TlaScope, e: m.Apply, env: Env) -> str:
             of = in_order(scope, first.type, value(scope, first, env))
             inside = f"({value(scope, e.arguments[1], env)} + 1) \\in DOMAIN {of}"
             found.append(f"(IF {inside} THEN 0 ELSE {scope.place(e.span)})")
-        case "size" | "min" | "max" | "rest" | "concat" | "subsets":
+        case "size" | "min" | "max" | "rest" | "concat" | "subsets" | "filled" | "replaced":
             pass
         case _:
             assert_never(e.function)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from fsmdsl import model as m
 from fsmdsl.core.triggers import CRASH, EVENTLESS
 from fsmdsl.export import tla_machines as tm
 from fsmdsl.export.scope import identifier
 from fsmdsl.export.tla_effects import event_operator, performed
-from fsmdsl.export.tla_expressions import FINE, chain, constant, fault, in_order, reference_fault, value
+from fsmdsl.export.tla_expressions import FINE, chain, fault, in_order, reference_fault, value
 from fsmdsl.export.tla_scope import Env, TlaScope
+from fsmdsl.export.tla_values import constant, function
 from fsmdsl.model.typing import element
 from fsmdsl.step import World
 from fsmdsl.step.universe import flag
@@ -40,12 +41,6 @@ def constants(scope: TlaScope) -> Iterator[str]:
     yield f"Duplicating == {listed(lambda c: c.duplicating)}"
     yield f"Patient == {listed(lambda c: c.waiting)}"
     yield f"Receiver == <<{', '.join(str(x.receiver) for x in u.queues)}>>"
-
-
-def function(values: Mapping[int, str]) -> str:
-    """A function of some numbers. Not with `:>` and `@@`: TLC 2.15 loses states whose functions were made so."""
-    cases = " [] ".join(f"i = {n} -> {x}" for n, x in values.items())
-    return f"[i \\in {{{', '.join(map(str, values))}}} |-> CASE {cases}]"
 
 
 def dispatch(scope: TlaScope) -> Iterator[str]:

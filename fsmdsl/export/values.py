@@ -57,6 +57,8 @@ class Values:
                 return 1 << self._bits(t, self.length_bits(bound) + bound * self.item_bits(of))
             case m.DurationType():
                 raise self.refused("open duration", t)
+            case m.MapType():
+                raise self.refused("map", t)
             case m.NeverType():
                 return 0
             case m.OpaqueType() | m.NoneType() | m.ErrorType():
@@ -100,6 +102,8 @@ class Values:
         if value is None:
             return NONE
         match t:
+            case m.MapType():
+                raise self.refused("map", t)
             case m.OptionalType(of):
                 return self.number(of, value)
             case m.EnumType(members=members):
@@ -148,6 +152,8 @@ def type_shown(t: m.Type) -> str:
             return f"set<{type_shown(of)}>"
         case m.ListType(of, bound):
             return f"list<{type_shown(of)}, {bound}>"
+        case m.MapType(key, of):
+            return f"map<{type_shown(key)}, {type_shown(of)}>"
         case m.DurationType():
             return "duration"
         case m.NoneType():

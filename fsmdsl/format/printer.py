@@ -16,7 +16,7 @@ Element = Node | Token
 
 NO_SPACE_BEFORE = frozenset({",", ";", ")", "]", ":", "?", "."})
 NO_SPACE_BEHIND = frozenset({"(", "[", "."})
-TIGHT = frozenset({"range_type", "set_type", "list_type", "negative", "bound", "index"})
+TIGHT = frozenset({"range_type", "set_type", "list_type", "map_type", "negative", "bound", "index"})
 """Rules between whose parts is no space."""
 
 BREAKS = {
@@ -89,7 +89,8 @@ class Printer:
     def gap(self, rule: str, left: Element, right: Element) -> str:
         """The space between two elements that stand side by side in a node."""
         before, after = self.tokens[self.last(left)].kind, self.tokens[self.first(right)].kind
-        if after in NO_SPACE_BEFORE or before in NO_SPACE_BEHIND or rule in TIGHT or (before, after) == ("{", "}"):
+        tight = rule in TIGHT and before != ","
+        if after in NO_SPACE_BEFORE or before in NO_SPACE_BEHIND or tight or (before, after) == ("{", "}"):
             return ""
         if ".." in (before, after):
             return ""

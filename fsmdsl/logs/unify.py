@@ -14,7 +14,7 @@ from fsmdsl import model as m
 from fsmdsl.describe import duration, shown
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.values import elements
-from fsmdsl.step.world import RecordValue, Value
+from fsmdsl.step.world import RecordValue, Table, Value
 
 Names: TypeAlias = tuple[tuple[str, int], ...]
 """What names of the log stand for, sorted by name."""
@@ -81,6 +81,9 @@ class Directory:
                 items = listed(logged)
                 if items is not None and isinstance(value, frozenset | tuple) and len(items) == len(value):
                     yield from self._items(of, items, elements(t, value), names, isinstance(value, frozenset))
+            case m.MapType(key, of):
+                if isinstance(logged, dict) and isinstance(value, Table) and len(logged) == len(value.entries):
+                    yield from self._entries(key, of, list(logged.items()), value.entries, names)
             case _:
                 yield from (names,) * _is_same(t, logged, value)
 
@@ -107,6 +110,24 @@ class Directory:
             for after in self.unify(of, items[0], value, names):
                 yield from self._items(of, items[1:], rest, after, any_order)
 
+    def _entries(
+        self,
+        key: m.Type,
+        of: m.Type,
+        logged: Sequence[tuple[object, object]],
+        entries: Sequence[tuple[Value, Value]],
+        names: Names,
+    ) -> Iterator[Names]:
+        """The entries of a map one by one, in any order."""
+        if not logged:
+            yield names
+            return
+        for place, (k, value) in enumerate(entries):
+            rest = (*entries[:place], *entries[place + 1 :])
+            for named in self.unify(key, logged[0][0], k, names):
+                for after in self.unify(of, logged[0][1], value, named):
+                    yield from self._entries(key, of, logged[1:], rest, after)
+
     def told(self, t: m.Type, value: Value, names: Names) -> str:
         """A value with the names of the log where they are known."""
         called = {n: name for name, n in names}
@@ -130,6 +151,10 @@ def outline(t: m.Type, logged: object, place: Callable[[str], Hashable]) -> Hash
         case m.SetType(of) | m.ListType(of):
             items = listed(logged)
             return None if items is None else ("items", *[outline(of, x, place) for x in items])
+        case m.MapType(key, of):
+            if not isinstance(logged, dict):
+                return None
+            return ("entries", *[(outline(key, k, place), outline(of, x, place)) for k, x in logged.items()])
         case m.OpaqueType():
             return None
         case _:
@@ -157,7 +182,7 @@ def _is_same(t: m.Type, logged: object, value: Value) -> bool:
             return _is_nothing(logged)
         case m.NeverType() | m.ErrorType():
             return False
-        case m.RecordType() | m.RefType() | m.OptionalType() | m.SetType() | m.ListType():
+        case m.RecordType() | m.RefType() | m.OptionalType() | m.SetType() | m.ListType() | m.MapType():
             raise AssertionError(t)
         case _:
             assert_never(t)

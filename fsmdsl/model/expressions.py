@@ -171,7 +171,7 @@ class Part:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-Function = Literal["size", "min", "max", "first", "rest", "item", "concat", "subsets", "present"]
+Function = Literal["size", "min", "max", "first", "rest", "item", "concat", "subsets", "present", "filled", "replaced"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,10 @@ class Apply:
     and behind it the ends of the queue, as in `Post`.
 
     `item` is `log[i]`, counted from 0: of a list, or of the `Instances` of a system, in the order in which they are
-    made.
+    made; or `votes[n]`, the entry of a map for a key.
+
+    `filled` is the map that has its argument for every key; `replaced` is a map, a key and a value: the map with this
+    value for the key, and what `votes[n] = x` assigns. A value that the map cannot hold is the fault of its type.
 
     `concat` is `a + b` of two lists.
 

@@ -77,6 +77,15 @@ class ListType:
 
 
 @dataclass(frozen=True, slots=True)
+class MapType:
+    """A value for every key: for every truth value, member of an enum, number of a range, or instance of a machine that
+    a system has."""
+
+    key: Type
+    of: Type
+
+
+@dataclass(frozen=True, slots=True)
 class OptionalType:
     of: Type
 
@@ -98,7 +107,7 @@ class ErrorType:
 
 
 Type = (
-    BoolType | RangeType | DurationType | EnumType | RecordType | RefType | OpaqueType | SetType | ListType
+    BoolType | RangeType | DurationType | EnumType | RecordType | RefType | OpaqueType | SetType | ListType | MapType
     | OptionalType | NoneType | NeverType | ErrorType
 )  # fmt: skip
 

@@ -12,6 +12,7 @@ from fsmdsl.model.types import (
     EnumType,
     ErrorType,
     ListType,
+    MapType,
     NeverType,
     NoneType,
     OpaqueType,
@@ -148,7 +149,7 @@ def is_limited(place: Type) -> bool:
             | NeverType()
         ):
             return False
-        case ErrorType():
+        case MapType() | ErrorType():
             return False
         case _:
             assert_never(place)

@@ -12,8 +12,9 @@ from fsmdsl.describe import describe, shown
 from fsmdsl.explore import Entry, Trace
 from fsmdsl.explore.trace import first_choices
 from fsmdsl.parse.words import RESERVED
-from fsmdsl.step import ChannelStep, CrashStep, EventStep, OutcomeStep, RecoverStep, TimerStep, World
+from fsmdsl.step import ChannelStep, CrashStep, EventStep, OutcomeStep, RecoverStep, TimerStep, Value, World
 from fsmdsl.step.roster import Roster
+from fsmdsl.step.world import Table
 
 LINE = 100
 """Columns of an `expect`."""
@@ -84,11 +85,19 @@ def _instances(trace: Trace) -> Iterator[str]:
         values = dict(zip((f.name for f in machine.fields), trace.start.fields[n], strict=True)) | roster.params[n]
         types = {f.name: f.type for f in machine.fields} | {p.name: p.type for p in machine.params}
         names = [*dict(instance.values), *(f.name for f in machine.fields if instance.begins_with_any(f))]
-        given = [f"{name} = {shown(roster, types[name], values[name])}" for name in names]
+        written = ((name, _written(roster, types[name], values[name])) for name in names)
+        given = [f"{name} = {text}" for name, text in written if text is not None]
         begun = trace.start.states[n]
         state = f" in {begun}" if begun != machine.initial.name else ""
         inside = f" {{ {', '.join(given)} }}" if given else ""
         yield f"{instance.name}: {machine.qualified}{state}{inside}"
+
+
+def _written(roster: Roster, t: m.Type, value: Value) -> str | None:
+    """A value to begin with: of a map, what it has for every key."""
+    if not isinstance(t, m.MapType) or not isinstance(value, Table):
+        return shown(roster, t, value)
+    return shown(roster, t.of, value.entries[0][1]) if value.entries else None
 
 
 def _word(name: str) -> str:
@@ -122,9 +131,9 @@ def _step(roster: Roster, entry: Entry, before: World) -> str | None:
 
 
 def _is_opaque(t: m.Type) -> bool:
-    """Does a type have values that only hand-written code can give?"""
+    """Does a type have values that no text stands for: of hand-written code, or maps with several values?"""
     match t:
-        case m.OpaqueType():
+        case m.OpaqueType() | m.MapType():
             return True
         case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
             return _is_opaque(of)

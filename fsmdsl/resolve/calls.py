@@ -8,13 +8,14 @@ from typing import Literal
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.model.typing import bare, extreme_type, join, join_all
+from fsmdsl.model.typing import bare, extreme_type, holds, join, join_all
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.channels import OfType, ends, home_of
 from fsmdsl.resolve.lets import derived, let_of
 from fsmdsl.resolve.names import Typed
 from fsmdsl.resolve.scope import Scope, dotted, unknown
 from fsmdsl.resolve.states import machine_of, state_type
+from fsmdsl.resolve.types import shown
 from fsmdsl.source import Span
 
 FUNCTIONS = {
@@ -173,7 +174,20 @@ def call_let(scope: Scope, e: s.Call, typed: Typed, of_type: OfType) -> m.Expr:
     if len(let.parameters) != len(e.arguments):
         return derived(scope, owner, name, target, tuple(typed(scope, a) for a in e.arguments), e.span)
     pairs = zip(e.arguments, let.parameters, strict=True)
-    return derived(scope, owner, name, target, tuple(of_type(scope, a, p.type) for a, p in pairs), e.span)
+    return derived(
+        scope, owner, name, target, tuple(settled(scope, of_type(scope, a, p.type)) for a, p in pairs), e.span
+    )
+
+
+def settled(scope: Scope, e: m.Expr) -> m.Expr:
+    """A value where no step could end in a fault `range`; reports a map that may not be able to hold what it is made
+    of."""
+    if not isinstance(e, m.Apply) or e.function != "filled" or not isinstance(e.type, m.MapType):
+        return e
+    if not holds(e.type.of, e.arguments[0].type):
+        found = rules.MISMATCH.at(e.span, f"this may be outside of {shown(e.type.of)}, and stands for a map of such")
+        scope.report(found.help("write `max(…, min(…, x))` around it"))
+    return e
 
 
 def _locate(scope: Scope, target: s.Expr, typed: Typed) -> tuple[str, str, m.Expr | None] | None:

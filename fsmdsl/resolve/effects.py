@@ -102,6 +102,8 @@ def _own_field(scope: Scope, name: s.Name) -> tuple[str, m.Expr | None, m.Type] 
 
 
 def _assign(place: Place, e: s.Assign) -> m.Effect | None:
+    if isinstance(e.target, s.Index):
+        return _entry(place, e, e.target)
     if isinstance(e.target, s.Member) and _may_be_record(place, e.target.target):
         of = _own(typed(place.scope, e.target.target))
         if isinstance(bare(of.type), m.RecordType | m.ErrorType):
@@ -154,6 +156,22 @@ def _assign_part(place: Place, of: m.Expr, target: s.Member, e: s.Assign) -> m.E
 def _not_own(scope: Scope, target: s.Expr) -> None:
     found = rules.MISPLACED.at(target.span, "effects assign to the machine's own fields")
     scope.report(found.help("send an event to the other machine, and let it assign"))
+
+
+def _entry(place: Place, e: s.Assign, target: s.Index) -> m.Effect | None:
+    """`votes[n] = x` assigns the map with another value for one key."""
+    found = _field(place, target.target)
+    if found is None:
+        return None
+    name, owner, type_ = found
+    if not isinstance(type_, m.MapType):
+        if not isinstance(type_, m.ErrorType):
+            wrong = rules.MISMATCH.at(target.span, f"`{name}` is no map, and only a map has entries to assign to")
+            place.scope.report(wrong.help("`add x to` and `remove x from` change sets and lists"))
+        return None
+    before = m.Read("field", name, owner, type_, target.target.span)
+    key, value = of_type(place.scope, target.index, type_.key), of_type(place.scope, e.value, type_.of)
+    return m.Assign(name, owner, m.Apply("replaced", (before, key, value), type_, e.span), type_, e.span)
 
 
 def _change(place: Place, e: s.Change) -> m.Effect | None:

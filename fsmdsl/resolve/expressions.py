@@ -72,8 +72,15 @@ def condition(scope: Scope, e: s.Expr) -> m.Expr:
 
 
 def of_type(scope: Scope, e: s.Expr, place: m.Type) -> m.Expr:
-    """An expression for a place of a known type: an option is opened where the place wants what it holds."""
-    found = typed(scope, e, place)
+    """An expression for a place of a known type: an option is opened where the place wants what it holds, and a value
+    that a map can hold stands for the map that has it for every key."""
+    found = typed(scope, e, place.of if isinstance(place, m.MapType) else place)
+    if isinstance(place, m.MapType) and not isinstance(found.type, m.MapType | m.ErrorType):
+        return m.Apply("filled", (_fitted(scope, e, found, place.of),), place, e.span)
+    return _fitted(scope, e, found, place)
+
+
+def _fitted(scope: Scope, e: s.Expr, found: m.Expr, place: m.Type) -> m.Expr:
     if not isinstance(place, m.OptionalType):
         found = opened(found)
     if not compatible(found.type, place):
@@ -113,13 +120,14 @@ def _word(scope: Scope, e: s.Word) -> m.Expr:
 
 
 def _index(scope: Scope, e: s.Index) -> m.Expr:
-    """`groups[0]`, `log[i]`: an instance by its number, an item of a list by its place."""
+    """`groups[0]`, `log[i]`, `votes[n]`: an instance by its number, an item of a list by its place, the entry of a map
+    for a key."""
     group = _group(scope, e.target)
+    if group is None or scope.system is None or not isinstance(e.target, s.Name):
+        return _item(scope, e)
     at = opened(typed(scope, e.index))
     if not isinstance(at.type, m.RangeType):
         return _not_number(scope, at)
-    if group is None or scope.system is None or not isinstance(e.target, s.Name):
-        return _item(scope, e, at)
     if e.target.text in scope.locals:
         scope.note_local(e.target)
     else:
@@ -142,8 +150,13 @@ def _group(scope: Scope, e: s.Expr) -> m.InstanceGroup | None:
     return None if scope.named is None else scope.named.groups.get(e.text)
 
 
-def _item(scope: Scope, e: s.Index, at: m.Expr) -> m.Expr:
+def _item(scope: Scope, e: s.Index) -> m.Expr:
     listed = opened(typed(scope, e.target))
+    if isinstance(listed.type, m.MapType):
+        return m.Apply("item", (listed, of_type(scope, e.index, listed.type.key)), listed.type.of, e.span)
+    at = opened(typed(scope, e.index))
+    if not isinstance(at.type, m.RangeType):
+        return _not_number(scope, at)
     match listed.type:
         case m.ListType(of=of):
             return m.Apply("item", (listed, at), of, e.span)
@@ -151,7 +164,7 @@ def _item(scope: Scope, e: s.Index, at: m.Expr) -> m.Expr:
             return m.Constant(None, m.ERROR, e.span)
         case _:
             found = rules.MISMATCH.at(e.target.span, f"this is {_a(listed.type)}, and has no items by number")
-            scope.report(found.help("a list has, and a set of instances of a system, by its name"))
+            scope.report(found.help("a list has, a set of instances of a system, by its name, and a map by its keys"))
             return m.Constant(None, m.ERROR, e.span)
 
 
@@ -227,7 +240,11 @@ def _comparison(scope: Scope, e: s.Binary) -> m.Expr:
     both = join(left.type, right.type)
     assert e.operator in ("==", "!=", "<", "<=", ">", ">=")
     if both is None:
-        return wrong(scope, e.span, f"{_a(left.type)} and {_a(right.type)} cannot be compared")
+        found = rules.MISMATCH.at(e.span, f"{_a(left.type)} and {_a(right.type)} cannot be compared")
+        maps = [x for x in (left, right) if isinstance(x.type, m.MapType)]
+        help_ = f"compare one entry, `{maps[0].span.text}[k]`, or two maps of one type" if maps else None
+        scope.report(found if help_ is None else found.help(help_))
+        return m.Constant(None, m.ERROR, e.span)
     if isinstance(bare(both), m.OpaqueType) and not isinstance(both, m.OptionalType):
         return wrong(scope, e.span, f"{_a(both)} is opaque: only hand-written code looks into it")
     if e.operator not in ("==", "!=") and not _has_order(both):

@@ -25,7 +25,7 @@ def check_any(scope: Scope, at: s.AnyValue, t: m.Type) -> None:
 
 def _listed(t: m.Type) -> bool:
     match t:
-        case m.DurationType() | m.OpaqueType():
+        case m.DurationType() | m.OpaqueType() | m.MapType():
             return False
         case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
             return _listed(of)

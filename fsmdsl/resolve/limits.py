@@ -15,6 +15,9 @@ MESSAGES = 10_000
 ITEMS = 10_000
 """That a list holds."""
 
+KEYS = 10_000
+"""That a map has."""
+
 INSTANCES = 10_000
 """In one set of a system."""
 

@@ -9,6 +9,7 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.resolve import rules
+from fsmdsl.resolve.calls import settled
 from fsmdsl.resolve.expressions import condition, of_type
 from fsmdsl.resolve.inheritance import names_of
 from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, unknown
@@ -175,7 +176,7 @@ class _Mapping:
             self._report(unknown(kind, x.target.text, x.target.span, tuple(machine.fields)))
             return None
         scope.note(x.target, "field", machine.qualified)
-        value = of_type(scope, x.value, type_)
+        value = settled(scope, of_type(scope, x.value, type_))
         empty = isinstance(value, m.Collection) and not value.items
         stranger = None if empty else self._stranger(value.type)
         if stranger is not None:
@@ -283,3 +284,6 @@ def _referred(t: m.Type) -> Iterator[str]:
         case m.RecordType(parts=parts):
             for _, of in parts:
                 yield from _referred(of)
+        case m.MapType(key, of):
+            yield from _referred(key)
+            yield from _referred(of)

@@ -28,16 +28,51 @@ def type_of(module: ModuleNames, t: s.TypeExpr) -> m.Type:
                 return m.ERROR
             return m.RangeType(low, high)
         case s.SetType(of):
-            return m.SetType(type_of(module, of))
+            return m.SetType(_inside(module, of))
         case s.ListType(of, bound, span):
             if bound < 1:
                 module.program.found.append(rules.RANGE.at(span, "this list holds nothing"))
             most = limits.within(module.program, span, "the list holds", bound, limits.ITEMS, "items")
-            return m.ListType(type_of(module, of), most)
+            return m.ListType(_inside(module, of), most)
+        case s.MapType():
+            return _map(module, t)
         case s.OptionalType(of):
-            return m.OptionalType(type_of(module, of))
+            return m.OptionalType(_inside(module, of))
         case _:
             assert_never(t)
+
+
+def _inside(module: ModuleNames, of: s.TypeExpr) -> m.Type:
+    """The type of what is in another value; reports a map, which is only ever a value by itself."""
+    found = type_of(module, of)
+    if not isinstance(found, m.MapType):
+        return found
+    wrong = rules.MISMATCH.at(of.span, "a map is not in another value")
+    module.program.found.append(wrong.help("make it a field, a parameter or an argument of its own"))
+    return m.ERROR
+
+
+def _map(module: ModuleNames, t: s.MapType) -> m.Type:
+    key, of = type_of(module, t.key), _inside(module, t.of)
+    if isinstance(of, m.ErrorType):
+        return m.ERROR
+    match key:
+        case m.RangeType(low, high):
+            count = high - low + 1
+            if limits.within(module.program, t.key.span, "the map has", count, limits.KEYS, "keys") < count:
+                return m.ERROR
+        case m.BoolType() | m.EnumType() | m.RefType():
+            pass
+        case m.ErrorType():
+            return m.ERROR
+        case _:
+            wrong = rules.MISMATCH.at(t.key.span, "these keys cannot be listed")
+            help_ = (
+                "a map has a value for every number of a range, member of an enum, instance of a machine, or for `bool`"
+            )
+            module.program.found.append(wrong.help(help_))
+            return m.ERROR
+    return m.MapType(key, of)
 
 
 def _named(module: ModuleNames, path: s.Path) -> m.Type:
@@ -83,7 +118,7 @@ def _record(home: ModuleNames, decl: s.RecordDecl, qualified: str) -> m.Type:
         home.program.note(p.name.span, "part", qualified, p.name.text, declares=True)
         if p.name.text in parts:
             home.program.found.append(rules.TWICE.at(p.name.span, f"`{p.name.text}` is a part already"))
-        parts.setdefault(p.name.text, type_of(home, p.type))
+        parts.setdefault(p.name.text, _inside(home, p.type))
     if not parts:
         home.program.found.append(rules.RANGE.at(decl.span, f"`{decl.name.text}` has no parts"))
     wrong = not parts or any(isinstance(t, m.ErrorType) for t in parts.values())

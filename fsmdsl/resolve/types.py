@@ -26,6 +26,8 @@ def shown(t: m.Type) -> str:
             return f"set<{shown(of)}>"
         case m.ListType(of, bound):
             return f"list<{shown(of)}>[{bound}]"
+        case m.MapType(key, of):
+            return f"map<{shown(key)}, {shown(of)}>"
         case m.OptionalType(of):
             return f"{shown(of)}?"
         case m.NoneType():
@@ -58,6 +60,9 @@ def default(t: m.Type, span: Span = NOWHERE) -> m.Expr | None:
             return m.Collection("set", (), t, span)
         case m.ListType():
             return m.Collection("list", (), t, span)
+        case m.MapType(of=of):
+            each = default(of, span)
+            return None if each is None else m.Apply("filled", (each,), t, span)
         case m.OptionalType() | m.NoneType():
             return m.Constant(None, t, span)
         case m.RefType() | m.NeverType() | m.ErrorType():

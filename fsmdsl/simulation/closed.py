@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fsmdsl import model as m
-from fsmdsl.step.values import default
+from fsmdsl.resolve.types import default
 
 
 def closed(model: m.Model, machine: m.Machine) -> m.System:
@@ -58,12 +58,12 @@ def _first(t: m.Type, group_of: Mapping[str, m.InstanceGroup]) -> m.Expr:
             return m.InstanceRef(group_of[machine].name, 0, t)
         case m.RecordType(parts=parts):
             return m.Construction(tuple(_first(of, group_of) for _, of in parts), t)
+        case m.MapType(of=of):
+            return m.Apply("filled", (_first(of, group_of),), t)
         case m.SetType() | m.ListType():
             return m.Collection("set" if isinstance(t, m.SetType) else "list", (), t)
         case _:
-            first = default(t)
-            assert first is None or isinstance(first, bool | int | str)
-            return m.Constant(first, t)
+            return default(t) or m.Constant(None, t)
 
 
 def _around(model: m.Model, machine: m.Machine) -> list[str]:
@@ -98,5 +98,8 @@ def _references(t: m.Type) -> Iterator[str]:
         case m.RecordType(parts=parts):
             for _, of in parts:
                 yield from _references(of)
+        case m.MapType(key, of):
+            yield from _references(key)
+            yield from _references(of)
         case _:
             return

@@ -14,7 +14,18 @@ from typing import Any, Protocol, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.step.roster import Roster
-from fsmdsl.step.values import MOST, TooManyValuesError, cardinality, default, domain, domains, elements, outside, rank
+from fsmdsl.step.values import (
+    MOST,
+    TooManyValuesError,
+    cardinality,
+    default,
+    domain,
+    domains,
+    elements,
+    filled,
+    outside,
+    rank,
+)
 from fsmdsl.step.world import (
     DivisionByZero,
     FaultError,
@@ -22,7 +33,9 @@ from fsmdsl.step.world import (
     NoFirst,
     NoInstance,
     NoItem,
+    NoKey,
     RecordValue,
+    Table,
     Unfit,
     Value,
 )
@@ -310,16 +323,46 @@ def _apply(frame: Frame, e: m.Apply) -> Value:
             return tuple(members(frame, first))[1:]
         case "subsets":
             return _subsets(members(frame, first), number(frame, e.arguments[1]))
+        case "filled":
+            assert isinstance(e.type, m.MapType)
+            return filled(e.type, _entry(frame, e, first), frame.roster)
+        case "replaced":
+            held, key = _table(frame, e)
+            return held.replaced(key, _entry(frame, e, e.arguments[2]))
         case _:
             assert_never(e.function)
 
 
 def _item(frame: Frame, e: m.Apply) -> Value:
     of, at = e.arguments
+    if isinstance(of.type, m.MapType):
+        held, key = _table(frame, e)
+        return held.value(key)
     listed, place = elements(of.type, members(frame, of)), number(frame, at)
     if not 0 <= place < len(listed):
         raise FaultError(NoItem(of.span, place, len(listed)), frame.instance, e.span)
     return listed[place]
+
+
+def _table(frame: Frame, e: m.Apply) -> tuple[Table, Value]:
+    """A map, and a key that it has."""
+    of, at, *_ = e.arguments
+    held, key = evaluate(frame, of), evaluate(frame, at)
+    assert isinstance(held, Table)
+    if isinstance(of.type, m.MapType) and isinstance(of.type.key, m.RangeType) and not held.has(key):
+        raise FaultError(NoKey(of.span, key, of.type.key.low, of.type.key.high), frame.instance, e.span)
+    return held, key
+
+
+def _entry(frame: Frame, e: m.Apply, given: m.Expr) -> Value:
+    """A value that a map can hold."""
+    assert isinstance(e.type, m.MapType)
+    value = evaluate(frame, given)
+    why = outside(e.type.of, value)
+    if why is not None:
+        whole = e.function == "filled"
+        raise FaultError(Unfit("entry", "" if whole else e.arguments[0].span.text, "", why), frame.instance, e.span)
+    return value
 
 
 def _size(frame: Frame, e: m.Apply) -> int:

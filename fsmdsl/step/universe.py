@@ -62,7 +62,7 @@ class Universe(Roster):
         self.free = tuple(x for n in range(len(self.machines)) for x in self._free(n))
         """The fields that begin with any value: by instance and place; STATE is that of an instance's state."""
         for n, machine in enumerate(self.machines):
-            self.params[n].update((p.name, default(p.type)) for p in machine.params)
+            self.params[n].update((p.name, default(p.type, self)) for p in machine.params)
         for n, machine in enumerate(self.machines):
             self._give_params(Frame(self, _Beginning(self), n), machine)
         impossible = self._fault
@@ -180,7 +180,7 @@ class Universe(Roster):
         if slot == STATE:
             return self.system.instances[n].state
         t = self.machines[n].fields[slot].type
-        return min(self.instances_of(t.machine), default=None) if isinstance(t, m.RefType) else default(t)
+        return min(self.instances_of(t.machine), default=None) if isinstance(t, m.RefType) else default(t, self)
 
     def _may_begin(self, begun: _Beginning) -> bool:
         """Does nothing that stands behind `start when` fail, as far as that depends on what is chosen?"""
@@ -231,12 +231,12 @@ class Universe(Roster):
             return cast(Value, _OPEN)
         except FaultError as error:
             self._fault = self._fault or error.fault
-            return default(t)
+            return default(t, self)
         why = outside(t, value)
         if why is not None:
             cause = Unfit("initial", name, "", why)
             self._fault = self._fault or Fault(cause, frame.instance, self._where(frame.instance, given))
-            return default(t)
+            return default(t, self)
         return value
 
     def _where(self, instance: int, given: m.Expr) -> Span:
@@ -293,7 +293,7 @@ class _Beginning:
 
     def __init__(self, universe: Universe) -> None:
         self.states = _Values(i.state for i in universe.system.instances)
-        self.fields = [_Values(default(f.type) for f in x.fields) for x in universe.machines]
+        self.fields = [_Values(default(f.type, universe) for f in x.fields) for x in universe.machines]
         self.waited: frozenset[int] = frozenset()
         self.channels: tuple[tuple[Message, ...], ...] = tuple(() for _ in universe.queues)
 

@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.step.roster import Roster
-from fsmdsl.step.world import Misfit, RecordValue, Value
+from fsmdsl.step.world import Misfit, RecordValue, Table, Value
 
 MOST = 1 << 16
 """A type with more values than this is not enumerated, nor are more combinations of arguments: they are kept in memory,
@@ -22,7 +22,7 @@ class TooManyValuesError(Exception):
 # Beginning -----------------------------------------------------------------------------------------------------------
 
 
-def default(t: m.Type) -> Value:
+def default(t: m.Type, roster: Roster) -> Value:
     """The value with which a place of a type begins where nothing is said."""
     match t:
         case m.BoolType():
@@ -36,15 +36,27 @@ def default(t: m.Type) -> Value:
         case m.OpaqueType(name):
             return name
         case m.RecordType(parts=parts):
-            return RecordValue(tuple(default(of) for _, of in parts))
+            return RecordValue(tuple(default(of, roster) for _, of in parts))
         case m.SetType():
             return frozenset()
         case m.ListType():
             return ()
+        case m.MapType(of=of):
+            return filled(t, default(of, roster), roster)
         case m.RefType() | m.OptionalType() | m.NoneType() | m.NeverType() | m.ErrorType():
             return None
         case _:
             assert_never(t)
+
+
+def filled(t: m.MapType, value: Value, roster: Roster) -> Table:
+    """The map that has a value for every key."""
+    return Table(tuple((key, value) for key in keys(t, roster)))
+
+
+def keys(t: m.MapType, roster: Roster) -> tuple[Value, ...]:
+    """The keys of a map, in order."""
+    return tuple(sorted(_all(t.key, roster), key=lambda x: rank(t.key, x)))
 
 
 # Order ---------------------------------------------------------------------------------------------------------------
@@ -52,7 +64,7 @@ def default(t: m.Type) -> Value:
 
 def rank(t: m.Type, value: Value) -> Any:
     """A key that sorts the values of a type: instances in the order in which they were made, numbers ascending,
-    members as declared, none first, records by their parts and sets and lists by their elements, from the first."""
+    members as declared, none first, records by their parts, sets, lists and maps by what is in them."""
     match t, value:
         case m.OptionalType(of), _:
             return (0,) if value is None else (1, rank(of, value))
@@ -62,6 +74,8 @@ def rank(t: m.Type, value: Value) -> Any:
             return tuple(rank(of, x) for (_, of), x in zip(parts, values, strict=True))
         case m.SetType(of) | m.ListType(of), frozenset() | tuple():
             return tuple(rank(of, x) for x in elements(t, value))
+        case m.MapType(of=of), Table(entries):
+            return tuple(rank(of, x) for _, x in entries)
         case ((m.NoneType() | m.NeverType() | m.ErrorType()), _):
             return 0
         case _:
@@ -145,6 +159,9 @@ def cardinality(t: m.Type, roster: Roster) -> int:
             return 1 << min(cardinality(of, roster), MOST.bit_length())
         case m.ListType(of, bound):
             return _lists(cardinality(of, roster), bound)
+        case m.MapType(key, of):
+            each, count = cardinality(of, roster), cardinality(key, roster)
+            return int(min(each, MOST + 1) ** min(count, MOST.bit_length()))
         case m.NeverType():
             return 0
         case m.DurationType() | m.OpaqueType() | m.NoneType() | m.ErrorType():
@@ -190,9 +207,12 @@ def _all(t: m.Type, roster: Roster) -> Iterable[Value]:
         case m.ListType(of, bound):
             inner = domain(of, roster)
             return (x for n in range(bound + 1) for x in product(inner, repeat=n))
+        case m.MapType(of=of):
+            known = keys(t, roster)
+            return (Table(tuple(zip(known, x, strict=True))) for x in product(domain(of, roster), repeat=len(known)))
         case m.NeverType():
             return ()
         case m.DurationType() | m.OpaqueType() | m.NoneType() | m.ErrorType():
-            return (default(t),)
+            return (default(t, roster),)
         case _:
             assert_never(t)

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
 from fsmdsl.source import Span
+from fsmdsl.step.data import Misfit as Misfit
 from fsmdsl.step.data import RecordValue as RecordValue
+from fsmdsl.step.data import Table as Table
 from fsmdsl.step.data import Value as Value
 
 # Worlds --------------------------------------------------------------------------------------------------------------
@@ -283,6 +285,17 @@ class NoItem:
 
 
 @dataclass(frozen=True, slots=True)
+class NoKey:
+    """The entry of a map for a number that is none of its keys."""
+
+    of: Span
+    key: Value
+    low: int
+    high: int
+    kind: ClassVar[FaultKind] = "none"
+
+
+@dataclass(frozen=True, slots=True)
 class DivisionByZero:
     """`a / b` or `a % b` where b is 0."""
 
@@ -291,21 +304,11 @@ class DivisionByZero:
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
-    """A value that a place cannot hold: outside `low..high` (`range`), longer than `high` (`overflow`), or none."""
-
-    kind: Literal["range", "overflow", "none"]
-    value: Value
-    low: int = 0
-    high: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Unfit:
-    """A field, its initial value, an argument `of` an event or action, or a part `of` a record would be what it cannot
-    be."""
+    """A field, its initial value, an argument `of` an event or action, a part `of` a record, or an entry of a map would
+    be what it cannot be."""
 
-    place: Literal["field", "initial", "argument", "part"]
+    place: Literal["field", "initial", "argument", "part", "entry"]
     name: str
     of: str
     misfit: Misfit
@@ -359,7 +362,8 @@ class Lost:
 
 Cause = (
     Unhandled | NotAwaited | NoTimer | NoMessage | NotDown | Overlap | Reentrance | Waiting | StandsStill | Down
-    | NoInstance | NoFirst | NoItem | DivisionByZero | Unfit | NoStart | Full | Nested | EndlessRound | Lost
+    | NoInstance | NoFirst | NoItem | NoKey | DivisionByZero | Unfit | NoStart | Full | Nested | EndlessRound
+    | Lost
 )  # fmt: skip
 """Why a step fails. `describe.fault_message` has the words."""
 

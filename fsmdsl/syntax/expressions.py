@@ -213,12 +213,19 @@ class ListType:
 
 
 @node
+class MapType:
+    key: TypeExpr
+    of: TypeExpr
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@node
 class OptionalType:
     of: TypeExpr
     span: Span = field(compare=False, default=NOWHERE)
 
 
-TypeExpr = NamedType | StateType | RangeType | SetType | ListType | OptionalType
+TypeExpr = NamedType | StateType | RangeType | SetType | ListType | MapType | OptionalType
 
 
 @node

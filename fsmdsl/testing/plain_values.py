@@ -10,7 +10,7 @@ from enum import Enum
 
 from fsmdsl import model as m
 from fsmdsl.step import Universe, Value, World
-from fsmdsl.step.world import RecordValue
+from fsmdsl.step.world import RecordValue, Table
 
 
 class InstanceName(str):
@@ -97,6 +97,8 @@ def outward(universe: Universe, t: m.Type, value: Value) -> object:
             return frozenset(outward(universe, of, x) for x in value)
         case m.ListType(of=of), tuple():
             return tuple(outward(universe, of, x) for x in value)
+        case m.MapType(key, of), Table(entries):
+            return {outward(universe, key, k): outward(universe, of, x) for k, x in entries}
         case _:
             return value
 
@@ -120,7 +122,9 @@ def same(expected: object, given: object, names: Mapping[int, str]) -> bool:
         case RecordParts(), _ if not isinstance(given, Mapping):
             return all(hasattr(given, name) and same(x, getattr(given, name), names) for name, x in expected.items())
         case Mapping(), Mapping():
-            return expected.keys() == given.keys() and all(same(x, given[key], names) for key, x in expected.items())
+            return len(expected) == len(given) and all(
+                any(same(key, k, names) and same(x, y, names) for k, y in given.items()) for key, x in expected.items()
+            )
         case Sequence(), Sequence():
             return len(expected) == len(given) and all(same(x, y, names) for x, y in zip(expected, given, strict=True))
         case _:

@@ -30,7 +30,8 @@ from fsmdsl.step import (
     Value,
     World,
 )
-from fsmdsl.step.values import default
+from fsmdsl.step.values import default, keys
+from fsmdsl.step.world import Table
 
 EXCEPTIONS = {
     "unhandled": "UnhandledEvent", "overlap": "Overlap", "reentrance": "ReentrantEvent", "busy": "Busy",
@@ -75,7 +76,14 @@ class Translation:
 
     packages: Packages
     context: Context
+    universe: Universe
     made: list[Any]
+
+    def table(self) -> Any:
+        """The class of maps."""
+        home = self.context.home(self.universe.system.module)
+        name = "machinery" if self.context.dialect == "classes" else "support"
+        return self.packages.module(*home, name).__dict__["Table"]
 
     def python(self, t: m.Type, value: Value) -> Any:
         """A value of `step` as the generated code has it."""
@@ -105,6 +113,10 @@ class Translation:
                 return frozenset(self.python(of, x) for x in value)
             case m.ListType(of=of), tuple():
                 return tuple(self.python(of, x) for x in value)
+            case m.MapType(key, of), Table(entries):
+                rest = entries[0][1] if entries else default(of, self.universe)
+                others = {self.python(key, k): self.python(of, x) for k, x in entries if x != rest}
+                return self.table()(self.python(of, rest), others)
             case _:
                 return value
 
@@ -132,6 +144,9 @@ class Translation:
                 return frozenset(self.value(of, x) for x in found)
             case m.ListType(of=of):
                 return tuple(self.value(of, x) for x in found)
+            case m.MapType(key, of):
+                known = keys(t, self.universe)
+                return Table(tuple((k, self.value(of, found[self.python(key, k)])) for k in known))
             case _:
                 assert isinstance(found, bool | int | str)
                 return found
@@ -185,7 +200,7 @@ class Mirror(Translation):
             if self._known(value, p.type):
                 keywords[names.values[p.name]] = self.python(p.type, value)
             elif p.name not in late:
-                keywords[names.values[p.name]] = self.python(p.type, default(p.type))
+                keywords[names.values[p.name]] = self.python(p.type, default(p.type, self.universe))
         states = self.packages.of(machine.qualified, "states").__dict__[names.states_class]
         state = states(self.universe.start.states[n])
         return self.packages.of(machine.qualified, names.file).__dict__[names.class_](*given, state=state, **keywords)
@@ -409,6 +424,10 @@ def _numbers(value: Value, t: m.Type) -> Iterator[int]:
                 yield from _numbers(x, of)
         case m.RecordType(parts=parts), RecordValue(values):
             for (_, of), x in zip(parts, values, strict=True):
+                yield from _numbers(x, of)
+        case m.MapType(key, of), Table(entries):
+            for k, x in entries:
+                yield from _numbers(k, key)
                 yield from _numbers(x, of)
         case _:
             return

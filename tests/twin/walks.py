@@ -31,6 +31,8 @@ from fsmdsl.step import (
 )
 from fsmdsl.step.cascade import Draft
 from fsmdsl.step.offers import standing_still
+from fsmdsl.step.values import keys
+from fsmdsl.step.world import Table
 
 Calls = list[tuple[int, str, tuple[Value, ...]]]
 
@@ -248,6 +250,8 @@ def value_of(random: Random, universe: Universe, t: m.Type) -> Value:
             return frozenset(value_of(random, universe, of) for _ in range(random.randint(0, 3)))
         case m.ListType(of=of, bound=bound):
             return tuple(value_of(random, universe, of) for _ in range(random.randint(0, bound)))
+        case m.MapType(of=of):
+            return Table(tuple((k, value_of(random, universe, of)) for k in keys(t, universe)))
         case m.OpaqueType(name):
             return name
         case _:

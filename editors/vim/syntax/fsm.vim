@@ -50,7 +50,7 @@ syntax match fsmModifier /\<\%(weak\|strong\)\>\ze\s\+fair\>/
 syntax match fsmModifier /\<fair\>\ze\s\+\h/
 syntax match fsmImport /^\s*\zssource\>\ze\s\+"/
 syntax match fsmImport /"\s\+\zsat\>\ze\s\+"/
-syntax match fsmType /\<\%(set\|list\)\>\ze\s*</
+syntax match fsmType /\<\%(set\|list\|map\)\>\ze\s*</
 syntax match fsmType /\<\%(bool\|duration\)\>/
 
 syntax match fsmStateName /\%(->\s*\)\@<=\h\w*/

@@ -266,7 +266,7 @@ def _domain(t: m.Type) -> Sequence[object] | None:
             return _subsets(_domain(of)) if not isinstance(of, m.RefType) else None
         case m.NoneType():
             return (None,)
-        case m.RecordType() | m.ListType() | m.NeverType() | m.ErrorType():
+        case m.RecordType() | m.ListType() | m.MapType() | m.NeverType() | m.ErrorType():
             return None
 
 

@@ -2,8 +2,8 @@
 
 A bool is 0 or 1, a range itself, an enum's member its place, an instance its number, none -1 (or far below, where
 numbers may be negative), a set a bit for each possible element, a list its length and then its elements, lowest bits
-first, a record its parts, highest bits first. An element or part stands there as its code: its place among the values
-there are, none first.
+first, a record its parts, highest bits first, a map its values where the codes of their keys say. An element, part or
+value stands there as its code: its place among the values there are, none first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.model.typing import is_structured
 from fsmdsl.step.roster import Roster
-from fsmdsl.step.world import RecordValue, Value
+from fsmdsl.step.values import keys
+from fsmdsl.step.world import RecordValue, Table, Value
 
 LARGEST = 62
 """Bits of a number of the usual width: what stands in one word, and the answers to so many questions."""
@@ -104,6 +105,9 @@ def shape(t: m.Type, roster: Roster) -> Shape:
         case m.ListType(of, bound):
             listed = bound.bit_length() + bound * shape(of, roster).bits
             return Shape(0, (1 << _fitting(listed, "a list that is too long")) - 1)
+        case m.MapType(key, of):
+            entries = shape(key, roster).codes * shape(of, roster).bits
+            return Shape(0, (1 << _fitting(entries, "a map that is too large")) - 1)
         case m.OpaqueType() | m.NoneType() | m.NeverType() | m.ErrorType():
             return Shape(0, 0)
         case _:
@@ -156,6 +160,12 @@ def to_number(t: m.Type, value: Value, roster: Roster) -> int:
             return sum(1 << inner.code(to_number(of, x, roster)) for x in value)
         case m.ListType(of, bound), tuple():
             return _listed(shape(of, roster), bound, [to_number(of, x, roster) for x in value])
+        case m.MapType(key, of), Table(entries):
+            at, inner = shape(key, roster), shape(of, roster)
+            return sum(
+                inner.code(to_number(of, x, roster)) << at.code(to_number(key, k, roster)) * inner.bits
+                for k, x in entries
+            )
         case _, bool() | int():
             return int(value)
         case _:
@@ -189,10 +199,18 @@ def from_number(t: m.Type, number: int, roster: Roster) -> Value:
             return frozenset(from_number(of, inner.number(n), roster) for n in range(inner.codes) if number >> n & 1)
         case m.ListType(of, bound):
             return tuple(_elements_listed(of, bound, number, roster))
+        case m.MapType():
+            return Table(tuple((k, _entry(t, k, number, roster)) for k in keys(t, roster)))
         case m.NoneType() | m.NeverType() | m.ErrorType():
             return None
         case _:
             assert_never(t)
+
+
+def _entry(t: m.MapType, key: Value, number: int, roster: Roster) -> Value:
+    inner = shape(t.of, roster)
+    at = shape(t.key, roster).code(to_number(t.key, key, roster)) * inner.bits
+    return from_number(t.of, inner.number(number >> at & (1 << inner.bits) - 1), roster)
 
 
 def _elements_listed(of: m.Type, bound: int, number: int, roster: Roster) -> list[Value]:

@@ -10,16 +10,17 @@ from fsmdsl import model as m
 from fsmdsl.describe import words
 from fsmdsl.explore.liveness.formula import atoms
 from fsmdsl.explore.liveness.plan import Atom, Crashes, Delivery, Duty, Obligation, Plan, Waits
-from fsmdsl.explore.symmetry.sets import SymmetricSet, mentions, unordered
+from fsmdsl.explore.symmetry.sets import SymmetricSet, mentions, symmetric_sets, unordered
 from fsmdsl.step.universe import Universe
-from fsmdsl.step.world import RecordValue, Value
+from fsmdsl.step.values import rank
+from fsmdsl.step.world import RecordValue, Table, Value
 from fsmdsl.walk import computed_by, effects, effects_of, expressions, offered, recovery, required
 
 
 def objection(universe: Universe, x: SymmetricSet, plan: Plan | None) -> str | None:
     """Why the members of a set cannot be exchanged for one another, as far as the text says. `plan`: what temporal
     properties ask, if they are to be decided."""
-    tests = (_compared, _named, _recorded, _beginning, _crashing, _choosing)
+    tests = (_compared, _named, _mapped, _recorded, _beginning, _crashing, _choosing)
     found = (why for test in tests for why in test(universe, x))
     return next(chain(found, _runs(universe, x, plan)), None)
 
@@ -111,6 +112,16 @@ def _recorded(universe: Universe, x: SymmetricSet) -> Iterator[str]:
             yield f"`{words(e)}` is a set of records that refer to them ({e.span})"
 
 
+def _mapped(universe: Universe, x: SymmetricSet) -> Iterator[str]:
+    """What stands in a map for a member would be about two of them."""
+    others = [y.machine for y in symmetric_sets(universe)]
+    for machine in universe.model.machines.values():
+        carried = ((f"{e.name}({p.name})", p.type) for e in machine.events for p in e.parameters)
+        for name, t in chain(((f.name, f.type) for f in machine.fields), carried):
+            if isinstance(t, m.MapType) and mentions(t.key, x.machine) and any(mentions(t.of, y) for y in others):
+                yield f"`{name}` of {machine.name} maps them to members of a symmetric set"
+
+
 # The beginning -------------------------------------------------------------------------------------------------------
 
 
@@ -159,6 +170,9 @@ def renamed(t: m.Type, value: Value, to: Callable[[int], int]) -> Value:
             return frozenset(renamed(of, x, to) for x in value)
         case m.ListType(of), tuple():
             return tuple(renamed(of, x, to) for x in value)
+        case m.MapType(key, of), Table(entries):
+            moved = ((renamed(key, k, to), renamed(of, x, to)) for k, x in entries)
+            return Table(tuple(sorted(moved, key=lambda x: rank(key, x[0]))))
         case _:
             return value
 

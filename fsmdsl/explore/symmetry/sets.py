@@ -44,6 +44,8 @@ def mentions(t: m.Type, machine: str) -> bool:
             return other == machine
         case m.OptionalType(of) | m.SetType(of) | m.ListType(of):
             return mentions(of, machine)
+        case m.MapType(key, of):
+            return mentions(key, machine) or mentions(of, machine)
         case m.RecordType(parts=parts):
             return any(mentions(of, machine) for _, of in parts)
         case _:
@@ -55,7 +57,7 @@ def unordered(t: m.Type, machine: str) -> bool:
     match t:
         case m.SetType(of) if isinstance(bare(of), m.RecordType):
             return mentions(of, machine)
-        case m.OptionalType(of) | m.SetType(of) | m.ListType(of):
+        case m.OptionalType(of) | m.SetType(of) | m.ListType(of) | m.MapType(of=of):
             return unordered(of, machine)
         case m.RecordType(parts=parts):
             return any(unordered(of, machine) for _, of in parts)

@@ -167,7 +167,7 @@ def put(context: Context, box: Box) -> str:
 
 
 def orders(context: Context) -> list[Function]:
-    """Functions for bags of messages with sets or lists, which are sorted by their elements from the first."""
+    """Functions for bags of messages with sets, lists or maps, which are sorted by what is in them from the first."""
     functions: list[Function] = []
     for n, box in enumerate(context.layout.boxes):
         if put(context, box) == f"put_{n}":
@@ -217,6 +217,11 @@ def _compared(context: Context, t: m.Type, a: Expr, b: Expr) -> Expr:
             raise UnpackableError("a bag of messages with lists of sets or lists")
         case m.ListType(of=of, bound=bound):
             return call("list_order", a, b, bound.bit_length(), shape(of, context.universe).bits)
+        case m.MapType(of=m.SetType() | m.ListType() | m.OptionalType(of=m.SetType() | m.ListType())):
+            raise UnpackableError("a bag of messages with maps to sets or lists")
+        case m.MapType(key, of):
+            keys, s = shape(key, context.universe).codes, shape(of, context.universe)
+            return call("map_order", a, b, keys, s.bits)
         case _:
             return a - b
 

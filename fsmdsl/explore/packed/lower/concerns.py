@@ -156,8 +156,21 @@ def _refers(layout: Layout, x: SymmetricSet, t: m.Type, value: Expr) -> Iterator
                 there = (value & (1 << at) - 1) > n
                 for inner, bits in _refers(layout, x, of, item):
                     yield Choice(there, inner, ZERO), bits
+        case m.MapType(key, of):
+            yield from _mapped(layout, x, key, of, value)
         case _:
             return
+
+
+def _mapped(layout: Layout, x: SymmetricSet, key: m.Type, of: m.Type, value: Expr) -> Iterator[Piece]:
+    """What a map has for the member; where members are values, which keys have this one."""
+    at, s = shape(key, layout.universe), shape(of, layout.universe)
+    mask = (1 << s.bits) - 1
+    if mentions(key, x.machine):
+        yield value >> (at.code(x.first) + J) * s.bits & mask, s.bits
+        return
+    for n in range(at.codes):
+        yield from _refers(layout, x, of, number_of(value >> n * s.bits & mask, s))
 
 
 # Channels and answers ------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from fsmdsl import model as m
@@ -167,6 +167,13 @@ def item_of(scope: Scope, listed: Expr, t: m.ListType, place: Operand) -> Expr:
 
 
 # What does not fit ---------------------------------------------------------------------------------------------------
+
+
+def refuse(scope: Scope, conditions: Sequence[tuple[Expr, str]]) -> None:
+    """A fault where one of the conditions holds."""
+    for condition, kind in conditions:
+        with scope.builder.when(condition):
+            scope.fail(kind)
 
 
 def misfit(scope: Scope, x: Expr, have: m.Type, want: m.Type) -> list[tuple[Expr, str]]:

@@ -11,7 +11,7 @@ from fsmdsl.explore.packed.layout import Box, awaitable
 from fsmdsl.explore.packed.lower import masks
 from fsmdsl.explore.packed.lower.channels import place_of, put
 from fsmdsl.explore.packed.lower.context import Scope, T
-from fsmdsl.explore.packed.lower.convert import coded, converted, element_of, length_of, misfit, placed
+from fsmdsl.explore.packed.lower.convert import coded, converted, element_of, length_of, misfit, placed, refuse
 from fsmdsl.explore.packed.lower.expressions import value
 from fsmdsl.explore.packed.lower.loops import loop
 from fsmdsl.explore.packed.lower.orders import in_every_order, members_in
@@ -59,13 +59,6 @@ def _perform(scope: Scope, effects: Sequence[m.Effect]) -> None:
                 _branch(scope, e)
             case _:
                 assert_never(e)
-
-
-def refuse(scope: Scope, conditions: Sequence[tuple[Expr, str]]) -> None:
-    """A fault where one of the conditions holds."""
-    for condition, kind in conditions:
-        with scope.builder.when(condition):
-            scope.fail(kind)
 
 
 def _assign(scope: Scope, e: m.Assign) -> None:

@@ -15,7 +15,7 @@ from typing import Literal, assert_never
 from fsmdsl import model as m
 from fsmdsl.core.presence import Known, present_if
 from fsmdsl.explore.packed.layout import awaitable
-from fsmdsl.explore.packed.lower import lets, masks, sets
+from fsmdsl.explore.packed.lower import lets, maps, masks, sets
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.convert import coded, converted, decoded, misfit, shape_of
 from fsmdsl.explore.packed.lower.references import machine_of, owner
@@ -337,6 +337,8 @@ def _apply(scope: Scope, e: m.Apply) -> Expr:
             return call(e.function, *(value(scope, x, e.type) for x in e.arguments))
         case "first":
             return sets.first(scope, first)
+        case "item" if isinstance(first.type, m.MapType):
+            return maps.entry(scope, e)
         case "item":
             return sets.item(scope, first, e.arguments[1])
         case "concat":
@@ -344,6 +346,10 @@ def _apply(scope: Scope, e: m.Apply) -> Expr:
             return sets.concat(scope, left, right, e.type)
         case "rest":
             return sets.rest(scope, first, e.type)
+        case "filled":
+            return maps.filled(scope, e)
+        case "replaced":
+            return maps.replaced(scope, e)
         case "subsets":
             raise UnpackableError("a set of sets that is more than iterated")
         case _:

@@ -1,4 +1,4 @@
-"""Functions for bags of messages with sets or lists. Read as a program: see `program.source`."""
+"""Functions for bags of messages with sets, lists or maps. Read as a program: see `program.source`."""
 
 from __future__ import annotations
 
@@ -24,3 +24,13 @@ def list_order(a: int, b: int, at: int, bits: int) -> int:
         if x != y:
             return x - y
     return n - k
+
+
+def map_order(a: int, b: int, keys: int, bits: int) -> int:
+    """Which of two maps comes first, by their values from that of the first key?"""
+    for i in range(keys):
+        x = a >> i * bits & (1 << bits) - 1
+        y = b >> i * bits & (1 << bits) - 1
+        if x != y:
+            return x - y
+    return 0

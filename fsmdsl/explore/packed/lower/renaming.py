@@ -142,6 +142,8 @@ class Renaming:
                 b.leave(X)
             case m.ListType(of, bound):
                 self._of_list(b, of, bound.bit_length())
+            case m.MapType():
+                self._of_map(b, t)
             case _:
                 b.leave(Choice(_among(first, X, last), T[self.new + X - first] + first, X))
 
@@ -167,6 +169,23 @@ class Renaming:
         mask = Int((1 << s.bits) - 1)
         b.set(Y, self._renamed(of, number_of(X >> place & mask, s)))
         b.set(X, X & ~(mask << place) | code_of(Y, s) << place)
+
+    def _of_map(self, b: Builder, t: m.MapType) -> None:
+        """A map, entry by entry: from the place of its key to that of the key's new name."""
+        keys, s = shape(t.key, self.layout.universe), shape(t.of, self.layout.universe)
+        low = keys.code(self.of.first)
+        place: Expr = ITEM
+        if mentions(t.key, self.of.machine):
+            moved = T[self.new + ITEM - low] + low
+            place = Choice(_among(low, ITEM, low + self.of.count), moved, ITEM)
+        b.set(Y, ZERO)
+        with b.count(ITEM, keys.codes):
+            b.set(P, X >> ITEM * s.bits & (1 << s.bits) - 1)
+            if mentions(t.of, self.of.machine):
+                b.set(J, self._renamed(t.of, number_of(P, s)))
+                b.set(P, code_of(J, s))
+            b.update(Y, "|", P << place * s.bits)
+        b.leave(Y)
 
 
 def columns(layout: Layout, of: SymmetricSet) -> list[tuple[str, int]]:
