@@ -9,6 +9,11 @@ from fsmdsl.model.expressions import Expr
 from fsmdsl.model.types import Type
 from fsmdsl.source import NOWHERE, Span
 
+__all__ = [
+    "Assign", "Block", "Change", "Effect", "ForEach", "If", "Post", "Request", "Send", "Write", "inside", "made_of",
+    "operands",
+]  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Assign:

@@ -9,6 +9,12 @@ from fsmdsl.model.types import BOOL, NEVER, RecordType, Type
 from fsmdsl.operators import Arithmetic, SetOperator
 from fsmdsl.source import NOWHERE, Span
 
+__all__ = [
+    "AllOf", "Apply", "Binary", "BinaryOperator", "ChannelRef", "Collection", "Conditional", "Constant",
+    "Construction", "Derived", "Expr", "Function", "InState", "InstanceRef", "Instances", "Local", "Logic",
+    "Negative", "Not", "Ordinal", "Part", "Quantified", "Read", "Self", "StateOf", "Temporal", "Wait",
+]  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Constant:

@@ -12,6 +12,11 @@ from fsmdsl.model.expressions import Expr
 from fsmdsl.model.types import Type
 from fsmdsl.source import NOWHERE, Span
 
+__all__ = [
+    "Action", "Event", "Eventless", "Field", "Grid", "Hook", "Ignore", "Invariant", "Let", "Machine", "OnCrash",
+    "OnEvent", "OnOutcome", "OnTimer", "Param", "State", "Transition", "Trigger", "Variable",
+]  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Variable:

@@ -7,6 +7,10 @@ from typing import Literal
 
 from fsmdsl.source import NOWHERE, Span
 
+__all__ = [
+    "Channel", "Hold", "LockPair", "LockUse", "Locks", "Operation",
+]  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Channel:

@@ -13,6 +13,10 @@ from fsmdsl.model.system import Scenario, SharedEnvironment, System
 from fsmdsl.model.types import EnumType, OpaqueType, RecordType
 from fsmdsl.source import NOWHERE, Span
 
+__all__ = [
+    "Document", "Enum", "LeftOut", "Model", "Module", "Opaque", "Record",
+]  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Document:

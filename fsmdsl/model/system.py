@@ -12,6 +12,12 @@ from fsmdsl.model.expressions import Expr, Logic
 from fsmdsl.model.machine import Field, Invariant, Let, Variable
 from fsmdsl.source import NOWHERE, Span
 
+__all__ = [
+    "CrashOffer", "Delivery", "Do", "Elapse", "Expect", "Fails", "Fairness", "Instance", "InstanceGroup",
+    "MapField", "MapState", "Mapped", "Offer", "ProcessCrash", "Property", "Reachable", "Recovers", "Refinement",
+    "Restart", "Scenario", "ScenarioStep", "SharedEnvironment", "System", "Taken", "Transmit", "Via",
+]  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Instance:

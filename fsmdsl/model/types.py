@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+__all__ = [
+    "BOOL", "ERROR", "NEVER", "BoolType", "DurationType", "EnumType", "ErrorType", "ListType", "MapType",
+    "NeverType", "NoneType", "OpaqueType", "OptionalType", "RangeType", "RecordType", "RefType", "SetType", "Type",
+    "element_of",
+]  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class BoolType:

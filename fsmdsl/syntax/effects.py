@@ -9,6 +9,10 @@ from fsmdsl.nodes import node
 from fsmdsl.source import NOWHERE, Span
 from fsmdsl.syntax.expressions import Binder, Expr
 
+__all__ = [
+    "Assign", "Change", "Effect", "ForEach", "If", "Perform", "Post",
+]  # fmt: skip
+
 
 @node
 class Assign:

@@ -9,6 +9,13 @@ from fsmdsl.nodes import node
 from fsmdsl.operators import Written
 from fsmdsl.source import NOWHERE, Span
 
+__all__ = [
+    "Binary", "BinaryOperator", "Binder", "Call", "Collection", "Conditional", "Duration", "Expr", "Index",
+    "ListType", "Logic", "MapType", "Member", "Name", "NamedArgument", "NamedType", "Number", "OptionalType",
+    "Parameter", "Path", "Quantified", "Queue", "RangeType", "SetType", "StateType", "Text", "TypeExpr", "Unary",
+    "Word",
+]  # fmt: skip
+
 
 @node
 class Name:

@@ -10,6 +10,12 @@ from fsmdsl.source import NOWHERE, Span
 from fsmdsl.syntax.effects import Effect
 from fsmdsl.syntax.expressions import Expr, Name, Parameter, Path, Text, TypeExpr
 
+__all__ = [
+    "ActionDecl", "After", "AmendDecl", "AnyValue", "Edge", "EventDecl", "FieldDecl", "HookDecl", "IgnoreDecl",
+    "InvariantDecl", "LayoutDecl", "LetDecl", "MachineDecl", "MachineMember", "On", "ParamDecl", "PriorityDecl",
+    "Signature", "StateDecl", "StateFlag", "TransitionDecl",
+]  # fmt: skip
+
 StateFlag = Literal["initial", "final", "persistent", "volatile", "transient", "error"]
 
 

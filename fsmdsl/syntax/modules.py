@@ -11,6 +11,11 @@ from fsmdsl.syntax.expressions import Name, Path, Text, TypeExpr
 from fsmdsl.syntax.machines import LetDecl, MachineDecl
 from fsmdsl.syntax.systems import ScenarioDecl, SharedEnvironment, SystemDecl
 
+__all__ = [
+    "ChannelDecl", "EnumDecl", "EnumMember", "Hold", "Import", "LockAmendment", "LockOrder", "LockUse", "LocksDecl",
+    "Module", "ModuleMember", "OpaqueDecl", "OperationDecl", "RecordDecl", "RecordPart", "SourceDecl",
+]  # fmt: skip
+
 
 @node
 class Import:

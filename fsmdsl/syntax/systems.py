@@ -11,6 +11,13 @@ from fsmdsl.syntax.effects import Effect
 from fsmdsl.syntax.expressions import Binder, Expr, Name, Parameter, Path, Text
 from fsmdsl.syntax.machines import AnyValue, InvariantDecl, LetDecl
 
+__all__ = [
+    "BoundDecl", "CrashOffer", "Do", "Elapse", "EnvironmentDecl", "EnvironmentUse", "Expect", "Fails", "Fairness",
+    "FirstState", "FirstValue", "Initial", "InstanceDecl", "MapField", "MapState", "Mapped", "Offer",
+    "ProcessCrash", "PropertyDecl", "ReachableDecl", "RecoverDecl", "Recovers", "Restart", "ScenarioDecl",
+    "ScenarioStep", "SharedEnvironment", "StartDecl", "SystemDecl", "SystemMember", "Taken", "Transmit", "Via",
+]  # fmt: skip
+
 
 @node
 class Initial:
