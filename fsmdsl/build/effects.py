@@ -29,8 +29,6 @@ def _effect(b: Builder, node: Node) -> s.Effect:
             return s.Assign(expression(b, parts[0]), expression(b, parts[1]), span)
         case "add" | "remove" as kind:
             return s.Change(kind, expression(b, parts[0]), expression(b, parts[1]), span)
-        case "clear":
-            return s.Clear(expression(b, parts[0]), span)
         case "post":
             to = node.one("to")
             return s.Post(expression(b, parts[0]), None if to is None else expression(b, only(to)), span)

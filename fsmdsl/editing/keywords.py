@@ -9,7 +9,6 @@ KEYWORDS: dict[str, str] = {
     "enum": "A type with named members: `{ red | green }`, or ordered with `<`.",
     "record": "A type of values with named parts: `record Entry { term: 0..3  value: bool }`.",
     "opaque": "A type that a spec only passes on.",
-    "clear": "Takes everything out of a set or list.",
     "channel": "Events that are delivered later: `channel c: fifo[2] to Machine`.",
     "each": "Every instance of the receiver, or each pair, has a queue: `channel c: fifo[2] to each Machine`.",
     "locks": "The order in which locks may be taken.",

@@ -31,8 +31,6 @@ def _statements(place: Place, e: m.Effect) -> Block:
             return _written(place, e, _value(place, e.type, e.value, e.name).text)
         case m.Change():
             return _written(place, e, _changed(place, e))
-        case m.Clear():
-            return _written(place, e, "frozenset()" if isinstance(e.type, m.SetType) else "()")
         case m.Send(target=target, machine=machine, event=event):
             name = place.file.context.machine(machine).events[event]
             return (f"{python(place, target, Binds.ATOM)}.{name}({_arguments(place, e.arguments)})",)

@@ -10,7 +10,7 @@ from fsmdsl.model.types import Type
 from fsmdsl.source import NOWHERE, Span
 
 __all__ = [
-    "Assign", "Block", "Change", "Clear", "Effect", "ForEach", "If", "Post", "Request", "Send", "Write", "inside", "made_of",
+    "Assign", "Block", "Change", "Effect", "ForEach", "If", "Post", "Request", "Send", "Write", "inside", "made_of",
     "operands",
 ]  # fmt: skip
 
@@ -90,17 +90,7 @@ class If:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-@dataclass(frozen=True, slots=True)
-class Clear:
-    """`clear f`: a set or list has nothing in it any more."""
-
-    name: str
-    target: Expr | None
-    type: Type
-    span: Span = field(compare=False, default=NOWHERE)
-
-
-Write = Assign | Change | Clear
+Write = Assign | Change
 """What writes the field `name`, of `target`."""
 
 Effect = Write | Send | Post | Request | ForEach | If
@@ -115,8 +105,6 @@ def operands(x: Effect) -> tuple[Expr, ...]:
     match x:
         case Assign(target=target, value=value) | Change(target=target, item=value):
             return (value,) if target is None else (target, value)
-        case Clear(target=target):
-            return () if target is None else (target,)
         case Send(target=target, arguments=arguments):
             return (target, *arguments)
         case Post(ends=ends, arguments=arguments):
@@ -151,8 +139,6 @@ def made_of(x: Effect, given: tuple[Expr, ...], blocks: tuple[Block, ...]) -> Ef
             return replace(x, target=None if target is None else given[0], value=given[-1])
         case Change(target=target):
             return replace(x, target=None if target is None else given[0], item=given[-1])
-        case Clear(target=target):
-            return replace(x, target=None if target is None else given[0])
         case Send():
             return replace(x, target=given[0], arguments=given[1:])
         case Post(ends=ends):

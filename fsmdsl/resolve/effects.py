@@ -50,8 +50,6 @@ def _effect(place: Place, e: s.Effect) -> m.Effect | None:
             return _assign(place, e)
         case s.Change():
             return _change(place, e)
-        case s.Clear():
-            return _clear(place, e)
         case s.Perform():
             return _perform(place, e)
         case s.Post():
@@ -174,14 +172,6 @@ def _entry(place: Place, e: s.Assign, target: s.Index) -> m.Effect | None:
     before = m.Read("field", name, owner, type_, target.target.span)
     key, value = of_type(place.scope, target.index, type_.key), of_type(place.scope, e.value, type_.of)
     return m.Assign(name, owner, m.Apply("replaced", (before, key, value), type_, e.span), type_, e.span)
-
-
-def _clear(place: Place, e: s.Clear) -> m.Effect | None:
-    found = _field(place, e.target)
-    if found is not None and not isinstance(found[2], m.SetType | m.ListType):
-        place.scope.report(rules.MISMATCH.at(e.target.span, f"`{found[0]}` is neither a set nor a list"))
-        return None
-    return None if found is None else m.Clear(*found, e.span)
 
 
 def _change(place: Place, e: s.Change) -> m.Effect | None:

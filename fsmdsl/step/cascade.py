@@ -208,8 +208,6 @@ def perform(draft: Draft, frame: Frame, effects: Sequence[m.Effect]) -> None:
                 owner = _owner(frame, e)
                 old = draft.fields[owner][draft.universe.slots[owner][e.name]]
                 assign(draft, owner, e, changed(e, old, evaluate(frame, e.item)))
-            case m.Clear():
-                assign(draft, _owner(frame, e), e, frozenset() if isinstance(e.type, m.SetType) else ())
             case m.Send():
                 _send(draft, frame, e)
             case m.Request():

@@ -10,7 +10,7 @@ from fsmdsl.source import NOWHERE, Span
 from fsmdsl.syntax.expressions import Binder, Expr
 
 __all__ = [
-    "Assign", "Change", "Clear", "Effect", "ForEach", "If", "Perform", "Post",
+    "Assign", "Change", "Effect", "ForEach", "If", "Perform", "Post",
 ]  # fmt: skip
 
 
@@ -29,14 +29,6 @@ class Change:
 
     kind: Literal["add", "remove"]
     item: Expr
-    target: Expr
-    span: Span = field(compare=False, default=NOWHERE)
-
-
-@node
-class Clear:
-    """`clear cells`."""
-
     target: Expr
     span: Span = field(compare=False, default=NOWHERE)
 
@@ -73,4 +65,4 @@ class If:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-Effect = Assign | Change | Clear | Perform | Post | ForEach | If
+Effect = Assign | Change | Perform | Post | ForEach | If

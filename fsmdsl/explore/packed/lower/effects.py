@@ -47,10 +47,6 @@ def _perform(scope: Scope, effects: Sequence[m.Effect]) -> None:
                 _assign(scope, e)
             case m.Change():
                 _change(scope, e)
-            case m.Clear():
-                instance, machine = owner(scope, e.target)
-                scope.builder.set(scope.at(scope.context.column(machine.qualified, e.name), instance), ZERO)
-                _wrote_field(scope, machine, e.name)
             case m.Send():
                 _send(scope, e)
             case m.Request():
