@@ -7,6 +7,7 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.source import Span
+from fsmdsl.step.data import RecordValue, Table
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.values import elements
 from fsmdsl.step.world import (
@@ -37,14 +38,12 @@ from fsmdsl.step.world import (
     OutcomeStep,
     Overlap,
     Posted,
-    RecordValue,
     RecoverStep,
     Reentrance,
     Requested,
     Sent,
     StandsStill,
     Step,
-    Table,
     TimerStep,
     Unfit,
     Unhandled,

@@ -22,7 +22,7 @@ from typing import Any
 from fsmdsl import model as m
 from fsmdsl.settings import given_settings
 from fsmdsl.step import FaultError, Message, Pending, TooManyValuesError, Universe, World, enabled, fire, holds, within
-from fsmdsl.step.world import Table
+from fsmdsl.step.data import Table
 from fsmdsl.workspace import load
 
 FORMAT = "fsmdsl certificate 1"

@@ -8,8 +8,9 @@ from itertools import permutations, product
 from fsmdsl import model as m
 from fsmdsl.step import RecordValue, Universe, Value, World
 from fsmdsl.step.cascade import message_order
+from fsmdsl.step.data import Table
 from fsmdsl.step.roster import Queue
-from fsmdsl.step.world import Message, Table
+from fsmdsl.step.world import Message
 
 
 def orbits(universe: Universe, worlds: Sequence[World], groups: Sequence[str]) -> list[frozenset[World]]:

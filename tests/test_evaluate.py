@@ -10,6 +10,7 @@ from stepping import compiled, only_system
 from fsmdsl import model as m
 from fsmdsl.describe import duration, fault_message, shown
 from fsmdsl.step import FaultError, Universe, holds, initial, value
+from fsmdsl.step.data import Misfit, Table, Value
 from fsmdsl.step.evaluate import (
     MOST,
     TooManyValuesError,
@@ -21,7 +22,6 @@ from fsmdsl.step.evaluate import (
     outside,
     rank,
 )
-from fsmdsl.step.world import Misfit, Table, Value
 
 LEVEL = m.EnumType("t.Level", ("low", "mid", "high"), True)
 DIGIT = m.RangeType(0, 2)

@@ -23,8 +23,8 @@ from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source
 from fsmdsl.step import Universe
+from fsmdsl.step.data import Table
 from fsmdsl.step.values import cardinality, domain, keys
-from fsmdsl.step.world import Table
 
 SPEC = """module maps
 enum Colour { red | green | blue }

@@ -39,10 +39,9 @@ def code(place: Place, e: m.Expr) -> Text:
             return _derived(place, e)
         case m.InState():
             return _in_state(place, e, positive=True)
-        case m.StateOf(target=m.Self()):
-            return Text("self._state")
         case m.StateOf(target=target):
-            return Text(f"{python(place, target, Binds.ATOM)}.state")
+            own = isinstance(target, m.Self)
+            return Text("self._state" if own else f"{python(place, target, Binds.ATOM)}.state")
         case m.Not():
             return _negated(place, e.operand)
         case m.Negative(operand=operand):
@@ -318,17 +317,13 @@ def _quantified(place: Place, e: m.Quantified) -> str:
     inner = place.bind(e.variable)
     name, body = inner.locals[e.variable], code(inner, e.body)
     ordered = may_lack_value(place.file.context.model, e.body, place.system)
+    over = (
+        in_order(place, e.over) if ordered else _visited(place, e.over)
+    )  # in order where it may break off with a fault
     if e.kind == "count":
         display = None if ordered or not isinstance(e.over.type, m.SetType) else _set_display(place, e.over)
-        over = display or _over(place, e.over, ordered)
-        return f"sum(1 for {name} in {over} if {body.within(Binds.OR)})"
-    over = _over(place, e.over, ordered)
+        return f"sum(1 for {name} in {display or over} if {body.within(Binds.OR)})"
     return f"{'all' if e.kind == 'all' else 'any'}({body.within(Binds.CONDITIONAL)} for {name} in {over})"
-
-
-def _over(place: Place, over: m.Expr, ordered: bool) -> str:
-    """What a quantifier goes through: in order where it may break off with a fault."""
-    return in_order(place, over) if ordered else _visited(place, over)
 
 
 def _group(place: Place, e: m.Instances | m.AllOf) -> str:

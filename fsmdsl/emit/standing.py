@@ -14,9 +14,9 @@ from fsmdsl.emit.systems import attribute_names, with_code
 from fsmdsl.emit.text import WIDTH, literal, tuple_of
 from fsmdsl.emit.traits import connected, stored
 from fsmdsl.step import Universe, Value, World
+from fsmdsl.step.data import RecordValue, Table
 from fsmdsl.step.evaluate import Frame, evaluate
 from fsmdsl.step.values import default, elements
-from fsmdsl.step.world import RecordValue, Table
 
 TAKEN = ("system", "clock", "actions", "checked", "broken", "pytest", "Actions", "NoAnswer")
 """Names that the test uses itself."""

@@ -11,6 +11,7 @@ from fsmdsl.describe import describe, fault_message, shown, shown_arguments
 from fsmdsl.explore.causality_tree import caused
 from fsmdsl.explore.hiding import NOTHING, Hidden
 from fsmdsl.step import Universe, fire
+from fsmdsl.step.data import RecordValue, Table
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.values import elements
 from fsmdsl.step.world import (
@@ -22,10 +23,8 @@ from fsmdsl.step.world import (
     Message,
     Pending,
     Posted,
-    RecordValue,
     Requested,
     Step,
-    Table,
     Value,
     World,
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from fsmdsl import model as m
 from fsmdsl.export.scope import identifier
 from fsmdsl.model.typing import bare
-from fsmdsl.step.world import RecordValue, Table, Value
+from fsmdsl.step.data import RecordValue, Table, Value
 
 
 def constant(t: m.Type, value: Value) -> str:

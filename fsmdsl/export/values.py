@@ -13,8 +13,8 @@ from fsmdsl import model as m
 from fsmdsl.export.refusals import Reason, Refusal, RefusedError
 from fsmdsl.model.typing import bare, is_structured
 from fsmdsl.source import Span
+from fsmdsl.step.data import RecordValue, Value
 from fsmdsl.step.values import elements
-from fsmdsl.step.world import RecordValue, Value
 
 BITS = 62
 """A set, list or record has no more bits."""

@@ -12,9 +12,9 @@ from typing import TypeAlias, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.describe import duration, shown
+from fsmdsl.step.data import RecordValue, Table, Value
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.values import elements
-from fsmdsl.step.world import RecordValue, Table, Value
 
 Names: TypeAlias = tuple[tuple[str, int], ...]
 """What names of the log stand for, sorted by name."""

@@ -13,8 +13,8 @@ from fsmdsl.explore import Entry, Trace
 from fsmdsl.explore.trace import first_choices
 from fsmdsl.parse.words import RESERVED
 from fsmdsl.step import ChannelStep, CrashStep, EventStep, OutcomeStep, RecoverStep, TimerStep, Value, World
+from fsmdsl.step.data import Table
 from fsmdsl.step.roster import Roster
-from fsmdsl.step.world import Table
 
 LINE = 100
 """Columns of an `expect`."""

@@ -16,6 +16,7 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.step.cascade import CutError, Draft, GuardsSeen, deliver, finish_round, follow, guard_holds, handle, perform
 from fsmdsl.step.crash import crash, crash_alone
+from fsmdsl.step.data import RecordValue
 from fsmdsl.step.evaluate import Frame, TooManyValuesError, evaluate, truth
 from fsmdsl.step.offers import answerable, awaited, offers, process_crashes, standing_still
 from fsmdsl.step.universe import Universe
@@ -41,7 +42,6 @@ from fsmdsl.step.world import (
     OutcomeStep,
     Pending,
     Posted,
-    RecordValue,
     RecoverStep,
     Refused,
     Requested,

@@ -13,6 +13,7 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any, Protocol, assert_never
 
 from fsmdsl import model as m
+from fsmdsl.step.data import RecordValue, Table
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.values import (
     MOST,
@@ -26,19 +27,7 @@ from fsmdsl.step.values import (
     outside,
     rank,
 )
-from fsmdsl.step.world import (
-    DivisionByZero,
-    FaultError,
-    Message,
-    NoFirst,
-    NoInstance,
-    NoItem,
-    NoKey,
-    RecordValue,
-    Table,
-    Unfit,
-    Value,
-)
+from fsmdsl.step.world import DivisionByZero, FaultError, Message, NoFirst, NoInstance, NoItem, NoKey, Unfit, Value
 
 __all__ = [
     "MOST",

@@ -7,8 +7,8 @@ from itertools import combinations, product
 from typing import Any, assert_never
 
 from fsmdsl import model as m
+from fsmdsl.step.data import Misfit, RecordValue, Table, Value
 from fsmdsl.step.roster import Roster
-from fsmdsl.step.world import Misfit, RecordValue, Table, Value
 
 MOST = 1 << 16
 """A type with more values than this is not enumerated, nor are more combinations of arguments: they are kept in memory,

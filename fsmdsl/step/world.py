@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
 from fsmdsl.source import Span
-from fsmdsl.step.data import Misfit as Misfit
-from fsmdsl.step.data import RecordValue as RecordValue
-from fsmdsl.step.data import Table as Table
+from fsmdsl.step.data import Misfit
 from fsmdsl.step.data import Value as Value
 
 # Worlds --------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from enum import Enum
 
 from fsmdsl import model as m
 from fsmdsl.step import Universe, Value, World
-from fsmdsl.step.world import RecordValue, Table
+from fsmdsl.step.data import RecordValue, Table
 
 
 class InstanceName(str):

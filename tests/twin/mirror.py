@@ -30,8 +30,8 @@ from fsmdsl.step import (
     Value,
     World,
 )
+from fsmdsl.step.data import Table
 from fsmdsl.step.values import default, keys
-from fsmdsl.step.world import Table
 
 EXCEPTIONS = {
     "unhandled": "UnhandledEvent", "overlap": "Overlap", "reentrance": "ReentrantEvent", "busy": "Busy",

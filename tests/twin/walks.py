@@ -30,9 +30,9 @@ from fsmdsl.step import (
     holds,
 )
 from fsmdsl.step.cascade import Draft
+from fsmdsl.step.data import Table
 from fsmdsl.step.offers import standing_still
 from fsmdsl.step.values import keys
-from fsmdsl.step.world import Table
 
 Calls = list[tuple[int, str, tuple[Value, ...]]]
 

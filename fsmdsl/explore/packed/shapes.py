@@ -13,9 +13,9 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.model.typing import is_structured
+from fsmdsl.step.data import RecordValue, Table, Value
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.values import keys
-from fsmdsl.step.world import RecordValue, Table, Value
 
 LARGEST = 62
 """Bits of a number of the usual width: what stands in one word, and the answers to so many questions."""

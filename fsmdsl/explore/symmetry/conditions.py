@@ -11,9 +11,9 @@ from fsmdsl.describe import words
 from fsmdsl.explore.liveness.formula import atoms
 from fsmdsl.explore.liveness.plan import Atom, Crashes, Delivery, Duty, Obligation, Plan, Waits
 from fsmdsl.explore.symmetry.sets import SymmetricSet, mentions, symmetric_sets, unordered
+from fsmdsl.step.data import RecordValue, Table, Value
 from fsmdsl.step.universe import Universe
 from fsmdsl.step.values import rank
-from fsmdsl.step.world import RecordValue, Table, Value
 from fsmdsl.walk import computed_by, effects, effects_of, expressions, offered, recovery, required
 
 
