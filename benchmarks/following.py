@@ -30,7 +30,7 @@ from runtime.service.follower import Options  # noqa: E402
 from runtime.service.locks import Locks  # noqa: E402
 from runtime.service.messages import FilterRequest  # noqa: E402
 from runtime.service.objects import read_node, read_pod  # noqa: E402
-from runtime.service.scheduler import Scheduler  # noqa: E402
+from runtime.service.scheduler import PodScheduler  # noqa: E402
 from runtime.service.source import Change  # noqa: E402
 
 PODS = 8
@@ -45,7 +45,7 @@ def served(gangs: int, *, on: bool) -> float:
     nothing: Any = lambda _: None  # noqa: E731
     with tempfile.TemporaryDirectory() as folder:
         allocator = DurableAllocator(configuration, journal(Path(folder)))
-        scheduler = Scheduler(allocator, Locks(), nothing, nothing, following=Options(on=on, clock=lambda: 0.0))
+        scheduler = PodScheduler(allocator, Locks(), nothing, nothing, following=Options(on=on, clock=lambda: 0.0))
         scheduler.recover([Change(read_node(node(name)), gone=False) for name in NAMES], lists_all=True)
         gc.collect()
         begun = process_time()
@@ -64,7 +64,7 @@ def served(gangs: int, *, on: bool) -> float:
     return taken / gangs * 1e6
 
 
-def place(scheduler: Scheduler, pod: dict[str, Any]) -> None:
+def place(scheduler: PodScheduler, pod: dict[str, Any]) -> None:
     """A pod comes, is asked for, and is bound."""
     report(scheduler, pod)
     with scheduler.allocator.cycle():
@@ -78,7 +78,7 @@ def place(scheduler: Scheduler, pod: dict[str, Any]) -> None:
     report(scheduler, pod)
 
 
-def report(scheduler: Scheduler, pod: dict[str, Any], *, gone: bool = False) -> None:
+def report(scheduler: PodScheduler, pod: dict[str, Any], *, gone: bool = False) -> None:
     """The cluster tells of a pod, in a cycle of its own."""
     with scheduler.allocator.cycle():
         scheduler.observe(Change(read_pod(pod), gone))

@@ -23,7 +23,7 @@ from fsmdsl.step import FaultError, Followed, Universe
 if TYPE_CHECKING:
     import networkx as nx
 
-MOST = 10_000
+MAX_STATES = 10_000
 """States of a system, unless more are asked for: networkx takes about a kilobyte for each, and time in proportion."""
 
 
@@ -57,7 +57,7 @@ def machine(machine: m.Machine) -> nx.MultiDiGraph[str]:
     return graph
 
 
-def states(model: m.Model, system: m.System, most: int = MOST) -> nx.MultiDiGraph[int]:
+def states(model: m.Model, system: m.System, most: int = MAX_STATES) -> nx.MultiDiGraph[int]:
     """Every reachable state of a system, found by the definition of the language, breadth first.
 
     Nodes have `depth` (the fewest steps from the start), `values` (each state and field as the author would write it,

@@ -9,7 +9,7 @@ from runtime.answers import Demotion
 from runtime.cells import Device, VirtualCell
 from runtime.pods import BindInfo, Pod, PodPlacement, PodSpec
 
-MOST = 1_000_000
+MAX_LEAVES = 1_000_000
 """Leaf cells of a gang, to its machine. One that wants more waits for ever."""
 
 
@@ -20,7 +20,7 @@ class GangMachine(AffinityGroup):
 
     def __init__(self, gang: Gang, size: int, *, demoted: bool = False) -> None:
         self.gang = gang
-        super().__init__(gang.system, priority=gang.spec.priority, size=min(size, MOST), demoted=demoted)
+        super().__init__(gang.system, priority=gang.spec.priority, size=min(size, MAX_LEAVES), demoted=demoted)
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from runtime.answers import Phase
 
-MOST = 64
+MAX_REMEMBERED = 64
 """Pods that have not reserved anything, and whose last filtering is remembered."""
 
 
@@ -34,7 +34,7 @@ class Offered:
             return offered | self._filtering.get(uid, frozenset())
         self._filtering.pop(uid, None)
         self._filtering[uid] = offered
-        if len(self._filtering) > MOST:
+        if len(self._filtering) > MAX_REMEMBERED:
             del self._filtering[next(iter(self._filtering))]
         return offered
 

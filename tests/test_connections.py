@@ -23,7 +23,7 @@ import uvicorn
 import fsmdsl.live.connections
 import runtime.connections
 
-MOST = 50
+LIMIT = 50
 BOTH = pytest.mark.parametrize("module", [fsmdsl.live.connections, runtime.connections], ids=["page", "allocator"])
 
 
@@ -63,7 +63,7 @@ def serving(module: ModuleType, **seconds: float) -> Iterator[tuple[int, uvicorn
     """A real server in a thread, on any free port; that of the allocator with the loop that its image has."""
     listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
     config = uvicorn.Config(
-        application, http=module.Bounded, ws="none", limit_concurrency=MOST, log_config=None, lifespan="off",
+        application, http=module.Bounded, ws="none", limit_concurrency=LIMIT, log_config=None, lifespan="off",
         timeout_graceful_shutdown=1,
         loop="uvloop" if module is runtime.connections and find_spec("uvloop") is not None else "asyncio",
     )  # fmt: skip
@@ -125,7 +125,7 @@ def test_of_connections_that_never_end_their_request_others_are_not_kept(module:
             stack.enter_context(connected(port, PHASES[phase]))
         for _ in range(5):
             assert httpx.post(f"http://127.0.0.1:{port}/", content=b"abc", timeout=30).text == "3"
-        assert len(server.server_state.connections) <= MOST
+        assert len(server.server_state.connections) <= LIMIT
 
 
 @BOTH
@@ -169,14 +169,14 @@ def test_an_answer_that_nobody_reads_ends(module: ModuleType) -> None:
 def test_who_is_being_answered_keeps_the_place_and_the_next_one_is_told(module: ModuleType) -> None:
     with serving(module) as (port, server), ExitStack() as stack:
         waiting = [
-            stack.enter_context(connected(port, b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")) for _ in range(MOST - 1)
+            stack.enter_context(connected(port, b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")) for _ in range(LIMIT - 1)
         ]
-        until(lambda: len(server.server_state.tasks) == MOST - 1)
+        until(lambda: len(server.server_state.tasks) == LIMIT - 1)
         for _ in range(3):
             assert httpx.get(f"http://127.0.0.1:{port}/", timeout=30).status_code == 503
-        assert len(server.server_state.tasks) >= MOST - 1
+        assert len(server.server_state.tasks) >= LIMIT - 1
         waiting[0].close()
-        until(lambda: len(server.server_state.connections) < MOST - 1)
+        until(lambda: len(server.server_state.connections) < LIMIT - 1)
 
 
 @BOTH

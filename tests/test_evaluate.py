@@ -12,7 +12,7 @@ from fsmdsl.describe import duration, fault_message, shown
 from fsmdsl.step import FaultError, Universe, holds, initial, value
 from fsmdsl.step.data import Misfit, Table, Value
 from fsmdsl.step.evaluate import (
-    MOST,
+    MAX_VALUES,
     TooManyValuesError,
     cardinality,
     default,
@@ -70,14 +70,14 @@ def test_a_domain_lists_every_value_once_and_in_order(universe: Universe, t: m.T
 
 
 def test_large_domains_are_refused_before_they_are_made(universe: Universe) -> None:
-    assert len(domain(m.SetType(m.RangeType(1, 16)), universe)) == MOST
+    assert len(domain(m.SetType(m.RangeType(1, 16)), universe)) == MAX_VALUES
     with pytest.raises(TooManyValuesError):
         domain(m.SetType(m.RangeType(1, 17)), universe)
     with pytest.raises(TooManyValuesError):
         domain(m.SetType(m.RangeType(0, 10**9)), universe)
     with pytest.raises(TooManyValuesError):
         domains([m.RangeType(1, 1000), m.RangeType(1, 1000)], universe)
-    assert len(domains([m.RangeType(1, 256), m.RangeType(1, 256)], universe)) == MOST
+    assert len(domains([m.RangeType(1, 256), m.RangeType(1, 256)], universe)) == MAX_VALUES
 
 
 def test_arguments_change_fastest_at_the_end(universe: Universe) -> None:

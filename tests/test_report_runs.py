@@ -18,7 +18,7 @@ from fsmdsl.report.assemble import assemble
 from fsmdsl.report.attention import ORDER
 from fsmdsl.report.census import SMALL, census
 from fsmdsl.report.coverage import covered, explored, on_diagram, overlay
-from fsmdsl.report.formula import MOST, parts
+from fsmdsl.report.formula import MAX_PARTS, parts
 from fsmdsl.report.page import summary
 from fsmdsl.report.space import layout, space_view
 from fsmdsl.report.stepping import of_verdict, stepping
@@ -155,7 +155,7 @@ def test_a_formula_of_a_thousand_parts_is_cut() -> None:
     of = model(text)
     v = verdict(found(of, "x.S"), "x")
     told = of_verdict(Universe(of, of.systems["x.S"]), v, "run")
-    assert len(told["formula"]) == MOST
+    assert len(told["formula"]) == MAX_PARTS
     assert max(len(x["text"]) for x in told["formula"]) <= 200
 
 

@@ -28,7 +28,7 @@ from runtime.simulate.figures import summary  # noqa: E402
 from runtime.simulate.generate import generate, read_recipe  # noqa: E402
 from runtime.simulate.outages import Outage, make_outages  # noqa: E402
 from runtime.simulate.rooms import Rooms  # noqa: E402
-from runtime.simulate.scheduler import Ending, Outcome, PodByPod, Scheduler  # noqa: E402
+from runtime.simulate.scheduler import Ending, GangScheduler, Outcome, PodByPod  # noqa: E402
 from runtime.simulate.workload import Request  # noqa: E402
 
 RESULTS = ROOT / "benchmarks/results/simulator.json"
@@ -65,7 +65,7 @@ def cluster() -> dict[str, object]:
 class Timed:
     """A scheduler, and how long it takes."""
 
-    def __init__(self, inner: Scheduler) -> None:
+    def __init__(self, inner: GangScheduler) -> None:
         self.inner = inner
         self.seconds = 0.0
         self.isolated = inner.isolated

@@ -36,7 +36,7 @@ GRAPHS: Mapping[str, Callable[[Any], str]] = {"graphml": graphs.graphml, "networ
 @click.option(
     "--to", "target", type=click.Choice([*TARGETS, *MACHINE_TARGETS, *GRAPHS]), required=True, help="The format."
 )
-@click.option("--max-states", type=click.IntRange(1), default=graphs.MOST, show_default=True, help="Of a graph.")
+@click.option("--max-states", type=click.IntRange(1), default=graphs.MAX_STATES, show_default=True, help="Of a graph.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file (default: the terminal).")
 def command(
     paths: tuple[str, ...],

@@ -20,7 +20,7 @@ P = ParamSpec("P")
 INTERNAL = 70
 """The exit code when one process cannot go on."""
 
-PATIENCE = 5.0
+MEETING_TIMEOUT = 5.0
 """Seconds after which a process that has ended no longer waits for the others to do so."""
 
 HEARD = 0.3
@@ -72,7 +72,7 @@ def _ended_by(between: Mpi, command: Callable[[], None]) -> None:
     except (UnavailableError, SavedError, click.exceptions.Exit, click.ClickException):
         raise
     except SystemExit as end:
-        if between.meet(PATIENCE):
+        if between.meet(MEETING_TIMEOUT):
             raise
         told = f"has ended with exit code {end.code}, and others have not"
     except FullError as error:

@@ -18,7 +18,7 @@ from fsmdsl.cli.messages import misuse, say
 from fsmdsl.files import one_line
 
 LOOPBACK = "127.0.0.1"
-MOST = 128
+MAX_CONNECTIONS = 128
 """Connections at a time."""
 GRACE = 1.0
 """Seconds to finish what is under way."""
@@ -89,7 +89,7 @@ def _serve(paths: list[str], token: str, port: int, listening: socket.socket) ->
         app,
         http=Bounded,
         ws="none",
-        limit_concurrency=MOST,
+        limit_concurrency=MAX_CONNECTIONS,
         log_level="warning",
         access_log=False,
         server_header=False,

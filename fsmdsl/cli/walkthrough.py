@@ -20,7 +20,7 @@ from fsmdsl.report.as_scenario import as_scenario
 from fsmdsl.simulation import Choice, Session, asked, called, choices, chosen, matching, why_not
 from fsmdsl.step import within
 
-MOST = 40
+MAX_STEPS = 40
 """More steps than this are not listed unless asked for."""
 
 HELP = """\
@@ -119,10 +119,11 @@ class _Walk:
         """The enabled steps by number, or those with a text in them."""
         found = self.choices(told=True)
         matching = [c for c in found if wanted in c.text]
-        for c in matching if every else matching[:MOST]:
+        for c in matching if every else matching[:MAX_STEPS]:
             say(f"  {c.number:>4}  {c.text}{_marks(c)}")
-        if len(matching) > MOST and not every:
-            say(f"        and {len(matching) - MOST:,} more; `list` shows all, `list TEXT` those with a text in them")
+        if len(matching) > MAX_STEPS and not every:
+            more = len(matching) - MAX_STEPS
+            say(f"        and {more:,} more; `list` shows all, `list TEXT` those with a text in them")
         elif found and not matching:
             say(f"none of the {len(found):,} steps has `{short(wanted)}` in it")
 
@@ -153,7 +154,7 @@ class _Walk:
             self.take(fitting[0])
         elif fitting:
             say(f"`{short(text)}` may be any of these; say more, or its number")
-            for c in fitting[:MOST]:
+            for c in fitting[:MAX_STEPS]:
                 say(f"  {c.number:>4}  {c.text}{_marks(c)}")
         else:
             say(f"there is no `{short(text)}` here; `help` says what there is, `why {short(text)}` why not")

@@ -10,7 +10,7 @@ from fsmdsl.compare.render_text import MARKS, about, alike, alive, sentence, tal
 from fsmdsl.explore.narrative import story
 from fsmdsl.report.formats.markdown import cell, fenced, text
 
-MOST = 30
+MAX_CHANGES = 30
 """Changes of one machine, or other answers, that are shown; of the others, how many there are."""
 
 ROOM = 40_000
@@ -41,11 +41,11 @@ def _part(part: Compared, *, drawn: bool) -> Iterator[str]:
         yield from [f"**{MARKS[part.kind]} {part.kind} {part.owner}** {text(f'`{part.name}`')}", ""]
         return
     yield from [f"**{part.owner}** {text(f'`{part.name}`')}", ""]
-    for change in part.changes[:MOST]:
+    for change in part.changes[:MAX_CHANGES]:
         first, *more = sentence(change)
         yield f"- {MARKS[change.kind]} {text(first)}" + "".join(f"<br>{text(line)}" for line in more)
-    if len(part.changes) > MOST:
-        yield f"- … and {len(part.changes) - MOST} more"
+    if len(part.changes) > MAX_CHANGES:
+        yield f"- … and {len(part.changes) - MAX_CHANGES} more"
     yield ""
     both = merged(part)
     if drawn and both is not None and (both.states or both.rows):
@@ -74,8 +74,8 @@ def _answers(found: Difference) -> Iterator[str]:
     if not found.turns:
         return
     yield from ["| | | |", "| --- | --- | --- |"]
-    for t in found.turns[:MOST]:
+    for t in found.turns[:MAX_CHANGES]:
         yield f"| {'✗' if t.worse else ''} {cell(turned(t))} | {cell(t.scope)} | {cell(t.shown)} |"
-    if len(found.turns) > MOST:
-        yield f"| | | … and {len(found.turns) - MOST} more |"
+    if len(found.turns) > MAX_CHANGES:
+        yield f"| | | … and {len(found.turns) - MAX_CHANGES} more |"
     yield ""

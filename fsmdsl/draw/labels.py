@@ -14,7 +14,7 @@ WIDTH = 30
 NAME_WIDTH = 36
 """Letters in a line of a state's name: a box grows wide rather than high."""
 
-MOST = 8
+MAX_LINES = 8
 """Lines of a guard; the whole of it is in the tooltip."""
 
 Role = Literal["name", "trigger", "guard", "note"]
@@ -75,7 +75,7 @@ def _clauses(guard: str, width: int) -> list[str]:
             laid[-1] += f" {clause}"
         else:
             laid.extend(wrapped(clause, width))
-    return laid if len(laid) <= MOST else [*laid[: MOST - 1], f"{laid[MOST - 1][: width - 2]} …"]
+    return laid if len(laid) <= MAX_LINES else [*laid[: MAX_LINES - 1], f"{laid[MAX_LINES - 1][: width - 2]} …"]
 
 
 def _heads(head: str, name: str, width: int) -> list[list[Part]]:

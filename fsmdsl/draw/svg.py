@@ -63,7 +63,7 @@ RULES = (NO_GRAPHVIZ, NOT_DRAWN)
 
 Picture = Literal["svg", "png", "pdf"]
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds that a drawing may take."""
 
 
@@ -135,7 +135,7 @@ def _batch(listed: Sequence[tuple[str, str]]) -> list[str | Diagnostic]:
     command = [sys.executable, "-P", "-c", _LIBRARY_AGAIN]
     asked = json.dumps(listed).encode("utf-8")
     try:
-        done = subprocess.run(command, input=asked, capture_output=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(command, input=asked, capture_output=True, timeout=TIMEOUT, check=False)
         drawn = json.loads(done.stdout) if done.returncode == 0 else []
     except (subprocess.TimeoutExpired, OSError, ValueError):
         drawn = []
@@ -150,9 +150,9 @@ def rendered(text: str, form: str) -> bytes | Diagnostic:
             "run `pip install 'fsmdsl[svg]'`, or draw with `--format mermaid`"
         )
     try:
-        done = subprocess.run(command, input=text.encode("utf-8"), capture_output=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(command, input=text.encode("utf-8"), capture_output=True, timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
-        return NOT_DRAWN.at(NOWHERE, f"Graphviz did not finish within {PATIENCE:.0f} seconds")
+        return NOT_DRAWN.at(NOWHERE, f"Graphviz did not finish within {TIMEOUT:.0f} seconds")
     except OSError as error:
         return NOT_DRAWN.at(NOWHERE, f"Graphviz could not be started: {error.strerror}")
     if done.returncode or not done.stdout:

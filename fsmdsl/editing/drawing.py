@@ -64,13 +64,13 @@ class Pictures:
         text = dot(graph)
         if text not in self.kept:
             drawn = picture(graph, "svg")
-            if len(self.kept) >= MOST:
+            if len(self.kept) >= MAX_DIAGRAMS:
                 self.kept.pop(next(iter(self.kept)))
             self.kept[text] = drawn if isinstance(drawn, Diagnostic) else drawn.decode("utf-8")
         return self.kept[text]
 
 
-MOST = 64
+MAX_DIAGRAMS = 64
 """So many diagrams are kept."""
 
 

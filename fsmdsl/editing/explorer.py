@@ -12,7 +12,7 @@ from threading import Condition, Thread
 from fsmdsl.editing.document import Document
 from fsmdsl.editing.findings import Findings, Request
 
-PATIENCE = 5.0
+SETTLE_TIMEOUT = 5.0
 """Seconds in which a request must be taken up, else the process is started anew."""
 
 
@@ -97,7 +97,7 @@ class Explorer:
             return self._stopped or self._heard >= request.number or self._number > request.number
 
         with self._changed:
-            return self._changed.wait_for(settled, PATIENCE)
+            return self._changed.wait_for(settled, SETTLE_TIMEOUT)
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is None:

@@ -15,7 +15,7 @@ from fsmdsl.resolve import Meaning, Use
 from fsmdsl.resolve.types import shown
 from fsmdsl.source import Span
 
-MOST = 12
+MAX_LINES = 12
 """So many lines of a list are shown."""
 
 
@@ -126,7 +126,7 @@ def _name(state: str) -> str:
 
 
 def _cut(lines: list[str]) -> list[str]:
-    return lines if len(lines) <= MOST else [*lines[: MOST - 1], f"- and {len(lines) - MOST + 1} more"]
+    return lines if len(lines) <= MAX_LINES else [*lines[: MAX_LINES - 1], f"- and {len(lines) - MAX_LINES + 1} more"]
 
 
 # Events --------------------------------------------------------------------------------------------------------------

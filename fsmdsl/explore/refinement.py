@@ -24,7 +24,7 @@ from fsmdsl.step.roster import Queue
 from fsmdsl.step.values import outside
 from fsmdsl.step.world import Message, Pending
 
-MOST = 6
+MAX_COUNTERPARTS = 6
 """Steps of the other system that are named where none of them is the right one."""
 
 
@@ -266,11 +266,11 @@ class _Trial:
         found.sort(key=lambda x: _distance(x.world, wanted))
         if not found:
             yield f"`{self.shown}` can do nothing there"
-        for x in found[:MOST]:
+        for x in found[:MAX_COUNTERPARTS]:
             step = describe(self.abstract, x.step, image)
             yield f"`{self.shown}` can do `{step}` there: {changes(self.abstract, image, x.world)}"
-        if len(found) > MOST:
-            yield f"and {len(found) - MOST} other steps"
+        if len(found) > MAX_COUNTERPARTS:
+            yield f"and {len(found) - MAX_COUNTERPARTS} other steps"
 
 
 def changes(roster: Universe, before: World, after: World) -> str:

@@ -14,7 +14,7 @@ from fsmdsl.core.selection import Selection
 from fsmdsl.export.refusals import Refusal, RefusedError
 from fsmdsl.source import Span
 from fsmdsl.step import Universe
-from fsmdsl.step.values import MOST, cardinality
+from fsmdsl.step.values import MAX_VALUES, cardinality
 
 MOST_STARTS = 1024
 """So many first states are written down."""
@@ -52,7 +52,7 @@ class Scope:
         universe = Universe(model, system)
         if len(universe.starts) > MOST_STARTS:
             raise RefusedError(Refusal("many starts", system.name, system.span))
-        elaboration = Elaboration(model, system, lambda t: min(cardinality(t, universe), MOST))
+        elaboration = Elaboration(model, system, lambda t: min(cardinality(t, universe), MAX_VALUES))
         return cls(universe, elaboration, {x.qualified: Selection(x) for x in dict.fromkeys(universe.machines)})
 
     def unknown(self, effect: m.Effect) -> RefusedError:

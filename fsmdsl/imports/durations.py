@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
-MOST = 10**12
+MAX_MILLISECONDS = 10**12
 """Milliseconds; no duration is that long."""
 
 
 def duration(milliseconds: float) -> str | None:
     """So many milliseconds in the largest unit that divides them; None where they are no whole number of them."""
-    if not (0 <= milliseconds < MOST) or milliseconds != int(milliseconds):
+    if not (0 <= milliseconds < MAX_MILLISECONDS) or milliseconds != int(milliseconds):
         return None
     whole = int(milliseconds)
     return next(f"{whole // size}{unit}" for size, unit in _UNITS if whole % size == 0)

@@ -17,7 +17,7 @@ Data = dict[str, Any]
 Typed = Mapping[str, str]
 """What a page has typed and not saved, by file."""
 
-MOST = 200
+MAX_COMPLETIONS = 200
 """So many completions are offered."""
 
 
@@ -56,7 +56,7 @@ class Language:
             text = self._lay(typed).get(file, "")
             listed = complete(self._desk.analysis(file), file, offset(text, unit))
         start = min((x.start for x in listed), default=0)
-        return {"from": units(text, start), "options": [_option(x) for x in listed[:MOST]]}
+        return {"from": units(text, start), "options": [_option(x) for x in listed[:MAX_COMPLETIONS]]}
 
     def hover(self, typed: Typed, file: str, unit: int) -> Data:
         """What a word means, as Markdown, and where it stands."""

@@ -9,7 +9,7 @@ from fsmdsl import model as m
 from fsmdsl.logs.ledger import Ledger
 from fsmdsl.step import Followed
 
-MOST = 3
+MAX_ROWS = 3
 """So many rows are named, the last ones of the run first."""
 
 
@@ -42,7 +42,7 @@ def amended_rows(run: Ledger, amended: m.Model) -> tuple[AmendedRow, ...]:
         for x in () if counterpart is None else counterpart.transitions:
             if x.amended is not None and (x.name, x.source) == (t.name, t.source):
                 found[AmendedRow(machine.name, x.name, x.amended)] = None
-    return tuple(found)[:MOST]
+    return tuple(found)[:MAX_ROWS]
 
 
 def _followed(run: Ledger) -> Iterator[tuple[m.Machine, m.Transition]]:

@@ -11,7 +11,7 @@ from fsmdsl.logs.worlds import Possibility, Tracker
 from fsmdsl.simulation.refusals import why_not
 from fsmdsl.step import EventStep
 
-MOST = 6
+MAX_REASONS = 6
 """So many reasons, and so many instances that a name may stand for, are looked at."""
 
 
@@ -24,7 +24,7 @@ def enabled_steps(tracker: Tracker, x: Possibility) -> tuple[str, ...]:
 def reasons(tracker: Tracker, possible: Sequence[Possibility], claim: Claim) -> tuple[str, ...]:
     """Why a line is not possible after the likeliest run: the one with the fewest hidden steps."""
     best = possible[0]
-    return tuple(dict.fromkeys(_reasons(tracker, best, claim)))[:MOST]
+    return tuple(dict.fromkeys(_reasons(tracker, best, claim)))[:MAX_REASONS]
 
 
 def _reasons(tracker: Tracker, x: Possibility, claim: Claim) -> Iterator[str]:
@@ -35,7 +35,7 @@ def _reasons(tracker: Tracker, x: Possibility, claim: Claim) -> Iterator[str]:
     choices = list(tracker.directory.choices(x.names, claim.name, claim.meaning.choice))
     if not choices:
         yield _no_choice(tracker, x, claim)
-    for instance, names in choices[:MOST]:
+    for instance, names in choices[:MAX_REASONS]:
         yield from _of_instance(tracker, x, claim, instance, names)
 
 
@@ -70,7 +70,7 @@ def _of_instance(tracker: Tracker, x: Possibility, claim: Claim, instance: int, 
     if not edges:
         yield from why_not(roster, world, f"{name}.{claim.event}" if "timeout" not in claim.event else claim.event)
         return
-    for edge in edges[:MOST]:
+    for edge in edges[:MAX_REASONS]:
         given = edge.step.arguments if isinstance(edge.step, EventStep) else ()
         step, after = describe(roster, edge.step, world), edge.target
         if not any(True for _ in tracker.arguments(claim, instance, given, names)):

@@ -196,7 +196,7 @@ def _position(x: Any) -> t.Position:
     return t.Position(_number(x.get("line")), _number(x.get("character")))
 
 
-MOST = 2**31 - 1
+MAX_POSITION = 2**31 - 1
 """No line and no column is larger."""
 
 
@@ -204,7 +204,7 @@ def _number(x: Any) -> int:
     """Negative ones count as 0."""
     if isinstance(x, bool) or not isinstance(x, int | float) or x != x:
         raise ValueError("a number is missing")
-    within = min(max(x, 0), MOST)
+    within = min(max(x, 0), MAX_POSITION)
     if int(within) != within:
         raise ValueError("a number is not a whole one")
     return int(within)

@@ -8,7 +8,7 @@ from html import escape
 HEIGHT = 96
 WIDEST = 720
 """Of the columns together, however many there are."""
-MOST = 28
+MAX_WIDTH = 28
 """Of one column."""
 LEFT = 58
 """For the count at the left of the highest column."""
@@ -19,7 +19,7 @@ def columns(counts: Sequence[int]) -> str:
     """An `<svg>` element; each column says its place and count when pointed at. Takes the colours of the text."""
     if not counts:
         return ""
-    wide = min(WIDEST / len(counts), MOST)
+    wide = min(WIDEST / len(counts), MAX_WIDTH)
     gap = 2 if wide > 8 else 1 if wide > 3 else 0
     highest = max(*counts, 1)
     told = f"{len(counts)} levels, at most {highest:,} states"

@@ -17,7 +17,7 @@ from fsmdsl.step.cascade import bound as given
 from fsmdsl.step.evaluate import Frame, evaluate, iterate
 from fsmdsl.walk import expressions
 
-MOST = 40
+MAX_PARTS = 40
 """Parts that are shown of one formula."""
 
 NO_VALUE = "no value"
@@ -50,7 +50,7 @@ def parts(universe: Universe, v: Verdict) -> list[Part]:
         worlds = asked.worlds or [v.trace.start, *(x.world for x in v.trace.entries)]
         taker = _Taker(asked.deciding, worlds, asked.first)
         found += taker.take(asked.frame, asked.formula, asked.name)
-    return found[:MOST]
+    return found[:MAX_PARTS]
 
 
 @dataclass(frozen=True, slots=True)

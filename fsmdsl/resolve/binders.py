@@ -24,7 +24,7 @@ Typed = Callable[[Scope, s.Expr], m.Expr]
 Element = Callable[[Scope, m.Expr], m.Type]
 """`expressions.element`."""
 
-MOST = 10_000
+MAX_SIZE = 10_000
 """A range has no more numbers."""
 
 
@@ -88,8 +88,10 @@ def _range(scope: Scope, binder: s.Binder, ends: Sequence[m.Expr], fixed: str | 
         )
         return _nothing(scope, binder, m.RangeType(low.type.low, max(low.type.low, high.type.high)))
     least, most = low.type.low if first is None else first, high.type.high if last is None else last
-    if most - least >= MOST:
-        scope.report(rules.TOO_LARGE.at(span, f"this range has {most - least + 1} numbers; at most {MOST} are allowed"))
+    if most - least >= MAX_SIZE:
+        scope.report(
+            rules.TOO_LARGE.at(span, f"this range has {most - least + 1} numbers; at most {MAX_SIZE} are allowed")
+        )
         return _nothing(scope, binder, m.RangeType(least, most))
     t = m.RangeType(least, max(least, most))
     inner, x = scope.bind(binder.name, t), m.Local(binder.name.text, t, binder.name.span)
@@ -143,7 +145,7 @@ def _most(scope: Scope, of: m.Expr) -> int | None:
             return 2
         case m.EnumType(members=members):
             return len(members)
-        case m.RangeType(low=low, high=high) if high - low < MOST:
+        case m.RangeType(low=low, high=high) if high - low < MAX_SIZE:
             return high - low + 1
         case m.RefType(machine=machine) if scope.system is not None:
             groups = scope.system.groups

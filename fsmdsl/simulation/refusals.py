@@ -18,7 +18,7 @@ from fsmdsl.step.cascade import Draft, bound, guard_holds
 from fsmdsl.step.evaluate import Frame
 from fsmdsl.step.offers import awaited, standing_still
 
-MOST = 6
+MAX_LISTED = 6
 """So many ways to send an event are listed; of the rest, how many there are."""
 
 
@@ -38,7 +38,7 @@ def why_not(universe: Universe, world: World, text: str) -> list[str]:
     text = text.strip()
     possible = [c for c in offered(universe, world).choices if _is_meant(c.text, text)]
     if possible:
-        return [line for c in possible[:MOST] for line in _possible(universe, c.text, c.leads, c.fault)]
+        return [line for c in possible[:MAX_LISTED] for line in _possible(universe, c.text, c.leads, c.fault)]
     if text.startswith(("crash", "recover")):
         return [_restart(universe, world, text)]
     meant = _meant(universe, text)
@@ -188,9 +188,9 @@ def _sent(universe: Universe, world: World, t: _Trigger, candidates: Sequence[m.
         if t.arguments in (None, "".join(given.split())):
             told += [f"{name}.{t.name}{given}: {line}" for line in _against(universe, world, t, way, candidates)]
     told = list(dict.fromkeys(told))
-    yield from told[:MOST]
-    if len(told) > MOST:
-        yield f"and {len(told) - MOST:,} more; name the arguments to see one"
+    yield from told[:MAX_LISTED]
+    if len(told) > MAX_LISTED:
+        yield f"and {len(told) - MAX_LISTED:,} more; name the arguments to see one"
     if not told:
         what = f"{name}.{t.name}{t.arguments or ''}"
         yield f"no line of the environment of `{universe.system.name}` sends {what} here"

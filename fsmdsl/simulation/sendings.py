@@ -12,7 +12,7 @@ from fsmdsl.explore.explain import Binding, lines, reasons
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World
 from fsmdsl.step.evaluate import Frame, evaluate, iterate, reference, truth
 
-MOST = 2000
+MAX_WAYS = 2000
 """More ways than this are not gone through."""
 
 
@@ -29,9 +29,9 @@ class Sending:
 
 
 def sendings(universe: Universe, world: World, instance: int, event: str) -> list[Sending]:
-    """Every way to send an event to an instance, at most `MOST`. Raises `TooManyError`."""
+    """Every way to send an event to an instance, at most `MAX_WAYS`. Raises `TooManyError`."""
     try:
-        return list(islice(_ways(universe, world, instance, event), MOST))
+        return list(islice(_ways(universe, world, instance, event), MAX_WAYS))
     except TooManyValuesError as error:
         raise TooManyError(str(error)) from error
 

@@ -16,7 +16,7 @@ from fsmdsl import model as m
 from fsmdsl.step.data import RecordValue, Table
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.values import (
-    MOST,
+    MAX_VALUES,
     TooManyValuesError,
     cardinality,
     default,
@@ -30,7 +30,7 @@ from fsmdsl.step.values import (
 from fsmdsl.step.world import DivisionByZero, FaultError, Message, NoFirst, NoInstance, NoItem, NoKey, Unfit, Value
 
 __all__ = [
-    "MOST",
+    "MAX_VALUES",
     "Frame",
     "TooManyValuesError",
     "cardinality",
@@ -366,6 +366,6 @@ def _size(frame: Frame, e: m.Apply) -> int:
 def _subsets(of: frozenset[Value] | tuple[Value, ...], size: int) -> Value:
     if size < 0:
         return frozenset()
-    if comb(len(of), size) > MOST:
-        raise TooManyValuesError(f"more than {MOST} subsets: those of {size} out of {len(of)}")
+    if comb(len(of), size) > MAX_VALUES:
+        raise TooManyValuesError(f"more than {MAX_VALUES} subsets: those of {size} out of {len(of)}")
     return frozenset(frozenset(x) for x in combinations(of, size))

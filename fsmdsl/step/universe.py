@@ -17,7 +17,7 @@ from typing import Any, cast
 from fsmdsl import model as m
 from fsmdsl.source import Span
 from fsmdsl.step.evaluate import (
-    MOST,
+    MAX_VALUES,
     Frame,
     TooManyValuesError,
     cardinality,
@@ -35,7 +35,7 @@ CRASH = "on crash"
 EVENTLESS = ""
 STATE = -1
 """In the place of a field: the state of the instance."""
-MOST_TRIED = 2 * MOST
+MOST_TRIED = 2 * MAX_VALUES
 """So many choices, also of the first fields alone, are looked at whether `start when` allows them."""
 
 Levels = tuple[tuple[m.Transition, ...], ...]
@@ -108,7 +108,7 @@ class Universe(Roster):
         `TooManyValuesError`."""
         found = self._starts
         if found is None:
-            raise TooManyValuesError(f"more than {MOST} first states")
+            raise TooManyValuesError(f"more than {MAX_VALUES} first states")
         return found
 
     @cached_property
@@ -117,7 +117,7 @@ class Universe(Roster):
         if not self.free and not self.system.start_when:
             return (self.start,)
         ways = [self._ways(place) for place in self.free]
-        if max(ways, default=0) > MOST or (not self.system.start_when and prod(ways) > MOST):
+        if max(ways, default=0) > MAX_VALUES or (not self.system.start_when and prod(ways) > MAX_VALUES):
             return None
         values = [self._values(place) for place in self.free]
         found: list[World] = []
@@ -133,7 +133,7 @@ class Universe(Roster):
                 found.append(begun.world())
             else:
                 waiting += [(*chosen, x) for x in reversed(values[len(chosen)])]
-        if waiting or len(found) > MOST:
+        if waiting or len(found) > MAX_VALUES:
             return None
         if not found:
             self._fault = self._fault or Fault(NoStart(), None, self.system.span)

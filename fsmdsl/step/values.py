@@ -10,7 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.step.data import Misfit, RecordValue, Table, Value
 from fsmdsl.step.roster import Roster
 
-MOST = 1 << 16
+MAX_VALUES = 1 << 16
 """A type with more values than this is not enumerated, nor are more combinations of arguments: they are kept in memory,
 about 100 bytes for each."""
 
@@ -123,9 +123,9 @@ def _first_outside(of: m.Type, values: Iterable[Value]) -> Misfit | None:
 
 
 def domain(t: m.Type, roster: Roster) -> tuple[Value, ...]:
-    """All values of a type in a system, in order. Raises `TooManyValuesError` above `MOST`."""
-    if cardinality(t, roster) > MOST:
-        raise TooManyValuesError(f"a type with more than {MOST} values")
+    """All values of a type in a system, in order. Raises `TooManyValuesError` above `MAX_VALUES`."""
+    if cardinality(t, roster) > MAX_VALUES:
+        raise TooManyValuesError(f"a type with more than {MAX_VALUES} values")
     return tuple(sorted(_all(t, roster), key=lambda x: rank(t, x)))
 
 
@@ -135,13 +135,13 @@ def domains(types: Iterable[m.Type], roster: Roster) -> tuple[tuple[Value, ...],
     count = 1
     for t in listed:
         count *= cardinality(t, roster)
-        if count > MOST:
-            raise TooManyValuesError(f"more than {MOST} combinations of arguments")
+        if count > MAX_VALUES:
+            raise TooManyValuesError(f"more than {MAX_VALUES} combinations of arguments")
     return tuple(product(*(domain(t, roster) for t in listed)))
 
 
 def cardinality(t: m.Type, roster: Roster) -> int:
-    """How many values a type has in a system; any number above `MOST` stands for itself and all greater."""
+    """How many values a type has in a system; any number above `MAX_VALUES` stands for itself and all greater."""
     match t:
         case m.BoolType():
             return 2
@@ -156,12 +156,12 @@ def cardinality(t: m.Type, roster: Roster) -> int:
         case m.OptionalType(of):
             return 1 + cardinality(of, roster)
         case m.SetType(of):
-            return 1 << min(cardinality(of, roster), MOST.bit_length())
+            return 1 << min(cardinality(of, roster), MAX_VALUES.bit_length())
         case m.ListType(of, bound):
             return _lists(cardinality(of, roster), bound)
         case m.MapType(key, of):
             each, count = cardinality(of, roster), cardinality(key, roster)
-            return int(min(each, MOST + 1) ** min(count, MOST.bit_length()))
+            return int(min(each, MAX_VALUES + 1) ** min(count, MAX_VALUES.bit_length()))
         case m.NeverType():
             return 0
         case m.DurationType() | m.OpaqueType() | m.NoneType() | m.ErrorType():
@@ -173,7 +173,7 @@ def cardinality(t: m.Type, roster: Roster) -> int:
 def _product(counts: Iterable[int]) -> int:
     found = 1
     for n in counts:
-        found = min(found * n, MOST + 1)
+        found = min(found * n, MAX_VALUES + 1)
     return found
 
 
@@ -182,7 +182,7 @@ def _lists(each: int, bound: int) -> int:
     for _ in range(bound):
         power *= each
         count += power
-        if count > MOST:
+        if count > MAX_VALUES:
             break
     return count
 

@@ -34,7 +34,7 @@ PAGE = 500
 WATCH = 60
 """Seconds after which the server ends a watch. Another one goes on where it was, so that a connection that died without
 a word is missed for no longer than this."""
-PATIENCE = 10.0
+CONNECT_TIMEOUT = 10.0
 """Seconds for any other request, and for what is late on a watch."""
 JSON = {"Content-Type": "application/json"}
 WHO = ("Authorization",)
@@ -89,7 +89,7 @@ class Api:
             "allowWatchBookmarks": "true",
             "timeoutSeconds": str(WATCH),
         }
-        timeout = httpx2.Timeout(PATIENCE, read=WATCH + PATIENCE)
+        timeout = httpx2.Timeout(CONNECT_TIMEOUT, read=WATCH + CONNECT_TIMEOUT)
         with (
             _told(),
             self._client.stream("GET", f"api/v1/{kind.value}", params=parameters, timeout=timeout) as response,
@@ -237,7 +237,7 @@ def connect(kubeconfig: Path | None, server: str = "") -> Api:
         if server:
             config.cluster.server = server
         _tell_plugin(config.user)
-        client = Client(config, ConnectionParams(timeout=httpx2.Timeout(PATIENCE)))
+        client = Client(config, ConnectionParams(timeout=httpx2.Timeout(CONNECT_TIMEOUT)))
         return Api(client, None if _proxied(config.cluster.server) else _direct(config))
     except KeyError as error:
         raise UserError(f"the cluster cannot be reached: the kubeconfig has no {error}") from error
@@ -247,7 +247,7 @@ def connect(kubeconfig: Path | None, server: str = "") -> Api:
 
 def _direct(config: SingleConfig) -> Direct:
     assert config.user is not None, "there is one, if only one that says nothing"
-    return Direct(config.cluster.server, verify_cluster(config.cluster, config.user, config.abs_file), PATIENCE)
+    return Direct(config.cluster.server, verify_cluster(config.cluster, config.user, config.abs_file), CONNECT_TIMEOUT)
 
 
 def _proxied(server: str) -> bool:

@@ -18,12 +18,12 @@ from runtime.errors import UserError
 from runtime.journal import JournalError
 from runtime.service.locks import Locks
 from runtime.service.metrics import Metrics
-from runtime.service.scheduler import Scheduler
+from runtime.service.scheduler import PodScheduler
 from runtime.service.source import Source
 
 log = logging.getLogger(__name__)
 
-MOST = 64
+MAX_REQUESTS = 64
 """Requests in a cycle, so that the first one does not wait for too many others."""
 IDLE = 0.02
 """Seconds after which the source is looked at when nobody asks."""
@@ -38,13 +38,13 @@ class Request:
 
     __slots__ = ("call", "error", "future", "result")
 
-    def __init__(self, call: Callable[[Scheduler], Any]) -> None:
+    def __init__(self, call: Callable[[PodScheduler], Any]) -> None:
         self.call = call
         self.future: Future[Any] = Future()
         self.result: Any = None
         self.error: Exception | None = None
 
-    def run(self, scheduler: Scheduler) -> None:
+    def run(self, scheduler: PodScheduler) -> None:
         """The answer is kept back until it is committed."""
         try:
             self.result = self.call(scheduler)
@@ -69,7 +69,7 @@ class Request:
 class Engine:
     """Takes requests from any thread, and serves them in its own, many at a time."""
 
-    def __init__(self, scheduler: Scheduler, source: Source, locks: Locks, metrics: Metrics) -> None:
+    def __init__(self, scheduler: PodScheduler, source: Source, locks: Locks, metrics: Metrics) -> None:
         self._scheduler = scheduler
         self._source = source
         self._locks = locks
@@ -90,7 +90,7 @@ class Engine:
         """Whether requests are taken."""
         return self._thread.is_alive() and not self._ending.is_set() and self.failure is None
 
-    def submit(self, call: Callable[[Scheduler], Any]) -> Future[Any]:
+    def submit(self, call: Callable[[PodScheduler], Any]) -> Future[Any]:
         """The result comes when what it has changed is committed, and survives this process."""
         if not self.serving:
             raise NotServingError("the scheduler is not serving")
@@ -125,7 +125,7 @@ class Engine:
         batch: list[Request | None] = []
         try:
             batch.append(self._requests.get(timeout=IDLE))
-            while len(batch) < MOST:
+            while len(batch) < MAX_REQUESTS:
                 batch.append(self._requests.get_nowait())
         except Empty:
             pass

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from runtime.pods import Pod
 
-MOST = 1000
+MAX_REMEMBERED = 1000
 """Gangs that are remembered."""
 
 
@@ -36,7 +36,7 @@ class Evictions:
         Nodes on which the gang itself has its places (`own`) come first, then nodes that are in no sibling's answer.
         """
         told = self._nodes.setdefault(gang, {})
-        if len(self._nodes) > MOST:
+        if len(self._nodes) > MAX_REMEMBERED:
             del self._nodes[next(iter(self._nodes))]
         told.pop(uid, None)
         staying = {node: tuple(pod for pod in pods if not leaving(pod.uid)) for node, pods in victims.items()}

@@ -27,7 +27,7 @@ from runtime.service.tracker import PodPhase, Tracker
 
 log = logging.getLogger(__name__)
 
-MOST = 3
+MAX_FAULTS = 3
 """Faults, before the lives are given up."""
 LAG = 0.2
 """Seconds for which changes of pods are collected."""
@@ -172,7 +172,7 @@ class Follower:
         self.faults += 1
         self.following = None
         log.exception("the lives of gangs cannot be followed; decisions are not touched by that")
-        if self.faults <= MOST:
+        if self.faults <= MAX_FAULTS:
             try:
                 self._begin()
             except Exception:

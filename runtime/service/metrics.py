@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector
 
 from runtime.service.follower import Follower
 from runtime.service.locks import Locks
-from runtime.service.scheduler import Scheduler
+from runtime.service.scheduler import PodScheduler
 from runtime.service.source import Source
 
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
@@ -43,7 +43,7 @@ class Metrics:
         self._phases.labels("decide").observe(decide)
         self._phases.labels("journal").observe(journal)
 
-    def observe(self, scheduler: Scheduler, source: Source, locks: Locks) -> None:
+    def observe(self, scheduler: PodScheduler, source: Source, locks: Locks) -> None:
         """From now on, gauges are reported as well."""
         self.registry.register(Inventory(scheduler, source, locks))
 
@@ -55,7 +55,7 @@ class Metrics:
 class Inventory(Collector):
     """Counted when somebody asks."""
 
-    def __init__(self, scheduler: Scheduler, source: Source, locks: Locks) -> None:
+    def __init__(self, scheduler: PodScheduler, source: Source, locks: Locks) -> None:
         self._scheduler = scheduler
         self._source = source
         self._locks = locks

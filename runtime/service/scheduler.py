@@ -40,7 +40,7 @@ AGAIN = 30.0
 """Seconds after which a pod is deleted again that should be gone: the cluster may have been away."""
 
 
-class Scheduler(Observer):
+class PodScheduler(Observer):
     """Decides nothing by itself: it asks the allocator, and keeps what was reported of pods and nodes."""
 
     def __init__(

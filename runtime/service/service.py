@@ -27,7 +27,7 @@ from runtime.service.life import Life
 from runtime.service.locks import Locks
 from runtime.service.metrics import Metrics
 from runtime.service.objects import PodObject
-from runtime.service.scheduler import Scheduler
+from runtime.service.scheduler import PodScheduler
 from runtime.service.source import Source
 from runtime.service.tracker import Tracked
 
@@ -74,7 +74,7 @@ class Service:
         self._evict = evict
         self._election = election
         self._set_aside = set_aside
-        self._scheduler: Scheduler | None = None
+        self._scheduler: PodScheduler | None = None
         self._engine: Engine | None = None
         self._binders = ThreadPoolExecutor(BINDERS, "bind")
         self._stopping = False
@@ -97,7 +97,7 @@ class Service:
             log.error("%s", opened.damage)
         if opened.takeover is not None:
             _tell(opened.takeover)
-        self._scheduler = Scheduler(
+        self._scheduler = PodScheduler(
             allocator,
             self.locks,
             self._bind_later,
@@ -150,7 +150,7 @@ class Service:
     # Serving
 
     @property
-    def scheduler(self) -> Scheduler:
+    def scheduler(self) -> PodScheduler:
         """Once it is there."""
         if self._scheduler is None:
             raise NotServingError("the scheduler is being opened")
@@ -172,7 +172,7 @@ class Service:
         serving = self._engine is not None and self._engine.serving
         return serving and self._life.state is ShimSchedulerState.RUNNING, self._life.state.display
 
-    async def ask(self, call: Callable[[Scheduler], Any], *, durable: bool = True) -> Any:
+    async def ask(self, call: Callable[[PodScheduler], Any], *, durable: bool = True) -> Any:
         """The result of a call, when what it has changed is on the disk.
 
         Without `durable` it comes earlier, and may be forgotten after a loss of power (never after a crash of this

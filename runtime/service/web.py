@@ -35,7 +35,7 @@ from runtime.service.why import why
 log = logging.getLogger(__name__)
 
 ANY = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-PATIENCE = 10.0
+REQUEST_TIMEOUT = 10.0
 """Seconds that a body may take to arrive."""
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -134,13 +134,13 @@ class Web:
             raise HTTPException(413, message)
         body = bytearray()
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(REQUEST_TIMEOUT):
                 async for chunk in request.stream():
                     body += chunk
                     if len(body) > self._largest:
                         raise HTTPException(413, message)
         except TimeoutError:
-            raise HTTPException(408, f"the request did not arrive in {PATIENCE:g} seconds") from None
+            raise HTTPException(408, f"the request did not arrive in {REQUEST_TIMEOUT:g} seconds") from None
         except ClientDisconnect:
             raise HTTPException(400, "the request ended too early") from None
         return bytes(body)

@@ -18,7 +18,7 @@ from runtime.service.questions import gang as describe
 from runtime.service.relief import Question
 from runtime.service.tracker import Tracker
 
-MOST = 20
+MAX_NAMED = 20
 """Gangs that are named."""
 
 
@@ -102,7 +102,7 @@ def _in_the_way(allocator: DurableAllocator, gang: Gang) -> list[Gang]:
 
 def _named(gangs: Iterable[Gang]) -> list[dict[str, Any]]:
     """The largest first."""
-    largest = sorted(gangs, key=lambda gang: (-len(gang.virtual), gang.name))[:MOST]
+    largest = sorted(gangs, key=lambda gang: (-len(gang.virtual), gang.name))[:MAX_NAMED]
     return [describe(gang) for gang in largest]
 
 

@@ -25,7 +25,7 @@ from runtime.simulate.life import Life, Stage
 from runtime.simulate.observe import Event, Kind, Observer, Observers
 from runtime.simulate.outages import Outage
 from runtime.simulate.queues import Queue, QueueKey, lane_of
-from runtime.simulate.scheduler import Claimed, Ending, Placed, Refused, Scheduler
+from runtime.simulate.scheduler import Claimed, Ending, GangScheduler, Placed, Refused
 from runtime.simulate.workload import Request
 
 
@@ -80,7 +80,7 @@ class Simulation:
     def __init__(
         self,
         configuration: Configuration,
-        scheduler: Scheduler,
+        scheduler: GangScheduler,
         clock: Clock,
         requests: Sequence[Request],
         outages: Iterable[Outage] = (),

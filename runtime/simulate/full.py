@@ -22,7 +22,7 @@ PATIENT = 1_000_000_000
 
 
 class FullLife:
-    """Applications, queues, gangs, cells, nodes, and what nodes do: a `Scheduler`."""
+    """Applications, queues, gangs, cells, nodes, and what nodes do: a `GangScheduler`."""
 
     isolated = True
 

@@ -31,7 +31,7 @@ from runtime.simulate.style import (
     whole,
 )
 
-MOST = 7
+MAX_COLOURS = 7
 """How many virtual clusters have a colour of their own."""
 PALE = 0.55
 BARS = 90
@@ -58,7 +58,7 @@ def shown(run: Run) -> list[str]:
         name: found["guaranteed_utilisation"] + found["opportunistic_utilisation"]
         for name, found in run.summary["tenants"].items()
     }
-    most = sorted(use, key=lambda name: -use[name])[:MOST]
+    most = sorted(use, key=lambda name: -use[name])[:MAX_COLOURS]
     return [name for name in use if name in most]
 
 

@@ -16,7 +16,7 @@ from runtime.simulate.full import FullLife
 from runtime.simulate.generate import generate, read_recipe
 from runtime.simulate.outages import Outage, make_outages, read_outages
 from runtime.simulate.rooms import Rooms
-from runtime.simulate.scheduler import PodByPod, Scheduler
+from runtime.simulate.scheduler import GangScheduler, PodByPod
 from runtime.simulate.trace import read_trace
 from runtime.simulate.workload import Request, check
 
@@ -51,7 +51,7 @@ class Scenario:
         scheduler = self._scheduler(configuration, clock)
         return Simulation(configuration, scheduler, clock, requests, outages, self.rules, self.every)
 
-    def _scheduler(self, configuration: Configuration, clock: Clock) -> Scheduler:
+    def _scheduler(self, configuration: Configuration, clock: Clock) -> GangScheduler:
         if self.full_life and self.journal is not None:
             raise UserError("a simulation has either --full-life or a --journal")
         if self.full_life:

@@ -57,7 +57,7 @@ class Ending(Enum):
     """A node under it has failed: it waits again."""
 
 
-class Scheduler(Protocol):
+class GangScheduler(Protocol):
     """Places gangs. Its answers must depend on nothing but the calls before."""
 
     isolated: bool

@@ -14,7 +14,7 @@ from runtime.view.pages import Pages, application
 from runtime.view.reel import Reel
 
 LOOPBACK = "127.0.0.1"
-MOST = 128
+MAX_CONNECTIONS = 128
 """Connections at a time."""
 
 
@@ -34,7 +34,7 @@ class Live:
             raise UserError(f"port {port} of {LOOPBACK} cannot be used: {(error.strerror or '').lower()}") from error
         app = application(Pages(reel, self.paced.scene, self.paced), [LOOPBACK, "localhost"])
         config = uvicorn.Config(
-            app, http=Bounded, ws="none", limit_concurrency=MOST, log_level="warning", lifespan="off",
+            app, http=Bounded, ws="none", limit_concurrency=MAX_CONNECTIONS, log_level="warning", lifespan="off",
             timeout_graceful_shutdown=1,
         )  # fmt: skip
         self._server = uvicorn.Server(config)

@@ -10,11 +10,11 @@ from generated.hived import AffinityGroupState
 from generated.yunikorn.shim import ShimApplicationState, TaskState
 from runtime.gangs import Gang
 from runtime.lives.registry import Life, Slot
-from runtime.service.scheduler import Scheduler
+from runtime.service.scheduler import PodScheduler
 from runtime.service.tracker import PodPhase
 
 
-def agree(scheduler: Scheduler) -> None:
+def agree(scheduler: PodScheduler) -> None:
     """The lives are what the allocator and the cluster say."""
     assert scheduler.lives.faults == 0
     following, allocator = scheduler.lives.following, scheduler.allocator
@@ -45,7 +45,7 @@ def _asks(slot: Slot) -> bool:
     return slot.task is not None and slot.task.state is TaskState.SCHEDULING
 
 
-def _agree(life: Life, gang: Gang, scheduler: Scheduler) -> None:
+def _agree(life: Life, gang: Gang, scheduler: PodScheduler) -> None:
     assert life.shim.state is ShimApplicationState.RUNNING
     assert (life.work.state is SliceState.START) == (life.held > 0)
     torn = life.termination.state is TerminationState.TERMINATING
@@ -67,7 +67,7 @@ def _agree(life: Life, gang: Gang, scheduler: Scheduler) -> None:
         assert [c for c in life.cliques if c.state is CliqueState.BREACHED] == short
 
 
-def _agree_pod(slot: Slot, gang: Gang, scheduler: Scheduler, *, torn: bool) -> None:
+def _agree_pod(slot: Slot, gang: Gang, scheduler: PodScheduler, *, torn: bool) -> None:
     seat, tracked = gang.seated.get(slot.uid), scheduler.tracker.pod(slot.uid)
     assert slot.task is not None
     assert tracked is not None

@@ -30,7 +30,7 @@ from runtime.service.follower import Options
 from runtime.service.locks import Locks
 from runtime.service.messages import FilterRequest, PreemptRequest
 from runtime.service.objects import PodObject, read_node, read_pod
-from runtime.service.scheduler import Scheduler
+from runtime.service.scheduler import PodScheduler
 from runtime.service.source import Change
 from runtime.service.tracker import PodPhase, Tracked
 
@@ -69,7 +69,7 @@ class Side:
         options = Options(on=self.on, delay=DELAY, clock=clock, terminate=self.history.terminates)
         deleted = self.history.delete_later if self.on and self.history.terminates else None
         nothing: Any = lambda _: None  # noqa: E731
-        self.scheduler = Scheduler(
+        self.scheduler = PodScheduler(
             allocator, Locks(), nothing, self.history.look_later(self), LEASE, clock, options, deleted
         )
 

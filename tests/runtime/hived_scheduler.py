@@ -18,8 +18,8 @@ Answer = dict[str, Any]
 
 
 class HivedScheduler:
-    """A `Scheduler` whose decisions are HiveD's. After a panic HiveD is started again with what its bound pods carry,
-    as its process would be.
+    """A `GangScheduler` whose decisions are HiveD's. After a panic HiveD is started again with what its bound
+    pods carry, as its process would be.
 
     Whether a gang could run alone is asked of the allocator: HiveD has no such question.
     """

@@ -20,7 +20,7 @@ from runtime.durable import DurableAllocator
 from runtime.service.locks import Locks
 from runtime.service.messages import FilterRequest, PreemptRequest
 from runtime.service.objects import NodeObject, PodObject
-from runtime.service.scheduler import Scheduler
+from runtime.service.scheduler import PodScheduler
 from runtime.service.source import Change
 from runtime.service.tracker import Tracked
 
@@ -45,7 +45,7 @@ class KubeScheduler:
         self.whole = whole
         """Each pod needs a whole node to Kubernetes, too; otherwise pods need nothing that it knows of."""
         self.late: list[PodObject] = []
-        self.scheduler = Scheduler(
+        self.scheduler = PodScheduler(
             allocator, Locks(), lambda _: None, lambda _: None, delete=self._delete if evict else None, evict=evict
         )
         self.allocator = allocator

@@ -22,7 +22,7 @@ from runtime.journal import Journal
 from runtime.service.follower import Options
 from runtime.service.locks import Locks
 from runtime.service.metrics import Metrics
-from runtime.service.scheduler import Scheduler
+from runtime.service.scheduler import PodScheduler
 from runtime.service.service import Service
 from runtime.service.source import MemorySource
 from runtime.service.web import Web
@@ -47,7 +47,7 @@ def families(tmp_path: Path) -> set[str]:
     """Names of all series."""
     allocator = DurableAllocator(healthy(CONFIGURATION).configuration, Journal(tmp_path / "journal"))
     metrics, locks = Metrics(), Locks()
-    scheduler = Scheduler(allocator, locks, lambda _: None, lambda _: None, following=Options(on=True))
+    scheduler = PodScheduler(allocator, locks, lambda _: None, lambda _: None, following=Options(on=True))
     scheduler.recover([], lists_all=False)
     metrics.observe(scheduler, MemorySource(), locks)
     told = re.findall(r"^# TYPE (\w+) (\w+)", metrics.text().decode(), re.MULTILINE)

@@ -10,7 +10,7 @@ import pytest
 
 from generated.grove import Pod, System, VirtualClock
 from runtime.lives.followed import Refusals
-from runtime.service.follower import MOST
+from runtime.service.follower import MAX_FAULTS
 
 
 def test_lives_agree_with_the_allocator_and_nothing_is_left_in_the_end() -> None:
@@ -49,7 +49,7 @@ def test_after_a_fault_lives_begin_anew_and_after_too_many_they_are_given_up(
     assert scheduler.lives.faults == 1
     scheduler.lives.faults = 0
     history.check()
-    for _ in range(MOST + 1):
+    for _ in range(MAX_FAULTS + 1):
         fault()
     assert scheduler.lives.following is None
     history.ask()

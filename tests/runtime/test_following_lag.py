@@ -21,7 +21,7 @@ from runtime.service.follower import LAG, Options
 from runtime.service.locks import Locks
 from runtime.service.messages import FilterRequest, PreemptRequest
 from runtime.service.objects import read_node, read_pod
-from runtime.service.scheduler import Scheduler
+from runtime.service.scheduler import PodScheduler
 from runtime.service.source import Change
 
 NAMES = ("a", "b")
@@ -37,7 +37,7 @@ class Side:
         self.now, self.prompt = 1000.0, prompt
         allocator = DurableAllocator(CONFIGURATION, journal(folder))
         options = Options(delay=DELAY, clock=lambda: self.now)
-        self.scheduler = Scheduler(allocator, Locks(), nothing, nothing, 1e9, lambda: self.now, options)
+        self.scheduler = PodScheduler(allocator, Locks(), nothing, nothing, 1e9, lambda: self.now, options)
         self.pods: dict[str, dict[str, Any]] = {}
         with self.cycle():
             self.scheduler.recover([Change(read_node(node(name)), gone=False) for name in NAMES], lists_all=True)

@@ -20,7 +20,7 @@ from runtime.journal import Journal
 from runtime.service.leases import Leases
 from runtime.service.messages import BindRequest, FilterRequest, PreemptRequest
 from runtime.service.objects import PodObject, read_node, read_pod
-from runtime.service.scheduler import Scheduler
+from runtime.service.scheduler import PodScheduler
 from runtime.service.service import Service
 from runtime.service.source import Change, MemorySource
 from runtime.service.tracker import PodPhase, Tracked
@@ -60,7 +60,7 @@ class Served:
         self.service.start()
         until(lambda: self.service.ready()[0])
 
-    def ask(self, call: Callable[[Scheduler], Any]) -> Any:
+    def ask(self, call: Callable[[PodScheduler], Any]) -> Any:
         return asyncio.run(asyncio.wait_for(self.service.ask(call), 10))
 
     def pass_time(self, seconds: float) -> None:

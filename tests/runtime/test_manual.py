@@ -19,7 +19,7 @@ from runtime.service.follower import Options
 from runtime.service.locks import Locks
 from runtime.service.metrics import Metrics
 from runtime.service.objects import NodeObject, read_pod
-from runtime.service.scheduler import Scheduler
+from runtime.service.scheduler import PodScheduler
 from runtime.service.service import Service
 from runtime.service.source import MemorySource, read_change
 from runtime.service.web import Web
@@ -90,7 +90,7 @@ def test_metrics_are_those_there_are(tmp_path: Path) -> None:
     configuration = healthy(yaml.safe_load(BLOCKS["configuration"])).configuration
     allocator = DurableAllocator(configuration, Journal(tmp_path / "journal"))
     metrics, locks = Metrics(), Locks()
-    scheduler = Scheduler(allocator, locks, lambda _: None, lambda _: None, following=Options(on=True))
+    scheduler = PodScheduler(allocator, locks, lambda _: None, lambda _: None, following=Options(on=True))
     scheduler.recover([], lists_all=False)
     metrics.observe(scheduler, MemorySource(), locks)
     families = set(re.findall(r"^# TYPE (\w+)", metrics.text().decode(), re.MULTILINE))

@@ -27,7 +27,7 @@ from runtime.errors import UserError
 from runtime.journal import Journal
 from runtime.service.messages import BindRequest, FilterRequest, PreemptRequest
 from runtime.service.objects import PodObject, read_node, read_pod
-from runtime.service.scheduler import Scheduler
+from runtime.service.scheduler import PodScheduler
 from runtime.service.service import Service
 from runtime.service.source import Change, MemorySource
 
@@ -183,7 +183,7 @@ class World:
         self.service._beginning.join()
         assert self.service.failure is None
 
-    def ask(self, call: Callable[[Scheduler], Any]) -> Any:
+    def ask(self, call: Callable[[PodScheduler], Any]) -> Any:
         return asyncio.run(self.service.ask(call, durable=False))
 
     # What happens
@@ -344,7 +344,7 @@ def test_what_others_rely_on_waits_for_the_disk_and_a_reservation_does_not(tmp_p
     weak, strong = gang("weak", "A", 4, 4, 4, priority=1), gang("strong", "A", 4, 4, 4, priority=9)
     source.tell(Change(read_pod(written(pod)), gone=False) for pod in (*weak, *strong))
 
-    def ask(call: Callable[[Scheduler], Any], *, durable: bool) -> Any:
+    def ask(call: Callable[[PodScheduler], Any], *, durable: bool) -> Any:
         stages.clear()
         return asyncio.run(service.ask(call, durable=durable))
 

@@ -23,7 +23,7 @@ from runtime.service.engine import NotServingError
 from runtime.service.locks import Locks
 from runtime.service.messages import BindRequest, FilterRequest
 from runtime.service.objects import read_node, read_pod
-from runtime.service.scheduler import Scheduler
+from runtime.service.scheduler import PodScheduler
 from runtime.service.service import Service
 from runtime.service.source import Change, FileSource, MemorySource
 
@@ -45,7 +45,7 @@ class Served:
         self.service.start()
         self.service._beginning.join()
 
-    def ask(self, call: Callable[[Scheduler], Any]) -> Any:
+    def ask(self, call: Callable[[PodScheduler], Any]) -> Any:
         return asyncio.run(asyncio.wait_for(self.service.ask(call), 10))
 
     def filter(self, uid: str) -> dict[str, Any]:
@@ -211,7 +211,7 @@ def test_somebody_who_gives_up_waiting_disturbs_nobody(served: Served) -> None:
 
 
 def test_a_request_that_does_not_arrive_is_not_waited_for(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(web, "PATIENCE", 0.05)
+    monkeypatch.setattr(web, "REQUEST_TIMEOUT", 0.05)
     app = web.Web(served.service, 1000).app()
     sent: list[Any] = []
 

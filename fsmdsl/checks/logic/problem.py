@@ -19,7 +19,7 @@ from fsmdsl.checks.logic.values import (
     EITHER,
     FALSE,
     FAULT,
-    MOST,
+    MAX_PAIRS,
     TRUE,
     Values,
     compared,
@@ -275,7 +275,7 @@ def _vary(a: m.Expr, b: m.Expr) -> bool:
     if isinstance(a, m.Constant) or isinstance(b, m.Constant) or a == b:
         return False
     sides = [x.type for x in (a, b) if isinstance(x.type, m.RangeType)]
-    return len(sides) == 2 and prod(t.high - t.low + 1 for t in sides) > MOST
+    return len(sides) == 2 and prod(t.high - t.low + 1 for t in sides) > MAX_PAIRS
 
 
 def _subsets(of: Sequence[object] | None) -> Sequence[object] | None:
@@ -337,7 +337,7 @@ def _of_numbers(operator: Arithmetic, left: Formula, right: Formula) -> Formula:
 def _few(*types: m.Type) -> bool:
     """Are there few combinations of sets of these types?"""
     elements = [_domain(t.of) for t in types if isinstance(t, m.SetType)]
-    return all(x is not None for x in elements) and 1 << sum(len(x) for x in elements if x is not None) <= MOST
+    return all(x is not None for x in elements) and 1 << sum(len(x) for x in elements if x is not None) <= MAX_PAIRS
 
 
 def _of_sets(operator: SetOperator, left: Formula, right: Formula) -> Formula:

@@ -19,7 +19,7 @@ FALSE: frozenset[Any] = frozenset({False})
 EITHER: frozenset[Any] = frozenset({True, False})
 FAULT: frozenset[Any] = frozenset()
 
-MOST = 1024
+MAX_PAIRS = 1024
 """So many pairs of values are tried one by one; of more, only the ends are looked at."""
 
 
@@ -41,7 +41,7 @@ def compared(operator: str, a: Values, b: Values) -> frozenset[Any]:
     if not a or not b:
         return FAULT
     test = COMPARISONS[operator]
-    if len(a) * len(b) <= MOST and not (isinstance(a, range) and isinstance(b, range)):
+    if len(a) * len(b) <= MAX_PAIRS and not (isinstance(a, range) and isinstance(b, range)):
         return frozenset(test(x, y) for x, y in product(a, b))
     if isinstance(a, range) and isinstance(b, range):
         return _by_ends(operator, a, b)
@@ -74,7 +74,7 @@ def computed(operator: Arithmetic, a: Values, b: Values) -> Values:
     """The results of an operator of numbers."""
     if not a or not b:
         return FAULT
-    if isinstance(a, frozenset) and isinstance(b, frozenset) and len(a) * len(b) <= MOST:
+    if isinstance(a, frozenset) and isinstance(b, frozenset) and len(a) * len(b) <= MAX_PAIRS:
         pairs = ((x, y) for x, y in product(a, b) if not may_divide_by_zero(operator, (y, y)))
         return frozenset(number(operator, x, y) for x, y in pairs)
     low, high = bounds(operator, ends(a), ends(b))
@@ -100,7 +100,7 @@ def joined(a: Values, b: Values) -> Values:
     if not a or not b:
         return a or b
     ranges = [x for x in (a, b) if isinstance(x, range)]
-    if len(ranges) == 2 or any(len(x) > MOST for x in ranges):
+    if len(ranges) == 2 or any(len(x) > MAX_PAIRS for x in ranges):
         (a_low, a_high), (b_low, b_high) = ends(a), ends(b)
         return range(min(a_low, b_low), max(a_high, b_high) + 1)
     return frozenset(a) | frozenset(b)

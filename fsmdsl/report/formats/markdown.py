@@ -15,7 +15,7 @@ from fsmdsl.report.formats.places import path_of
 from fsmdsl.report.formats.results import Finding, Outcome, Results, Suite
 from fsmdsl.source import NOWHERE, Span
 
-MOST = 20
+MAX_FINDINGS = 20
 """Findings that are shown; of the others, how many there are."""
 ROOM = 40_000
 """Letters after which runs are left out."""
@@ -57,12 +57,12 @@ def _table(suites: Iterable[Suite]) -> Iterator[str]:
 def _findings(found: Iterable[Finding]) -> Iterator[str]:
     worst = sorted(found, key=lambda f: -f.diagnostic.severity)
     room = ROOM
-    for f in worst[:MOST]:
+    for f in worst[:MAX_FINDINGS]:
         told = "\n".join(_finding(f, runs=room > 0))
         room -= len(told)
         yield told
-    if len(worst) > MOST:
-        yield f"… and {len(worst) - MOST} more.\n"
+    if len(worst) > MAX_FINDINGS:
+        yield f"… and {len(worst) - MAX_FINDINGS} more.\n"
 
 
 def _finding(f: Finding, *, runs: bool) -> Iterator[str]:

@@ -26,7 +26,7 @@ from fsmdsl.explore.packed.lower.references import reference
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Bool, Choice, Expr, Int, Not, all_of, any_of, call
 from fsmdsl.model.typing import bare, common, is_structured, machine_of
-from fsmdsl.step.values import MOST
+from fsmdsl.step.values import MAX_VALUES
 
 # Made ----------------------------------------------------------------------------------------------------------------
 
@@ -126,8 +126,8 @@ def _check_subsets(scope: Scope, over: m.Apply) -> None:
     whole, size = over.arguments
     codes = element_of(scope, whole.type).codes
     most = max((comb(codes, k) for k in _sizes(scope, size) if 0 <= k <= codes), default=0)
-    if most > MOST:
-        raise UnpackableError(f"subsets of a set of up to {codes} elements: {most}, more than {MOST}")
+    if most > MAX_VALUES:
+        raise UnpackableError(f"subsets of a set of up to {codes} elements: {most}, more than {MAX_VALUES}")
 
 
 def _sizes(scope: Scope, e: m.Expr) -> list[int]:

@@ -29,7 +29,7 @@ CAP = 1 << 18
 LEAST_MESSAGE = 1 << 10
 """So many successors a block should bring from each rank to each other, that little time goes into exchanging few."""
 
-MOST = 1 << 20
+MAX_BLOCK = 1 << 20
 """So many a rank should find in one block at most: they take 100 bytes each."""
 
 SEEN = 1 << 15
@@ -67,7 +67,7 @@ class Distributed:
         self._keys, self._order, self._spare, self._spared, self._slots = (Scratch() for _ in range(5))
         self._sent, self._moved, self._given, self._dealt = (Scratch() for _ in range(4))
         self._counts, self._places = Memory(DIGITS), Memory(2 * exchange.size)
-        self._target = min(max(CAP // 2, LEAST_MESSAGE * exchange.size), MOST)
+        self._target = min(max(CAP // 2, LEAST_MESSAGE * exchange.size), MAX_BLOCK)
         self._step = LEAST_MESSAGE * exchange.size
         self._known: dict[int, tuple[tuple[int, ...], int]] = {}
         self._merged: list[int] | None = None

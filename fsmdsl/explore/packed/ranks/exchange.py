@@ -21,7 +21,7 @@ from fsmdsl.explore.packed.memory import Memory
 
 MISSING = "a search over several processes needs the extra `mpi`: pip install 'fsmdsl[mpi,fast]'"
 
-PATIENCE = 2e-4
+SPIN_TIMEOUT = 2e-4
 """Seconds of asking without a break whether the others have come. After that the processor is left to them."""
 
 NAP, SLEEP = 2e-5, 1e-2
@@ -109,7 +109,7 @@ class Mpi:
 
     def _wait(self, request: Any, seconds: float) -> bool:
         begun = perf_counter()
-        patience = PATIENCE if self.neighbours <= (os.cpu_count() or 1) else 0.0
+        patience = SPIN_TIMEOUT if self.neighbours <= (os.cpu_count() or 1) else 0.0
         while not request.Test():
             waited = perf_counter() - begun
             if waited > seconds:
