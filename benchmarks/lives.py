@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT)]
 
 from runtime import Allocator, Bind, BindInfo, GangSpec, Member, Pod, PodSpec  # noqa: E402
-from runtime.lives import Act, ApplicationSpec, CliqueSpec, Lives, Settings  # noqa: E402
+from runtime.lifecycle import Act, ApplicationSpec, CliqueSpec, Lives, Settings  # noqa: E402
 
 PODS = 8
 NODES = 16

@@ -10,7 +10,7 @@ from generating import Generated
 from stepping import compiled
 
 from fsmdsl import emit
-from fsmdsl.emit.code import DEEPEST
+from fsmdsl.emit.statements.code import DEEPEST
 
 # Values that may be none ---------------------------------------------------------------------------------------------
 

@@ -18,12 +18,12 @@ FOLDER = Path(fsmdsl.emit.__file__).parent
 
 MAY_LOOK = {
     "names": "makes names of Python from names of a spec",
-    "text": "breaks long lines between brackets, and fills comments and docstrings: nothing but spaces changes",
+    "statements/text": "breaks long lines between brackets, and fills comments and docstrings: only spaces change",
     "templates/__init__": "takes out empty lines that conditions of a template leave behind",
 }
 """Modules that look into strings, and why."""
 
-LINES_OF_TEMPLATES = {"locks": "splitlines", "replay": "splitlines"}
+LINES_OF_TEMPLATES = {"locks": "splitlines", "replays/replay": "splitlines"}
 """Texts of templates, which these put among lines of their own."""
 
 SPLITS_NAMES = {"naming": "split"}

@@ -25,7 +25,7 @@ def test_there_are_no_import_circles(package: str) -> None:
 def test_every_module_is_in_a_package_that_the_linter_sees() -> None:
     """A folder without `__init__.py` would be left out of the layers without a word."""
     modules = grimp.build_graph("fsmdsl", cache_dir=None).modules
-    assert {"fsmdsl.explore.packed.lower.expressions", "fsmdsl.explore.program.nodes"} <= modules
+    assert {"fsmdsl.explore.packed.lower.values.expressions", "fsmdsl.explore.program.nodes"} <= modules
 
 
 @pytest.mark.parametrize("command", ["check", "fmt --check", "list", "generate --check --out out"])

@@ -11,7 +11,7 @@ from fsmdsl.explore.packed import lower
 from fsmdsl.explore.program import python
 
 LOWER = Path(lower.__file__).parent
-MODULES = sorted(LOWER.glob("*.py"))
+MODULES = sorted(LOWER.rglob("*.py"))
 
 READS_TEXT = {
     "startswith", "endswith", "split", "rsplit", "partition", "splitlines", "strip", "lstrip", "rstrip", "isdigit",
@@ -43,7 +43,7 @@ def problems(tree: ast.Module) -> list[str]:
     return lines
 
 
-@pytest.mark.parametrize("path", MODULES, ids=[x.stem for x in MODULES])
+@pytest.mark.parametrize("path", MODULES, ids=[x.relative_to(LOWER).as_posix() for x in MODULES])
 def test_lowering_reads_no_text(path: Path) -> None:
     assert problems(ast.parse(path.read_text("utf-8"))) == []
 

@@ -16,7 +16,7 @@ from fsmdsl import emit
 from fsmdsl import model as m
 from fsmdsl.cli.replays import CONFTEST, PACKAGE, write_replays
 from fsmdsl.describe import describe
-from fsmdsl.emit.replay import Moment, Run, impossible, replay
+from fsmdsl.emit.replays.replay import Moment, Run, impossible, replay
 from fsmdsl.explore import Limits, Trace, explore
 from fsmdsl.explore.replay import broken, simplest
 from fsmdsl.explore.trace import run

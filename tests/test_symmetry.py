@@ -20,7 +20,7 @@ from fsmdsl.explore.liveness.ground import questions
 from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.liveness.record import Marks
 from fsmdsl.explore.liveness.why import _Reader as Reader
-from fsmdsl.explore.packed.lower import orders
+from fsmdsl.explore.packed.lower.symmetry import orders
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.native import missing

@@ -9,7 +9,7 @@ from pathlib import Path
 from fsmdsl import emit
 from fsmdsl import model as m
 from fsmdsl.cli.writing import generated, write_folder
-from fsmdsl.emit.replay import Holder, Moment, Run, replay
+from fsmdsl.emit.replays.replay import Holder, Moment, Run, replay
 from fsmdsl.explore import Exploration, Verdict
 from fsmdsl.explore.replay import broken
 from fsmdsl.step import Universe

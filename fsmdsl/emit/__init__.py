@@ -14,8 +14,8 @@ from fsmdsl.emit.context import Context
 from fsmdsl.emit.files import Written
 from fsmdsl.emit.naming import folder
 from fsmdsl.emit.packages import face, machinery, needs_machinery, package, support
+from fsmdsl.emit.statements.text import MARK, mark, marked
 from fsmdsl.emit.templates import rendered
-from fsmdsl.emit.text import MARK, mark, marked
 from fsmdsl.losses import Lost
 
 __all__ = ["MARK", "TARGETS", "folder", "left_out", "marked", "python", "transitions"]

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 
 from fsmdsl import model as m
 from fsmdsl.core.lets import looks_beyond, surveys
-from fsmdsl.emit.code import Block, Branch, If, Suite, Text
 from fsmdsl.emit.context import Context
-from fsmdsl.emit.effects import Border, argument_checks, checked_part
-from fsmdsl.emit.expressions import python
 from fsmdsl.emit.files import File, Written
-from fsmdsl.emit.members import Member, joined, method, shown, signature, typed
+from fsmdsl.emit.machines.members import Member, joined, method, shown, signature, typed
 from fsmdsl.emit.names import snake, with_article
 from fsmdsl.emit.naming import MachineNames
-from fsmdsl.emit.place import Place
-from fsmdsl.emit.text import docstring, folded, indented, literal, sentence, tuple_of
+from fsmdsl.emit.statements.code import Block, Branch, If, Suite, Text
+from fsmdsl.emit.statements.effects import Border, argument_checks, checked_part
+from fsmdsl.emit.statements.expression_context import Place
+from fsmdsl.emit.statements.expressions import python
+from fsmdsl.emit.statements.text import docstring, folded, indented, literal, sentence, tuple_of
 from fsmdsl.emit.types import annotation, decoded, encoded, is_same_in_json
 
 

@@ -10,7 +10,7 @@ from fsmdsl.core.lets import surveys
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.imports import Origin, import_order, relative_imports
 from fsmdsl.emit.names import Namespace, module_of, prefixed
-from fsmdsl.emit.text import WIDTH, docstring, folded, indented, mark
+from fsmdsl.emit.statements.text import WIDTH, docstring, folded, indented, mark
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.files import Written
-from fsmdsl.emit.members import Member, joined, method
+from fsmdsl.emit.machines.members import Member, joined, method
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
+from fsmdsl.emit.statements.text import docstring, indented, literal, mark, rows, sentence, tuple_of
 from fsmdsl.emit.templates import rendered
-from fsmdsl.emit.text import docstring, indented, literal, mark, rows, sentence, tuple_of
 
 
 def locks_file(context: Context, module: m.Module) -> Written:

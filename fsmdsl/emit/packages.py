@@ -6,19 +6,19 @@ from collections.abc import Container, Mapping, Set
 from dataclasses import fields
 
 from fsmdsl import model as m
-from fsmdsl.emit.classes import machine_class
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.declarations import actions_file, channels_file, derived_file, in_derived, states_file, values_file
 from fsmdsl.emit.files import File, Written
 from fsmdsl.emit.imports import relative_imports
 from fsmdsl.emit.locks import locks_file
+from fsmdsl.emit.machines.classes import machine_class
+from fsmdsl.emit.machines.persistence import version
+from fsmdsl.emit.machines.standalone import standalone_class
 from fsmdsl.emit.names import numbered
-from fsmdsl.emit.persistence import version
-from fsmdsl.emit.place import Place
-from fsmdsl.emit.standalone import standalone_class
+from fsmdsl.emit.statements.expression_context import Place
+from fsmdsl.emit.statements.text import WIDTH, docstring, folded, mark, sentence, tuple_of
 from fsmdsl.emit.systems import needs_file, systems_file, with_code
 from fsmdsl.emit.templates import rendered
-from fsmdsl.emit.text import WIDTH, docstring, folded, mark, sentence, tuple_of
 from fsmdsl.emit.traits import Traits, held_types
 from fsmdsl.model.typing import is_limited
 

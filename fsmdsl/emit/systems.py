@@ -8,12 +8,12 @@ from fsmdsl import model as m
 from fsmdsl.core.lets import surveys
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.declarations import apart, derived_function
-from fsmdsl.emit.effects import statements
 from fsmdsl.emit.files import File, Written
-from fsmdsl.emit.members import Member, invariant_member, joined, let_member, method, slots
+from fsmdsl.emit.machines.members import Member, invariant_member, joined, let_member, method, slots
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
-from fsmdsl.emit.place import Place
-from fsmdsl.emit.text import docstring, indented, sentence
+from fsmdsl.emit.statements.effects import statements
+from fsmdsl.emit.statements.expression_context import Place
+from fsmdsl.emit.statements.text import docstring, indented, sentence
 
 
 def with_code(module: m.Module) -> list[m.System]:

@@ -13,13 +13,10 @@ from dataclasses import dataclass
 from fsmdsl import model as m
 from fsmdsl.core.lets import looks_beyond
 from fsmdsl.core.triggers import trigger_name, triggered_by
-from fsmdsl.emit.code import Block
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.declarations import apart, derived_function, values_file
-from fsmdsl.emit.effects import Border, argument_checks, post_name, statements
-from fsmdsl.emit.expressions import python
 from fsmdsl.emit.files import File, Written
-from fsmdsl.emit.members import (
+from fsmdsl.emit.machines.members import (
     Member,
     joined,
     keyword,
@@ -33,8 +30,11 @@ from fsmdsl.emit.members import (
 )
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
 from fsmdsl.emit.naming import MachineNames, is_nested, state_path
-from fsmdsl.emit.place import Place
-from fsmdsl.emit.text import docstring, folded, indented, literal, mark, sentence
+from fsmdsl.emit.statements.code import Block
+from fsmdsl.emit.statements.effects import Border, argument_checks, post_name, statements
+from fsmdsl.emit.statements.expression_context import Place
+from fsmdsl.emit.statements.expressions import python
+from fsmdsl.emit.statements.text import docstring, folded, indented, literal, mark, sentence
 from fsmdsl.emit.traits import beyond_tables, referred, stored
 from fsmdsl.losses import Lost, losses
 from fsmdsl.walk import effects_of

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.emit.files import File
-from fsmdsl.emit.text import literal, tuple_of
+from fsmdsl.emit.statements.text import literal, tuple_of
 from fsmdsl.model.typing import is_limited
 
 

@@ -19,9 +19,9 @@ from functools import partial
 from runtime.cells import Cluster
 from runtime.durable import DurableAllocator
 from runtime.gangs import Gang
-from runtime.lives.following import Following
-from runtime.lives.news import Ending, Stage, Told
-from runtime.lives.submission import HOUR
+from runtime.lifecycle.following import Following
+from runtime.lifecycle.news import Ending, Stage, Told
+from runtime.lifecycle.submission import HOUR
 from runtime.service.objects import NodeObject
 from runtime.service.tracker import PodPhase, Tracker
 

@@ -12,7 +12,7 @@ from runtime.cells import Cluster, Device, PhysicalCell, VirtualCell
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.inspect import top_cells
-from runtime.lives.following import Following
+from runtime.lifecycle.following import Following
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner, reserver
 from runtime.service.follower import Follower

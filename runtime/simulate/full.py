@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from generated.hived import AffinityGroupState
 from runtime.allocator import Allocator
-from runtime.lives import ApplicationSpec, CliqueSpec, Lives
+from runtime.lifecycle import ApplicationSpec, CliqueSpec, Lives
 from runtime.preemption.victims import displaced
 from runtime.simulate.observe import ClusterFace
 from runtime.simulate.scheduler import Alone, Claimed, Ending, Outcome, Placed, Refused

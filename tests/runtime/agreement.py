@@ -9,7 +9,7 @@ from generated.grove import CliqueState, PodState, TerminationState
 from generated.hived import AffinityGroupState
 from generated.yunikorn.shim import ShimApplicationState, TaskState
 from runtime.gangs import Gang
-from runtime.lives.registry import Life, Slot
+from runtime.lifecycle.registry import Life, Slot
 from runtime.service.scheduler import PodScheduler
 from runtime.service.tracker import PodPhase
 

@@ -25,7 +25,7 @@ from runtime import Pod, UserError
 from runtime.annotations import write_bind_info
 from runtime.config import read_configuration
 from runtime.durable import DurableAllocator
-from runtime.lives.following import Following
+from runtime.lifecycle.following import Following
 from runtime.service.follower import Options
 from runtime.service.locks import Locks
 from runtime.service.messages import FilterRequest, PreemptRequest

@@ -13,8 +13,8 @@ from generated.hived import CellState
 from generated.yunikorn.shim import TaskState
 from runtime import Allocator
 from runtime.durable import DurableAllocator
-from runtime.lives import Act, ApplicationSpec, CliqueSpec, Lives, Order, Round, Settings
-from runtime.lives.registry import Life, Slot
+from runtime.lifecycle import Act, ApplicationSpec, CliqueSpec, Lives, Order, Round, Settings
+from runtime.lifecycle.registry import Life, Slot
 
 NAMES = ("a", "b", "c", "d")
 TWO_QUEUES = config(nodes(*NAMES), A={"NODE": 2}, B={"NODE": 2})

@@ -9,7 +9,7 @@ import following
 import pytest
 
 from generated.grove import Pod, System, VirtualClock
-from runtime.lives.followed import Refusals
+from runtime.lifecycle.followed import Refusals
 from runtime.service.follower import MAX_FAULTS
 
 

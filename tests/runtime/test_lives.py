@@ -14,7 +14,7 @@ from generated.confine import SliceState, SliverState
 from generated.yunikorn.core import ApplicationState
 from generated.yunikorn.shim import ShimApplicationState, TaskState
 from runtime import UserError
-from runtime.lives import Act, CliqueSpec, Settings
+from runtime.lifecycle import Act, CliqueSpec, Settings
 
 SCHEDULED = "Scheduled"
 

@@ -14,8 +14,8 @@ from living import NAMES, TWO_QUEUES, Ward, application, check, check_empty, mem
 from generated.grove import CliqueState, Followed, Termination, TerminationState
 from runtime import UserError
 from runtime.durable import DurableAllocator
-from runtime.lives import Act, CliqueSpec, Lives, Order, Settings
-from runtime.lives.registry import Life
+from runtime.lifecycle import Act, CliqueSpec, Lives, Order, Settings
+from runtime.lifecycle.registry import Life
 
 SETTINGS = Settings(attempts=3, first_retry=5, last_retry=20, stable=50)
 QUEUES = st.sampled_from(["A", "B"])

@@ -10,8 +10,8 @@ from living import TWO_QUEUES, Ward, application, check, memory
 
 from runtime import UserError
 from runtime.durable import DurableAllocator
-from runtime.lives import Act, CliqueSpec, Settings
-from runtime.lives.steps import BrokenError
+from runtime.lifecycle import Act, CliqueSpec, Settings
+from runtime.lifecycle.steps import BrokenError
 
 
 def opened(path: Path, configuration: dict[str, object] = TWO_QUEUES, settings: Settings | None = None) -> Ward:
@@ -126,7 +126,7 @@ def test_after_a_fault_nothing_is_done_and_the_journal_has_what_was_before(
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr("runtime.lives.lives.end", fail)
+        patched.setattr("runtime.lifecycle.lives.end", fail)
         with pytest.raises(ZeroDivisionError):
             ward.lives.cancel("t", 5.0)
     assert ward.lives.broken

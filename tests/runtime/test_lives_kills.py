@@ -10,7 +10,7 @@ from pathlib import Path
 import killing
 from living import DELAY, TWO_QUEUES, Ward, application, check, check_empty, memory
 
-from runtime.lives import CliqueSpec
+from runtime.lifecycle import CliqueSpec
 
 Step = Callable[[Ward], object]
 

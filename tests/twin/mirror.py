@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from fsmdsl import emit
 from fsmdsl import model as m
-from fsmdsl.emit.clockwork import timer_name
 from fsmdsl.emit.context import Context
+from fsmdsl.emit.machines.clockwork import timer_name
 from fsmdsl.emit.systems import attribute_names
 from fsmdsl.emit.traits import connected
 from fsmdsl.step import (

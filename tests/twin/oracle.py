@@ -9,8 +9,8 @@ from transitions import MachineError
 from walks import Explored
 
 from fsmdsl import model as m
-from fsmdsl.emit.effects import post_name
 from fsmdsl.emit.naming import state_path
+from fsmdsl.emit.statements.effects import post_name
 from fsmdsl.emit.tabular import timer_key, trigger_names
 from fsmdsl.step import ChannelStep, EventStep, OutcomeStep, Posted, Requested, Step, TimerStep, Universe, Value, World
 

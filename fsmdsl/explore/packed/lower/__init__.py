@@ -12,16 +12,17 @@ from dataclasses import dataclass
 from fsmdsl.explore.circular_wait import NO_CIRCLE, CircularWaits
 from fsmdsl.explore.liveness.plan import Duty
 from fsmdsl.explore.packed.layout import Layout, lay_out
-from fsmdsl.explore.packed.lower import channels, orders, whole
-from fsmdsl.explore.packed.lower.canonical import canonical
 from fsmdsl.explore.packed.lower.context import AT, CAP, OUT, Context, Doubt, F, N, S, T
-from fsmdsl.explore.packed.lower.crashes import crashes
-from fsmdsl.explore.packed.lower.expressions import value
-from fsmdsl.explore.packed.lower.handlers import handler
+from fsmdsl.explore.packed.lower.environment.offers import Offers
 from fsmdsl.explore.packed.lower.helpers import helpers
-from fsmdsl.explore.packed.lower.offers import Offers
+from fsmdsl.explore.packed.lower.machines import channels, whole
+from fsmdsl.explore.packed.lower.machines.crashes import crashes
+from fsmdsl.explore.packed.lower.machines.handlers import handler
 from fsmdsl.explore.packed.lower.packing import pack, unpack
 from fsmdsl.explore.packed.lower.questions import Asked, ask, stuck, waiting
+from fsmdsl.explore.packed.lower.symmetry import orders
+from fsmdsl.explore.packed.lower.symmetry.canonical import canonical
+from fsmdsl.explore.packed.lower.values.expressions import value
 from fsmdsl.explore.packed.shapes import LARGEST, width
 from fsmdsl.explore.program import llvm
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows, words

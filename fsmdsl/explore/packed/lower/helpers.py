@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fsmdsl.explore.packed.layout import Layout
-from fsmdsl.explore.packed.lower.masks import touch
 from fsmdsl.explore.packed.lower.sites import UNHANDLED
+from fsmdsl.explore.packed.lower.values.masks import touch
 from fsmdsl.explore.program.nodes import Function
 from fsmdsl.explore.program.queries import bound
 from fsmdsl.explore.program.source import functions_in
@@ -15,10 +15,10 @@ from fsmdsl.explore.program.source import functions_in
 
 def helpers(layout: Layout) -> list[Function]:
     """Those that every module has."""
-    return [*of_library("library.py", {"COPIED": layout.copied, "UNHANDLED": UNHANDLED}), touch(layout)]
+    return [*of_library("basic.py", {"COPIED": layout.copied, "UNHANDLED": UNHANDLED}), touch(layout)]
 
 
 def of_library(file: str, constants: Mapping[str, int], names: Mapping[str, str] | None = None) -> list[Function]:
     """The functions of a file beside this one, with numbers put in for the names in capitals; functions can be called
     by other names."""
-    return [bound(f, constants, names) for f in functions_in(Path(__file__).with_name(file))]
+    return [bound(f, constants, names) for f in functions_in(Path(__file__).parent / "library" / file)]

@@ -7,7 +7,7 @@ from operator import or_
 
 from fsmdsl.explore.packed.layout import Layout
 from fsmdsl.explore.packed.lower.context import AT, OUT, S, T
-from fsmdsl.explore.packed.lower.convert import code_of, number_of
+from fsmdsl.explore.packed.lower.values.convert import code_of, number_of
 from fsmdsl.explore.packed.words import Piece
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows, words
 from fsmdsl.explore.program.nodes import ZERO, Expr, Function, Var

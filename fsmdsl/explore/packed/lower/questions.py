@@ -9,8 +9,8 @@ from fsmdsl import model as m
 from fsmdsl.explore.circular_wait import CircularWaits
 from fsmdsl.explore.packed.layout import kinds
 from fsmdsl.explore.packed.lower.context import AT, Context, S, Scope
-from fsmdsl.explore.packed.lower.expressions import in_leaves, value
-from fsmdsl.explore.packed.lower.handlers import numbers as instances
+from fsmdsl.explore.packed.lower.machines.handlers import numbers as instances
+from fsmdsl.explore.packed.lower.values.expressions import in_leaves, value
 from fsmdsl.explore.packed.shapes import LARGEST, to_number
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
 from fsmdsl.explore.program.nodes import FALSE, ONE, TRUE, ZERO, Choice, Expr, Function, Int, Not, Var, call

@@ -1,0 +1,167 @@
+"""The class of a machine that stands alone: no system, no undoing, nothing but comparisons and assignments."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import replace
+
+from fsmdsl import model as m
+from fsmdsl.core.lets import may_lack_value, throughout
+from fsmdsl.core.presence import NOTHING
+from fsmdsl.core.selection import Move
+from fsmdsl.emit.machines.members import (
+    Member,
+    always_given,
+    constants,
+    event_doc,
+    invariant_member,
+    joined,
+    keyword,
+    keywords,
+    method,
+    notes,
+    parameter_names,
+    signature,
+    slots,
+    state_members,
+    stored_state,
+    typed,
+    unhandled,
+    value_members,
+)
+from fsmdsl.emit.machines.persistence import standalone_persistence, version_constant
+from fsmdsl.emit.names import Namespace
+from fsmdsl.emit.statements.code import Block, Branch, If, Suite, Text
+from fsmdsl.emit.statements.effects import Border, argument_checks, statements
+from fsmdsl.emit.statements.expression_context import Place
+from fsmdsl.emit.statements.expressions import python
+from fsmdsl.emit.statements.selection import Follow, Passed, Trigger, dispatch
+from fsmdsl.emit.statements.text import docstring, indented, literal, sentence
+from fsmdsl.emit.traits import stored
+from fsmdsl.emit.types import annotation
+from fsmdsl.model.typing import is_limited
+from fsmdsl.walk import effects
+
+
+def standalone_class(place: Place) -> list[str]:
+    """The constants and the class."""
+    machine, names, file = place.own_machine, place.names, place.file
+    base = file.machinery("Alone")
+    file.define(names.class_)
+    members = [
+        slots(["_state", *(names.slot(x.name) for x in stored(machine))]),
+        _constructor(place),
+        *state_members(place),
+        *value_members(place),
+        *(_event(place, e) for e in machine.events),
+        invariant_member(place, machine.invariants),
+        *standalone_persistence(place),
+    ]
+    doc = docstring(sentence(machine.doc) or f"{machine.display}.", 1)
+    head = [*constants(place), "", *version_constant(place), "", "", f"class {names.class_}({base}):"]
+    return [*head, *indented([*doc, "", *joined(members)])]
+
+
+def _constructor(place: Place) -> Member:
+    values = [keyword(place, x) for x in stored(place.own_machine)]
+    body = [stored_state(place), *(k.store for k in values), "self._listeners = ()", "self._name = name"]
+    head = ", ".join(["self", "*", *keywords(values), *always_given(place)])
+    return method(f"def __init__({head}) -> None:", "", body)
+
+
+# Events --------------------------------------------------------------------------------------------------------------
+
+
+def _event(place: Place, event: m.Event) -> Member:
+    machine, file = place.own_machine, place.file
+    given = parameter_names(place, event)
+    selection = place.selection
+    labels = {t.name for x in machine.leaves for t in selection.candidates(x.name, event.name)}
+    label = Namespace(given).claim("label")
+    bound = {p.name: n for p, n in zip(event.parameters, given, strict=True)}
+    inner = Place(file, machine, locals=bound if len(labels) < 2 else {"": label, **bound})
+    follow = _following(place, label if len(labels) > 1 else None)
+    trigger = Trigger(event.name, event.name, inner, given, follow, unhandled(place, event.name, "state"))
+    passed: Passed = {i.state: lambda: ("return  # ignored",) for i in machine.ignores if i.event == event.name}
+    checks = argument_checks(file, given, event.parameters, Border(place.names.class_, itself=True))
+    body = [*checks, *dispatch(trigger, passed, fast=True)]
+    if labels:
+        name = literal(labels.pop()) if len(labels) == 1 else label
+        told = f"self._tell({name}, {literal(event.name)}, state)"
+        body.append(If((Branch(Text("self._listeners"), (told,)),)))
+    head = f"def {place.names.events[event.name]}({signature(place, given, event.parameters)}) -> None:"
+    return method(head, event_doc(machine, event), body)
+
+
+def _following(place: Place, label: str | None) -> Follow:
+    """How a transition is followed. `label`: the variable for its name; None where an event has but one name."""
+
+    def follow(at: Place, moved: Move) -> Block:
+        t = moved.transition
+        named = () if label is None else (f"{label} = {literal(t.name)}",)
+        arrive = () if moved.target is None else (f"self._state = {place.names.states[moved.target]}",)
+        return (*notes(t), *named, *_changes(place, at, moved), *arrive)
+
+    return follow
+
+
+def _changes(place: Place, at: Place, moved: Move) -> Block:
+    """Assignments. Where one may fail after another, all values are found before the first is stored."""
+    done = moved.effects
+    if not _is_staged(place, done):
+        return statements(at, done)
+    changed = tuple(dict.fromkeys(e.name for e in effects(done) if isinstance(e, m.Write)))
+    staged = at.bind(*changed)
+    names = {name: staged.locals[name] for name in changed}
+    at = replace(at, locals={**at.locals, **{f"new {n}": x for n, x in names.items()}}, staged=names)
+    functions, at = _staged_lets(at, done)
+    own = place.names.slot
+    return (
+        *(f"{names[n]} = self.{own(n)}" for n in changed),
+        *functions,
+        *statements(at, done),
+        *(f"self.{own(n)} = {names[n]}" for n in changed),
+    )
+
+
+def _staged_lets(place: Place, done: Sequence[m.Effect]) -> tuple[Block, Place]:
+    """Functions for the machine's derived values that read what is not stored yet, as far as effects use them; and the
+    place where they can be called."""
+    machine, model = place.own_machine, place.file.context.model
+    read = (x for e in effects(done) for operand in m.operands(e) for x in throughout(model, operand))
+    used = {x.name for x in read if isinstance(x, m.Derived) and x.owner == machine.qualified}
+    late = [let for let in machine.lets if let.name in used and _reads(model, let.value, place.staged)]
+    inner = place.bind(*(let.name for let in late))
+    names = {let.name: inner.locals[let.name] for let in late}
+    taken = {f"let {let}": name for let, name in names.items()}
+    place = replace(place, locals={**place.locals, **taken}, functions=names)
+    return tuple(_staged_let(place, let, names[let.name]) for let in late), place
+
+
+def _staged_let(place: Place, let: m.Let, name: str) -> Suite:
+    inner, names = replace(place, present=NOTHING).given(let.parameters)
+    given = ", ".join(typed(place.file, names, let.parameters))
+    head = f"def {name}({given}) -> {annotation(place.file, let.type)}:"
+    return Suite(head, (f"return {python(inner, let.value)}",))
+
+
+def _reads(model: m.Model, e: m.Expr, fields: Container[str]) -> bool:
+    """Does an expression read one of some fields?"""
+    return any(isinstance(x, m.Read) and x.name in fields for x in throughout(model, e))
+
+
+def _is_staged(place: Place, done: Sequence[m.Effect]) -> bool:
+    """Can an effect fail when something has been changed already?"""
+    model, changed = place.file.context.model, False
+    for e in effects(done):
+        again = isinstance(e, m.ForEach) and any(_may_fail(model, x) for x in effects((e,)))
+        if again or (changed and _may_fail(model, e)):
+            return True
+        changed = changed or isinstance(e, m.Write)
+    return False
+
+
+def _may_fail(model: m.Model, e: m.Effect) -> bool:
+    """Can an effect of a machine that stands alone be a fault, not counting those inside it?"""
+    limited = isinstance(e, m.Write) and is_limited(e.type)
+    return limited or any(may_lack_value(model, x) for x in m.operands(e))

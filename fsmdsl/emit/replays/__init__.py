@@ -1,0 +1,1 @@
+"""Tests that take the steps of a run on the generated classes."""

@@ -1,0 +1,1 @@
+"""Expressions and effects as Python."""

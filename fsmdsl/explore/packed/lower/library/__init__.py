@@ -1,0 +1,1 @@
+"""Functions that every module has, written by hand in typed Python."""

@@ -1,0 +1,1 @@
+"""What machines do: handle, answer, crash, send."""

@@ -1,0 +1,1 @@
+"""Members of symmetric sets that are not told apart."""

@@ -1,0 +1,251 @@
+"""Sets and lists in expressions, and what is asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from math import comb
+
+from fsmdsl import model as m
+from fsmdsl.explore.packed.lower.context import Scope
+from fsmdsl.explore.packed.lower.machines.channels import place_of
+from fsmdsl.explore.packed.lower.symmetry.orders import failing
+from fsmdsl.explore.packed.lower.values.convert import (
+    coded,
+    converted,
+    decoded,
+    element_of,
+    item_of,
+    length_of,
+    placed,
+    shape_of,
+)
+from fsmdsl.explore.packed.lower.values.loops import constants, loop, too_many
+from fsmdsl.explore.packed.lower.values.parts import too_deep, value_apart
+from fsmdsl.explore.packed.lower.values.references import reference
+from fsmdsl.explore.packed.shapes import UnpackableError
+from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Bool, Choice, Expr, Int, Not, all_of, any_of, call
+from fsmdsl.model.typing import bare, common, is_structured, machine_of
+from fsmdsl.step.values import MAX_VALUES
+
+# Made ----------------------------------------------------------------------------------------------------------------
+
+
+def collection(scope: Scope, e: m.Collection, want: m.Type) -> Expr:
+    """`{a, b}` or `[a, b]`, as one of the type wanted."""
+    inner = bare(want)
+    if isinstance(inner, m.SetType):
+        return _set(scope, e, inner)
+    if not isinstance(inner, m.ListType):
+        raise UnpackableError("a collection of no known kind")
+    own = e.type if isinstance(e.type, m.ListType) and e.items else inner
+    if not e.items:
+        return ZERO
+    of, at = element_of(scope, own), own.bound.bit_length()
+    items = in_order(scope, [(x, own.of) for x in e.items])
+    parts = [coded(scope, x, of) << at + n * of.bits for n, x in enumerate(items)]
+    return converted(scope, union([Int(len(parts)), *parts]), own, inner)
+
+
+def _set(scope: Scope, e: m.Collection, want: m.SetType) -> Expr:
+    if not e.items:
+        return ZERO
+    own = e.type if isinstance(e.type, m.SetType) else want
+    of = element_of(scope, own)
+    items = in_order(scope, [(x, own.of) for x in e.items])
+    bits = [bit(coded(scope, x, of)) for x in items]
+    return converted(scope, union(bits), own, want)
+
+
+def union(parts: Sequence[Expr]) -> Expr:
+    """The bits of all of them."""
+    return reduce(lambda a, b: a | b, parts)
+
+
+def bit(code: Expr) -> Expr:
+    """A set of one element."""
+    return 1 << code
+
+
+def in_order(scope: Scope, items: list[tuple[m.Expr, m.Type]]) -> list[Expr]:
+    """Values, each in a variable where one behind it needs statements."""
+    values: list[Expr] = []
+    for x, t in items:
+        with scope.builder.aside() as statements:
+            new = scope.value(x, t)
+        if statements:
+            values = [scope.builder.named(x) for x in values]
+            scope.builder.put(statements)
+        values.append(new)
+    return values
+
+
+# Gone through --------------------------------------------------------------------------------------------------------
+
+
+def quantified(scope: Scope, e: m.Quantified) -> Expr:
+    """`all`, `some` and `count`, as a loop that ends as soon as it can."""
+    if too_deep(scope):
+        return value_apart(scope, lambda inner: quantified(inner, e))
+    b = scope.builder
+    over = collected(scope, e.over)
+    result = b.name()
+    b.set(result, ZERO if e.kind == "count" else Bool(e.kind == "all"))
+    of = m.element_of(e.over.type)
+    with (
+        failing(scope, e, over) as asked_of_all,
+        loop(scope, e.over.type, over, e.over) as x,
+        scope.binding(e.variable, x, of),
+    ):
+        holds = scope.value(e.body)
+        if e.kind == "count":
+            with b.when(holds):
+                b.update(result, "+", 1)
+        else:
+            with b.when(Not(holds) if e.kind == "all" else holds):
+                b.set(result, Bool(e.kind == "some"))
+                if not asked_of_all:
+                    b.stop()
+    return result
+
+
+def collected(scope: Scope, over: m.Expr) -> Expr:
+    """What a loop goes through, in a variable; for subsets, what they are taken from."""
+    if isinstance(over, m.Apply) and over.function == "subsets":
+        _check_subsets(scope, over)
+        return scope.builder.named(scope.value(over.arguments[0]))
+    if constants(scope, over) or too_many(scope, over) is not None:
+        return ZERO
+    if isinstance(over.type, m.SetType) and is_structured(over.type.of):
+        raise UnpackableError("a set of sets or lists")
+    return scope.builder.named(scope.value(over))
+
+
+def _check_subsets(scope: Scope, over: m.Apply) -> None:
+    """There are never too many, by the sizes that are asked for."""
+    whole, size = over.arguments
+    codes = element_of(scope, whole.type).codes
+    most = max((comb(codes, k) for k in _sizes(scope, size) if 0 <= k <= codes), default=0)
+    if most > MAX_VALUES:
+        raise UnpackableError(f"subsets of a set of up to {codes} elements: {most}, more than {MAX_VALUES}")
+
+
+def _sizes(scope: Scope, e: m.Expr) -> list[int]:
+    """What a size can be: that of a parameter has a value for each instance."""
+    if isinstance(e, m.Read) and e.kind == "param":
+        own = scope.machine.qualified if scope.machine is not None else None
+        machine = own if e.target is None else machine_of(e.target.type)
+        universe = scope.context.universe
+        values = [universe.params[n][e.name] for n in universe.instances_of(machine or "")]
+        return [x for x in values if isinstance(x, int)]
+    if isinstance(e.type, m.RangeType):
+        return list(range(max(e.type.low, 0), min(e.type.high, 64) + 1))
+    return list(range(64))
+
+
+# Asked ---------------------------------------------------------------------------------------------------------------
+
+
+def contained(scope: Scope, e: m.Binary) -> Expr:
+    """`x in set`, `x in list`."""
+    b = scope.builder
+    over = e.right.type
+    if isinstance(over, m.SetType) and is_structured(over.of):
+        raise UnpackableError("a set of sets or lists")
+    if isinstance(e.right, m.Collection) and not _packable(scope, over):
+        return _one_of(scope, e.left, e.right)
+    item = b.named(scope.value(e.left))
+    assert isinstance(over, m.SetType | m.ListType)
+    if isinstance(over.of, m.NeverType):
+        scope.value(e.right)
+        return FALSE
+    held = scope.value(e.right)
+    if isinstance(over, m.ListType):
+        return _listed(scope, item, e.left.type, b.named(held), over)
+    conditions, place = placed(scope, item, e.left.type, over.of)
+    return all_of([*conditions, (held >> place & 1).equals(1)])
+
+
+def _packable(scope: Scope, t: m.Type) -> bool:
+    """Does a value of a type fit in a word?"""
+    try:
+        shape_of(scope, t)
+    except UnpackableError:
+        return False
+    return True
+
+
+def _one_of(scope: Scope, item: m.Expr, these: m.Collection) -> Expr:
+    """`n in {100, 200}`, where there would be too many places."""
+    t = reduce(common, [x.type for x in these.items], item.type)
+    first, *others = [scope.builder.named(x) for x in in_order(scope, [(x, t) for x in (item, *these.items)])]
+    return any_of([first.equals(x) for x in others])
+
+
+def _listed(scope: Scope, item: Expr, have: m.Type, held: Expr, over: m.ListType) -> Expr:
+    b, result = scope.builder, scope.builder.name()
+    b.set(result, FALSE)
+    t = common(have, over.of)
+    wanted = b.named(converted(scope, item, have, t))
+    with loop(scope, over, held) as x, b.when(converted(scope, x, over.of, t).equals(wanted)):
+        b.set(result, TRUE)
+    return result
+
+
+def first(scope: Scope, listed: m.Expr) -> Expr:
+    """The first item; a fault where there is none."""
+    items = scope.builder.named(scope.value(listed))
+    with scope.builder.when(items.equals(0)):
+        scope.fail("none")
+    if isinstance(listed.type, m.ListType):
+        return item_of(scope, items, listed.type, 0)
+    return decoded(scope, call("lowest", items), element_of(scope, listed.type))
+
+
+def item(scope: Scope, of: m.Expr, at: m.Expr) -> Expr:
+    """The item at a place, or an instance by its number; a fault where there is none. The numbers of the instances of a
+    set follow one another."""
+    b = scope.builder
+    instances = sorted(scope.context.universe.instances_called(of.name)) if isinstance(of, m.Instances) else None
+    listed = ZERO if instances is not None else b.named(scope.value(of))
+    place = b.named(scope.value(at))
+    if instances is not None:
+        count: Expr = Int(len(instances))
+    else:
+        assert isinstance(of.type, m.ListType)
+        count = length_of(listed, of.type)
+    with b.when(any_of([place < 0, place >= count])):
+        scope.fail("none")
+    if instances is not None:
+        return place + (instances[0] if instances else 0)
+    assert isinstance(of.type, m.ListType)
+    return item_of(scope, listed, of.type, place)
+
+
+def concat(scope: Scope, left: Expr, right: Expr, t: m.Type) -> Expr:
+    """A list behind another, both as ones of their type."""
+    assert isinstance(t, m.ListType)
+    if isinstance(t.of, m.NeverType):
+        return ZERO
+    of, at = element_of(scope, t), t.bound.bit_length()
+    left, right = scope.builder.named(left), scope.builder.named(right)
+    return left + length_of(right, t) | right >> at << at + length_of(left, t) * of.bits
+
+
+def rest(scope: Scope, listed: m.Expr, t: m.Type) -> Expr:
+    """A list without its first item."""
+    assert isinstance(listed.type, m.ListType)
+    of, at = element_of(scope, listed.type), listed.type.bound.bit_length()
+    items = scope.builder.named(scope.value(listed))
+    length = length_of(items, listed.type)
+    shorter = Choice(length > 1, length - 1 | items >> at + of.bits << at, ZERO)
+    return converted(scope, shorter, listed.type, t)
+
+
+def size(scope: Scope, of: m.Expr, ends: Sequence[m.Expr]) -> Expr:
+    """How many a set, a list or a queue holds."""
+    if isinstance(of, m.ChannelRef):
+        found = place_of(scope.context, of.name, [scope.builder.named(reference(scope, x)) for x in ends])
+        return ZERO if found is None else scope.row[found[1]]
+    items = scope.value(of)
+    return length_of(items, of.type) if isinstance(of.type, m.ListType) else call("ones", items)

@@ -1,0 +1,278 @@
+"""What the machines call for, each of what it stands for."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from generated.confine import Slice, Sliver
+from generated.grove import PodGang
+from generated.yunikorn.core import Application, ApplicationState, Node, NodeState, ObjectState
+from generated.yunikorn.shim import ShimApplication, ShimApplicationState, ShimNode, Task
+from runtime.lifecycle import hosts
+from runtime.lifecycle.bringing import UnderwayError, bring_up, deployed
+from runtime.lifecycle.interfaces import Actions
+from runtime.lifecycle.keys import life_key, past_key
+from runtime.lifecycle.leaving import lose, refusal, release_allocation, release_ask
+from runtime.lifecycle.orders import Act
+from runtime.lifecycle.registry import Core, Gang, HostNode, HostShim, Life, Part, PodTask, QueueState, Shim, Work
+
+OK: Literal["ok"] = "ok"
+ERR: Literal["err"] = "err"
+TAKES_FAILURE = (
+    ShimApplicationState.SUBMITTED,
+    ShimApplicationState.ACCEPTED,
+    ShimApplicationState.RUNNING,
+    ShimApplicationState.FAILING,
+)
+
+
+class CoreActions:
+    """Of applications, as the scheduler sees them."""
+
+    def report(self, application: Application) -> None:
+        """The shim hears of the new state, if it takes what that means; as its dispatcher does."""
+        assert isinstance(application, Core)
+        shim = application.life.shim
+        match application.state:
+            case ApplicationState.COMPLETED if shim.state is ShimApplicationState.RUNNING:
+                shim.complete_application()
+            case ApplicationState.FAILING | ApplicationState.FAILED if shim.state in TAKES_FAILURE:
+                shim.fail_application()
+            case ApplicationState.EXPIRED:
+                forget(application.life)
+            case _:
+                pass
+
+    def retire(self, application: Application) -> None:
+        """Another application may have its name from now on."""
+        assert isinstance(application, Core)
+        life = application.life
+        life.retire()
+        registry = life.registry
+        del registry.lives[life.name]
+        registry.past[life.past_name] = life
+        registry.note(life_key(life.name), past_key(life.past_name))
+
+
+def forget(life: Life) -> None:
+    """Nobody remembers it."""
+    life.registry.past.pop(life.past_name, None)
+    life.registry.note(past_key(life.past_name))
+
+
+class ShimActions:
+    """Of applications, as whoever submits them sees them. There are no placeholders: gangs are placed whole."""
+
+    def request(self, shim_application: ShimApplication) -> None:
+        """The core is asked: queue and allocator may refuse."""
+        assert isinstance(shim_application, Shim)
+        life = shim_application.life
+        life.refusal = refusal(life)
+        if life.refusal:
+            life.core.reject()
+            shim_application.reject_application()
+        else:
+            life.core.run()
+            shim_application.accept_application()
+            shim_application.run_application()
+
+    def dispatch_fail(self, shim_application: ShimApplication) -> None:
+        """It has been refused."""
+        shim_application.fail_application()
+
+    def nothing(self, shim_application: ShimApplication) -> None:
+        """Pods are told to go by their gang."""
+
+    create_placeholders = count_bound = count_completed = delete_placeholders = nothing
+    fail_pods = delete_pod = delete_placeholder = nothing
+
+
+class TaskActions:
+    """Of pods."""
+
+    def dispatch_submit(self, task: Task) -> None:
+        """There are no volumes to wait for."""
+        task.submit_task()
+
+    def dispatch_fail(self, task: Task) -> None:
+        """The ask was refused."""
+        task.task_fail()
+
+    def ask(self, task: Task) -> None:
+        """The pod waits for a place; the next cycle sees it."""
+        assert isinstance(task, PodTask)
+        task.slot.life.asks += 1
+
+    def bind(self, task: Task) -> None:
+        """It has one. Binding it is what its sliver does first."""
+        assert isinstance(task, PodTask)
+        task.slot.life.asks -= 1
+        bring_up(task.slot)
+
+    def release_ask(self, task: Task) -> None:
+        """It waits no longer."""
+        assert isinstance(task, PodTask)
+        release_ask(task)
+
+    def release_allocation(self, task: Task) -> None:
+        """Its leaf cells are free for others."""
+        assert isinstance(task, PodTask)
+        release_allocation(task)
+
+
+class GangActions:
+    """Of gangs."""
+
+    def publish_score(self, pod_gang: PodGang) -> None:
+        """The fewest nodes that such a gang could be on, divided by those that it is on."""
+        assert isinstance(pod_gang, Gang)
+        life = pod_gang.life
+        sizes = life.registry.sizes
+        placed = [slot for slot in life.slots if slot.held]
+        if not placed:
+            return
+        nodes = {slot.node for slot in placed}
+        largest = max(sizes.get(node, 1) for node in nodes)
+        life.score = -(-sum(len(slot.leaf_cells) for slot in placed) // largest) / len(nodes)
+
+
+class WorkActions:
+    """Of slices: what a gang needs besides the nodes is its places."""
+
+    def alloc(self, slice_: Slice) -> Literal["ok", "err"]:
+        """The allocator holds them."""
+        assert isinstance(slice_, Work)
+        return OK if slice_.life.held else ERR
+
+    def dealloc(self, slice_: Slice) -> None:
+        """They have been given back, pod by pod."""
+
+
+class PartActions:
+    """Of slivers: pods on their nodes."""
+
+    def alloc(self, sliver: Sliver) -> Literal["ok", "err"]:
+        """The allocator holds the leaf cells; but the node may be bad."""
+        assert isinstance(sliver, Part)
+        slot = sliver.slot
+        return OK if slot.held and slot.life.registry.hosts[slot.node].ready else ERR
+
+    def deploy(self, sliver: Sliver) -> Literal["ok", "err"]:
+        """The agent answers later."""
+        assert isinstance(sliver, Part)
+        return _order(sliver, Act.DEPLOY)
+
+    def start(self, sliver: Sliver) -> Literal["ok", "err"]:
+        """The pod is there. The agent answers later."""
+        assert isinstance(sliver, Part)
+        if not sliver.slot.leaving:
+            deployed(sliver.slot)
+        return _order(sliver, Act.START)
+
+    def stop(self, sliver: Sliver) -> None:
+        """Orders the agent to stop it, if there still is something to stop."""
+        assert isinstance(sliver, Part)
+        if not sliver.slot.dead:
+            sliver.slot.life.registry.order(sliver.slot, Act.STOP)
+
+    def undeploy(self, sliver: Sliver) -> None:
+        """Orders the agent to remove it, if there still is something on the node."""
+        assert isinstance(sliver, Part)
+        if not sliver.slot.dead:
+            sliver.slot.life.registry.order(sliver.slot, Act.UNDEPLOY)
+
+    def nothing(self, sliver: Sliver) -> None:
+        """The machine remembers it, and the leaf cells are given back with the pod."""
+
+    dealloc = store = stsn = forget = nothing
+
+
+def _order(part: Part, act: Act) -> Literal["ok", "err"]:
+    """What has to go is not brought any further."""
+    slot, registry = part.slot, part.slot.life.registry
+    if slot.leaving:
+        return ERR
+    if registry.settings.prompt:
+        return OK
+    registry.order(slot, act)
+    raise UnderwayError
+
+
+class QueueActions:
+    """Of queues and the whole cluster."""
+
+    def stamp(self, object_state: ObjectState) -> None:
+        """When it changed; whoever waits is tried again."""
+        assert isinstance(object_state, QueueState)
+        object_state.queue.stamp()
+
+
+class NodeActions:
+    """Of nodes, as the scheduler sees them: the allocator is told whether it may use them."""
+
+    def add_node(self, node: Node) -> None:
+        """It may be used, when it is ready."""
+        assert isinstance(node, HostNode)
+        hosts.tell(node.host)
+
+    def remove_node(self, node: Node) -> None:
+        """Its pods are lost."""
+        assert isinstance(node, HostNode)
+        host = node.host
+        host.ready = False
+        hosts.tell(host)
+        for slot in list(host.slots.values()):
+            lose(slot, dead=True)
+
+    def resize(self, node: Node) -> None:
+        """What nodes have is configured."""
+
+    def more_draining(self, node: Node) -> None:
+        """It may be used no more."""
+        assert isinstance(node, HostNode)
+        hosts.tell(node.host)
+
+    def fewer_draining(self, node: Node) -> None:
+        """It may be used again, or leaves."""
+        assert isinstance(node, HostNode)
+        hosts.tell(node.host)
+
+
+class HostActions:
+    """Of nodes, as they register."""
+
+    def register(self, shim_node: ShimNode) -> None:
+        """The core adds it, unless the cluster takes no more."""
+        assert isinstance(shim_node, HostShim)
+        node = shim_node.host.node
+        node.create()
+        if node.state is NodeState.SCHEDULABLE:
+            shim_node.node_accepted()
+        else:
+            shim_node.node_rejected()
+
+    def dispatch_ready(self, shim_node: ShimNode) -> None:
+        """It was not cordoned."""
+        shim_node.node_ready()
+
+    def dispatch_drain(self, shim_node: ShimNode) -> None:
+        """It was."""
+        shim_node.drain_node()
+
+    def drain(self, shim_node: ShimNode) -> None:
+        """Informs the core."""
+        assert isinstance(shim_node, HostShim)
+        shim_node.host.node.drain_node()
+
+    def restore(self, shim_node: ShimNode) -> None:
+        """Informs the core."""
+        assert isinstance(shim_node, HostShim)
+        shim_node.host.node.drain_to_schedulable()
+
+
+def actions() -> Actions:
+    """For all machines: what they stand for is in themselves."""
+    return Actions(
+        CoreActions(), ShimActions(), TaskActions(), GangActions(), WorkActions(), PartActions(),
+        QueueActions(), NodeActions(), HostActions(),
+    )  # fmt: skip

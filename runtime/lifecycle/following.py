@@ -1,0 +1,394 @@
+"""Lives that follow: others decide the order, make pods and delete them, and the allocator has placed them already.
+
+What there is to tell is how things are, in any order: `told` of a pod, `gone` of one that is no more, `node` and
+`node_gone`. The machines go there by their events. An event that a state does not take changes nothing, and is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from generated.grove import PodState, Rollout, TerminationState
+from generated.hived import AffinityGroupState, Followed
+from generated.yunikorn.shim import ShimApplicationState, ShimNodeState, TaskState
+from runtime.allocator import Allocator
+from runtime.durable import DurableAllocator
+from runtime.errors import UserError
+from runtime.gangs import GangMachine
+from runtime.lifecycle import hosts, remembered, status
+from runtime.lifecycle.bringing import answer, awaited, take_down
+from runtime.lifecycle.followed import Decided, Refusals, followed_actions, whose
+from runtime.lifecycle.interfaces import sizes
+from runtime.lifecycle.leaving import end, fail, fill, finish, leave
+from runtime.lifecycle.making import make_life
+from runtime.lifecycle.news import Ending, Stage, Told
+from runtime.lifecycle.orders import Act
+from runtime.lifecycle.placing import PLACEABLE, hold, start
+from runtime.lifecycle.registry import Host, Life, Queues, Registry, Slot
+from runtime.lifecycle.seating import advance, send_back, settle, tell_to_go
+from runtime.lifecycle.steps import Steps
+from runtime.lifecycle.submission import HOUR, ApplicationSpec, CliqueSpec, Settings
+from runtime.lifecycle.timers import Timers
+from runtime.pods import Pod, PodSpec
+
+KEPT = 1000
+"""Applications that are remembered when they are over, for three days at most."""
+
+
+class Following:
+    """All applications, queues and nodes of an allocator that others ask. `now` is in seconds, from any beginning.
+
+    An affinity group of the allocator is an application with one gang, its members are the cliques: all pods must run.
+    It lives as long as the allocator knows any of its pods. Each call is one step, and belongs to one thread.
+    """
+
+    def __init__(
+        self,
+        allocator: Allocator | DurableAllocator,
+        now: float,
+        delay: float = 4 * HOUR,
+        images: Mapping[str, str] | None = None,
+    ) -> None:
+        """`images`: what `changes` gave in an earlier run. After it, or without, all that there is has to be reported
+        first, and then `caught_up`."""
+        timers, bound = Timers(now), followed_actions()
+        queues = Queues(list(allocator.configuration.tenants), bound.queue, timers)
+        view = Decided(allocator)
+        self.registry = Registry(view, Settings(), timers, bound, queues, sizes(view), self._settle)
+        self.refusals = Refusals()
+        self.breaches = self.torn_down = 0
+        """How often a clique fell below its minimum, and how often a gang stayed there for too long."""
+        self.on_tear_down: Callable[[tuple[str, ...]], object] = lambda _: None
+        """Told the uids of pods that have to be deleted, as their gang has been below its minimum for too long."""
+        self._allocator = allocator
+        self._steps = Steps(self.registry)
+        self._delay = delay
+        self._moved: dict[str, None] = {}
+        """Gangs that the allocator has moved, and of which nothing has been made here yet."""
+        self._remembered = remembered.read(images or {})
+        """Until all is reported."""
+        self._written = {name: remembered.write(one) for name, one in self._remembered.items()}
+        self._changed: set[str] = set()
+        self._seen: dict[str, tuple[bool, tuple[float | None, ...], int]] = {}
+        """By application: what was seen of it last, as far as a change of it is to be journaled, or counted."""
+        self._terminating: set[str] = set()
+        self._beginning = True
+        allocator.cluster.system.listen(self._listen)
+
+    def _listen(self, followed: tuple[Followed, ...]) -> None:
+        for row in followed:
+            if isinstance(row.machine, GangMachine):
+                self._moved[row.machine.gang.name] = None
+
+    # Pods
+
+    def told(self, news: Iterable[Told], now: float) -> None:
+        """How pods are that the allocator knows, in one step."""
+        with self._steps.at(now):
+            for pod in news:
+                self._tell(pod)
+            self._follow_gangs()
+
+    def _tell(self, news: Told) -> None:
+        slot = self._slot(news.pod)
+        if slot is None:
+            return
+        self._place(slot, news)
+        self._advance(slot, news.stage)
+        if news.leaving or slot.leaving:
+            tell_to_go(slot, self.refusals)
+
+    def _slot(self, pod: Pod) -> Slot | None:
+        """Where a pod is; a new one takes an empty place of its size. None where its gang has another form."""
+        slot = self.registry.pods.get(pod.uid)
+        if slot is not None:
+            return slot
+        life = self._life(pod.spec)
+        free = [s for s in life.slots if s.pod is None and s.spec.leaf_cells == pod.spec.leaf_cells]
+        slot = next((s for s in free if not s.done), free[0] if free else None)
+        if slot is None:
+            return None
+        if slot.done:
+            slot.done = False
+            self._changed.add(life.name)
+            send_back(slot, self.refusals)
+        fill(slot, pod)
+        return slot
+
+    def _life(self, spec: PodSpec) -> Life:
+        """The application of a pod. One of the same name that is over makes room."""
+        registry, name = self.registry, spec.gang.name
+        life = registry.lives.get(name)
+        if life is not None and not life.ending:
+            return life
+        if life is not None:
+            self._fire(life, life.core.complete)
+        known = self._remembered.get(name)
+        registry.queues.keep([spec.virtual_cluster], registry.actions.queue, registry.timers)
+        submitted = known.submitted if known is not None else registry.timers.time()
+        self._forget_oldest()
+        life = make_life(registry, application(spec, self._delay), registry.made, submitted)
+        registry.made += 1
+        registry.lives[name] = life
+        if self._beginning:
+            life.shim.recover_application()
+        else:
+            life.shim.submit_application()
+        rollout = Rollout(life.grove, gang=life.gang, old=None)
+        rollout.create_pods()
+        rollout.create_gang()
+        rollout.remove_gates()
+        life.grove.remove(rollout)
+        if known is not None:
+            life.failures = known.failures
+        return life
+
+    def _place(self, slot: Slot, news: Told) -> None:
+        """It has a place, or has none any more. One that has another now has begun anew."""
+        info = news.info
+        if slot.held and (info is None or (info.node, info.leaf_cells) != (slot.node, slot.leaf_cells)):
+            self._leave(slot)
+            fill(slot, news.pod)
+        if info is None or slot.held:
+            return
+        registry = self.registry
+        if info.node not in registry.hosts:
+            registry.hosts[info.node] = hosts.make(registry, info.node)
+        hold(slot, info)
+        start(slot.life, [(slot, info)])
+
+    def _advance(self, slot: Slot, stage: Stage) -> None:
+        """The cluster has brought it so far: what it was not told to have done on the way, it has done."""
+        for act in (Act.DEPLOY, Act.START)[:stage]:
+            if awaited(slot) is act:
+                answer(slot, act, ok=True)
+            advance(slot, self.refusals)
+
+    def gone(self, uid: str, ending: Ending, now: float) -> None:
+        """A pod is no more. One that is not known means nothing."""
+        with self._steps.at(now):
+            slot = self.registry.pods.get(uid)
+            if slot is not None:
+                self._end(slot, ending)
+            self._follow_gangs()
+
+    def _end(self, slot: Slot, ending: Ending) -> None:
+        life = slot.life
+        if slot.held and ending is Ending.FINISHED and slot.place.state is not PodState.TERMINATING:
+            self._advance(slot, Stage.RUNNING)
+            finish(slot)
+            self._changed.add(life.name)
+            return
+        failed = slot.held and ending is Ending.FAILED
+        self._leave(slot)
+        if failed:
+            life.failures += 1
+            slot.failures = 1
+
+    def _leave(self, slot: Slot) -> None:
+        """A pod gives back its place in the gang, and all that it held or asked for."""
+        if slot.held:
+            send_back(slot, self.refusals)
+            slot.dead = slot.leaving = True
+            if slot.task is not None and slot.task.state is TaskState.ALLOCATED:
+                slot.task.task_fail()
+            take_down(slot)
+        slot.part, slot.leaving, slot.dead = None, False, False
+        leave(slot)
+        if slot.place.state is PodState.TERMINATING:
+            slot.place.gone()
+        self.registry.dirty[slot.life] = None
+
+    def knows(self, uid: str) -> bool:
+        """Whether a pod has a place in a life."""
+        return uid in self.registry.pods
+
+    # Gangs
+
+    def _follow_gangs(self) -> None:
+        """Those that the allocator has moved."""
+        while self._moved:
+            name, _ = self._moved.popitem()
+            life, gang = self.registry.lives.get(name), self._allocator.gangs.get(name)
+            if life is None or life.ending:
+                continue
+            self.registry.dirty[life] = None
+            if gang is None:
+                self._over(life)
+            elif gang.state is AffinityGroupState.BEING_PREEMPTED and life.gang.state in PLACEABLE:
+                self._fire(life, life.gang.preempted)
+
+    def _over(self, life: Life) -> None:
+        """The last pod of a gang is gone: it has done its work, or has failed, or nobody wants it any more."""
+        if all(slot.done for slot in life.slots):
+            end(life)
+        elif any(slot.failures and not slot.done for slot in life.slots):
+            self._fire(life, lambda: fail(life))
+            end(life)
+        else:
+            if life.shim.state is ShimApplicationState.RUNNING:
+                life.shim.kill_application()
+            end(life)
+
+    def _settle(self, life: Life) -> None:
+        gang = self._allocator.gangs.get(life.name)
+        keeps = gang is not None and gang.state is AffinityGroupState.ALLOCATED and not life.ending
+        settle(life, self.refusals, keeps=keeps)
+        if life.ending:
+            self._changed.add(life.name)
+            self._seen.pop(life.name, None)
+            self._terminating.discard(life.name)
+            return
+        since = remembered.since(life)
+        seen = life.termination.armed, since, life.failures
+        before = self._seen.get(life.name)
+        if seen != before:
+            self._seen[life.name] = seen
+            self._changed.add(life.name)
+            known = before[1] if before is not None else (None,) * len(since)
+            self.breaches += sum(now is not None and now != then for now, then in zip(since, known, strict=True))
+        if life.termination.state is not TerminationState.TERMINATING:
+            self._terminating.discard(life.name)
+        elif life.name not in self._terminating:
+            self._terminating.add(life.name)
+            self.torn_down += 1
+            self.on_tear_down(tuple(slot.uid for slot in life.slots if slot.leaving))
+
+    def _forget_oldest(self) -> None:
+        past = self.registry.past
+        while len(past) > KEPT:
+            next(iter(past.values())).core.expire()
+
+    # Nodes
+
+    def node(self, name: str, *, healthy: bool, cordoned: bool, now: float) -> None:
+        """How a node is. A name that is not configured means nothing."""
+        if name not in self.registry.sizes:
+            return
+        with self._steps.at(now):
+            host = self.registry.hosts.get(name)
+            if host is None or host.shim.state is ShimNodeState.NEW:
+                new = hosts.make(self.registry, name, cordoned=cordoned)
+                new.slots = host.slots if host is not None else {}
+                host = self.registry.hosts[name] = new
+                self._fire_host(host, host.shim.recover_node)
+            elif cordoned and host.shim.state is ShimNodeState.HEALTHY:
+                self._fire_host(host, host.shim.drain_node)
+            elif not cordoned and host.shim.state is ShimNodeState.DRAINING:
+                self._fire_host(host, host.shim.restore_node)
+            host.ready = healthy
+            hosts.tell(host)
+
+    def node_gone(self, name: str, now: float) -> None:
+        """It is no more. Pods that are still there to the cluster are reported by themselves."""
+        with self._steps.at(now):
+            host = self.registry.hosts.pop(name, None)
+            if host is None:
+                return
+            if host.shim.state is not ShimNodeState.NEW:
+                self._fire_host(host, host.node.decomission)
+            if host.slots:
+                left = self.registry.hosts[name] = hosts.make(self.registry, name)
+                left.slots = host.slots
+
+    # After a restart
+
+    def caught_up(self, now: float) -> None:
+        """All that there was has been reported: what was remembered of it counts from now on."""
+        known, self._remembered = self._remembered, {}
+        with self._steps.at(now):
+            for name, one in known.items():
+                life = self.registry.lives.get(name)
+                if life is not None:
+                    for slot in remembered.finished(life, one):
+                        slot.done = True
+                        advance(slot, self.refusals)
+        with self._steps.at(now):
+            for name, one in known.items():
+                life = self.registry.lives.get(name)
+                if life is not None:
+                    remembered.armed(life, one)
+                    self.registry.dirty[life] = None
+        self._changed |= known.keys()
+        self._beginning = False
+
+    def changes(self) -> dict[str, str | None]:
+        """What is to be journaled, and is different since this was asked last."""
+        names, self._changed = self._changed, set()
+        found: dict[str, str | None] = {}
+        for name in sorted(names):
+            life = self.registry.lives.get(name)
+            text = None if life is None or life.ending else remembered.write(remembered.of_life(life))
+            if text != self._written.get(name):
+                found[f"{remembered.PREFIX}{name}"] = text
+                if text is None:
+                    self._written.pop(name, None)
+                else:
+                    self._written[name] = text
+        return found
+
+    # Time, and what there is
+
+    def due(self, now: float) -> bool:
+        """Whether a timer rings by now."""
+        next_one = self.registry.timers.next
+        return next_one is not None and next_one <= now
+
+    def tick(self, now: float) -> None:
+        """Time has passed: all timers ring that are due by now, each at its own time."""
+        if self.due(now):
+            with self._steps.at(now):
+                self.registry.timers.advance(now, self._steps.settle, through=True)
+
+    def status(self, name: str) -> dict[str, Any]:
+        """Every machine along the chain of one application, and what it waits for; as JSON has it."""
+        life = self.registry.lives.get(name)
+        if life is None:
+            raise UserError(f"there is no application {name}")
+        return status.of_application(life)
+
+    def overview(self) -> dict[str, Any]:
+        """Queues, nodes, applications by state, what must be deleted, and events that nobody took; as JSON has it."""
+        lives = self.registry.lives.values()
+        return {
+            **status.of_all(self.registry),
+            "items": [
+                {"application": life.name, "gang": life.gang.state.display, "running": life.running} for life in lives
+            ],
+            "to delete": sorted(self.to_delete()),
+            "unhandled": {
+                "events": sum(self.refusals.counts.values()),
+                "last": [asdict(unhandled) for unhandled in self.refusals.last],
+            },
+        }
+
+    def below(self) -> int:
+        """How many cliques run below their minimum."""
+        return sum(at is not None for _, since, _ in self._seen.values() for at in since)
+
+    def to_delete(self) -> list[str]:
+        """The uids of pods whose gang was below its minimum for too long."""
+        lives = [x for x in self.registry.lives.values() if x.termination.state is TerminationState.TERMINATING]
+        return [slot.uid for life in lives for slot in life.slots if slot.leaving]
+
+    def _fire(self, life: Life, event: Callable[[], object]) -> None:
+        self.refusals.fire(whose(life), self.registry.timers.time(), event)
+
+    def _fire_host(self, host: Host, event: Callable[[], object]) -> None:
+        self.refusals.fire(f"node {host.name}", self.registry.timers.time(), event)
+
+
+def application(spec: PodSpec, delay: float) -> ApplicationSpec:
+    """What the pods of an affinity group stand for."""
+    return ApplicationSpec(
+        name=spec.gang.name,
+        queue=spec.virtual_cluster,
+        cliques=tuple(CliqueSpec(f"member-{i}", m.pods, m.leaf_cells) for i, m in enumerate(spec.gang.members)),
+        priority=spec.priority,
+        termination_delay=delay,
+        leaf_type=spec.leaf_type,
+        pinned_cell=spec.pinned_cell,
+        lazy_preemption=spec.lazy_preemption,
+    )

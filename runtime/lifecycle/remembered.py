@@ -1,0 +1,113 @@
+"""What is journaled of a followed life: what nobody will tell again after a restart, and no more.
+
+Which pods there are, where they are and how far, the cluster and the allocator say anew. They do not say since when a
+gang is there, that it has run, since when too few of its pods run, and which have done their work. Key: `follow/NAME`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from generated.grove import Clique, CliqueState, PodState
+from runtime.lifecycle.registry import Life, Slot
+from runtime.lifecycle.seating import IN_PLACE
+
+PREFIX = "follow/"
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """Of one life. Times are in seconds of the clock of the driver."""
+
+    submitted: float
+    failures: int
+    armed: bool
+    """All cliques have had their minimum at one moment."""
+    done: tuple[int, ...]
+    """By clique: how many pods have done their work."""
+    since: tuple[float | None, ...]
+    """By clique: when it fell below its minimum; none where it has not."""
+
+
+def of_life(life: Life) -> Remembered:
+    """What is to be journaled."""
+    done: list[int] = []
+    begun = 0
+    for spec in life.spec.cliques:
+        done.append(sum(slot.done for slot in life.slots[begun : begun + spec.pods]))
+        begun += spec.pods
+    return Remembered(life.submitted, life.failures, life.termination.armed, tuple(done), since(life))
+
+
+def since(life: Life) -> tuple[float | None, ...]:
+    """By clique: when it fell below its minimum; none where it has not."""
+    return tuple(_since(life, clique) for clique in life.cliques)
+
+
+def _since(life: Life, clique: Clique) -> float | None:
+    if clique.state is not CliqueState.BREACHED:
+        return None
+    left = next(iter(life.grove.remaining(clique).values()), 0.0)
+    return round(life.registry.timers.time() + left - life.spec.termination_delay, 3)
+
+
+def write(remembered: Remembered) -> str:
+    """As the journal has it."""
+    fields = remembered
+    written = [fields.submitted, fields.failures, fields.armed, fields.done, fields.since]
+    return json.dumps(written, separators=(",", ":"))
+
+
+def read(images: Mapping[str, str]) -> dict[str, Remembered]:
+    """All that is journaled, by the name of the application."""
+    found = {}
+    for key, text in images.items():
+        if key.startswith(PREFIX):
+            submitted, failures, armed, done, since = json.loads(text)
+            found[key.removeprefix(PREFIX)] = Remembered(submitted, failures, armed, tuple(done), tuple(since))
+    return found
+
+
+def finished(life: Life, remembered: Remembered) -> list[Slot]:
+    """Places whose pods had done their work before the restart: any of those that nobody has taken."""
+    found: list[Slot] = []
+    begun = 0
+    for spec, count in zip(life.spec.cliques, remembered.done, strict=False):
+        free = [slot for slot in life.slots[begun : begun + spec.pods] if slot.pod is None]
+        found += free[:count]
+        begun += spec.pods
+    return found
+
+
+def armed(life: Life, remembered: Remembered) -> None:
+    """The gang has run before, so that it can be below its minimum: that is played again, at the time when it was.
+
+    All places run for a moment, and those that do not, are lost since. The gang must have its places.
+    """
+    if not remembered.armed or life.termination.armed:
+        return
+    short = [slot for slot in life.slots if slot.place.state in (PodState.PERMITTED, PodState.BOUND)]
+    if any(slot.place.state not in (PodState.PERMITTED, *IN_PLACE) for slot in life.slots):
+        return
+    for slot in short:
+        _run(slot)
+    timers = life.registry.timers
+    now = timers.time()
+    begun = 0
+    for number, spec in enumerate(life.spec.cliques):
+        since = remembered.since[number] if number < len(remembered.since) else None
+        mine = life.slots[begun : begun + spec.pods]
+        timers.go_back(now if since is None else min(since, now))
+        for slot in short:
+            if slot in mine:
+                slot.place.lost()
+        begun += spec.pods
+    timers.go_back(now)
+
+
+def _run(slot: Slot) -> None:
+    if slot.place.state is PodState.PERMITTED:
+        slot.place.bind()
+    slot.place.run()

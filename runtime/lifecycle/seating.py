@@ -1,0 +1,98 @@
+"""Where the places of a followed gang are: each stands where the allocator, its pod and its document want it to be.
+
+The allocator takes the leaf cells of a whole gang at once, and gives them back at once. A place whose pod is lost is
+the gang's all the same: its replacement goes there. So as long as the gang has its leaf cells, every place of it is
+placed and permitted; and as far on as its pod is. Where an event has sent places back whose pods have stayed (a bind
+that failed, a preemption that was called off), they go the same way again. This is the only repair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from generated.confine import SliverState
+from generated.grove import PodGangState, PodState, TerminationState
+from generated.yunikorn.shim import TaskState
+from runtime.lifecycle.followed import Refusals, whose
+from runtime.lifecycle.leaving import rest
+from runtime.lifecycle.placing import PLACEABLE
+from runtime.lifecycle.registry import Life, Slot
+
+IN_PLACE = (PodState.BOUND, PodState.RUNNING)
+DEPLOYED = (SliverState.STARTING, SliverState.STARTED, SliverState.FAIL_START)
+
+
+def settle(life: Life, refusals: Refusals, *, keeps: bool) -> None:
+    """Brings all places to where they belong. `keeps`: the gang has its leaf cells, and may keep them."""
+    while life.moves:
+        moves, life.moves = life.moves, []
+        for slot, _, target in moves:
+            if target is PodState.TERMINATING:
+                tell_to_go(slot, refusals)
+        if life.termination.state is TerminationState.TERMINATING and life.absent == len(life.slots):
+            life.termination.recreate()
+            for slot in life.slots:
+                slot.place.ungate()
+    if life.gang.state in PLACEABLE:
+        if not keeps:
+            _give_up(life, refusals)
+        elif life.queued:
+            _seat(life, refusals)
+        life.moves.clear()
+    rest(life)
+
+
+def tell_to_go(slot: Slot, refusals: Refusals) -> None:
+    """A pod has to go; a place without a pod is empty at once. One that has no leaf cells yet has nothing to lose."""
+    task, place = slot.task, slot.place
+    if task is None:
+        slot.done = False
+        if place.state is PodState.TERMINATING:
+            place.gone()
+    else:
+        slot.leaving = True
+        if task.state in (TaskState.ALLOCATED, TaskState.BOUND):
+            _fire(slot.life, refusals, task.kill_task)
+
+
+def advance(slot: Slot, refusals: Refusals) -> None:
+    """A place goes as far on as its pod is. One that is done with its work runs on, to its gang."""
+    place, part = slot.place, slot.part
+    state = part.state if part is not None else None
+    if place.state is PodState.PERMITTED and (slot.done or state in DEPLOYED):
+        _fire(slot.life, refusals, place.bind)
+    if place.state is PodState.BOUND and (slot.done or state is SliverState.STARTED):
+        _fire(slot.life, refusals, place.run)
+
+
+def send_back(slot: Slot, refusals: Refusals) -> None:
+    """A place has lost its pod, or its leaf cells."""
+    place = slot.place
+    if place.state is PodState.PERMITTED:
+        _fire(slot.life, refusals, place.bind_failed)
+    elif place.state in IN_PLACE:
+        _fire(slot.life, refusals, place.lost)
+
+
+def _seat(life: Life, refusals: Refusals) -> None:
+    for slot in life.slots:
+        if slot.place.state is PodState.QUEUED:
+            _fire(life, refusals, slot.place.place)
+    if life.gang.state is PodGangState.PENDING:
+        _fire(life, refusals, life.gang.permit)
+    else:
+        for slot in life.slots:
+            if slot.place.state is PodState.WAITING:
+                _fire(life, refusals, slot.place.permit)
+    for slot in life.slots:
+        advance(slot, refusals)
+
+
+def _give_up(life: Life, refusals: Refusals) -> None:
+    for slot in life.slots:
+        if not slot.done:
+            send_back(slot, refusals)
+
+
+def _fire(life: Life, refusals: Refusals, event: Callable[[], object]) -> None:
+    refusals.fire(whose(life), life.registry.timers.time(), event)
