@@ -223,11 +223,11 @@ class _Systems(_Specs):
 
     def _each(self) -> list[str]:
         """An event that is not put off for ever with any of the values of some parameters, if there are few."""
-        for machine in self.plan.machines.values():
-            for event, parameters in machine.events.items():
-                if parameters and self._choices(parameters) <= 8 and self.chance(0.6):
-                    count = self.random.choice([1, len(parameters), len(parameters)])
-                    names = ", ".join(self.random.sample(list(parameters), count))
-                    kind = self.random.choice(["fair", "strong fair"])
-                    return [f"{kind} {machine.name}.{event} for each {names}"]
-        return []
+        events = [(x.name, e, p) for x in self.plan.machines.values() for e, p in x.events.items() if p]
+        events = [(machine, e, p) for machine, e, p in events if self._choices(p) <= 12]
+        if not events:
+            return []
+        machine, event, parameters = self.random.choice([x for x in events if len(x[2]) > 1] or events)
+        count = self.random.choice([1, len(parameters), len(parameters)])
+        names = ", ".join(self.random.sample(list(parameters), count))
+        return [f"{self.random.choice(['fair', 'strong fair'])} {machine}.{event} for each {names}"]

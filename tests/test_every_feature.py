@@ -39,7 +39,7 @@ RULES = load().rules
 Feature = tuple[str, str]
 """The name of a rule, and something that it is made of."""
 
-SEEDS = range(60)
+SEEDS = range(100)
 """Of each kind of random spec, with and without the newer words."""
 
 NOT_RANDOM = {
