@@ -31,6 +31,7 @@ from fsmdsl.step import (
     World,
 )
 from fsmdsl.step.data import Table
+from fsmdsl.step.roster import Queue
 from fsmdsl.step.values import default, keys
 
 EXCEPTIONS = {
@@ -166,7 +167,7 @@ class Mirror(Translation):
             self.made.append(self._instance(n))
         for n in range(len(universe.machines)):
             self._connect(n)
-        self.queues = [self._queue(*x) for x in universe.queues]
+        self.queues = [self._queue(x) for x in universe.queues]
         self.view = self._view()
         self.followed: list[tuple[int, str]] = []
         for x in [self.system] if self.system is not None else []:
@@ -229,9 +230,10 @@ class Mirror(Translation):
             keywords = {names.values[p.name]: self.python(p.type, value) for p, value in params if p in late}
             self.made[n].connect(**keywords)
 
-    def _queue(self, channel: m.Channel, receiver: int) -> Any:
-        class_ = self.context.packages[channel.module].channels[channel.qualified]
-        return self.packages.of(channel.qualified, "channels").__dict__[class_](self.system, self.made[receiver])
+    def _queue(self, x: Queue) -> Any:
+        class_ = self.context.packages[x.channel.module].channels[x.channel.qualified]
+        ends = (self.made[n] for n in (x.sender, x.receiver) if n is not None)
+        return self.packages.of(x.channel.qualified, "channels").__dict__[class_](self.system, *ends)
 
     def _view(self) -> Any:
         """The system's own class, if it has one and this is no scenario's system."""
@@ -282,7 +284,7 @@ class Mirror(Translation):
         """A world as `world` shows it: a bag has no order, and who never reads `wait` never has it false."""
         channels = tuple(
             held if c.order == "fifo" else frozenset((x, held.count(x)) for x in held)
-            for (c, _), held in zip(self.universe.queues, world.channels, strict=True)
+            for (c, *_), held in zip(self.universe.queues, world.channels, strict=True)
         )
         waited = frozenset(n for n in world.waited if hasattr(self.made[n], "_wait"))
         return world._replace(channels=channels, waited=waited)  # type: ignore[arg-type]
