@@ -101,7 +101,7 @@ def test_a_failing_graphviz_is_a_finding(tmp_path: Path, monkeypatch: pytest.Mon
     assert isinstance(found, Diagnostic)
     assert (found.rule.code, found.message) == ("FSM502", "Graphviz failed: Error: out of memory")
     program(tmp_path, "time.sleep(9)")
-    monkeypatch.setattr(svg, "PATIENCE", 0.2)
+    monkeypatch.setattr(svg, "TIMEOUT", 0.2)
     found = svg.rendered("digraph {}", "svg")
     assert isinstance(found, Diagnostic)
     assert "did not finish" in found.message

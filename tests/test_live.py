@@ -365,7 +365,7 @@ def test_a_failure_to_draw_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
     machine = compiled(DOOR.replace("module door", "module busy")).machines["busy.Door"]
     with monkeypatch.context() as busy:
-        busy.setattr(svg, "PATIENCE", 0.0)
+        busy.setattr(svg, "TIMEOUT", 0.0)
         told = diagram(machine)
     assert "did not finish" in told["message"]
     assert 'id="state-Shut"' in diagram(machine, told["key"])["svg"]

@@ -428,7 +428,7 @@ def test_the_end_of_the_file_comes_too_early() -> None:
 
 
 def test_messages_name_a_few_things_in_the_words_of_the_author() -> None:
-    assert said("system S { x: M in }") == ["1:20 unexpected `}` here | expected a state"]
+    assert said("system S { x: M in }") == ["1:20 unexpected `}` here | expected a state, `any` or `{`"]
     assert said("system S { property p: recovers on }") == ["1:36 unexpected `}` here | expected a field"]
     assert said("machine M { event a from }") == ["1:26 unexpected `}` here | expected who sends it"]
     assert said("machine M { A -> B after }") == ["1:26 unexpected `}` here | expected a duration"]

@@ -82,7 +82,7 @@ class Backwards:
     """The same worlds and edges, kept, and numbered from the end: nothing may depend on the order."""
 
     def __init__(self, explored: Refired) -> None:
-        self.stopped = explored.stopped
+        self.stopped, self.beyond = explored.stopped, explored.beyond
         self.last = len(explored) - 1
         self.firsts = [self.last - n for n in explored.firsts]
         self.refired = explored
