@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import assert_never
+from weakref import WeakKeyDictionary
 
 from fsmdsl import model as m
 from fsmdsl.model.typing import is_structured
@@ -73,8 +74,20 @@ class Shape:
         return self.none if code == 0 else code + self.low - 1
 
 
+_KNOWN: WeakKeyDictionary[Roster, dict[m.Type, Shape]] = WeakKeyDictionary()
+"""The shapes that were asked for: a world is encoded value by value."""
+
+
 def shape(t: m.Type, roster: Roster) -> Shape:
     """The numbers of a type. Raises `UnpackableError` where a value needs more than `WIDEST` bits."""
+    known = _KNOWN.setdefault(roster, {})
+    found = known.get(t)
+    if found is None:
+        found = known[t] = _shape(t, roster)
+    return found
+
+
+def _shape(t: m.Type, roster: Roster) -> Shape:
     match t:
         case m.BoolType():
             return Shape(0, 1)
@@ -147,6 +160,8 @@ def width(bits: int) -> int:
 
 def to_number(t: m.Type, value: Value, roster: Roster) -> int:
     """The number of a value of a type."""
+    if isinstance(value, int):  # whatever the type, and most are
+        return int(value)
     match t, value:
         case m.OptionalType(of), _:
             return none_of(t, roster) if value is None else to_number(of, value, roster)
@@ -166,8 +181,6 @@ def to_number(t: m.Type, value: Value, roster: Roster) -> int:
                 inner.code(to_number(of, x, roster)) << at.code(to_number(key, k, roster)) * inner.bits
                 for k, x in entries
             )
-        case _, bool() | int():
-            return int(value)
         case _:
             return 0
 
