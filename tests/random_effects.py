@@ -77,7 +77,8 @@ class EffectWriter(Writer):
             return self._assign(env)
         name, t = self.random.choice(maps)
         key, x = self.value(env, t.key, 0, True), self.value(env, t.of, 1, opened=True)
-        return f"{name}[{key.text}] = {x.text}"
+        own = "self." if name in ("add", "remove", "send") else ""  # words that open an effect, in front of a bracket
+        return f"{own}{name}[{key.text}] = {x.text}"
 
     def _change(self, env: Env) -> str | None:
         found = [(n, t.of) for n, t in self._fields(env) if isinstance(t, m.SetType | m.ListType)]
