@@ -388,7 +388,7 @@ class Cache(Machine):
         """
         with self._system.step(self, "drop_applications"):
             if self._state is not COMMITTING:
-                # Nobody is told of what is released here.
+                # Nobody reports what is released here.
                 self._follow("drop_applications", "drop_applications", self._state)
                 self._application = False
                 self._allocated = False

@@ -24,7 +24,7 @@ NODES: Final = PartitionManagerState.NODES
 
 
 class PartitionManager(Machine):
-    """Looks after a partition, every ten seconds. When it is told to stop it removes what the
+    """Looks after a partition, every ten seconds. When ordered to stop it removes what the
     partition has, one kind after the other, while everybody else goes on; the proposal asks why.
     Both sides forget in one step here.
     """

@@ -406,7 +406,7 @@ class Scheduler(Machine):
         """
         with self._system.step(self, "SchedulerDeletePartitionsConfigEvent"):
             if self._state is RUNNING:
-                # The partition manager is told to stop, and no more.
+                # The partition manager gets the order to stop, and no more.
                 self._follow(
                     "SchedulerDeletePartitionsConfigEvent",
                     "SchedulerDeletePartitionsConfigEvent",
