@@ -63,8 +63,9 @@ class Universe(Roster):
         """The fields that begin with any value: by instance and place; STATE is that of an instance's state."""
         for n, machine in enumerate(self.machines):
             self.params[n].update((p.name, default(p.type, self)) for p in machine.params)
+        nothing_given = _Beginning(self)
         for n, machine in enumerate(self.machines):
-            self._give_params(Frame(self, _Beginning(self), n), machine)
+            self._give_params(Frame(self, nothing_given, n), machine)
         impossible = self._fault
         self.start = self._begun([self._some(place) for place in self.free]).world()
         """The world in which it begins. With `free` fields this is one among many, and may be none of `starts`."""
