@@ -24,19 +24,20 @@ from contextlib import contextmanager
 from itertools import chain
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 from random_specs import spec
 from random_systems import text_of
 
 from fsmdsl import model as m
-from fsmdsl.explore import explore
+from fsmdsl.explore import explore, search_result
 from fsmdsl.explore.judge import judge
 from fsmdsl.explore.liveness.ground import questions
 from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.packed import compiled, plain
 from fsmdsl.explore.packed import search as searching
 from fsmdsl.explore.packed.engine import Engine
-from fsmdsl.explore.packed.lower import Lowered
+from fsmdsl.explore.packed.lower import Lowered, lower
 from fsmdsl.explore.packed.machine_code import MachineCode
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.search import PackedSearch
@@ -49,12 +50,15 @@ from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.simulation.closed import closed
 from fsmdsl.source import Source
-from fsmdsl.step import Universe
+from fsmdsl.step import GuardsSeen, Result, Step, Universe, World, enabled, fire
 
 KINDS = "systems made to be explored, specs of all kinds, or both with the newer words of the language"
 
 STATES = 1000
 """A system with more is explored so far and no further."""
+
+REPORT_EVERY = 200
+"""Seeds between two lines that tell how far the campaign is."""
 
 # What is explored ----------------------------------------------------------------------------------------------------
 
@@ -130,20 +134,46 @@ def narrow(cap: int, bits: int) -> Iterator[None]:
 @contextmanager
 def lowered_once() -> Iterator[None]:
     """A system is lowered once, however often it is explored; with symmetry, it is another."""
-    before, known = searching.lower, list[Lowered]()
+    known: list[Lowered] = []
 
-    def lower(universe: Universe, *given: Any) -> Lowered:
+    def once(universe: Universe, *given: Any) -> Lowered:
         if any(isinstance(x, Reduction) for x in given):
-            return before(universe, *given)
+            return lower(universe, *given)
         if not known:
-            known.append(before(universe, *given))
+            known.append(lower(universe, *given))
         return known[0]
 
-    searching.lower = lower
-    try:
+    with patch.object(searching, "lower", once):
         yield
-    finally:
-        searching.lower = before
+
+
+@contextmanager
+def stepped_once() -> Iterator[None]:
+    """A step of a world is taken by the definition once, however often a system is explored."""
+    offers: dict[World, tuple[list[Step], GuardsSeen]] = {}
+    results: dict[tuple[World, Step], tuple[Result, GuardsSeen]] = {}
+
+    def enabled_once(universe: Universe, world: World, seen: GuardsSeen | None = None) -> list[Step]:
+        if world not in offers:
+            looked_at: GuardsSeen = set()
+            offers[world] = enabled(universe, world, looked_at), looked_at
+        steps, looked_at = offers[world]
+        if seen is not None:
+            seen |= looked_at
+        return steps
+
+    def fire_once(universe: Universe, world: World, step: Step, seen: GuardsSeen | None = None) -> Result:
+        key = (world, step)
+        if key not in results:
+            looked_at: GuardsSeen = set()
+            results[key] = fire(universe, world, step, looked_at), looked_at
+        result, looked_at = results[key]
+        if seen is not None:
+            seen |= looked_at
+        return result
+
+    with patch.object(search_result, "enabled", enabled_once), patch.object(search_result, "fire", fire_once):
+        yield
 
 
 @contextmanager
@@ -217,7 +247,7 @@ def compare(
 ) -> tuple[str, list[str]]:
     """How it went, in a word, and all differences: with up to so many states, once more with fewer, and once more where
     a violation ends the search after a few."""
-    with lowered_once():
+    with lowered_once(), stepped_once():
         return _compare(model, system, states, random or Random(0), compiled=compiled)
 
 
@@ -287,6 +317,8 @@ def campaign(kind: str, seeds: range, every: int, states: int) -> Counter[str]:
     counted: Counter[str] = Counter()
     number = 0
     for seed in seeds:
+        if seed % REPORT_EVERY == 0 and seed > seeds.start:
+            print(f"{seed - seeds.start} of {len(seeds)} seeds, {dict(counted)}", file=sys.stderr, flush=True)
         random = Random(seed)
         try:
             made = list(chain.from_iterable(systems(text) for text in texts(kind, seed)))
