@@ -24,7 +24,7 @@ def answer(text: str, limits: Limits | None = None, *, as_documented: bool = Fal
     (asked,) = system.properties
     assert isinstance(asked.formula, m.Recovers)
     search = searched(model, system, limits)
-    return check(search.universe, asked.formula, search.explored())
+    return check(search.universe, asked.formula, search)
 
 
 def steps(a: Answer) -> list[str]:

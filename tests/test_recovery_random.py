@@ -12,9 +12,9 @@ from test_recovery_several import LENT, TAKE_LAST
 
 from fsmdsl import model as m
 from fsmdsl.explore import Limits
-from fsmdsl.explore.recovery import Answer, Edge, check
-from fsmdsl.explore.refire import Refired
+from fsmdsl.explore.recovery import Answer, check
 from fsmdsl.explore.search import Search
+from fsmdsl.explore.search_result import Edge, Finding
 from fsmdsl.explore.trace import Trace
 from fsmdsl.step import CrashStep, FaultError, RecoverStep, Step, Universe, World, enabled, fire
 
@@ -61,7 +61,7 @@ def test_the_answer_is_that_of_the_book(seed: int) -> None:
     model = compiled(spec(seed))
     system = replace(only_system(model), crashes=CRASHES)
     search = searched(model, system, Limits(states=150))
-    a = check(search.universe, m.Recovers(()), search.explored())
+    a = check(search.universe, m.Recovers(()), search)
     if search.stopped is not None:
         assert a.outcome in ("unknown", "violated")
         return
@@ -81,27 +81,24 @@ def test_the_answer_is_that_of_the_book(seed: int) -> None:
 class Backwards:
     """The same worlds and edges, kept, and numbered from the end: nothing may depend on the order."""
 
-    def __init__(self, explored: Refired) -> None:
-        self.stopped, self.beyond = explored.stopped, explored.beyond
-        self.last = len(explored) - 1
-        self.firsts = [self.last - n for n in explored.firsts]
-        self.refired = explored
+    def __init__(self, search: Search) -> None:
+        self.stopped, self.beyond, self.states = search.stopped, search.beyond, search.states
+        self.last = search.states - 1
+        self.begins = [self.last - n for n in search.begins]
+        self.search = search
         self.edges: list[list[Edge]] = [
-            [(step, None if to is None else self.last - to) for step, to in explored.outgoing(self.last - n)]
-            for n in range(len(explored))
+            [(step, None if to is None else self.last - to) for step, to in search.outgoing(self.last - n)]
+            for n in range(search.states)
         ]
 
-    def __len__(self) -> int:
-        return len(self.edges)
-
     def world(self, number: int) -> World:
-        return self.refired.world(self.last - number)
+        return self.search.world(self.last - number)
 
     def outgoing(self, number: int) -> list[Edge]:
         return self.edges[number]
 
-    def trace(self, number: int) -> Trace:
-        return self.refired.trace(self.last - number)
+    def trace(self, finding: Finding) -> Trace:
+        return self.search.trace(Finding(self.last - finding.world))
 
 
 @pytest.mark.parametrize(
@@ -119,8 +116,8 @@ def test_the_order_of_the_worlds_changes_no_outcome(text: str) -> None:
     (asked,) = only_system(model).properties
     assert isinstance(asked.formula, m.Recovers)
     search = searched(model, only_system(model))
-    there = check(search.universe, asked.formula, search.explored())
-    back = check(search.universe, asked.formula, Backwards(search.explored()))
+    there = check(search.universe, asked.formula, search)
+    back = check(search.universe, asked.formula, Backwards(search))
     assert there.outcome == back.outcome
     assert (there.trace is None) == (back.trace is None)
 
@@ -145,5 +142,5 @@ def test_looking_leaves_no_trace_in_the_coverage() -> None:
     model = compiled(PAIR.format(crash="crash", recover="recover { m.b = 1 - m.a }", on="on a, b"))
     search = searched(model, only_system(model))
     seen, worlds = set(search.guards_seen), list(search.worlds)
-    check(search.universe, m.Recovers(()), search.explored())
+    check(search.universe, m.Recovers(()), search)
     assert (search.guards_seen, search.worlds) == (seen, worlds)

@@ -159,7 +159,7 @@ def test_hived_recovers() -> None:
     system = model.systems["hived.PreemptionSmall"]
     (asked,) = (p.formula for p in system.properties if isinstance(p.formula, m.Recovers))
     search = searched(model, system)
-    a = check(search.universe, asked, search.explored())
+    a = check(search.universe, asked, search)
     assert (a.outcome, a.explanation) == ("holds", ())
 
 

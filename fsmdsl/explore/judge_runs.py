@@ -36,7 +36,7 @@ def _properties(search: Searched, shown: Shown) -> Iterator[Verdict]:
     decided = dict(_temporal(search))
     for p in system.properties:
         if isinstance(p.formula, m.Recovers):
-            a = recovers(search.universe, p.formula, search.explored())
+            a = recovers(search.universe, p.formula, search)
             parts = tuple(Untested(x, p.span) for x in a.explanation if a.outcome == "holds")
             told = vacuous_lines(parts) or a.explanation
             yield Verdict("property", p.name, a.outcome, a.basis, p.span, told, a.trace, parts)

@@ -9,27 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fsmdsl.budget import Budget, LimitError, available
-from fsmdsl.explore.circular_wait import circular_waits
 from fsmdsl.explore.liveness.graph import Graph
 from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.liveness.record import Recorder
 from fsmdsl.explore.packed.frontier import Frontier
-from fsmdsl.explore.refire import Refired
 from fsmdsl.explore.search_result import (
-    FaultKey,
     Finding,
     Question,
+    Searched,
     expanded,
     explained,
     fault_key,
-    questions,
     violated,
 )
 from fsmdsl.explore.trace import Trace, run
-from fsmdsl.explore.verdict import AT_VIOLATION, Limits, Progress, QuestionKey
+from fsmdsl.explore.verdict import AT_VIOLATION, Limits, Progress
 from fsmdsl.step import (
     FaultError,
-    GuardsSeen,
     Result,
     Step,
     TooManyValuesError,
@@ -41,7 +37,7 @@ from fsmdsl.step.evaluate import Frame, truth
 REPORT_EVERY = 1000
 
 
-class Search:
+class Search(Searched):
     """The worlds found so far, each with the step that led to it first."""
 
     def __init__(
@@ -52,39 +48,23 @@ class Search:
         plan: Plan | None = None,
         budget: Budget | None = None,
     ) -> None:
-        self.universe = universe
-        self.budget = budget or Budget(limits.seconds)
-        self.plan = plan
-        self.note: str | None = None
-        self.reduced: tuple[str, ...] = ()
-        self.undecided: str | None = None
-        self.unshown: str | None = None
-        self.abandoned = False
-        self.at_violation = False
+        super().__init__(universe, limits, plan, budget)
         self._recorder = None if plan is None else Recorder(plan)
-        self.limits = limits
         self.progress = progress
         self._free = available()
         self._memory = limits.memory or self._free * 3 // 4
         self.worlds: list[World] = []
-        self.number: dict[World, int] = {}
+        self.numbers: dict[World, int] = {}
         self.parent: list[int] = []
         self.step: list[Step | None] = []
-        self.transitions = 0
-        self.frontier = Frontier(count=0)
-        self.stopped: str | None = None
-        self.followed: set[tuple[str, int]] = set()
-        self.guards_seen: GuardsSeen = set()
-        self.questions = questions(universe)
+        self._frontier = Frontier(count=0)
         self.open = self.questions
         """Questions that no world has settled yet."""
-        self.settled: dict[QuestionKey, Finding] = {}
-        self.faults: dict[FaultKey, Finding] = {}
-        self.deadlock: Finding | None = None
-        self.circular = circular_waits(universe)
-        self.waiting: Finding | None = None
-        self.waiting_states = 0
-        self.beyond = 0
+
+    @property
+    def frontier(self) -> Frontier:
+        """See `Searched`."""
+        return self._frontier
 
     # Going through
 
@@ -122,7 +102,7 @@ class Search:
             count = self._recorder.cut(count)
         for listed in (self.worlds, self.parent, self.step):
             del listed[count:]
-        self.number = {world: n for n, world in enumerate(self.worlds)}
+        self.numbers = {world: n for n, world in enumerate(self.worlds)}
         self.frontier.back(self.frontier.first, count)
 
     def _reason(self) -> str | None:
@@ -178,15 +158,15 @@ class Search:
             self._recorder.expanded()
 
     def _arrive(self, at: int, step: Step, result: Result) -> None:
-        if result.world not in self.number:
+        if result.world not in self.numbers:
             if self._full():
                 return
             self._add(result.world, at, step)
         if self._recorder is not None:
-            self._recorder.edge(self.number[result.world], self.worlds[at], step, result.cascade)
+            self._recorder.edge(self.numbers[result.world], self.worlds[at], step, result.cascade)
 
     def _add(self, world: World, parent: int, step: Step | None) -> None:
-        self.number[world] = len(self.worlds)
+        self.numbers[world] = len(self.worlds)
         self.worlds.append(world)
         self.frontier.count = len(self.worlds)
         self.parent.append(parent)
@@ -220,39 +200,24 @@ class Search:
             return None
         return Finding(at, explanation=explained(frame, q) if q.kind == "invariant" else ())
 
-    @property
-    def states(self) -> int:
-        """How many worlds were found."""
-        return len(self.worlds)
-
-    @property
-    def depth(self) -> int:
-        """How far the state found last is from the first."""
-        return self.frontier.depth
-
-    @property
-    def levels(self) -> list[int]:
-        """How many worlds were found at each depth."""
-        return self.frontier.levels
-
     # Showing
 
     def world(self, number: int) -> World:
-        """The world of a state."""
+        """See `Searched`."""
         return self.worlds[number]
 
+    def number(self, world: World) -> int | None:
+        """See `Searched`."""
+        return self.numbers.get(world)
+
     def shows(self, world: World, number: int) -> bool:
-        """Is a world that of a state?"""
+        """See `Searched`."""
         return self.worlds[number] == world
 
     def graph(self) -> Graph:
-        """Every state and step, with what the plan asks about them."""
+        """See `Searched`."""
         assert self._recorder is not None
         return self._recorder.graph(self.frontier.firsts)
-
-    def explored(self) -> Refired:
-        """What was found, as worlds and steps."""
-        return Refired(self, self.worlds.__getitem__, self.number.get)
 
     def trace(self, finding: Finding) -> Trace:
         """The run to a finding, fired anew."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal
 
 from fsmdsl import model as m
 from fsmdsl.budget import Budget
-from fsmdsl.explore.circular_wait import CircularWaits
+from fsmdsl.explore.circular_wait import circular_waits
 from fsmdsl.explore.explain import explain, fails
 from fsmdsl.explore.liveness.graph import Graph
 from fsmdsl.explore.liveness.plan import Plan
+from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.trace import Trace
 from fsmdsl.explore.vacuity import premises
-from fsmdsl.explore.verdict import QuestionKey
+from fsmdsl.explore.verdict import Limits, QuestionKey
 from fsmdsl.source import Span
 from fsmdsl.step import (
     CrashStep,
@@ -32,9 +34,6 @@ from fsmdsl.step import (
 )
 from fsmdsl.step.evaluate import Frame
 from fsmdsl.step.world import Cause, FaultKind, Followed
-
-if TYPE_CHECKING:
-    from fsmdsl.explore.recovery.explored import Explored
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,78 +57,107 @@ class Finding:
     explanation: tuple[str, ...] = ()
 
 
-class Searched(Protocol):
-    """States found breadth first, so that what was found first is nearest."""
+Edge = tuple[Step, int | None]
+"""A step, and the number of the state it leads to; None where it fails, or a limit kept that state out."""
 
-    universe: Universe
-    budget: Budget
-    questions: list[Question]
-    plan: Plan | None
-    """What temporal properties ask of states and steps."""
-    stopped: str | None
-    """Why not every state was found."""
-    note: str | None
-    """What could have been done better, and why it was not."""
-    reduced: tuple[str, ...]
-    """Symmetric sets: states that differ only in which of their instances is which are one."""
-    at_violation: bool
-    """Did the search stop because something is violated?"""
-    unshown: str | None
-    """Why some steps that fail are not among the faults: a limit came while they were looked at."""
-    abandoned: bool
-    """Did a limit come in the middle of something? Then there is no graph, and nothing explored."""
-    undecided: str | None
-    """Why properties of runs cannot be decided here, if they cannot."""
-    transitions: int
-    settled: dict[QuestionKey, Finding]
-    """By the key of a question: an invariant that is broken, a `reachable` or premise that is true."""
-    faults: dict[FaultKey, Finding]
-    deadlock: Finding | None
-    circular: CircularWaits
-    waiting: Finding | None
-    """The first end state that is no deadlock and in which instances wait for each other."""
-    waiting_states: int
-    """How many such states were found."""
-    beyond: int
-    """How many of the states whose steps were looked for are beyond the bounds of the system, and so have none."""
-    followed: set[tuple[str, int]]
-    """Transitions, by machine and index."""
-    guards_seen: GuardsSeen
+
+class Searched(ABC):
+    """States found breadth first, so that what was found first is nearest: what every search keeps, and how it is asked
+    afterwards."""
+
+    def __init__(self, universe: Universe, limits: Limits, plan: Plan | None, budget: Budget | None) -> None:
+        self.universe = universe
+        self.limits = limits
+        self.budget = budget or Budget(limits.seconds)
+        self.questions = questions(universe)
+        self.plan = plan
+        """What temporal properties ask of states and steps."""
+        self.stopped: str | None = None
+        """Why not every state was found."""
+        self.note: str | None = None
+        """What could have been done better, and why it was not."""
+        self.reduced: tuple[str, ...] = ()
+        """Symmetric sets: states that differ only in which of their instances is which are one."""
+        self.at_violation = False
+        """Did the search stop because something is violated?"""
+        self.unshown: str | None = None
+        """Why some steps that fail are not among the faults: a limit came while they were looked at."""
+        self.abandoned = False
+        """Did a limit come in the middle of something? Then there is no graph, and nothing to follow."""
+        self.undecided: str | None = None
+        """Why properties of runs cannot be decided here, if they cannot."""
+        self.transitions = 0
+        self.settled: dict[QuestionKey, Finding] = {}
+        """By the key of a question: an invariant that is broken, a `reachable` or premise that is true."""
+        self.faults: dict[FaultKey, Finding] = {}
+        self.deadlock: Finding | None = None
+        self.circular = circular_waits(universe)
+        self.waiting: Finding | None = None
+        """The first end state that is no deadlock and in which instances wait for each other."""
+        self.waiting_states = 0
+        """How many such states were found."""
+        self.beyond = 0
+        """How many of the states whose steps were looked for are beyond the bounds of the system, and so have none."""
+        self.followed: set[tuple[str, int]] = set()
+        """Transitions, by machine and index."""
+        self.guards_seen: GuardsSeen = set()
+
+    @property
+    @abstractmethod
+    def frontier(self) -> Frontier:
+        """How far the search is."""
 
     @property
     def states(self) -> int:
         """How many states were found."""
-        ...
+        return self.frontier.count
 
     @property
     def depth(self) -> int:
         """How far the states found last are from the first."""
-        ...
+        return self.frontier.depth
 
     @property
     def levels(self) -> list[int]:
         """How many states were found at each depth."""
-        ...
+        return self.frontier.levels
 
+    @property
+    def begins(self) -> range:
+        """The numbers of the states that a run begins in."""
+        return range(self.levels[0])
+
+    @abstractmethod
     def world(self, number: int) -> World:
         """The world of a state."""
-        ...
 
+    @abstractmethod
+    def number(self, world: World) -> int | None:
+        """The number of the state of a world, if it was found."""
+
+    @abstractmethod
     def shows(self, world: World, number: int) -> bool:
         """Is a world that of a state, or one that differs from it only in who is who?"""
-        ...
 
+    @abstractmethod
     def trace(self, finding: Finding) -> Trace:
         """A shortest run to a finding."""
-        ...
 
+    @abstractmethod
     def graph(self) -> Graph:
         """Every state and step, with what the plan asks about them."""
-        ...
 
-    def explored(self) -> Explored:
-        """What was found, as worlds and steps."""
-        ...
+    def outgoing(self, number: int) -> Iterator[Edge]:
+        """The steps that are followed from a state, fired anew: those enabled there, none beyond the bounds of the
+        system. Raises `TooManyValuesError`, as `enabled` does."""
+        world = self.world(number)
+        try:
+            steps = enabled(self.universe, world) if within(self.universe, world) else []
+        except FaultError:
+            return
+        for step in steps:
+            result = fire(self.universe, world, step)
+            yield step, None if result.fault is not None else self.number(result.world)
 
 
 def questions(universe: Universe) -> list[Question]:
@@ -198,10 +226,10 @@ def faults_from(universe: Universe, world: World, number: int) -> Iterator[Findi
             yield Finding(number, step, fault)
 
 
-def beyond_limit(search: Searched, number: Callable[[World], int | None], at: int) -> None:
+def beyond_limit(search: Searched, at: int) -> None:
     """Take the steps from a state one by one, as far as they lead to states that there are, and note what they show."""
     for _, result in expanded(search, search.trace(Finding(at)).end, at):
-        if result.fault is None and number(result.world) is None:
+        if result.fault is None and search.number(result.world) is None:
             break
 
 

@@ -10,25 +10,23 @@ from math import inf
 from time import perf_counter
 
 from fsmdsl.budget import INTERRUPTED, Budget, LimitError, available
-from fsmdsl.explore.circular_wait import circular_waits
 from fsmdsl.explore.liveness.graph import Graph
 from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.engine import Engine, Engines, Store
+from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Doubt, Lowered, lower
 from fsmdsl.explore.packed.machine_code import MachineCode
 from fsmdsl.explore.packed.plain import Plain, row
 from fsmdsl.explore.packed.queries import conditions, of_atoms
 from fsmdsl.explore.packed.shapes import UnpackableError
-from fsmdsl.explore.refire import Refired
 from fsmdsl.explore.search_result import (
-    FaultKey,
     Finding,
+    Searched,
     beyond_limit,
     broken_why,
     fault_key,
     faults_from,
-    questions,
     violated,
 )
 from fsmdsl.explore.symmetry import Reduction
@@ -43,7 +41,7 @@ TIME, BY_HAND, MEMORY = 1, 2, 3
 """Why a process wants to stop."""
 
 
-class PackedSearch:
+class PackedSearch(Searched):
     """A `Searched`. Raises `UnpackableError` where a system has something that does not fit in words."""
 
     def __init__(
@@ -56,17 +54,8 @@ class PackedSearch:
         reduction: Reduction | None = None,
         budget: Budget | None = None,
     ) -> None:
-        self.universe = universe
-        self.budget = budget or Budget(limits.seconds)
-        self.questions = questions(universe)
-        self.stopped: str | None = None
-        self.at_violation = False
-        self.note: str | None = None
-        """Why the search was slower than it could be."""
-        self.undecided: str | None = None
+        super().__init__(universe, limits, plan, budget)
         self._asked = conditions(self.questions)
-        self.plan = plan
-        self.circular = circular_waits(universe)
         self.lowered: Lowered = lower(
             universe,
             list(self._asked.values()),
@@ -75,17 +64,13 @@ class PackedSearch:
             reduction,
             self.circular,
         )
-        self.reduced: tuple[str, ...] = () if reduction is None else reduction.names
+        self.reduced = () if reduction is None else reduction.names
         self.refused: Mapping[str, str] = {} if reduction is None else reduction.refused
         """Why sets are not reduced, by name."""
         self.doubt: Doubt | None = self.lowered.unsure
         """How members of a symmetric set are told apart: then what was found means nothing."""
-        self._limits, self._progress = limits, progress
+        self._progress = progress
         self._every = REPORT_EVERY * (0.1 if means.once else 1)
-        self.unshown: str | None = None
-        """Why some steps that fail are not among the faults: a limit came while they were looked at."""
-        self.abandoned = False
-        """Was the search left in the middle of a block? Then its engine cannot be used any more."""
         room = (limits.memory, self.budget.room(), None if limits.memory else available() * 3 // 4)
         self.memory = min(x for x in room if x is not None)
         """Bytes for states."""
@@ -151,8 +136,8 @@ class PackedSearch:
 
     def _go_through(self) -> None:
         most = self._most()
-        if self.engine.frontier.count < len(self.firsts):
-            self.stopped, self._cut = f"stopped at {self._limits.states} states", True
+        if self.frontier.count < len(self.firsts):
+            self.stopped, self._cut = f"stopped at {self.limits.states} states", True
         while self.stopped is None:
             self.engine, self._gives_way = self.engines.next(self.engine), False
             if self.engine.run(self._pause, most) or self.doubt is not None or self.stopped is not None:
@@ -162,7 +147,7 @@ class PackedSearch:
 
     def _most(self) -> int | None:
         """So many states; there is always the first."""
-        return None if self._limits.states is None else max(self._limits.states, 1)
+        return None if self.limits.states is None else max(self.limits.states, 1)
 
     def _limit(self) -> str:
         most = self._most()
@@ -172,7 +157,7 @@ class PackedSearch:
         self.store.save(self.engine)
         self._cut = True
         self.engine.rewind(most)
-        return f"stopped at {self._limits.states} states"
+        return f"stopped at {self.limits.states} states"
 
     # Between two blocks
 
@@ -215,8 +200,8 @@ class PackedSearch:
 
     def _violated(self) -> bool:
         """Does the search end here, for something is violated in the states that are expanded or a step from them?"""
-        frontier = self.engine.frontier
-        if not (frontier.between_levels and self._limits.enough(frontier.count)):
+        frontier = self.frontier
+        if not (frontier.between_levels and self.limits.enough(frontier.count)):
             return False
         return self.universe.fault is not None or any(self.engine.noted(x) for x in self._violations)
 
@@ -228,7 +213,7 @@ class PackedSearch:
         return self.doubt is not None
 
     def _tell(self, now: float) -> None:
-        self._told, frontier = now, self.engine.frontier
+        self._told, frontier = now, self.frontier
         fired, used = self.engine.agree([self.engine.fired(), self.engine.used()], "sum")
         found = self._told_violated(self.engine.merged())
         waiting = frontier.count - frontier.first
@@ -245,7 +230,7 @@ class PackedSearch:
         b = self.lowered.board
         broken = {key: board[place] - 1 for key, place in self._invariants.items() if board[place]}
         failing = min((x - 1 for x in board[b.faults : b.faults + b.codes] if x), default=None)
-        return violated(broken, board[b.dead] - 1 if board[b.dead] else None, failing, self.engine.frontier.level_of)
+        return violated(broken, board[b.dead] - 1 if board[b.dead] else None, failing, self.frontier.level_of)
 
     # What was found
 
@@ -256,7 +241,6 @@ class PackedSearch:
         if board[b.faults + 3]:
             raise UnpackableError("more answers awaited, or events offered at once, than there is room for")
         self.transitions = board[b.fired]
-        self.depth = self.engine.frontier.depth
         self.followed = {key for key, place in b.followed.items() if board[place]}
         self.guards_seen = {
             (*key, held) for key, place in b.guards.items() for held in (False, True) if board[place + held]
@@ -268,7 +252,6 @@ class PackedSearch:
         self.waiting_states = board[b.waits]
         self.beyond = board[b.beyond]
         failing = sorted({x - 1 for x in board[b.faults : b.faults + b.codes] if x})
-        self.faults: dict[FaultKey, Finding] = {}
         try:
             self._look_closer(failing)
         except LimitError as error:
@@ -294,27 +277,22 @@ class PackedSearch:
             if same[0].kind == "invariant":
                 why = broken_why(self.universe, self.trace(finding).end, same)
                 self.settled[key] = Finding(finding.world, explanation=why)
-        frontier = self.engine.frontier
+        frontier = self.frontier
         if self._cut and frontier.first < frontier.count >= len(self.firsts):
-            beyond_limit(self, self.number, frontier.first)
+            beyond_limit(self, frontier.first)
 
     @property
-    def states(self) -> int:
-        """How many states were found."""
-        return self.engine.frontier.count
-
-    @property
-    def levels(self) -> list[int]:
-        """How many states were found at each depth."""
-        return self.engine.frontier.levels
+    def frontier(self) -> Frontier:
+        """See `Searched`."""
+        return self.engine.frontier
 
     def world(self, number: int) -> World:
-        """The world of a state."""
+        """See `Searched`."""
         layout = self.lowered.layout
         return layout.decode(layout.unpack(self.engine.state(number)))
 
     def number(self, world: World) -> int | None:
-        """The number of the state of a world, if it was found."""
+        """See `Searched`."""
         return self.engine.find(self._words(world))
 
     def _words(self, world: World) -> tuple[int, ...]:
@@ -329,22 +307,18 @@ class PackedSearch:
         return layout.pack(self._spare)
 
     def shows(self, world: World, number: int) -> bool:
-        """Is a world that of a state, or one that differs from it only in who is who?"""
+        """See `Searched`."""
         return self._words(world) == self.engine.state(number)
 
     def graph(self) -> Graph:
-        """Every state and step, with what the plan asks about them."""
+        """See `Searched`."""
         assert isinstance(self.engine, Plain | Compiled)
         return self.engine.graph()
-
-    def explored(self) -> Refired:
-        """What was found, as worlds and steps."""
-        return Refired(self, self.world, self.number)
 
     def trace(self, finding: Finding) -> Trace:
         """A shortest run to a finding, fired anew."""
         path = [finding.world]
-        while path[-1] >= self.engine.frontier.firsts:
+        while path[-1] >= self.frontier.firsts:
             path.append(self.engine.origin(path[-1]))
         world = start = self._begins[self.engine.state(path[-1])]
         entries = []

@@ -12,13 +12,12 @@ from operator import itemgetter
 from fsmdsl import model as m
 from fsmdsl.describe import fault_message
 from fsmdsl.explore.recovery.compared import Slot, changes, compared, not_there, projection
-from fsmdsl.explore.recovery.explored import NOWHERE, Edge, Explored, parts
+from fsmdsl.explore.recovery.explored import NOWHERE, parts
 from fsmdsl.explore.recovery.nearest import difference
+from fsmdsl.explore.search_result import Finding, Searched
 from fsmdsl.explore.trace import Entry, Trace
 from fsmdsl.explore.verdict import Outcome, extent
 from fsmdsl.step import CrashStep, FaultError, RecoverStep, Step, Universe, World, fire, holds, within
-
-__all__ = ["Answer", "Edge", "Explored", "check"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ Place = int | World
 _number = itemgetter(0)
 
 
-def check(universe: Universe, recovers: m.Recovers, explored: Explored) -> Answer:
+def check(universe: Universe, recovers: m.Recovers, search: Searched) -> Answer:
     """Does the system recover from every crash that was explored?
 
     Worlds are compared with those without a crash only if all of these were found: a state that is missing may else
@@ -49,27 +48,27 @@ def check(universe: Universe, recovers: m.Recovers, explored: Explored) -> Answe
     unknown = not_there(universe, recovers)
     if unknown:
         return Answer("not checked", f"`{unknown[0]}` is a field of no instance")
-    trial = _Trial(universe, recovers, explored)
+    trial = _Trial(universe, recovers, search)
     wrong = trial.ends() or trial.repeats() or trial.arrives()
     if wrong is not None:
         return wrong
     found = trial.found
-    if explored.stopped is not None:
+    if search.stopped is not None:
         why = "" if found.complete else "; nor was all seen that is reached without a crash"
-        return Answer("unknown", f"bounded: {explored.stopped}{why}")
+        return Answer("unknown", f"bounded: {search.stopped}{why}")
     told = () if trial.over else ("no crash ever comes, so there is nothing to recover from",)
-    how_far = extent(None, explored.beyond)
-    return Answer("holds", f"{how_far}: {len(explored)} states, {len(found.free)} of them without a crash", told)
+    how_far = extent(None, search.beyond)
+    return Answer("holds", f"{how_far}: {search.states} states, {len(found.free)} of them without a crash", told)
 
 
 class _Trial:
     """Every crash, recovered from once and again. Each question has an answer if something is wrong."""
 
-    def __init__(self, universe: Universe, recovers: m.Recovers, explored: Explored) -> None:
+    def __init__(self, universe: Universe, recovers: m.Recovers, search: Searched) -> None:
         self.universe = universe
         self.slots: tuple[Slot, ...] = compared(self.universe, recovers)
-        self.explored = explored
-        self.found = parts(self.universe, explored)
+        self.search = search
+        self.found = parts(self.universe, search)
         self.again: tuple[Step, ...] = () if universe.system.recover is None else (RecoverStep(),)
         self.over: dict[Place, Ending] = {}
         """The worlds in which recovery has ended."""
@@ -159,14 +158,14 @@ class _Trial:
             if projection(self._world(place), self.slots) not in known:
                 trace = self._trace(*self.over[place])
                 told = difference(self.universe, self.slots, trace, known)
-                more = ("within the bound: states beyond it were not compared",) if self.explored.beyond else ()
+                more = ("within the bound: states beyond it were not compared",) if self.search.beyond else ()
                 return _answer(trace, *told, *more)
         return None
 
     # Stepping
 
     def _world(self, place: Place) -> World:
-        return self.explored.world(place) if isinstance(place, int) else place
+        return self.search.world(place) if isinstance(place, int) else place
 
     def _after(self, place: Place, step: Step) -> Place | None:
         """Where a crash between steps, or `recover`, leads; None if it fails. Fired only where no edge is known."""
@@ -188,7 +187,7 @@ class _Trial:
         return _answer(self._trace(number, *steps), why)
 
     def _trace(self, number: int, *steps: Step) -> Trace:
-        trace = self.explored.trace(number)
+        trace = self.search.trace(Finding(number))
         for step in steps:
             result = fire(self.universe, trace.end, step)
             trace = trace.extended(Entry(step, result.cascade, result.world, result.fault))

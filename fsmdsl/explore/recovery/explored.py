@@ -1,57 +1,13 @@
-"""What a check of whole explorations stands on: worlds by number and the steps between them, whoever explored."""
+"""Which worlds a search has found without a crash, and where crashes and recoveries lead."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
-from typing import Protocol, TypeGuard
+from collections.abc import Iterator
+from typing import TypeGuard
 
-from fsmdsl.explore.trace import Trace
-from fsmdsl.step import CrashStep, RecoverStep, Step, TooManyValuesError, Universe, World, fire
-
-Edge = tuple[Step, int | None]
-"""A step, and the number of the world it leads to; None where it fails, or a limit kept that world out."""
-
-
-class Explored(Protocol):
-    """The worlds that were found, each once. Instances of symmetric sets are not exchanged for one another.
-
-    If numbers ascend with the distance from the beginning, what is found first is nearest.
-    """
-
-    @property
-    def firsts(self) -> Iterable[int]:
-        """The numbers of the worlds that a run begins in."""
-        ...
-
-    @property
-    def stopped(self) -> str | None:
-        """Why not every world was found: `stopped at 10000 states`."""
-        ...
-
-    @property
-    def beyond(self) -> int:
-        """How many of them are beyond the bounds of the system."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def world(self, number: int) -> World:
-        """A world that was found."""
-        ...
-
-    def outgoing(self, number: int) -> Iterable[Edge]:
-        """The steps that are followed from a world: those enabled there, none beyond the bounds of the system. May
-        raise `TooManyValuesError`, as `enabled` does."""
-        ...
-
-    def trace(self, number: int) -> Trace:
-        """A run to a world."""
-        ...
-
-
-# Going through -------------------------------------------------------------------------------------------------------
-
+from fsmdsl.explore.search_result import Edge, Searched
+from fsmdsl.step import CrashStep, RecoverStep, Step, TooManyValuesError, Universe, fire
 
 Crash = tuple[int, CrashStep]
 """The number of a world, and how the system crashes there."""
@@ -62,10 +18,10 @@ NOWHERE = -1
 class Parts:
     """Which worlds are reached without a crash of everything, and where crashes and recoveries lead."""
 
-    def __init__(self, explored: Explored) -> None:
-        self.free = list(explored.firsts)
+    def __init__(self, search: Searched) -> None:
+        self.free = list(search.begins)
         """Those without a crash, nearest first."""
-        self.is_free = bytearray(len(explored))
+        self.is_free = bytearray(search.states)
         for n in self.free:
             self.is_free[n] = True
         self.complete = True
@@ -74,32 +30,32 @@ class Parts:
         """The worlds right after a crash, each with a crash that leads to it."""
         self.failing: list[Crash] = []
         """Crashes that are faults."""
-        self.crashed = array("q", [NOWHERE]) * len(explored)
+        self.crashed = array("q", [NOWHERE]) * search.states
         """Where a crash between steps leads, by world."""
-        self.recovered = array("q", [NOWHERE]) * len(explored)
+        self.recovered = array("q", [NOWHERE]) * search.states
         """Where `recover` leads, by world."""
 
 
-def parts(universe: Universe, explored: Explored) -> Parts:
+def parts(universe: Universe, search: Searched) -> Parts:
     """Go along every edge once, first those of the worlds without a crash.
 
     A world that is reached with a crash first may be reached without one as well, on a longer way.
     """
-    found = Parts(explored)
+    found = Parts(search)
     for at in found.free:  # grows on the way
-        for step, target in _outgoing(explored, at, found):
+        for step, target in _outgoing(search, at, found):
             if _of_everything(step):
-                _crash(universe, explored, at, step, target, found)
+                _crash(universe, search, at, step, target, found)
             elif target is None:
-                found.complete = found.complete and _fails(universe, explored, at, step)
+                found.complete = found.complete and _fails(universe, search, at, step)
             elif not found.is_free[target]:
                 found.is_free[target] = True
                 found.free.append(target)
-    for at in range(len(explored)):
+    for at in range(search.states):
         if not found.is_free[at]:
-            for step, target in _outgoing(explored, at, found):
+            for step, target in _outgoing(search, at, found):
                 if _of_everything(step):
-                    _crash(universe, explored, at, step, target, found)
+                    _crash(universe, search, at, step, target, found)
                 elif isinstance(step, RecoverStep) and target is not None:
                     found.recovered[at] = target
     return found
@@ -110,10 +66,10 @@ def _of_everything(step: Step) -> TypeGuard[CrashStep]:
     return isinstance(step, CrashStep) and not step.of
 
 
-def _crash(universe: Universe, explored: Explored, at: int, step: CrashStep, target: int | None, found: Parts) -> None:
+def _crash(universe: Universe, search: Searched, at: int, step: CrashStep, target: int | None, found: Parts) -> None:
     """Note a crash; of several that lead to the same world, the first."""
     if target is None:
-        if _fails(universe, explored, at, step):
+        if _fails(universe, search, at, step):
             found.failing.append((at, step))
         return
     if step.inside is None:
@@ -122,12 +78,12 @@ def _crash(universe: Universe, explored: Explored, at: int, step: CrashStep, tar
         found.crashes[target] = (at, step)
 
 
-def _fails(universe: Universe, explored: Explored, at: int, step: Step) -> bool:
-    return fire(universe, explored.world(at), step).fault is not None
+def _fails(universe: Universe, search: Searched, at: int, step: Step) -> bool:
+    return fire(universe, search.world(at), step).fault is not None
 
 
-def _outgoing(explored: Explored, at: int, found: Parts) -> Iterator[Edge]:
+def _outgoing(search: Searched, at: int, found: Parts) -> Iterator[Edge]:
     try:
-        yield from explored.outgoing(at)
+        yield from search.outgoing(at)
     except TooManyValuesError:
         found.complete = False
