@@ -17,9 +17,9 @@ from fsmdsl import model as m
 from fsmdsl.describe import describe, fault_message, shown
 from fsmdsl.explore.search_result import Finding, Searched
 from fsmdsl.explore.symmetry.conditions import renamed
-from fsmdsl.explore.trace import Entry, Trace, changed_fields
+from fsmdsl.explore.trace import Entry, Trace, changed_fields, taken
 from fsmdsl.explore.verdict import Images, Outcome
-from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World, enabled, fire, holds, value
+from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World, enabled, holds, value
 from fsmdsl.step.roster import Queue
 from fsmdsl.step.values import outside
 from fsmdsl.step.world import Message, Pending
@@ -218,9 +218,9 @@ class _Trial:
         except FaultError:
             return
         for step in steps:
-            result = fire(self.abstract, image, step)
-            if result.fault is None:
-                yield Entry(step, result.cascade, result.world)
+            entry = taken(self.abstract, image, step)
+            if entry.fault is None:
+                yield entry
 
     # What is wrong
 
@@ -245,20 +245,11 @@ class _Trial:
 
     def _without_counterpart(self, at: int, target: int) -> Answer:
         trace = self.search.trace(Finding(at))
-        trace = trace.extended(self._step(trace.end, target))
+        trace = trace.extended(self.search.leading(trace.end, target))
         before, after = self.images[self.image_of[at]], self.images[self.image_of[target]]
         told = f"the last step changes {changes(self.abstract, before, after)}, and no step of `{self.shown}` does that"
         images = Images(self.abstract, before, after)
         return Answer("violated", explanation=(told, *self._possible(before, after)), trace=trace, images=images)
-
-    def _step(self, world: World, target: int) -> Entry:
-        """The first step that leads from a world to another, by its number."""
-        universe = self.picture.universe
-        for step in enabled(universe, world):
-            result = fire(universe, world, step)
-            if result.fault is None and self.search.shows(result.world, target):
-                return Entry(step, result.cascade, result.world)
-        raise ValueError("no step of the definition leads to a state that was found")
 
     def _possible(self, image: World, wanted: World) -> Iterator[str]:
         """What the refined system can do instead; first what comes nearest."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -11,21 +10,20 @@ from fsmdsl.describe import describe, fault_message
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.explore.explain import explain
 from fsmdsl.explore.rejection import fault_told
-from fsmdsl.explore.trace import Entry, Trace
+from fsmdsl.explore.trace import Trace, taken
 from fsmdsl.source import Span
 from fsmdsl.step import (
     ChannelStep,
     CrashStep,
     EventStep,
+    Fault,
     FaultError,
     Followed,
     OutcomeStep,
     RecoverStep,
-    Result,
     Step,
     TimerStep,
     Universe,
-    fire,
     initial,
 )
 from fsmdsl.step.evaluate import Frame, TooManyValuesError, evaluate, reference, truth
@@ -147,25 +145,20 @@ class _Player:
     def _frame(self) -> Frame:
         return Frame(self.universe, self.trace.end)
 
-    def _fire(self, step: Step) -> Result:
-        result = self._try(step)
-        if result.fault is not None:
-            message, *why = fault_told(self.universe, result.fault)
-            place = f"the fault is at {result.fault.span}"
-            raise _Failure(f"this step fails: {message} ({result.fault.kind})", (*why, place))
-        return result
+    def _fire(self, step: Step) -> None:
+        fault = self._try(step)
+        if fault is not None:
+            message, *why = fault_told(self.universe, fault)
+            place = f"the fault is at {fault.span}"
+            raise _Failure(f"this step fails: {message} ({fault.kind})", (*why, place))
 
-    def _try(self, step: Step) -> Result:
-        result = fire(self.universe, self.trace.end, step)
-        self.trace = self.trace.extended(Entry(step, result.cascade, result.world, result.fault))
-        if result.fault is None:
-            self.followed.extend(self._names(result))
-        return result
-
-    def _names(self, result: Result) -> Iterator[str]:
-        for h in result.cascade:
-            if isinstance(h, Followed):
-                yield self.universe.machines[h.instance].transitions[h.transition].name
+    def _try(self, step: Step) -> Fault | None:
+        entry = taken(self.universe, self.trace.end, step)
+        self.trace = self.trace.extended(entry)
+        if entry.fault is None:
+            followed = (h for h in entry.cascade if isinstance(h, Followed))
+            self.followed += [self.universe.machines[h.instance].transitions[h.transition].name for h in followed]
+        return entry.fault
 
     # Steps
 
@@ -192,10 +185,10 @@ class _Player:
         return EventStep(instance, step.event, tuple(evaluate(self._frame(), a) for a in step.arguments))
 
     def _fails(self, step: m.Fails) -> None:
-        before, taken = self.trace.end, self._taken(step.step)
-        fault = self._try(taken).fault
+        before, failing = self.trace.end, self._taken(step.step)
+        fault = self._try(failing)
         if fault is None:
-            raise _Failure(f"{describe(self.universe, taken, before)} should fail, and does not")
+            raise _Failure(f"{describe(self.universe, failing, before)} should fail, and does not")
         if step.fault not in (None, fault.kind):
             told = fault_told(self.universe, fault)
             raise _Failure(f"this should fail with {step.fault}, and fails with {fault.kind}", told)

@@ -14,7 +14,7 @@ from fsmdsl.explore.explain import explain, fails
 from fsmdsl.explore.liveness.graph import Graph
 from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.packed.frontier import Frontier
-from fsmdsl.explore.trace import Trace
+from fsmdsl.explore.trace import Entry, Trace, taken
 from fsmdsl.explore.vacuity import premises
 from fsmdsl.explore.verdict import Limits, QuestionKey
 from fsmdsl.source import Span
@@ -146,6 +146,14 @@ class Searched(ABC):
     @abstractmethod
     def graph(self) -> Graph:
         """Every state and step, with what the plan asks about them."""
+
+    def leading(self, world: World, number: int) -> Entry:
+        """The first step that leads from a world to a state, or to one that differs in who is who."""
+        for step in enabled(self.universe, world):
+            entry = taken(self.universe, world, step)
+            if entry.fault is None and self.shows(entry.world, number):
+                return entry
+        raise ValueError("no step of the definition leads to a state that was found")
 
     def outgoing(self, number: int) -> Iterator[Edge]:
         """The steps that are followed from a state, fired anew: those enabled there, none beyond the bounds of the

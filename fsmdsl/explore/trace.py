@@ -91,12 +91,17 @@ def run(universe: Universe, steps: Iterable[Step], loop: int | None = None, star
     entries: list[Entry] = []
     world = start = start or universe.start
     for step in steps:
-        result = fire(universe, world, step)
-        world = result.world
-        entries.append(Entry(step, result.cascade, world, result.fault))
-        if result.fault is not None:
+        entries.append(taken(universe, world, step))
+        if entries[-1].fault is not None:
             break
+        world = entries[-1].world
     return Trace(universe, start, tuple(entries), loop)
+
+
+def taken(universe: Universe, world: World, step: Step) -> Entry:
+    """A step from a world."""
+    result = fire(universe, world, step)
+    return Entry(step, result.cascade, result.world, result.fault)
 
 
 # Text ----------------------------------------------------------------------------------------------------------------

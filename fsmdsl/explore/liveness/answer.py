@@ -15,9 +15,9 @@ from fsmdsl.explore.liveness.record import Marks
 from fsmdsl.explore.liveness.settle import Settled, settled
 from fsmdsl.explore.liveness.standstill import Standstill, along, decided
 from fsmdsl.explore.liveness.stutter import stuttering, unstuttered
-from fsmdsl.explore.trace import Entry, Trace
+from fsmdsl.explore.trace import Entry, Trace, taken
 from fsmdsl.source import Span
-from fsmdsl.step import World, enabled, fire
+from fsmdsl.step import World, enabled
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +151,8 @@ class _Run:
         just as much."""
         marks = self.graph.marks[h.edge]
         for step in enabled(self.plan.universe, self.world):
-            result = fire(self.plan.universe, self.world, step)
-            leads = result.fault is None and self.shows(result.world, h.target)
-            fulfils = self.marks.of(self.world, step, result.cascade) if leads else 0
+            entry = taken(self.plan.universe, self.world, step)
+            leads = entry.fault is None and self.shows(entry.world, h.target)
+            fulfils = self.marks.of(self.world, step, entry.cascade) if leads else 0
             if leads and (marks & self.used & ~fulfils) | ((marks ^ fulfils) & self.finite) == 0:
-                yield Entry(step, result.cascade, result.world)
+                yield entry

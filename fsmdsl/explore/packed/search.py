@@ -30,9 +30,9 @@ from fsmdsl.explore.search_result import (
     violated,
 )
 from fsmdsl.explore.symmetry import Reduction
-from fsmdsl.explore.trace import Entry, Trace
+from fsmdsl.explore.trace import Entry, Trace, taken
 from fsmdsl.explore.verdict import AT_VIOLATION, Limits, Means, Progress
-from fsmdsl.step import TooManyValuesError, Universe, World, enabled, fire
+from fsmdsl.step import TooManyValuesError, Universe, World
 
 REPORT_EVERY = 0.1
 """Seconds between two reports of progress; a tenth of that where the system may be another by now."""
@@ -324,21 +324,12 @@ class PackedSearch(Searched):
         entries = []
         for number in reversed(path[:-1]):
             if number not in self._entries:
-                self._entries[number] = self._entry(world, self.engine.state(number))
+                self._entries[number] = self.leading(world, number)
             entries.append(self._entries[number])
             world = entries[-1].world
         if finding.step is not None:
-            result = fire(self.universe, world, finding.step)
-            entries.append(Entry(finding.step, result.cascade, result.world, result.fault))
+            entries.append(taken(self.universe, world, finding.step))
         return Trace(self.universe, start, tuple(entries))
-
-    def _entry(self, world: World, words: tuple[int, ...]) -> Entry:
-        """The first step that leads from a world to a state, or to one that differs in who is who."""
-        for step in enabled(self.universe, world):
-            result = fire(self.universe, world, step)
-            if result.fault is None and self._words(result.world) == words:
-                return Entry(step, result.cascade, result.world)
-        raise ValueError("no step of the definition leads to a state that was found")
 
 
 def _firsts(universe: Universe) -> tuple[World, ...]:

@@ -15,7 +15,7 @@ from fsmdsl.explore.recovery.compared import Slot, changes, compared, not_there,
 from fsmdsl.explore.recovery.explored import NOWHERE, parts
 from fsmdsl.explore.recovery.nearest import difference
 from fsmdsl.explore.search_result import Finding, Searched
-from fsmdsl.explore.trace import Entry, Trace
+from fsmdsl.explore.trace import Trace, taken
 from fsmdsl.explore.verdict import Outcome, extent
 from fsmdsl.step import CrashStep, FaultError, RecoverStep, Step, Universe, World, fire, holds, within
 
@@ -189,8 +189,7 @@ class _Trial:
     def _trace(self, number: int, *steps: Step) -> Trace:
         trace = self.search.trace(Finding(number))
         for step in steps:
-            result = fire(self.universe, trace.end, step)
-            trace = trace.extended(Entry(step, result.cascade, result.world, result.fault))
+            trace = trace.extended(taken(self.universe, trace.end, step))
         return trace
 
 
