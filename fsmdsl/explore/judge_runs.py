@@ -15,26 +15,31 @@ from fsmdsl.explore.recovery import check as recovers
 from fsmdsl.explore.refinement import check as refines
 from fsmdsl.explore.search_result import Searched
 from fsmdsl.explore.trace import Trace
-from fsmdsl.explore.verdict import QuestionKey, Untested, Verdict
+from fsmdsl.explore.verdict import Outcome, QuestionKey, Untested, Verdict
 
 
 def on_runs(search: Searched, shown: Shown) -> Iterator[Verdict]:
     """What was asked of runs, a verdict each."""
-    yield from _properties(search, shown)
-    yield from _refinement(search, shown)
-
-
-def _properties(search: Searched, shown: Shown) -> Iterator[Verdict]:
-    system = search.universe.system
     if shown.limit is not None or search.abandoned:
-        rests = f"bounded: {shown.limit or search.stopped}"
-        yield from (Verdict("property", p.name, "unknown", rests, p.span) for p in system.properties)
-        return
-    if search.undecided is not None:
-        yield from (Verdict("property", p.name, "not checked", search.undecided, p.span) for p in system.properties)
-        return
+        yield from _open(search, "unknown", f"bounded: {shown.limit or search.stopped}")
+    elif search.undecided is not None:
+        yield from _open(search, "not checked", search.undecided)
+    else:
+        yield from _properties(search)
+        yield from _refinement(search)
+
+
+def _open(search: Searched, outcome: Outcome, rests: str) -> Iterator[Verdict]:
+    """The verdicts where nothing could be decided."""
+    system = search.universe.system
+    yield from (Verdict("property", p.name, outcome, rests, p.span) for p in system.properties)
+    if system.refines is not None:
+        yield Verdict("refinement", system.refines.shown, outcome, rests, system.refines.span)
+
+
+def _properties(search: Searched) -> Iterator[Verdict]:
     decided = dict(_temporal(search))
-    for p in system.properties:
+    for p in search.universe.system.properties:
         if isinstance(p.formula, m.Recovers):
             a = recovers(search.universe, p.formula, search)
             parts = tuple(Untested(x, p.span) for x in a.explanation if a.outcome == "holds")
@@ -66,15 +71,9 @@ def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
             yield p.name, Verdict("property", p.name, a.outcome, rests, p.span, told, None, parts)
 
 
-def _refinement(search: Searched, shown: Shown) -> Iterator[Verdict]:
+def _refinement(search: Searched) -> Iterator[Verdict]:
     x = search.universe.system.refines
     if x is None:
-        return
-    if shown.limit is not None or search.abandoned:
-        yield Verdict("refinement", x.shown, "unknown", f"bounded: {shown.limit or search.stopped}", x.span)
-        return
-    if search.undecided is not None:
-        yield Verdict("refinement", x.shown, "not checked", search.undecided, x.span)
         return
     a = refines(search.universe, x, search)
     still = f"no step of `{search.universe.system.name}` is one of `{x.shown}`: nothing is seen to change there"
