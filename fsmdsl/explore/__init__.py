@@ -6,6 +6,7 @@ What only a search needs is imported when it begins: a scenario is played withou
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from time import perf_counter
 
 from fsmdsl import model as m
@@ -64,10 +65,29 @@ def explore(
     then is unknown. They are those of `budget`, which the caller has entered, else of `limits`.
     """
     begun, limits = perf_counter(), limits or Limits()
-    if budget is not None:
-        return _within(budget, model, system, limits, progress, means, keeping, begun, stutter)
-    with budget_of(limits) as own:
-        return _within(own, model, system, limits, progress, means, keeping, begun, stutter)
+    with budget_of(limits) if budget is None else nullcontext(budget) as within:
+        from fsmdsl.explore.compose import run
+        from fsmdsl.explore.judge import judged, unanswered
+
+        try:
+            within.check()
+            universe = Universe(model, system)
+            temporal = any(not isinstance(p.formula, m.Recovers) for p in system.properties)
+            plan = None
+            if temporal or system.refines is not None:
+                from fsmdsl.explore.liveness.ground import questions
+
+                plan = questions(universe, stutters=stutter)
+            within.check()
+            return judged(run(universe, limits, means or Means(), progress, plan, keeping, within), begun)
+        except LimitError as error:
+            reason = str(error)
+        except MemoryError:
+            reason = "stopped: no memory is left"
+        except TooLargeNumberError as error:  # nobody has checked the model
+            reason = f"not explored: {error}"
+        spent = perf_counter() - begun
+        return Exploration(system, 0, 0, 0, reason, spent, unanswered(model, system, reason), Coverage((), (), ()))
 
 
 def budget_of(limits: Limits) -> Budget:
@@ -76,39 +96,3 @@ def budget_of(limits: Limits) -> Budget:
 
     memory = available() * 3 // 4 if limits.memory is None else limits.memory + SLACK
     return Budget(limits.seconds, resident() + memory, shared=several())
-
-
-def _within(
-    budget: Budget,
-    model: m.Model,
-    system: m.System,
-    limits: Limits,
-    progress: Callable[[Progress], None] | None,
-    means: Means | None,
-    keeping: Keeping | None,
-    begun: float,
-    stutter: bool,
-) -> Exploration:
-    from fsmdsl.explore.compose import run
-    from fsmdsl.explore.judge import judged, unanswered
-
-    try:
-        budget.check()
-        universe = Universe(model, system)
-        temporal = any(not isinstance(p.formula, m.Recovers) for p in system.properties)
-        plan = None
-        if temporal or system.refines is not None:
-            from fsmdsl.explore.liveness.ground import questions
-
-            plan = questions(universe, stutters=stutter)
-        budget.check()
-        return judged(run(universe, limits, means or Means(), progress, plan, keeping, budget), begun)
-    except LimitError as error:
-        reason = str(error)
-    except MemoryError:
-        reason = "stopped: no memory is left"
-    except TooLargeNumberError as error:  # nobody has checked the model
-        reason = f"not explored: {error}"
-    nothing = Coverage((), (), ())
-    spent = perf_counter() - begun
-    return Exploration(system, 0, 0, 0, reason, spent, unanswered(model, system, reason), nothing)
