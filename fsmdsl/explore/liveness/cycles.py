@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fsmdsl.explore.liveness.engine import Engine
-from fsmdsl.explore.liveness.graph import Ints
+from fsmdsl.explore.liveness.graph import Hop, Ints
 
 LONGEST_TRIMMED = 400
 """A loop with more edges than this is left as it was found."""
@@ -73,21 +73,12 @@ def fair_part(engine: Engine, g: Network, wanted: Wanted) -> tuple[int, Ints] | 
 # A loop --------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Arrow:
-    """An edge of a network, with both ends."""
-
-    source: int
-    edge: int
-    target: int
-
-
-def fair_loop(engine: Engine, g: Network, wanted: Wanted, start: int, member: Ints) -> list[Arrow]:
+def fair_loop(engine: Engine, g: Network, wanted: Wanted, start: int, member: Ints) -> list[Hop]:
     """A short way from a node of such a part and back that is fair: always on to the nearest thing that is lacking."""
     source, came = engine.filled(g.nodes + 1), engine.filled(g.nodes, wide=True)
     queue, seen = engine.filled(g.nodes), engine.filled(g.nodes)
     turn = 0
-    walk: list[Arrow] = []
+    walk: list[Hop] = []
     at, done, all_along, anywhere = start, 0, int(g.enabled[start]), int(g.enabled[start])
     while True:
         lacking, avoided = wanted.open(done, all_along, anywhere)
@@ -99,24 +90,24 @@ def fair_loop(engine: Engine, g: Network, wanted: Wanted, start: int, member: In
             g.offsets, g.targets, g.marks, g.enabled, member, at, aim, lacking, avoided,
             source, came, queue, seen, turn, g.nodes,
         )  # fmt: skip
-        for arrow in _way(g, at, int(last), source, came):
-            walk.append(arrow)
-            done |= int(g.marks[arrow.edge])
-            all_along &= int(g.enabled[arrow.target])
-            anywhere |= int(g.enabled[arrow.target])
+        for hop in _way(g, at, int(last), source, came):
+            walk.append(hop)
+            done |= int(g.marks[hop.edge])
+            all_along &= int(g.enabled[hop.target])
+            anywhere |= int(g.enabled[hop.target])
         at = walk[-1].target
 
 
-def _way(g: Network, start: int, last: int, source: Ints, came: Ints) -> list[Arrow]:
+def _way(g: Network, start: int, last: int, source: Ints, came: Ints) -> list[Hop]:
     """The way that `approach` has found."""
-    way = [Arrow(int(source[g.nodes]), last, int(g.targets[last]))]
+    way = [Hop(int(source[g.nodes]), last, int(g.targets[last]))]
     while way[-1].source != start:
         node = way[-1].source
-        way.append(Arrow(int(source[node]), int(came[node]), node))
+        way.append(Hop(int(source[node]), int(came[node]), node))
     return way[::-1]
 
 
-def trimmed(g: Network, wanted: Wanted, loop: list[Arrow]) -> tuple[list[Arrow], list[Arrow]]:
+def trimmed(g: Network, wanted: Wanted, loop: list[Hop]) -> tuple[list[Hop], list[Hop]]:
     """The shortest part of a loop that is a fair loop itself, and the way to it."""
     best = (0, len(loop))
     if len(loop) > LONGEST_TRIMMED:

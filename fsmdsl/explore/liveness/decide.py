@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from fsmdsl.explore.liveness.automaton import Automaton, Move, TooLargeError, automaton
-from fsmdsl.explore.liveness.cycles import Arrow, Network, Wanted, fair_loop, fair_part, trimmed
+from fsmdsl.explore.liveness.cycles import Network, Wanted, fair_loop, fair_part, trimmed
 from fsmdsl.explore.liveness.engine import Engine, engine
 from fsmdsl.explore.liveness.formula import Formula, negation
 from fsmdsl.explore.liveness.graph import BITS, STAYS, Graph, Hop, Ints, Lasso
@@ -197,10 +197,10 @@ class _Product:
         """Any edges will do."""
         return tuple(self._hop(source, target, 0) for source, target in pairwise(path))
 
-    def _along(self, network: Network, kept: Ints, arrow: Arrow, used: int, finite: int) -> Hop:
+    def _along(self, network: Network, kept: Ints, hop: Hop, used: int, finite: int) -> Hop:
         """An edge of the product as one of the graph."""
-        source, target = (self._state(int(kept[x])) for x in (arrow.source, arrow.target))
-        return self._hop(source, target, int(network.marks[arrow.edge]) & used, finite)
+        source, target = (self._state(int(kept[x])) for x in (hop.source, hop.target))
+        return self._hop(source, target, int(network.marks[hop.edge]) & used, finite)
 
     def _hop(self, source: int, target: int, marks: int, unwanted: int = 0) -> Hop:
         """The first edge between two states that fulfils at least this much, and nothing unwanted."""

@@ -71,7 +71,7 @@ STAYS = -1
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One step of a run: from which state, along which edge of the graph (or `STAYS`), to which state."""
+    """One step of a run: from which state (or node of a network), along which edge (or `STAYS`), to which."""
 
     source: int
     edge: int
