@@ -95,10 +95,11 @@ class _Grower:
                 said = f"{self.roster.name(receiver)}.{event}{shown_arguments(self.roster, parameters, arguments)}"
                 self.handling = (receiver, self._frame(sender).add(said, receiver, event))
             case Posted(sender):
-                self._frame(sender).add(self._told(happening), sender)
+                # Without the actor's name: it stands under what the actor is doing.
+                self._frame(sender).add(done(self.roster, happening), sender)
             case Requested(instance, action):
                 if self.roster.machines[instance].action_named[action].outcomes:
-                    self._frame(instance).add(f"{self._told(happening)}, and waits for the answer", instance)
+                    self._frame(instance).add(f"{done(self.roster, happening)}, and waits for the answer", instance)
             case Crashed():
                 self.open.clear()
                 self.base = self.root if self.base is self.root else self.root.add("crash")
@@ -106,10 +107,6 @@ class _Grower:
                 pass
             case _:
                 assert_never(happening)
-
-    def _told(self, happening: Posted | Requested) -> str:
-        """What the actor does, without its name: it stands under what the actor is doing."""
-        return done(self.roster, happening)
 
     def _handled(self, instance: int) -> Node:
         """Where the handling of what an instance has got stands; what nothing was sent for stands for itself."""

@@ -81,11 +81,6 @@ class Saved:
     parts: tuple[tuple[Part, ...], ...]
     """Each time that the search was saved: the files of the ranks."""
 
-    @property
-    def complete(self) -> bool:
-        """Was every state found, and every one expanded?"""
-        return self.frontier.first == self.frontier.count
-
 
 def identity(lowered: Lowered, firsts: Iterable[tuple[int, ...]]) -> str:
     """What a search must have in common with one that goes on with it: every step, every question, every place."""

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Literal, Protocol
+from typing import Literal
 
 from fsmdsl.explore.packed.errors import FullError
 from fsmdsl.explore.packed.lower import Lowered
@@ -181,18 +181,6 @@ class Loaded:
     memory: tuple[Memory, ...]
 
 
-class Keeper(Protocol):
-    """Who takes states in."""
-
-    words: Memory
-    numbers: Memory
-    origins: Memory
-    spans: list[Span]
-    width: int
-    room: int
-    count: int
-
-
 @dataclass(slots=True)
 class Whole:
     """All states."""
@@ -204,6 +192,10 @@ class Whole:
     room: int
     count: int = 0
     spans: list[Span] = field(default_factory=list)
+
+
+Keeper = Share | Whole
+"""Who takes states in."""
 
 
 def laid_out(states: Sequence[tuple[int, ...]], origins: Sequence[int]) -> Loaded:
