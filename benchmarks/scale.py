@@ -36,7 +36,7 @@ from fsmdsl.explore.packed.memory import Memory  # noqa: E402
 from fsmdsl.explore.packed.ranks import distributed, process  # noqa: E402
 from fsmdsl.explore.packed.ranks.exchange import Exchange, exchange  # noqa: E402
 from fsmdsl.explore.packed.search import PackedSearch  # noqa: E402
-from fsmdsl.explore.verdict import Keeping, Limits, Means  # noqa: E402
+from fsmdsl.explore.verdicts.verdict import Keeping, Limits, Means  # noqa: E402
 from fsmdsl.settings import setting  # noqa: E402
 from fsmdsl.step import Universe  # noqa: E402
 from fsmdsl.workspace import load  # noqa: E402

@@ -32,8 +32,8 @@ from fsmdsl.draw.sequence import as_mermaid
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.draw.svg import picture
 from fsmdsl.explore import Exploration, Limits, Played, Verdict, diagnostics, explore, play
-from fsmdsl.explore.narrative import story
-from fsmdsl.explore.replay import simplest
+from fsmdsl.explore.runs.narrative import story
+from fsmdsl.explore.runs.replay import simplest
 from fsmdsl.report.chart import chart, violation
 from fsmdsl.report.exploration import details, summary
 from fsmdsl.report.formats.checked import from_check

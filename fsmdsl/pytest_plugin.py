@@ -137,7 +137,7 @@ class SystemCollector(pytest.Collector):
     def explored(self) -> Exploration:
         """Everything that can happen in it, as far as the limits go."""
         from fsmdsl.explore import Limits, explore
-        from fsmdsl.explore.replay import simplest
+        from fsmdsl.explore.runs.replay import simplest
 
         states, seconds = (self._limit(name) for name in ("fsm_max_states", "fsm_max_seconds"))
         limits = Limits(None if states is None else int(states), seconds)

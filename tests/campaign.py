@@ -31,7 +31,6 @@ from random_systems import text_of
 
 from fsmdsl import model as m
 from fsmdsl.explore import explore, search_result
-from fsmdsl.explore.judge import judge
 from fsmdsl.explore.liveness.ground import questions
 from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.packed import compiled, plain
@@ -45,7 +44,8 @@ from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.search import Search
 from fsmdsl.explore.search_result import Searched
 from fsmdsl.explore.symmetry import Reduction
-from fsmdsl.explore.verdict import Limits, Means
+from fsmdsl.explore.verdicts.judge import judge
+from fsmdsl.explore.verdicts.verdict import Limits, Means
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.simulation.closed import closed

@@ -30,8 +30,8 @@ from random_specs import spec
 from random_systems import text_of
 
 from fsmdsl import model as m
-from fsmdsl.explore.judge import coverage, judge
-from fsmdsl.explore.verdict import Exploration, Limits
+from fsmdsl.explore.verdicts.judge import coverage, judge
+from fsmdsl.explore.verdicts.verdict import Exploration, Limits
 from fsmdsl.opinion import Budgeted, SecondOpinion, compare
 from fsmdsl.opinion.spin import Spin
 from fsmdsl.opinion.tools import TOOLS, Tool

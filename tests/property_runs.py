@@ -9,14 +9,14 @@ import textbook_liveness as textbook
 from stepping import compiled, only_system
 
 from fsmdsl import model as m
-from fsmdsl.explore import explain
 from fsmdsl.explore.liveness import formula as f
 from fsmdsl.explore.liveness.answer import Answer, answers, counterexample
 from fsmdsl.explore.liveness.ground import questions
 from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.liveness.record import Recorder
 from fsmdsl.explore.liveness.why import why
-from fsmdsl.explore.trace import Trace
+from fsmdsl.explore.runs import explain
+from fsmdsl.explore.runs.trace import Trace
 from fsmdsl.step import Universe, World, enabled, fire, initial
 
 

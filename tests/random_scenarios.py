@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from fsmdsl.explore import Trace
-from fsmdsl.explore.trace import run
+from fsmdsl.explore.runs.trace import run
 from fsmdsl.parse.words import RESERVED
 from fsmdsl.report.as_scenario import Script, as_scenario
 from fsmdsl.step import FaultError, Followed, Step, TooManyValuesError, Universe, enabled, fire

@@ -19,7 +19,7 @@ from fsmdsl import model as m
 from fsmdsl.cli import cli
 from fsmdsl.compare.behaviour import Bounds, behaviour
 from fsmdsl.explore import Exploration, Keeping, Limits, Means, Verdict, diagnostics, explore
-from fsmdsl.explore.replay import simplest
+from fsmdsl.explore.runs.replay import simplest
 from fsmdsl.explore.scenario import play
 from fsmdsl.export.promela import promela
 from fsmdsl.graphs import states

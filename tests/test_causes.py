@@ -14,8 +14,8 @@ from stepping import compiled
 from fsmdsl.cli import cli
 from fsmdsl.cli.printing import wrapped
 from fsmdsl.explore import Exploration, explore
-from fsmdsl.explore.causes import causes, groups
-from fsmdsl.explore.replay import simplest
+from fsmdsl.explore.runs.causes import causes, groups
+from fsmdsl.explore.runs.replay import simplest
 from fsmdsl.report.exploration import details
 
 SPEC = """module desk

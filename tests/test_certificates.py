@@ -17,7 +17,7 @@ from fsmdsl.budget import Budget
 from fsmdsl.cli import cli
 from fsmdsl.cli.certificates import certify
 from fsmdsl.explore import Limits
-from fsmdsl.explore.judge import judge
+from fsmdsl.explore.verdicts.judge import judge
 from fsmdsl.recheck import Confirmed, RefusedError, confirm, decoded, digest, encoded, main, recheck
 from fsmdsl.step import Universe
 

@@ -10,7 +10,7 @@ from stepping import Run, compiled, only_system
 
 from fsmdsl.draw.sequence import Note
 from fsmdsl.explore import Exploration, Means, explore
-from fsmdsl.explore.trace import Entry, Trace
+from fsmdsl.explore.runs.trace import Entry, Trace
 from fsmdsl.logs.atlas import keys
 from fsmdsl.report.as_scenario import as_scenario
 from fsmdsl.report.chart import chart

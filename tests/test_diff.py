@@ -18,7 +18,7 @@ from fsmdsl.compare.behaviour import alone
 from fsmdsl.compare.pictures import merged
 from fsmdsl.compare.render_text import sentence
 from fsmdsl.describe import describe
-from fsmdsl.explore.trace import world_data
+from fsmdsl.explore.runs.trace import world_data
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source

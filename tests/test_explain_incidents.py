@@ -17,7 +17,7 @@ import pytest
 
 from fsmdsl import model as m
 from fsmdsl.explore import Trace, explore
-from fsmdsl.explore.replay import simplest
+from fsmdsl.explore.runs.replay import simplest
 from fsmdsl.logs.amendments import amended_rows
 from fsmdsl.logs.explanation import Explanation, explain
 from fsmdsl.logs.lines import lines

@@ -18,8 +18,8 @@ from fsmdsl import model as m
 from fsmdsl.checks import check
 from fsmdsl.compare.behaviour import Bounds, behaviour
 from fsmdsl.explore import Limits, Means, explore
+from fsmdsl.explore.runs.trace import lines
 from fsmdsl.explore.scenario import play
-from fsmdsl.explore.trace import lines
 from fsmdsl.logs.explanation import explain
 from fsmdsl.logs.lines import lines as log_lines
 from fsmdsl.logs.mapping import read

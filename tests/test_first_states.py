@@ -17,9 +17,9 @@ from fsmdsl import model as m
 from fsmdsl.cli import cli
 from fsmdsl.compare.behaviour import Bounds, behaviour
 from fsmdsl.explore import Exploration, Keeping, Limits, Means, Verdict, explore
-from fsmdsl.explore.replay import simplest
+from fsmdsl.explore.runs.replay import simplest
+from fsmdsl.explore.runs.trace import data, lines
 from fsmdsl.explore.scenario import play
-from fsmdsl.explore.trace import data, lines
 from fsmdsl.export.promela import promela
 from fsmdsl.export.refusals import RefusedError
 from fsmdsl.export.tla import tla

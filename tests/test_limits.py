@@ -29,8 +29,7 @@ from fsmdsl import explore as explore_module
 from fsmdsl.budget import Budget, LimitError
 from fsmdsl.checks import check
 from fsmdsl.cli import cli
-from fsmdsl.explore import Exploration, Limits, Means, Verdict, explore, replay
-from fsmdsl.explore import simplest_run as best_module
+from fsmdsl.explore import Exploration, Limits, Means, Verdict, explore
 from fsmdsl.explore.crew import Crew
 from fsmdsl.explore.liveness import engine as engine_module
 from fsmdsl.explore.packed import boards
@@ -39,7 +38,9 @@ from fsmdsl.explore.packed.memory import Memory
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.program import native
-from fsmdsl.explore.replay import simplest_in_time
+from fsmdsl.explore.runs import replay
+from fsmdsl.explore.runs import simplest_run as best_module
+from fsmdsl.explore.runs.replay import simplest_in_time
 from fsmdsl.parse import parse
 from fsmdsl.parse.table import load as load_table
 from fsmdsl.resolve import resolve

@@ -17,7 +17,7 @@ from test_symmetry import compare
 from fsmdsl import model as m
 from fsmdsl.explore import explore, play
 from fsmdsl.explore.packed.shapes import from_number, shape, to_number
-from fsmdsl.explore.trace import plain
+from fsmdsl.explore.runs.trace import plain
 from fsmdsl.format import format_source
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve

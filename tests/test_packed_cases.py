@@ -7,7 +7,7 @@ from campaign import compare
 from packed_search import PLAIN, SWITCH, explored, own_objects
 from stepping import compiled, only_system
 
-from fsmdsl.explore.verdict import Means
+from fsmdsl.explore.verdicts.verdict import Means
 
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
 

@@ -13,9 +13,9 @@ from test_recovery_several import LENT, TAKE_LAST
 from fsmdsl import model as m
 from fsmdsl.explore import Limits
 from fsmdsl.explore.recovery import Answer, check
+from fsmdsl.explore.runs.trace import Trace
 from fsmdsl.explore.search import Search
 from fsmdsl.explore.search_result import Edge, Finding
-from fsmdsl.explore.trace import Trace
 from fsmdsl.step import CrashStep, FaultError, RecoverStep, Step, Universe, World, enabled, fire
 
 # Random specs --------------------------------------------------------------------------------------------------------

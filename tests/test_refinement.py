@@ -17,9 +17,9 @@ from fsmdsl.budget import Budget
 from fsmdsl.compare.parts import of_system
 from fsmdsl.editing import completions
 from fsmdsl.explore import Limits, Means, Verdict, diagnostics, explore
-from fsmdsl.explore.judge import judge
 from fsmdsl.explore.liveness.ground import questions
 from fsmdsl.explore.search import Search
+from fsmdsl.explore.verdicts.judge import judge
 from fsmdsl.graphs import states
 from fsmdsl.opinion.compare import compare
 from fsmdsl.opinion.opinion import Opinion

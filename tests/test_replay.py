@@ -18,8 +18,8 @@ from fsmdsl.cli.replays import CONFTEST, PACKAGE, write_replays
 from fsmdsl.describe import describe
 from fsmdsl.emit.replays.replay import Moment, Run, impossible, replay
 from fsmdsl.explore import Limits, Trace, explore
-from fsmdsl.explore.replay import broken, simplest
-from fsmdsl.explore.trace import run
+from fsmdsl.explore.runs.replay import broken, simplest
+from fsmdsl.explore.runs.trace import run
 from fsmdsl.step import ChannelStep, Step, Universe, enabled, fire
 from fsmdsl.workspace import load
 

@@ -16,7 +16,7 @@ import pytest
 
 from fsmdsl.draw.svg import rendered_together
 from fsmdsl.explore import explore, play
-from fsmdsl.explore.replay import simplest
+from fsmdsl.explore.runs.replay import simplest
 from fsmdsl.report.assemble import assemble
 from fsmdsl.report.census import census
 from fsmdsl.report.page import page as render

@@ -20,12 +20,14 @@ from fsmdsl import describe
 from fsmdsl import model as m
 from fsmdsl.compare import Difference, compare
 from fsmdsl.compare import rows as compared_rows
-from fsmdsl.explore import Exploration, diagnostics, explain, explore, judge_runs, rejection, vacuity
-from fsmdsl.explore.replay import simplest
+from fsmdsl.explore import Exploration, diagnostics, explore
+from fsmdsl.explore.runs import explain, rejection
+from fsmdsl.explore.runs.replay import simplest
+from fsmdsl.explore.runs.simplest_run import Effort
 from fsmdsl.explore.search import Search
 from fsmdsl.explore.search_result import FaultKey
-from fsmdsl.explore.simplest_run import Effort
-from fsmdsl.explore.verdict import Limits
+from fsmdsl.explore.verdicts import judge_runs, vacuity
+from fsmdsl.explore.verdicts.verdict import Limits
 from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.formula import parts
 from fsmdsl.step import Universe

@@ -18,7 +18,7 @@ from stepping import compiled, only_system
 from fsmdsl.cli import cli
 from fsmdsl.describe import describe
 from fsmdsl.explore import data, explore, play
-from fsmdsl.explore.trace import run as walked
+from fsmdsl.explore.runs.trace import run as walked
 from fsmdsl.report.as_scenario import as_scenario
 from fsmdsl.simulation import (
     NoSuchError,

@@ -15,7 +15,6 @@ from stepping import compiled, only_system
 
 from fsmdsl import model as m
 from fsmdsl.explore import Exploration, Limits, Means, Trace, compose, explore
-from fsmdsl.explore.judge import coverage, judge
 from fsmdsl.explore.liveness.ground import questions
 from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.liveness.record import Marks
@@ -26,6 +25,7 @@ from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.native import missing
 from fsmdsl.explore.search_result import Searched
 from fsmdsl.explore.symmetry import reducible
+from fsmdsl.explore.verdicts.judge import coverage, judge
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source

@@ -18,12 +18,12 @@ from fsmdsl.describe import describe
 from fsmdsl.draw.sequence import LoopBegins, LoopEnds, Note, as_mermaid, as_plantuml
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.explore import Exploration, Limits, Trace, Verdict, explore, lines
-from fsmdsl.explore.explain import explain
-from fsmdsl.explore.narrative import story
-from fsmdsl.explore.replay import shortest, simplest
+from fsmdsl.explore.runs.explain import explain
+from fsmdsl.explore.runs.narrative import story
+from fsmdsl.explore.runs.replay import shortest, simplest
+from fsmdsl.explore.runs.simplest_run import Cost, Effort, Goal, cost, simplest_runs
+from fsmdsl.explore.runs.trace import data, run
 from fsmdsl.explore.search_result import fault_key
-from fsmdsl.explore.simplest_run import Cost, Effort, Goal, cost, simplest_runs
-from fsmdsl.explore.trace import data, run
 from fsmdsl.report.chart import chart
 from fsmdsl.report.exploration import details
 from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, World, enabled, fire, holds

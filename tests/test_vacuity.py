@@ -8,10 +8,10 @@ from stepping import compiled, only_system
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Severity
 from fsmdsl.explore import Limits, diagnostics, explore
-from fsmdsl.explore.rules import VACUOUS
 from fsmdsl.explore.search import Search
-from fsmdsl.explore.vacuity import Premise, premises, untested
-from fsmdsl.explore.verdict import QuestionKey, outermost
+from fsmdsl.explore.verdicts.rules import VACUOUS
+from fsmdsl.explore.verdicts.vacuity import Premise, premises, untested
+from fsmdsl.explore.verdicts.verdict import QuestionKey, outermost
 from fsmdsl.step import FaultError, Universe, holds
 
 BANK = """

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import click
 
-from fsmdsl.explore.verdict import Progress
+from fsmdsl.explore.verdicts.verdict import Progress
 
 OVER = "\r\x1b[2K"
 """Back to the beginning of the line, which is emptied."""

@@ -11,7 +11,7 @@ from fsmdsl import model as m
 from fsmdsl.cli.writing import generated, write_folder
 from fsmdsl.emit.replays.replay import Holder, Moment, Run, replay
 from fsmdsl.explore import Exploration, Verdict
-from fsmdsl.explore.replay import broken
+from fsmdsl.explore.runs.replay import broken
 from fsmdsl.step import Universe
 
 PACKAGE = "replayed"

@@ -23,9 +23,9 @@ from fsmdsl.cli.test_command import played as play_all
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.draw.svg import rendered_together
 from fsmdsl.explore import Exploration, Limits, diagnostics, explore
-from fsmdsl.explore.replay import with_runs
-from fsmdsl.explore.rules import VACUOUS
-from fsmdsl.explore.verdict import Progress
+from fsmdsl.explore.runs.replay import with_runs
+from fsmdsl.explore.verdicts.rules import VACUOUS
+from fsmdsl.explore.verdicts.verdict import Progress
 from fsmdsl.report.assemble import assemble
 from fsmdsl.report.census import Census, census
 from fsmdsl.report.formats.gather import from_report

@@ -15,7 +15,7 @@ from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, only_
 from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.explore import Played, play
-from fsmdsl.explore.narrative import story
+from fsmdsl.explore.runs.narrative import story
 from fsmdsl.report.frames import frame
 
 if TYPE_CHECKING:

@@ -34,9 +34,9 @@ from fsmdsl.cli.without import without_option
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Diagnostic, Severity, did_you_mean
 from fsmdsl.explore import AFTER_VIOLATION, Exploration, Keeping, Limits, Means, diagnostics, explore
-from fsmdsl.explore.causes import Cause
-from fsmdsl.explore.hiding import Hidden, names_in
-from fsmdsl.explore.replay import with_runs
+from fsmdsl.explore.runs.causes import Cause
+from fsmdsl.explore.runs.hiding import Hidden, names_in
+from fsmdsl.explore.runs.replay import with_runs
 from fsmdsl.report.exploration import Style, details, summary, verdict
 from fsmdsl.report.frames import frame
 from fsmdsl.settings import given_settings

@@ -11,9 +11,9 @@ from fsmdsl.cli.messages import say
 from fsmdsl.cli.typed import Typed, short
 from fsmdsl.describe import describe, fault_message
 from fsmdsl.explore import Trace, lines
-from fsmdsl.explore.narrative import tree
-from fsmdsl.explore.rejection import fault_told
-from fsmdsl.explore.trace import world_lines
+from fsmdsl.explore.runs.narrative import tree
+from fsmdsl.explore.runs.rejection import fault_told
+from fsmdsl.explore.runs.trace import world_lines
 from fsmdsl.files import reason
 from fsmdsl.files.write import create
 from fsmdsl.report.as_scenario import as_scenario

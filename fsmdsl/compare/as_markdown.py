@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fsmdsl.compare import Behaviour, Compared, Difference
 from fsmdsl.compare.pictures import as_mermaid, merged
 from fsmdsl.compare.render_text import MARKS, about, alike, alive, sentence, tally, turned
-from fsmdsl.explore.narrative import story
+from fsmdsl.explore.runs.narrative import story
 from fsmdsl.report.formats.markdown import cell, fenced, text
 
 MAX_CHANGES = 30

@@ -19,7 +19,7 @@ from fsmdsl.budget import Budget, LimitError
 from fsmdsl.compare.observations import Observed, Version
 from fsmdsl.compare.source_text import Names
 from fsmdsl.describe import fault_message
-from fsmdsl.explore.trace import Trace, run
+from fsmdsl.explore.runs.trace import Trace, run
 from fsmdsl.step import (
     EventStep,
     FaultError,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fsmdsl.compare import Behaviour, Compared, Difference
 from fsmdsl.compare.pictures import merged
 from fsmdsl.compare.render_text import MARKS, about, alike, sentence, tally, turned
-from fsmdsl.explore.narrative import story
+from fsmdsl.explore.runs.narrative import story
 from fsmdsl.report.page import template
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fsmdsl.compare import Behaviour, Change, Compared, Difference, Run, Turn
-from fsmdsl.explore.narrative import story
+from fsmdsl.explore.runs.narrative import story
 from fsmdsl.report.frames import Paint, plain
 
 MARKS = {"added": "+", "removed": "−", "changed": "~", "renamed": "~", "moved": "~"}

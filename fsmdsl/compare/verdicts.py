@@ -9,7 +9,7 @@ from typing import Literal
 from fsmdsl import model as m
 from fsmdsl.budget import LimitError
 from fsmdsl.explore import Limits, Played, Trace, Verdict, budget_of, explore, play
-from fsmdsl.explore.replay import with_runs
+from fsmdsl.explore.runs.replay import with_runs
 
 Key = tuple[str, str, str]
 """Of a verdict: its kind, the machine whose invariant it is, its name."""

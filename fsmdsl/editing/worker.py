@@ -25,9 +25,9 @@ from fsmdsl.editing.analysis import analyse
 from fsmdsl.editing.document import Document, placed, read_document
 from fsmdsl.editing.findings import Explored, Findings, Mark, Request, Unheard
 from fsmdsl.explore import Exploration, Limits, Means, Progress, Trace, budget_of, diagnostics, explore
-from fsmdsl.explore.narrative import story
-from fsmdsl.explore.replay import simplest_in_time
-from fsmdsl.explore.simplest_run import Effort
+from fsmdsl.explore.runs.narrative import story
+from fsmdsl.explore.runs.replay import simplest_in_time
+from fsmdsl.explore.runs.simplest_run import Effort
 from fsmdsl.explore.space import visits
 from fsmdsl.report.exploration import details, exploration, summary
 from fsmdsl.report.exploration import verdict as verdict_of

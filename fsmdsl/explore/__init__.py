@@ -12,12 +12,12 @@ from time import perf_counter
 from fsmdsl import model as m
 from fsmdsl.budget import SLACK, Budget, LimitError, available, resident
 from fsmdsl.core.elaborate import TooLargeNumberError
-from fsmdsl.explore.diagnose import diagnostics
-from fsmdsl.explore.rules import RULES as _EXPLORATION_RULES
+from fsmdsl.explore.runs.trace import Entry, Trace, data, lines
 from fsmdsl.explore.scenario import RULES as _SCENARIO_RULES
 from fsmdsl.explore.scenario import Played, play
-from fsmdsl.explore.trace import Entry, Trace, data, lines
-from fsmdsl.explore.verdict import (
+from fsmdsl.explore.verdicts.diagnose import diagnostics
+from fsmdsl.explore.verdicts.rules import RULES as _EXPLORATION_RULES
+from fsmdsl.explore.verdicts.verdict import (
     AFTER_VIOLATION,
     Coverage,
     Exploration,
@@ -67,7 +67,7 @@ def explore(
     begun, limits = perf_counter(), limits or Limits()
     with budget_of(limits) if budget is None else nullcontext(budget) as within:
         from fsmdsl.explore.compose import run
-        from fsmdsl.explore.judge import judged, unanswered
+        from fsmdsl.explore.verdicts.judge import judged, unanswered
 
         try:
             within.check()

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fsmdsl import model as m
-from fsmdsl.explore.explain import explain, free
+from fsmdsl.explore.runs.explain import explain, free
+from fsmdsl.explore.runs.trace import Trace
 from fsmdsl.explore.symmetry.independent import Field, reads
-from fsmdsl.explore.trace import Trace
 from fsmdsl.step import FaultError, Universe, World
 from fsmdsl.step.evaluate import Frame, truth
 from fsmdsl.step.roster import Roster

@@ -20,7 +20,7 @@ from fsmdsl.explore.program.cache import refusal
 from fsmdsl.explore.search import Search
 from fsmdsl.explore.search_result import Searched
 from fsmdsl.explore.symmetry import Reduction, reducible
-from fsmdsl.explore.verdict import Keeping, Limits, Means, Progress
+from fsmdsl.explore.verdicts.verdict import Keeping, Limits, Means, Progress
 from fsmdsl.step import Universe
 
 

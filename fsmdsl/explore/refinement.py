@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl.describe import describe, fault_message, shown
+from fsmdsl.explore.runs.trace import Entry, Trace, changed_fields, taken
 from fsmdsl.explore.search_result import Finding, Searched
 from fsmdsl.explore.symmetry.conditions import renamed
-from fsmdsl.explore.trace import Entry, Trace, changed_fields, taken
-from fsmdsl.explore.verdict import Images, Outcome
+from fsmdsl.explore.verdicts.verdict import Images, Outcome
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World, enabled, holds, value
 from fsmdsl.step.roster import Queue
 from fsmdsl.step.values import outside

@@ -8,9 +8,9 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.describe import describe, fault_message
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
-from fsmdsl.explore.explain import explain
-from fsmdsl.explore.rejection import fault_told
-from fsmdsl.explore.trace import Trace, taken
+from fsmdsl.explore.runs.explain import explain
+from fsmdsl.explore.runs.rejection import fault_told
+from fsmdsl.explore.runs.trace import Trace, taken
 from fsmdsl.source import Span
 from fsmdsl.step import (
     ChannelStep,

@@ -13,6 +13,7 @@ from fsmdsl.explore.liveness.graph import Graph
 from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.liveness.record import Recorder
 from fsmdsl.explore.packed.frontier import Frontier
+from fsmdsl.explore.runs.trace import Trace, run
 from fsmdsl.explore.search_result import (
     Finding,
     Question,
@@ -22,8 +23,7 @@ from fsmdsl.explore.search_result import (
     fault_key,
     violated,
 )
-from fsmdsl.explore.trace import Trace, run
-from fsmdsl.explore.verdict import AT_VIOLATION, Limits, Progress
+from fsmdsl.explore.verdicts.verdict import AT_VIOLATION, Limits, Progress
 from fsmdsl.step import (
     FaultError,
     Result,

@@ -10,13 +10,13 @@ from typing import Literal
 from fsmdsl import model as m
 from fsmdsl.budget import Budget
 from fsmdsl.explore.circular_wait import circular_waits
-from fsmdsl.explore.explain import explain, fails
 from fsmdsl.explore.liveness.graph import Graph
 from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.packed.frontier import Frontier
-from fsmdsl.explore.trace import Entry, Trace, taken
-from fsmdsl.explore.vacuity import premises
-from fsmdsl.explore.verdict import Limits, QuestionKey
+from fsmdsl.explore.runs.explain import explain, fails
+from fsmdsl.explore.runs.trace import Entry, Trace, taken
+from fsmdsl.explore.verdicts.vacuity import premises
+from fsmdsl.explore.verdicts.verdict import Limits, QuestionKey
 from fsmdsl.source import Span
 from fsmdsl.step import (
     CrashStep,

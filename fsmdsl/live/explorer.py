@@ -17,8 +17,8 @@ from typing import Any
 from fsmdsl import model as m
 from fsmdsl.budget import Budget, LimitError, available, resident
 from fsmdsl.explore import Exploration, Limits, Verdict, data, explore
-from fsmdsl.explore.replay import simplest_in_time
-from fsmdsl.explore.verdict import Means, Progress
+from fsmdsl.explore.runs.replay import simplest_in_time
+from fsmdsl.explore.verdicts.verdict import Means, Progress
 from fsmdsl.live.loading import model_of
 from fsmdsl.report.exploration import exploration
 from fsmdsl.report.formula import parts, shortened

@@ -16,7 +16,7 @@ from shutil import rmtree
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from fsmdsl.budget import resident
-from fsmdsl.explore.verdict import Means
+from fsmdsl.explore.verdicts.verdict import Means
 from fsmdsl.files.read import UnreadableError, check_size
 from fsmdsl.live import explorer
 from fsmdsl.live.documents import RefusedError

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from fsmdsl.explore.trace import Entry
+from fsmdsl.explore.runs.trace import Entry
 from fsmdsl.logs.belief import Path, Slots, Transition, new_names
 from fsmdsl.logs.records import Said
 from fsmdsl.step import World

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fsmdsl.explore.narrative import tree
-from fsmdsl.explore.trace import world_lines
+from fsmdsl.explore.runs.narrative import tree
+from fsmdsl.explore.runs.trace import world_lines
 from fsmdsl.logs.amendments import OtherReading
 from fsmdsl.logs.explanation import Explanation, Failure
 from fsmdsl.logs.ledger import Ledger, Taken

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from fsmdsl.describe import describe
-from fsmdsl.explore.trace import world_data
+from fsmdsl.explore.runs.trace import world_data
 from fsmdsl.logs.amendments import OtherReading
 from fsmdsl.logs.explanation import Explanation, Failure
 from fsmdsl.logs.ledger import Ledger, Taken

@@ -10,7 +10,7 @@ from fsmdsl import syntax as s
 from fsmdsl.editing import Analysis, Document, Highlight, highlights
 from fsmdsl.editing.hints import hints
 from fsmdsl.editing.symbols import Symbol, folds, symbols
-from fsmdsl.explore.verdict import share_beyond
+from fsmdsl.explore.verdicts.verdict import share_beyond
 from fsmdsl.lsp.positions import Lines, path_of, units
 from fsmdsl.lsp.state import Known, State
 from fsmdsl.parse.parts import in_file

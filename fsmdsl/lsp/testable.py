@@ -10,7 +10,7 @@ from fsmdsl import syntax as s
 from fsmdsl.budget import Budget, LimitError
 from fsmdsl.editing.document import placed
 from fsmdsl.explore import Played, play
-from fsmdsl.explore.narrative import story
+from fsmdsl.explore.runs.narrative import story
 from fsmdsl.lsp.edits import NotDoneError
 from fsmdsl.lsp.positions import path_of
 from fsmdsl.lsp.runs import analysis_of, place, sources, steps

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from fsmdsl.explore.verdict import Exploration, Verdict
+from fsmdsl.explore.verdicts.verdict import Exploration, Verdict
 from fsmdsl.opinion.opinion import Key, Opinion
 
 Agreement = Literal["confirmed", "different", "not confirmed"]

@@ -10,7 +10,7 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.describe import describe, shown
 from fsmdsl.explore import Entry, Trace
-from fsmdsl.explore.trace import first_choices
+from fsmdsl.explore.runs.trace import first_choices
 from fsmdsl.parse.words import RESERVED
 from fsmdsl.step import ChannelStep, CrashStep, EventStep, OutcomeStep, RecoverStep, TimerStep, Value, World
 from fsmdsl.step.data import Table

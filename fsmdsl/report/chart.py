@@ -20,8 +20,8 @@ from fsmdsl.draw.sequence import (
 )
 from fsmdsl.draw.sequence import Step as Heading
 from fsmdsl.explore import Entry, Trace, Verdict
-from fsmdsl.explore.hiding import NOTHING, Hidden
-from fsmdsl.explore.trace import for_ever
+from fsmdsl.explore.runs.hiding import NOTHING, Hidden
+from fsmdsl.explore.runs.trace import for_ever
 from fsmdsl.step import (
     Assigned,
     ChannelStep,

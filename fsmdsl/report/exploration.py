@@ -11,11 +11,11 @@ from fsmdsl import model as m
 from fsmdsl.explore import Exploration, Played, Trace, Verdict
 from fsmdsl.explore import data as trace_data
 from fsmdsl.explore import lines as trace_lines
-from fsmdsl.explore.causes import Cause, causes, groups
-from fsmdsl.explore.hiding import NOTHING, Hidden
-from fsmdsl.explore.narrative import steps, story
-from fsmdsl.explore.trace import world_data
-from fsmdsl.explore.verdict import Images, share_beyond
+from fsmdsl.explore.runs.causes import Cause, causes, groups
+from fsmdsl.explore.runs.hiding import NOTHING, Hidden
+from fsmdsl.explore.runs.narrative import steps, story
+from fsmdsl.explore.runs.trace import world_data
+from fsmdsl.explore.verdicts.verdict import Images, share_beyond
 from fsmdsl.report import shapes
 from fsmdsl.report.data import Data
 from fsmdsl.report.frames import Paint, plain

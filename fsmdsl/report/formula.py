@@ -9,9 +9,9 @@ from typing import Any
 from fsmdsl import model as m
 from fsmdsl.describe import shown, words
 from fsmdsl.explore import Trace, Verdict
-from fsmdsl.explore.explain import Reason, reasons
-from fsmdsl.explore.rejection import refusals
-from fsmdsl.explore.replay import broken
+from fsmdsl.explore.runs.explain import Reason, reasons
+from fsmdsl.explore.runs.rejection import refusals
+from fsmdsl.explore.runs.replay import broken
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World
 from fsmdsl.step.cascade import bound as given
 from fsmdsl.step.evaluate import Frame, evaluate, iterate

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from fsmdsl.describe import fault_message, shown
 from fsmdsl.explore import Entry, Trace, Verdict
-from fsmdsl.explore.causality_tree import caused
-from fsmdsl.explore.trace import world_data
+from fsmdsl.explore.runs.causality_tree import caused
+from fsmdsl.explore.runs.trace import world_data
 from fsmdsl.report.data import Data
 from fsmdsl.report.formula import Part, parts, shortened
 from fsmdsl.step import Followed, Universe, World

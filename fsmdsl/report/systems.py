@@ -9,8 +9,8 @@ from fsmdsl import model as m
 from fsmdsl.describe import words
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.explore import Exploration, Verdict, lines
-from fsmdsl.explore.narrative import story
-from fsmdsl.explore.verdict import share_beyond
+from fsmdsl.explore.runs.narrative import story
+from fsmdsl.explore.verdicts.verdict import share_beyond
 from fsmdsl.report.anchors import anchor
 from fsmdsl.report.chart import violation
 from fsmdsl.report.columns import columns

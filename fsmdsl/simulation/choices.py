@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from fsmdsl.describe import describe, fault_message
-from fsmdsl.explore.causality_tree import caused, receiver_of
-from fsmdsl.explore.trace import Trace, first_choices
+from fsmdsl.explore.runs.causality_tree import caused, receiver_of
+from fsmdsl.explore.runs.trace import Trace, first_choices
 from fsmdsl.simulation.session import Session
 from fsmdsl.step import (
     ChannelStep,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fsmdsl import model as m
-from fsmdsl.explore.explain import explain
+from fsmdsl.explore.runs.explain import explain
 from fsmdsl.step import FaultError, Universe, World, holds
 from fsmdsl.step.evaluate import Frame
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from fsmdsl import model as m
 from fsmdsl.describe import shown_arguments
 from fsmdsl.diagnostics import did_you_mean
-from fsmdsl.explore.explain import explain
-from fsmdsl.explore.rejection import fault_told
+from fsmdsl.explore.runs.explain import explain
+from fsmdsl.explore.runs.rejection import fault_told
 from fsmdsl.simulation.choices import offered
 from fsmdsl.simulation.sendings import Sending, TooManyError, sendings
 from fsmdsl.step import Fault, FaultError, Universe, Value, World

@@ -8,7 +8,7 @@ from typing import Any
 
 from fsmdsl.describe import describe
 from fsmdsl.explore import Entry
-from fsmdsl.explore.trace import world_data
+from fsmdsl.explore.runs.trace import world_data
 from fsmdsl.simulation.session import Session
 from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, World, enabled, fire
 

@@ -8,7 +8,7 @@ from itertools import islice
 
 from fsmdsl import model as m
 from fsmdsl.describe import words
-from fsmdsl.explore.explain import Binding, lines, reasons
+from fsmdsl.explore.runs.explain import Binding, lines, reasons
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World
 from fsmdsl.step.evaluate import Frame, evaluate, iterate, reference, truth
 

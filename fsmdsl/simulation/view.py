@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fsmdsl.explore.rejection import fault_told
+from fsmdsl.explore.runs.rejection import fault_told
 from fsmdsl.report.stepping import stepping
 from fsmdsl.simulation.choices import Choice, choices
 from fsmdsl.simulation.questions import asked

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from fsmdsl import model as m
 from fsmdsl.describe import describe
-from fsmdsl.explore.trace import Trace, first_choices
+from fsmdsl.explore.runs.trace import Trace, first_choices
 from fsmdsl.step import EventStep, Step, TooManyValuesError, Universe, Value, enabled
 from fsmdsl.step.values import domain
 from fsmdsl.testing.comparison import SideBySide

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from fsmdsl import model as m
 from fsmdsl.explore import Limits, explore
 from fsmdsl.explore.packed.errors import FullError, SavedError, UnavailableError
-from fsmdsl.explore.verdict import Exploration, Keeping, Means
+from fsmdsl.explore.verdicts.verdict import Exploration, Keeping, Means
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
 from fsmdsl.source import Source

@@ -15,7 +15,7 @@ from fsmdsl.explore.liveness.record import Marks
 from fsmdsl.explore.liveness.settle import Settled, settled
 from fsmdsl.explore.liveness.standstill import Standstill, along, decided
 from fsmdsl.explore.liveness.stutter import stuttering, unstuttered
-from fsmdsl.explore.trace import Entry, Trace, taken
+from fsmdsl.explore.runs.trace import Entry, Trace, taken
 from fsmdsl.source import Span
 from fsmdsl.step import World, enabled
 

@@ -9,13 +9,13 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.describe import words
-from fsmdsl.explore.explain import Binding, Reason, line, reasons
 from fsmdsl.explore.liveness.answer import Breach
 from fsmdsl.explore.liveness.formula import And, Formula, Literal, Next, Or, Release, Until
 from fsmdsl.explore.liveness.ground import Bound, Ground
 from fsmdsl.explore.liveness.plan import Atom, Plan, Question
 from fsmdsl.explore.liveness.standstill import Standstill
-from fsmdsl.explore.trace import Trace
+from fsmdsl.explore.runs.explain import Binding, Reason, line, reasons
+from fsmdsl.explore.runs.trace import Trace
 from fsmdsl.step import Universe, Value
 from fsmdsl.step.evaluate import Frame
 from fsmdsl.walk import temporal

@@ -17,7 +17,7 @@ from fsmdsl.explore.packed.memory import processors
 from fsmdsl.explore.packed.native import Compilation, Function, cached, hastily
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.program.native import at_hand, missing
-from fsmdsl.explore.verdict import Means
+from fsmdsl.explore.verdicts.verdict import Means
 
 LOADING = 0.05
 """Seconds that it takes to load the compiler."""

@@ -8,7 +8,7 @@ from fsmdsl import model as m
 from fsmdsl.explore.liveness.plan import Atom, Plan
 from fsmdsl.explore.packed.lower import Asked
 from fsmdsl.explore.search_result import Question
-from fsmdsl.explore.verdict import QuestionKey
+from fsmdsl.explore.verdicts.verdict import QuestionKey
 from fsmdsl.step.world import Value
 from fsmdsl.walk import expressions
 

@@ -17,7 +17,7 @@ from fsmdsl.explore.packed.ranks.partition import Whole, append, listed
 from fsmdsl.explore.packed.restore import Refilled, answered
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.program.native import missing
-from fsmdsl.explore.verdict import Keeping, Limits, Means
+from fsmdsl.explore.verdicts.verdict import Keeping, Limits, Means
 
 MISSING_STATES = "the search that was saved is damaged: of some numbers there is no state, or more than one"
 

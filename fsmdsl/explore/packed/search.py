@@ -20,6 +20,7 @@ from fsmdsl.explore.packed.machine_code import MachineCode
 from fsmdsl.explore.packed.plain import Plain, row
 from fsmdsl.explore.packed.queries import conditions, of_atoms
 from fsmdsl.explore.packed.shapes import UnpackableError
+from fsmdsl.explore.runs.trace import Entry, Trace, taken
 from fsmdsl.explore.search_result import (
     Finding,
     Searched,
@@ -30,8 +31,7 @@ from fsmdsl.explore.search_result import (
     violated,
 )
 from fsmdsl.explore.symmetry import Reduction
-from fsmdsl.explore.trace import Entry, Trace, taken
-from fsmdsl.explore.verdict import AT_VIOLATION, Limits, Means, Progress
+from fsmdsl.explore.verdicts.verdict import AT_VIOLATION, Limits, Means, Progress
 from fsmdsl.step import TooManyValuesError, Universe, World
 
 REPORT_EVERY = 0.1

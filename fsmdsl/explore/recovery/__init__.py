@@ -14,9 +14,9 @@ from fsmdsl.describe import fault_message
 from fsmdsl.explore.recovery.compared import Slot, changes, compared, not_there, projection
 from fsmdsl.explore.recovery.explored import NOWHERE, parts
 from fsmdsl.explore.recovery.nearest import difference
+from fsmdsl.explore.runs.trace import Trace, taken
 from fsmdsl.explore.search_result import Finding, Searched
-from fsmdsl.explore.trace import Trace, taken
-from fsmdsl.explore.verdict import Outcome, extent
+from fsmdsl.explore.verdicts.verdict import Outcome, extent
 from fsmdsl.step import CrashStep, FaultError, RecoverStep, Step, Universe, World, fire, holds, within
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from fsmdsl.explore.recovery.compared import Projection, Slot, projection, said, value, written
 from fsmdsl.explore.recovery.writes import story
-from fsmdsl.explore.trace import Trace
+from fsmdsl.explore.runs.trace import Trace
 from fsmdsl.step import Universe, Value
 
 FEW = 3

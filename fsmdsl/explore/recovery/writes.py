@@ -8,7 +8,7 @@ from typing import Literal
 
 from fsmdsl.describe import describe
 from fsmdsl.explore.recovery.compared import Slot, held, written
-from fsmdsl.explore.trace import Entry, Trace
+from fsmdsl.explore.runs.trace import Entry, Trace
 from fsmdsl.step import Assigned, Crashed, CrashStep, Followed, Happening, RecoverStep, Universe, Value, World, fire
 
 Writer = Literal["before", "step", "reset", "crash", "recover"]

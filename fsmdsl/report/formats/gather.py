@@ -8,9 +8,9 @@ from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.explore import Exploration, Played, Verdict
 from fsmdsl.explore import diagnostics as violations
-from fsmdsl.explore.causes import causes
-from fsmdsl.explore.narrative import story
-from fsmdsl.explore.verdict import share_beyond
+from fsmdsl.explore.runs.causes import causes
+from fsmdsl.explore.runs.narrative import story
+from fsmdsl.explore.verdicts.verdict import share_beyond
 from fsmdsl.report import shapes
 from fsmdsl.report.data import diagnostics
 from fsmdsl.report.exploration import explored, played

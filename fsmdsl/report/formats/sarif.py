@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fsmdsl.describe import describe, fault_message
 from fsmdsl.diagnostics import Diagnostic, Fix, Label, Rule
 from fsmdsl.explore import Entry, Trace
-from fsmdsl.explore.trace import for_ever
+from fsmdsl.explore.runs.trace import for_ever
 from fsmdsl.report.data import Data
 from fsmdsl.report.formats.places import address, declaration, fingerprints
 from fsmdsl.report.formats.results import Finding, Results

@@ -33,7 +33,7 @@ from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.ranks.distributed import Distributed
 from fsmdsl.explore.packed.ranks.exchange import Exchange, agreed
 from fsmdsl.explore.packed.ranks.partition import Loaded, Span
-from fsmdsl.explore.verdict import Keeping
+from fsmdsl.explore.verdicts.verdict import Keeping
 from fsmdsl.files import reason
 from fsmdsl.files.private import distrust
 from fsmdsl.step import Universe

@@ -22,7 +22,7 @@ from fsmdsl.explore.packed.restore import Refilled
 from fsmdsl.explore.packed.resumable import MISSING_STATES
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.program.native import missing
-from fsmdsl.explore.verdict import Keeping, Limits
+from fsmdsl.explore.verdicts.verdict import Keeping, Limits
 
 SMALL = 2_000
 """So many states every rank looks at for itself before they are dealt out."""

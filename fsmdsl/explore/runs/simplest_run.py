@@ -17,9 +17,9 @@ from heapq import heappop, heappush
 from time import perf_counter
 from typing import NamedTuple
 
-from fsmdsl.explore.causality_tree import receiver_of
+from fsmdsl.explore.runs.causality_tree import receiver_of
+from fsmdsl.explore.runs.trace import Trace, run
 from fsmdsl.explore.search_result import FaultKey, fault_key
-from fsmdsl.explore.trace import Trace, run
 from fsmdsl.step import (
     ChannelStep,
     CrashStep,

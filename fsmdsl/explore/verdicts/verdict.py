@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from fsmdsl import model as m
-from fsmdsl.explore.trace import Trace
+from fsmdsl.explore.runs.trace import Trace
 from fsmdsl.source import Span
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.world import Value, World

@@ -8,8 +8,8 @@ from typing import Any
 
 from fsmdsl import model as m
 from fsmdsl.describe import describe, fault_message, shown, shown_arguments
-from fsmdsl.explore.causality_tree import caused
-from fsmdsl.explore.hiding import NOTHING, Hidden
+from fsmdsl.explore.runs.causality_tree import caused
+from fsmdsl.explore.runs.hiding import NOTHING, Hidden
 from fsmdsl.step import Universe, fire
 from fsmdsl.step.data import RecordValue, Table
 from fsmdsl.step.roster import Roster

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fsmdsl.explore.circular_wait import waiting_told
-from fsmdsl.explore.rejection import fault_told, no_way_on
+from fsmdsl.explore.runs.rejection import fault_told, no_way_on
+from fsmdsl.explore.runs.trace import Trace
 from fsmdsl.explore.search_result import Finding, Question, Searched
-from fsmdsl.explore.trace import Trace
-from fsmdsl.explore.vacuity import premises, untested
-from fsmdsl.explore.verdict import Outcome, QuestionKey, Untested, Verdict, extent, outermost
+from fsmdsl.explore.verdicts.vacuity import premises, untested
+from fsmdsl.explore.verdicts.verdict import Outcome, QuestionKey, Untested, Verdict, extent, outermost
 from fsmdsl.step import Universe
 from fsmdsl.step.world import Fault
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 
 from fsmdsl import model as m
 from fsmdsl.describe import describe
-from fsmdsl.explore.replay import broken
+from fsmdsl.explore.runs.replay import broken
+from fsmdsl.explore.runs.trace import Trace
 from fsmdsl.explore.search_result import fault_key
-from fsmdsl.explore.trace import Trace
-from fsmdsl.explore.verdict import Exploration, Verdict
+from fsmdsl.explore.verdicts.verdict import Exploration, Verdict
 from fsmdsl.step import CrashStep, Followed, Universe
 
 

@@ -13,7 +13,7 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.describe import words
-from fsmdsl.explore.verdict import QuestionKey, Untested
+from fsmdsl.explore.verdicts.verdict import QuestionKey, Untested
 from fsmdsl.source import Span
 from fsmdsl.step import Universe
 from fsmdsl.walk import temporal

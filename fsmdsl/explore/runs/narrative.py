@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fsmdsl.describe import fault_message
-from fsmdsl.explore.causality_tree import Node, caused, of_step
-from fsmdsl.explore.hiding import NOTHING, Hidden
-from fsmdsl.explore.trace import Entry, Trace, changed_channels, changed_fields, first_values, for_ever
+from fsmdsl.explore.runs.causality_tree import Node, caused, of_step
+from fsmdsl.explore.runs.hiding import NOTHING, Hidden
+from fsmdsl.explore.runs.trace import Entry, Trace, changed_channels, changed_fields, first_values, for_ever
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.world import Fault, Sent, World
 

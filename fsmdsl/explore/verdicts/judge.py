@@ -7,9 +7,9 @@ from time import perf_counter
 
 from fsmdsl import model as m
 from fsmdsl.budget import LimitError
-from fsmdsl.explore.judge_states import NO_DEADLOCK, NO_FAULT, Shown, on_states
 from fsmdsl.explore.search_result import Searched
-from fsmdsl.explore.verdict import Coverage, Exploration, Verdict, VerdictKind
+from fsmdsl.explore.verdicts.judge_states import NO_DEADLOCK, NO_FAULT, Shown, on_states
+from fsmdsl.explore.verdicts.verdict import Coverage, Exploration, Verdict, VerdictKind
 from fsmdsl.source import Span
 
 
@@ -68,7 +68,7 @@ def _verdicts(search: Searched, shown: Shown) -> Iterator[Verdict]:
     yield from on_states(search, shown)
     system = search.universe.system
     if system.properties or system.refines is not None:
-        from fsmdsl.explore.judge_runs import on_runs
+        from fsmdsl.explore.verdicts.judge_runs import on_runs
 
         yield from on_runs(search, shown)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from fsmdsl import model as m
 from fsmdsl.describe import fault_message
-from fsmdsl.explore.explain import Binding, Reason, free, line, reasons
-from fsmdsl.explore.trace import Trace, queues
+from fsmdsl.explore.runs.explain import Binding, Reason, free, line, reasons
+from fsmdsl.explore.runs.trace import Trace, queues
 from fsmdsl.step import Fault, Value
 from fsmdsl.step.cascade import bound
 from fsmdsl.step.evaluate import Frame

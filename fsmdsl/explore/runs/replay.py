@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl.budget import Budget, LimitError
-from fsmdsl.explore.explain import explain, fails
-from fsmdsl.explore.rejection import fault_told, no_way_on
+from fsmdsl.explore.runs.explain import explain, fails
+from fsmdsl.explore.runs.rejection import fault_told, no_way_on
+from fsmdsl.explore.runs.simplest_run import Effort, Goal, cost, simplest_runs
+from fsmdsl.explore.runs.trace import Trace
 from fsmdsl.explore.search_result import fault_key
-from fsmdsl.explore.simplest_run import Effort, Goal, cost, simplest_runs
-from fsmdsl.explore.trace import Trace
-from fsmdsl.explore.verdict import Exploration, Verdict
+from fsmdsl.explore.verdicts.verdict import Exploration, Verdict
 from fsmdsl.step import Fault, FaultError, Universe, World, enabled, stuck, within
 from fsmdsl.step.evaluate import Frame
 

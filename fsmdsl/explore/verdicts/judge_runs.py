@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 
 from fsmdsl import model as m
 from fsmdsl.describe import words
-from fsmdsl.explore.explain import lines
-from fsmdsl.explore.judge_states import Shown, basis, untested_parts, vacuous_lines, within_bound
 from fsmdsl.explore.liveness.answer import Answer, answers, counterexample
 from fsmdsl.explore.liveness.formula import FALSE, TRUE, And, Formula, Literal, Or, Until
 from fsmdsl.explore.liveness.why import why
 from fsmdsl.explore.recovery import check as recovers
 from fsmdsl.explore.refinement import check as refines
+from fsmdsl.explore.runs.explain import lines
+from fsmdsl.explore.runs.trace import Trace
 from fsmdsl.explore.search_result import Searched
-from fsmdsl.explore.trace import Trace
-from fsmdsl.explore.verdict import Outcome, QuestionKey, Untested, Verdict
+from fsmdsl.explore.verdicts.judge_states import Shown, basis, untested_parts, vacuous_lines, within_bound
+from fsmdsl.explore.verdicts.verdict import Outcome, QuestionKey, Untested, Verdict
 
 
 def on_runs(search: Searched, shown: Shown) -> Iterator[Verdict]:

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic
-from fsmdsl.explore.rules import (
+from fsmdsl.explore.runs.trace import Trace
+from fsmdsl.explore.verdicts.rules import (
     CIRCULAR_WAIT,
     DEADLOCK,
     FAILS,
@@ -20,8 +21,7 @@ from fsmdsl.explore.rules import (
     UNREACHABLE,
     VACUOUS,
 )
-from fsmdsl.explore.trace import Trace
-from fsmdsl.explore.verdict import Exploration, Verdict, outermost
+from fsmdsl.explore.verdicts.verdict import Exploration, Verdict, outermost
 from fsmdsl.source import Span
 
 
