@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from campaign import compare
+from campaign import by_definition, compare, found, packed
 from packed_search import PLAIN, SWITCH, explored, own_objects
 from stepping import compiled, only_system
 
-from fsmdsl.explore.verdicts.verdict import Means
+from fsmdsl.explore.verdicts.verdict import Limits, Means
 
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
 
@@ -335,6 +335,33 @@ system X { a: A  bs: B[2] }
 def test_what_once_went_wrong(text: str) -> None:
     model = compiled(f"module x\n{text}")
     assert compare(model, only_system(model)) == ("the same", [])
+
+
+AWAITING = """module x
+machine M {
+    initial state A
+    state B
+    event go from environment
+    async action ask -> yes
+    A -> B on go
+    on entry(B) do ask
+    B -> B on ask.yes do ask
+}
+machine T {
+    n: 0..40
+    initial state A
+    event tick from environment
+    A on tick when n < 40 do n = n + 1
+}
+system S { m: M  t: T }
+"""
+
+
+def test_a_limit_may_come_before_a_state_that_has_no_room() -> None:
+    model = compiled(AWAITING)
+    system = only_system(model)
+    limits = Limits(28)
+    assert found(packed(model, system, limits, PLAIN)) == found(by_definition(model, system, limits))
 
 
 def test_which_instance_it_was_makes_no_difference_to_a_fault() -> None:

@@ -146,8 +146,12 @@ class Layout:
 
     # Worlds
 
+    def fits(self, world: World) -> bool:
+        """Is there room for all answers that are awaited in a world?"""
+        return len(world.pending) <= self.pending_places
+
     def encode(self, world: World) -> list[int]:
-        """The row of a world."""
+        """The row of a world that fits."""
         universe, row = self.universe, [s.number(0) for s in self.shapes]
         for n, machine in enumerate(universe.machines):
             row[self.columns[machine.qualified, ""] + n] = machine.leaf_numbers[world.states[n]]

@@ -293,10 +293,10 @@ class PackedSearch(Searched):
 
     def number(self, world: World) -> int | None:
         """See `Searched`."""
-        return self.engine.find(self._words(world))
+        return self.engine.find(self._words(world)) if self.lowered.layout.fits(world) else None
 
     def _words(self, world: World) -> tuple[int, ...]:
-        """The words of the state that stands for a world."""
+        """The words of the state that stands for a world that fits."""
         layout = self.lowered.layout
         numbers = layout.encode(world)
         if self._canonical is None:
@@ -308,7 +308,7 @@ class PackedSearch(Searched):
 
     def shows(self, world: World, number: int) -> bool:
         """See `Searched`."""
-        return self._words(world) == self.engine.state(number)
+        return self.lowered.layout.fits(world) and self._words(world) == self.engine.state(number)
 
     def graph(self) -> Graph:
         """See `Searched`."""
