@@ -11,18 +11,7 @@ from fsmdsl.core.graphs import reachable
 from fsmdsl.core.lets import may_lack_value
 from fsmdsl.core.selection import Level, Move, Selection
 from fsmdsl.emit.names import snake
-from fsmdsl.emit.statements.code import (
-    Binds,
-    Block,
-    Branch,
-    Comment,
-    If,
-    Otherwise,
-    Text,
-    conjunction,
-    filled,
-    has_otherwise,
-)
+from fsmdsl.emit.statements.code import Binds, Block, Branch, Comment, If, Otherwise, Text, conjunction, filled
 from fsmdsl.emit.statements.expression_context import Place
 from fsmdsl.emit.statements.expressions import code
 from fsmdsl.emit.statements.text import literal
@@ -73,7 +62,7 @@ def dispatch(trigger: Trigger, passed: Passed | None = None, fast: bool = False)
     machine = trigger.place.own_machine
     groups = _groups(trigger, passed or {})
     if not fast and len(groups) == 1 and len(groups[0].leaves) == len(machine.leaves):
-        return _completed(trigger, groups[0].whole)
+        return filled(groups[0].whole, trigger.otherwise)
     if fast:
         groups = _likely_first(trigger.place.selection, groups)
     several = len(groups) > 1 or fast
@@ -87,11 +76,7 @@ def dispatch(trigger: Trigger, passed: Passed | None = None, fast: bool = False)
         choice = (If(tuple(branches), () if complete and not guarded else _OTHERWISE),)
     else:
         choice = _OTHERWISE
-    return _completed(trigger, ("state = self._state", *choice) if several else choice)
-
-
-def _completed(trigger: Trigger, block: Block) -> Block:
-    return filled(block, trigger.otherwise()) if has_otherwise(block) else block
+    return filled(("state = self._state", *choice) if several else choice, trigger.otherwise)
 
 
 @dataclass(frozen=True, slots=True)
