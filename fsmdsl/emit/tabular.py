@@ -24,7 +24,6 @@ from fsmdsl.emit.machines.members import (
     let_member,
     method,
     notes,
-    parameter_names,
     shown,
     signature,
 )
@@ -146,7 +145,7 @@ class _Table:
 
     def _all(self) -> Iterator[str]:
         for event in self.machine.events:
-            yield from self._of(event.name, parameter_names(self.place, event), event.parameters)
+            yield from self._of(event.name, self.place.given(event.parameters)[1], event.parameters)
         for action in self.machine.actions:
             for outcome in action.outcomes:
                 yield from self._of(f"{action.name}.{outcome}", [], ())
@@ -178,10 +177,7 @@ class _Table:
         return listed if len(leaves) == 1 else f"[{listed}]"
 
     def _row(self, t: m.Transition, leaf: str, given: list[str], parameters: tuple[m.Variable, ...]) -> _Row:
-        bound = {}
-        if isinstance(t.trigger, m.OnEvent):
-            bound = dict(zip(t.trigger.arguments, given, strict=False))
-        place = Place(self.place.file, self.machine, locals=bound)
+        place = self.place.taking(t, given)
         moved = self.place.selection.move(leaf, t)
         head = f"({signature(place, given, parameters)})"
         guard = effect = entry = None
@@ -276,7 +272,7 @@ def _typed_triggers(table: _Table) -> Member:
     handled |= {trigger_name(t.trigger) or timer_key(t) for t in table.machine.transitions}
     events = [e for e in table.machine.events if e.name in handled]
     heads = [
-        f"def {called[e.name]}({signature(table.place, parameter_names(table.place, e), e.parameters)}) -> bool: ..."
+        f"def {called[e.name]}({signature(table.place, table.place.given(e.parameters)[1], e.parameters)}) -> bool: ..."
         for e in events
     ]
     others = [x for x in called if x in handled and x not in table.machine.event_named]

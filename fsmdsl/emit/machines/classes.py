@@ -21,7 +21,6 @@ from fsmdsl.emit.machines.members import (
     keywords,
     method,
     notes,
-    parameter_names,
     signature,
     slots,
     state_members,
@@ -156,9 +155,8 @@ def _following(place: Place, waits: bool) -> FollowTimer:
 def _event(place: Place, waits: bool, event: m.Event) -> Member:
     """The method of an event."""
     machine, file = place.own_machine, place.file
-    given = parameter_names(place, event)
-    inner = Place(file, machine, locals={p.name: n for p, n in zip(event.parameters, given, strict=True)})
-    trigger = Trigger(event.name, event.name, inner, given, _following(place, waits), unhandled(place, event.name))
+    inner, given = place.given(event.parameters)
+    trigger = Trigger(event.name, inner, given, _following(place, waits), unhandled(place, event.name))
     head = f"def {place.names.events[event.name]}({signature(place, given, event.parameters)}) -> None:"
     checks = argument_checks(file, given, event.parameters, Border(place.names.class_, itself=True))
     body = (*checks, *dispatch(trigger, _passed(machine, event.name)))
@@ -183,7 +181,7 @@ def _answers(place: Place, waits: bool) -> Iterator[Member]:
 def _answer(place: Place, waits: bool, action: m.Action, outcome: str) -> Member:
     machine = place.own_machine
     name = f"{action.name}.{outcome}"
-    trigger = Trigger(name, name, place, (), _following(place, waits), unhandled(place, name))
+    trigger = Trigger(name, place, (), _following(place, waits), unhandled(place, name))
     body = dispatch(trigger, _passed(machine, name))
     ticket = ["ticket"] if action.asynchronous else []
     parameters = ", ".join(["self", *(f"{x}: int" for x in ticket)])
@@ -219,7 +217,7 @@ def _rounds(place: Place, waits: bool) -> Iterator[Member]:
     machine = place.own_machine
     found = triggered_by(machine, m.Eventless)
     if found:
-        trigger = Trigger(EVENTLESS, "", place, (), _following(place, waits), lambda: ("return False",))
+        trigger = Trigger(EVENTLESS, place, (), _following(place, waits), lambda: ("return False",))
         doc = f"Follows one transition that needs no event, if any is enabled.\n\n{table(found)}"
         yield method("def _go_on(self) -> bool:", doc, [*dispatch(trigger), "return True"])
     if waits:

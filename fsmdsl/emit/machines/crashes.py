@@ -34,7 +34,7 @@ def _choice(place: Place, found: Sequence[m.Transition]) -> Member:
     def follow(_: Place, move: Move) -> Block:
         return (f"return {literal(rows[move.transition.index])}",)
 
-    trigger = Trigger(CRASH, "crash", place, (), follow, lambda: ('return ""',))
+    trigger = Trigger(CRASH, place, (), follow, lambda: ('return ""',))
 
     def lost() -> Block:
         why = 'f"a crash finds {self!r}, and no crash transition leads on"'

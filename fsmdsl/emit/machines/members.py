@@ -262,11 +262,6 @@ def stored_state(place: Place) -> str:
     return f"self._state = {member_or_refused(place.file, class_, 'state', 'state', Border(place.names.class_))}"
 
 
-def parameter_names(place: Place, event: m.Event) -> list[str]:
-    """What the parameters of an event's method are called."""
-    return Place(place.file, place.machine, locals={"": "state"}).given(event.parameters)[1]
-
-
 def signature(place: Place, names: Sequence[str], parameters: Sequence[m.Variable]) -> str:
     """The parameters of a method, `self` among them."""
     return ", ".join(["self", *typed(place.file, names, parameters)])

@@ -20,7 +20,6 @@ from fsmdsl.emit.machines.members import (
     keywords,
     method,
     notes,
-    parameter_names,
     signature,
     slots,
     state_members,
@@ -74,14 +73,15 @@ def _constructor(place: Place) -> Member:
 
 def _event(place: Place, event: m.Event) -> Member:
     machine, file = place.own_machine, place.file
-    given = parameter_names(place, event)
+    inner, given = place.given(event.parameters)
     selection = place.selection
     labels = {t.name for x in machine.leaves for t in selection.candidates(x.name, event.name)}
     label = Namespace(given).claim("label")
-    bound = {p.name: n for p, n in zip(event.parameters, given, strict=True)}
-    inner = Place(file, machine, locals=bound if len(labels) < 2 else {"": label, **bound})
-    follow = _following(place, label if len(labels) > 1 else None)
-    trigger = Trigger(event.name, event.name, inner, given, follow, unhandled(place, event.name, "state"))
+    several = len(labels) > 1
+    if several:
+        inner = replace(inner, locals={"": label, **inner.locals})
+    follow = _following(place, label if several else None)
+    trigger = Trigger(event.name, inner, given, follow, unhandled(place, event.name, "state"))
     passed: Passed = {i.state: lambda: ("return  # ignored",) for i in machine.ignores if i.event == event.name}
     checks = argument_checks(file, given, event.parameters, Border(place.names.class_, itself=True))
     body = [*checks, *dispatch(trigger, passed, fast=True)]

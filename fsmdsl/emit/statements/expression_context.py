@@ -75,6 +75,12 @@ class Place:
         place = self.bind(*names)
         return place, [place.locals[name] for name in names]
 
+    def taking(self, t: m.Transition, parameters: Iterable[str]) -> Place:
+        """The place where guard and effects of a transition stand, in the method of an event with these parameters."""
+        if not isinstance(t.trigger, m.OnEvent):
+            return self
+        return replace(self, locals={**self.locals, **dict(zip(t.trigger.arguments, parameters, strict=False))})
+
     def knowing(self, condition: m.Expr, holds: bool = True) -> Place:
         """The place where a condition is known to hold, or not to."""
         return replace(self, present=self.present | present_if(condition, holds))

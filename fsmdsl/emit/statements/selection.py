@@ -10,6 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.core.graphs import reachable
 from fsmdsl.core.lets import may_lack_value
 from fsmdsl.core.selection import Level, Move, Selection
+from fsmdsl.core.triggers import CRASH
 from fsmdsl.emit.names import snake
 from fsmdsl.emit.statements.code import Binds, Block, Branch, Comment, If, Otherwise, Text, conjunction, filled
 from fsmdsl.emit.statements.expression_context import Place
@@ -34,8 +35,6 @@ class Trigger:
 
     key: str
     """What finds them, see `core.triggers.trigger_name`."""
-    name: str
-    """What it is called in messages."""
     place: Place
     parameters: Sequence[str]
     """What an event's parameters are called in the code."""
@@ -45,12 +44,7 @@ class Trigger:
 
     def at(self, t: m.Transition) -> Place:
         """Where guard and effects of a transition stand."""
-        match t.trigger:
-            case m.OnEvent(arguments=names):
-                bound = {**self.place.locals, **dict(zip(names, self.parameters, strict=False))}
-                return Place(self.place.file, self.place.machine, locals=bound)
-            case m.OnOutcome() | m.OnTimer() | m.OnCrash() | m.Eventless():
-                return self.place
+        return self.place.taking(t, self.parameters)
 
 
 def dispatch(trigger: Trigger, passed: Passed | None = None, fast: bool = False) -> Block:
@@ -229,4 +223,5 @@ def _both(trigger: Trigger, level: Level, names: dict[int, str], a: m.Transition
 
 def _overlap(trigger: Trigger, a: m.Transition, b: m.Transition) -> str:
     overlap = trigger.place.file.machinery("Overlap")
-    return f"raise {overlap}(self, {literal(trigger.name)}, {literal(a.name)}, {literal(b.name)})"
+    shown = "crash" if trigger.key == CRASH else trigger.key
+    return f"raise {overlap}(self, {literal(shown)}, {literal(a.name)}, {literal(b.name)})"
