@@ -13,10 +13,10 @@ from fsmdsl.emit.machines.members import (
     Member,
     always_given,
     begins_alike,
+    class_,
     constants,
     event_doc,
     invariant_member,
-    joined,
     keyword,
     keywords,
     method,
@@ -35,7 +35,7 @@ from fsmdsl.emit.statements.effects import Border, argument_checks, statements
 from fsmdsl.emit.statements.expression_context import Place
 from fsmdsl.emit.statements.expressions import python
 from fsmdsl.emit.statements.selection import IGNORED, Passed, Trigger, dispatch
-from fsmdsl.emit.statements.text import docstring, folded, indented, literal, sentence, tuple_of
+from fsmdsl.emit.statements.text import folded, literal, sentence, tuple_of
 from fsmdsl.emit.traits import connected, reads_wait, stored
 from fsmdsl.emit.types import annotation
 
@@ -61,9 +61,8 @@ def machine_class(place: Place) -> list[str]:
         *clockwork(place, _following(place, waits)),
         *(crash_members(place, waits) if file.context.crashes(machine) else []),
     ]
-    doc = docstring(sentence(machine.doc) or f"{machine.display}.", 1)
-    head = [*constants(place), *_first_constant(place), "", "", f"class {names.class_}({base}):"]
-    return [*head, *indented([*doc, "", *joined(members)])]
+    doc = sentence(machine.doc) or f"{machine.display}."
+    return [*constants(place), *_first_constant(place), "", "", *class_(f"{names.class_}({base})", doc, members)]
 
 
 # The constructor -----------------------------------------------------------------------------------------------------

@@ -50,6 +50,11 @@ def joined(members: Iterable[Member]) -> list[str]:
     return found
 
 
+def class_(head: str, doc: str, members: Iterable[Member]) -> list[str]:
+    """A class: its name and its base, what it is, its members."""
+    return [f"class {head}:", *indented([*docstring(doc, 1), "", *joined(members)])]
+
+
 def shown(e: m.Expr | None) -> str:
     """An expression as the spec has it, on one line."""
     return "" if e is None else one_line(e.span.text)

@@ -12,10 +12,10 @@ from fsmdsl.core.selection import Move
 from fsmdsl.emit.machines.members import (
     Member,
     always_given,
+    class_,
     constants,
     event_doc,
     invariant_member,
-    joined,
     keyword,
     keywords,
     method,
@@ -35,7 +35,7 @@ from fsmdsl.emit.statements.effects import Border, argument_checks, statements
 from fsmdsl.emit.statements.expression_context import Place
 from fsmdsl.emit.statements.expressions import python
 from fsmdsl.emit.statements.selection import Follow, Passed, Trigger, dispatch
-from fsmdsl.emit.statements.text import docstring, indented, literal, sentence
+from fsmdsl.emit.statements.text import literal, sentence
 from fsmdsl.emit.traits import stored
 from fsmdsl.emit.types import annotation
 from fsmdsl.model.typing import is_limited
@@ -56,9 +56,9 @@ def standalone_class(place: Place) -> list[str]:
         invariant_member(place, machine.invariants),
         *standalone_persistence(place),
     ]
-    doc = docstring(sentence(machine.doc) or f"{machine.display}.", 1)
-    head = [*constants(place), "", *version_constant(place), "", "", f"class {names.class_}({base}):"]
-    return [*head, *indented([*doc, "", *joined(members)])]
+    doc = sentence(machine.doc) or f"{machine.display}."
+    head = [*constants(place), "", *version_constant(place)]
+    return [*head, "", "", *class_(f"{names.class_}({base})", doc, members)]
 
 
 def _constructor(place: Place) -> Member:
