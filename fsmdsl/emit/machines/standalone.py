@@ -28,7 +28,7 @@ from fsmdsl.emit.machines.members import (
     unhandled,
     value_members,
 )
-from fsmdsl.emit.machines.persistence import standalone_persistence, version_constant
+from fsmdsl.emit.machines.persistence import persistence, version_constant
 from fsmdsl.emit.names import Namespace
 from fsmdsl.emit.statements.code import Block, Branch, If, Suite, Text
 from fsmdsl.emit.statements.effects import Border, argument_checks, statements
@@ -54,7 +54,7 @@ def standalone_class(place: Place) -> list[str]:
         *value_members(place),
         *(_event(place, e) for e in machine.events),
         invariant_member(place, machine.invariants),
-        *standalone_persistence(place),
+        *persistence(place),
     ]
     doc = sentence(machine.doc) or f"{machine.display}."
     head = [*constants(place), "", *version_constant(place)]

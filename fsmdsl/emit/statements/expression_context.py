@@ -49,6 +49,11 @@ class Place:
         return self.machine
 
     @property
+    def waits(self) -> bool:
+        """Has the machine in whose class the expression stands to know whether it waits?"""
+        return self.own_machine.qualified in self.file.context.waiting
+
+    @property
     def selection(self) -> Selection:
         """The transitions of the machine in whose class the expression stands."""
         return self.file.context.selections[self.own_machine.qualified]
