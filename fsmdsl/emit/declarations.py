@@ -79,7 +79,7 @@ def values(file: File, module: m.Module) -> Iterator[list[str]]:
 
 
 def _opaque(file: File, opaque: m.Opaque) -> list[str]:
-    alias = f"{file.opaque(opaque.type)}: {file.library('typing', 'TypeAlias')} = object"
+    alias = f"{file.type_(opaque.type)}: {file.library('typing', 'TypeAlias')} = object"
     return [alias, *docstring(sentence(opaque.doc) or "Only hand-written code looks into it.")]
 
 
@@ -87,7 +87,7 @@ def _enum(file: File, enum: m.Enum) -> list[str]:
     base = file.library("enum", "IntEnum" if enum.type.ordered else "Enum", typing=False)
     order = "From the lowest to the highest." if enum.type.ordered else ""
     about = "\n\n".join(x for x in (sentence(enum.doc) or f"`{enum.name}`.", order) if x)
-    lines = [f"class {file.enum(enum.type)}({base}):", *indented(docstring(about, 1)), ""]
+    lines = [f"class {file.type_(enum.type)}({base}):", *indented(docstring(about, 1)), ""]
     for n, (name, said) in enumerate(zip(enum.type.members, enum.member_docs, strict=True)):
         value = str(n) if enum.type.ordered else literal(name)
         lines.append(f"    {member(file, enum.type, name)} = {value}")
@@ -99,7 +99,7 @@ def _record(file: File, record: m.Record) -> list[str]:
     """The class of a record, which no part outside its range comes into."""
     t = record.type
     decorator = file.library("dataclasses", "dataclass", typing=False)
-    lines = [f"@{decorator}(frozen=True, slots=True)", f"class {file.record(t)}:"]
+    lines = [f"@{decorator}(frozen=True, slots=True)", f"class {file.type_(t)}:"]
     lines += [*indented(docstring(sentence(record.doc) or f"`{record.name}`.", 1)), ""]
     for (part, of), said in zip(t.parts, record.part_docs, strict=True):
         lines.append(f"    {file.part(t, part)}: {annotation(file, of)}")

@@ -150,7 +150,8 @@ def face(context: Context, module: m.Module, files: Container[str]) -> Written:
         own = names.machines[x.qualified]
         public.setdefault(own.file, []).append(own.class_)
         public.setdefault("states", []).append(own.states_class)
-    public["values"] = [*names.enums.values(), *names.records.values()]
+    opaque = {x.type.name for x in module.opaques}
+    public["values"] = [name for of, name in names.types.items() if of not in opaque]
     functions = {x.name for x in in_derived(context, module)}
     public["derived"] = [name for let, name in names.lets.items() if let in functions]
     public["channels"] = [*names.channels.values()]

@@ -197,7 +197,7 @@ def _checked(file: File, t: m.Type, text: Text, shown: str, where: Border | None
         return text
     match t:
         case m.EnumType() if where is not None:
-            return Text(member_or_refused(file, file.enum(t), text.text, shown, where), Binds.CONDITIONAL)
+            return Text(member_or_refused(file, file.type_(t), text.text, shown, where), Binds.CONDITIONAL)
         case m.RangeType(low, high):
             return Text(f"{file.machinery('in_range')}({_given(text)}, {low}, {high}, {literal(shown)})")
         case m.OptionalType(of=m.RangeType(low, high)):

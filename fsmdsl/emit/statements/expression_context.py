@@ -108,7 +108,7 @@ def constant(file: File, e: m.Constant) -> Text:
         case _, int():
             return Text(str(e.value), Binds.SIGN if e.value < 0 else Binds.ATOM)
         case m.EnumType() as t, str():
-            return Text(f"{file.enum(t)}.{member(file, t, e.value)}")
+            return Text(f"{file.type_(t)}.{member(file, t, e.value)}")
         case _, str():
             return Text(literal(e.value))
         case _:
