@@ -11,7 +11,7 @@ from fsmdsl.core.triggers import trigger_name
 from fsmdsl.emit.files import File
 from fsmdsl.emit.names import own_name
 from fsmdsl.emit.statements.code import Binds, Block, Branch, Comment, If, Statement, Text, lines
-from fsmdsl.emit.statements.effects import Border, checked, first_value, member_or_refused
+from fsmdsl.emit.statements.effects import Border, checked, member_or_refused, value_for
 from fsmdsl.emit.statements.expression_context import Place
 from fsmdsl.emit.statements.expressions import code, python
 from fsmdsl.emit.statements.text import (
@@ -205,7 +205,7 @@ def keyword(place: Place, x: m.Param | m.Field, late: bool = False) -> Keyword:
     default = python(place, x.default)
     if is_constant(x.default):
         return Keyword(f"{name}: {kind} = {default}", False, f"{own} = {_from_outside(place, x, name)}")
-    first = first_value(place, x.type, x.default, x.name)
+    first = value_for(place, x.type, x.default, x.name).text
     if isinstance(x.type, m.OptionalType):
         return Keyword(None, False, f"{own}: {kind} = {first}")
     value = _from_outside(place, x, name)

@@ -11,7 +11,7 @@ from fsmdsl.core.graphs import reachable
 from fsmdsl.core.lets import may_lack_value
 from fsmdsl.core.selection import Level, Move, Selection
 from fsmdsl.core.triggers import CRASH
-from fsmdsl.emit.names import snake
+from fsmdsl.emit.names import Namespace, snake
 from fsmdsl.emit.statements.code import Binds, Block, Branch, Comment, If, Otherwise, Text, conjunction, filled
 from fsmdsl.emit.statements.expression_context import Place
 from fsmdsl.emit.statements.expressions import code
@@ -200,16 +200,8 @@ def _tests(trigger: Trigger, level: Level) -> tuple[Mapping[int, Text], Block]:
 
 def _variables(trigger: Trigger, level: Level) -> dict[int, str]:
     """A variable for each guard, called by the transition's name."""
-    taken = {"state", "self", *trigger.parameters, *trigger.place.locals.values()}
-    names: dict[int, str] = {}
-    for t in level:
-        if t.guard is not None:
-            name = f"can_{snake(t.name)}"
-            while name in taken:
-                name += "_"
-            taken.add(name)
-            names[t.index] = name
-    return names
+    space = Namespace(("state", "self", *trigger.parameters, *trigger.place.locals.values()))
+    return {t.index: space.claim(f"can_{snake(t.name)}") for t in level if t.guard is not None}
 
 
 def _both(trigger: Trigger, level: Level, names: dict[int, str], a: m.Transition, b: m.Transition) -> Text:
