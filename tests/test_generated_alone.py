@@ -165,3 +165,11 @@ def test_a_field_called_name_gives_way(made: Callable[[str], Generated]) -> None
     machine.can_()
     assert (machine.name, machine.name_, repr(machine)) == ("first", 2, "<M first: A>")
     assert machine.snapshot()["fields"] == {"name": 2}
+
+
+def test_a_machine_that_reads_wait_does_not_stand_alone(made: Callable[[str], Generated]) -> None:
+    text = "module alone machine M { initial state A state B event go from environment A -> B on go when wait }"
+    package = made(text)
+    machine = package.M(package.System())
+    machine.go()
+    assert machine.state.display == "B"

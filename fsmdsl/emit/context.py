@@ -12,7 +12,7 @@ from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.selection import Selection
 from fsmdsl.emit.names import RESERVED, Namespace, module_of, snake
 from fsmdsl.emit.naming import MachineNames, PackageNames, folder, package_names
-from fsmdsl.emit.traits import Traits, beyond_tables, family, standalone, traits
+from fsmdsl.emit.traits import Traits, beyond_tables, family, reads_wait, standalone, traits
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,11 @@ class Context:
     def standalone(self, machine: m.Machine) -> bool:
         """Does a machine do without a system?"""
         return machine.qualified in self._standalone
+
+    @cached_property
+    def waiting(self) -> frozenset[str]:
+        """The machines of which something reads `wait`."""
+        return frozenset(n for n, x in self.model.machines.items() if reads_wait(x))
 
     def busy(self, module: str) -> bool:
         """Are there times at which a system takes nothing from outside?"""

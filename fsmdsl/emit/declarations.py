@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from fsmdsl import model as m
 from fsmdsl.core.lets import looks_beyond, surveys
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.files import File, Written
-from fsmdsl.emit.machines.members import Member, joined, method, shown, signature, typed
+from fsmdsl.emit.machines.members import Member, class_, joined, method, shown, signature, typed
 from fsmdsl.emit.names import snake, with_article
 from fsmdsl.emit.naming import MachineNames
 from fsmdsl.emit.statements.code import Block, Branch, If, Suite, Text
 from fsmdsl.emit.statements.effects import Border, argument_checks, checked_part
-from fsmdsl.emit.statements.expression_context import Place
+from fsmdsl.emit.statements.expression_context import Place, member
 from fsmdsl.emit.statements.expressions import python
 from fsmdsl.emit.statements.text import docstring, folded, indented, literal, sentence, tuple_of
+from fsmdsl.emit.traits import referred
 from fsmdsl.emit.types import annotation, decoded, encoded, is_same_in_json
 
+Parts = Callable[[File, m.Module], Iterable[Sequence[str]]]
+"""The classes or functions that a module has in a file."""
 
-def states_file(context: Context, module: m.Module) -> Written:
-    """The states of all machines of a module."""
-    file = File(context, module.name, "states")
+
+def declared(context: Context, module: m.Module, files: Mapping[str, tuple[str, Parts]]) -> dict[str, Written]:
+    """The files of a module in which something stands, of those with these names; each with what it is about, which
+    holds `{}` for the module, and its parts."""
+    found: dict[str, Written] = {}
+    for name, (about, parts) in files.items():
+        file = File(context, module.name, name)
+        lines = apart(parts(file, module))
+        if lines:
+            found[name] = file.text(about.format(module.name), lines)
+    return found
+
+
+def apart(parts: Iterable[Sequence[str]]) -> list[str]:
+    """Functions or classes, with two empty lines between each two."""
     lines: list[str] = []
-    for machine in module.machines:
-        lines += [*(["", ""] if lines else []), *_states(file, machine)]
-    return file.text(f"The states of the machines of {module.name}.", lines)
+    for part in parts:
+        lines += [*(["", ""] if lines else []), *part]
+    return lines
+
+
+def states(file: File, module: m.Module) -> Iterator[list[str]]:
+    """The states of all machines of a module."""
+    return (_states(file, machine) for machine in module.machines)
 
 
 def _states(file: File, machine: m.Machine) -> list[str]:
@@ -49,35 +69,37 @@ def _flags(s: m.State) -> str:
     return ", ".join(f for f in flags if getattr(s, f))
 
 
-def values_file(context: Context, module: m.Module) -> Written:
+def values(file: File, module: m.Module) -> Iterator[list[str]]:
     """Enums, records, and types that only hand-written code looks into."""
-    file = File(context, module.name, "values")
-    names = context.packages[module.name]
-    lines: list[str] = []
-    for opaque in module.opaques:
-        alias = f"{names.opaques[opaque.type.name]}: {file.library('typing', 'TypeAlias')} = object"
-        doc = docstring(sentence(opaque.doc) or "Only hand-written code looks into it.")
-        lines += [*([""] if lines else []), alias, *doc]
-    for enum in module.enums:
-        base = file.library("enum", "IntEnum" if enum.type.ordered else "Enum", typing=False)
-        lines += [*(["", ""] if lines else []), f"class {names.enums[enum.type.name]}({base}):"]
-        order = "From the lowest to the highest." if enum.type.ordered else ""
-        about = "\n\n".join(x for x in (sentence(enum.doc) or f"`{enum.name}`.", order) if x)
-        lines += [*indented(docstring(about, 1)), ""]
-        for n, (member, said) in enumerate(zip(enum.type.members, enum.member_docs, strict=True)):
-            value = str(n) if enum.type.ordered else literal(member)
-            lines.append(f"    {names.members[(enum.type.name, member)]} = {value}")
-            lines += indented(docstring(sentence(said), 1)) if said else []
-    for record in module.records:
-        lines += [*(["", ""] if lines else []), *_record(file, record)]
-    return file.text(f"The values that machines of {module.name} hold.", lines)
+    aliases = joined(_opaque(file, opaque) for opaque in module.opaques)
+    if aliases:
+        yield aliases
+    yield from (_enum(file, enum) for enum in module.enums)
+    yield from (_record(file, record) for record in module.records)
+
+
+def _opaque(file: File, opaque: m.Opaque) -> list[str]:
+    alias = f"{file.type_(opaque.type)}: {file.library('typing', 'TypeAlias')} = object"
+    return [alias, *docstring(sentence(opaque.doc) or "Only hand-written code looks into it.")]
+
+
+def _enum(file: File, enum: m.Enum) -> list[str]:
+    base = file.library("enum", "IntEnum" if enum.type.ordered else "Enum", typing=False)
+    order = "From the lowest to the highest." if enum.type.ordered else ""
+    about = "\n\n".join(x for x in (sentence(enum.doc) or f"`{enum.name}`.", order) if x)
+    lines = [f"class {file.type_(enum.type)}({base}):", *indented(docstring(about, 1)), ""]
+    for n, (name, said) in enumerate(zip(enum.type.members, enum.member_docs, strict=True)):
+        value = str(n) if enum.type.ordered else literal(name)
+        lines.append(f"    {member(file, enum.type, name)} = {value}")
+        lines += indented(docstring(sentence(said), 1)) if said else []
+    return lines
 
 
 def _record(file: File, record: m.Record) -> list[str]:
     """The class of a record, which no part outside its range comes into."""
     t = record.type
     decorator = file.library("dataclasses", "dataclass", typing=False)
-    lines = [f"@{decorator}(frozen=True, slots=True)", f"class {file.record(t)}:"]
+    lines = [f"@{decorator}(frozen=True, slots=True)", f"class {file.type_(t)}:"]
     lines += [*indented(docstring(sentence(record.doc) or f"`{record.name}`.", 1)), ""]
     for (part, of), said in zip(t.parts, record.part_docs, strict=True):
         lines.append(f"    {file.part(t, part)}: {annotation(file, of)}")
@@ -89,21 +111,21 @@ def _record(file: File, record: m.Record) -> list[str]:
     return lines
 
 
-def derived_file(context: Context, module: m.Module) -> Written:
+def derived(file: File, module: m.Module) -> Iterator[list[str]]:
     """The derived values of a module, as functions."""
-    file = File(context, module.name, "derived")
-    names = context.packages[module.name]
-    functions = [derived_function(file, x, names.lets[x.name]) for x in in_derived(context.model, module)]
-    return file.text(f"Values that follow from others, in the words of {module.name}.", apart(functions))
+    return (derived_function(file, module, x) for x in in_derived(file.context, module))
 
 
-def in_derived(model: m.Model, module: m.Module) -> list[m.Let]:
-    """The derived values that have no need of classes."""
-    return [x for x in module.lets if not surveys(model, x.value)]
+def in_derived(context: Context, module: m.Module) -> list[m.Let]:
+    """The derived values that have no need of classes; for `transitions`, those that look at nothing but models."""
+    beyond = looks_beyond if context.dialect == "transitions" else surveys
+    known = [x for x in module.lets if all(context.written(r) for p in x.parameters for r in referred(p.type))]
+    return [x for x in known if not beyond(context.model, x.value)]
 
 
-def derived_function(file: File, let: m.Let, name: str) -> list[str]:
+def derived_function(file: File, module: m.Module, let: m.Let) -> list[str]:
     """A derived value of a module."""
+    name = file.context.packages[module.name].lets[let.name]
     place, names = Place(file, locals={"": "system"}).given(let.parameters)
     given = typed(file, names, let.parameters)
     if looks_beyond(file.context.model, let.value):
@@ -114,30 +136,24 @@ def derived_function(file: File, let: m.Let, name: str) -> list[str]:
     return [*head, *indented(docstring(doc, 1)), *indented(body)]
 
 
-def apart(parts: Iterable[Sequence[str]]) -> list[str]:
-    """Functions or classes, with two empty lines between each two."""
-    lines: list[str] = []
-    for part in parts:
-        lines += [*(["", ""] if lines else []), *part]
-    return lines
+PLAIN: Mapping[str, tuple[str, Parts]] = {
+    "values": ("The values that machines of {} hold.", values),
+    "derived": ("Values that follow from others, in the words of {}.", derived),
+}
+"""The files that packages for `transitions` have as well."""
 
 
 # Actions -------------------------------------------------------------------------------------------------------------
 
 
-def actions_file(context: Context, module: m.Module) -> Written:
+def actions(file: File, module: m.Module) -> Iterator[list[str]]:
     """The protocols that hand-written code implements."""
-    file = File(context, module.name, "actions")
     protocol = file.library("typing", "Protocol", typing=False)
-    lines: list[str] = []
     for machine in module.machines:
         if machine.actions:
-            names = context.machine(machine.qualified)
-            doc = docstring(f"What hand-written code does for {with_article(machine.display)}.", 1)
-            members = [_action(file, machine, a) for a in machine.actions]
-            lines += [*(["", ""] if lines else []), f"class {names.actions_class}({protocol}):"]
-            lines += indented([*doc, "", *joined(members)])
-    return file.text(f"What hand-written code does for the machines of {module.name}.", lines)
+            doc = f"What hand-written code does for {with_article(machine.display)}."
+            head = f"{file.actions_class(machine.qualified)}({protocol})"
+            yield class_(head, doc, [_action(file, machine, a) for a in machine.actions])
 
 
 def _action(file: File, machine: m.Machine, action: m.Action) -> Member:
@@ -166,13 +182,9 @@ def _action_doc(names: MachineNames, action: m.Action) -> str:
 # Channels ------------------------------------------------------------------------------------------------------------
 
 
-def channels_file(context: Context, module: m.Module) -> Written:
+def channels(file: File, module: m.Module) -> Iterator[list[str]]:
     """The channels of a module."""
-    file = File(context, module.name, "channels")
-    lines: list[str] = []
-    for channel in module.channels:
-        lines += [*(["", ""] if lines else []), *_channel(file, channel)]
-    return file.text(f"The channels of {module.name}.", lines)
+    return (_channel(file, channel) for channel in module.channels)
 
 
 def channel_events(model: m.Model, channel: m.Channel) -> list[m.Event]:
@@ -182,7 +194,7 @@ def channel_events(model: m.Model, channel: m.Channel) -> list[m.Event]:
 
 def _channel(file: File, channel: m.Channel) -> list[str]:
     context = file.context
-    class_ = context.packages[channel.module].channels[channel.qualified]
+    name = file.channel(channel.qualified)
     receiver = file.class_(channel.receiver)
     system = file.machinery("System", typing=True)
     kind = "in order" if channel.order == "fifo" else "in any order"
@@ -200,7 +212,7 @@ def _channel(file: File, channel: m.Channel) -> list[str]:
     events = channel_events(context.model, channel)
     ends = {"sender": sender} if sender else {}
     ends["receiver"] = receiver
-    given = ", ".join(f"{name}: {class_} | None = None" for name, class_ in ends.items())
+    given = ", ".join(f"{end}: {of} | None = None" for end, of in ends.items())
     made = f"super().__init__({', '.join(['system', *(ends if channel.each else ())])})"
     members: list[Member] = [
         [f"__slots__ = {tuple_of(list(map(literal, ends)))}", "", f"bound = {channel.bound}"],
@@ -211,7 +223,7 @@ def _channel(file: File, channel: m.Channel) -> list[str]:
         *_transmissions(file, channel),
         *_codec(file, events, channel),
     ]
-    return [f"class {class_}({file.machinery('Channel')}):", *indented([*docstring(doc, 1), "", *joined(members)])]
+    return class_(f"{name}({file.machinery('Channel')})", doc, members)
 
 
 def _posting(file: File, channel: m.Channel, event: m.Event) -> Member:
@@ -221,7 +233,7 @@ def _posting(file: File, channel: m.Channel, event: m.Event) -> Member:
     message = file.machinery("Message")
     put = f"self._put({message}({literal(event.name)}, {tuple_of(given)}, lambda: {call}), len(self))"
     sent = ("receiver = self.receiver", If((Branch(Text("receiver is not None"), (put,)),)))
-    where = Border(file.context.packages[channel.module].channels[channel.qualified])
+    where = Border(file.channel(channel.qualified))
     body = (*argument_checks(file, given, event.parameters, where), *sent)
     doc = sentence(event.doc) or f"Sends `{event.name}`."
     return method(f"def {name}({signature(place, given, event.parameters)}) -> None:", doc, body)

@@ -36,7 +36,6 @@ class File:
         self._running_library: set[tuple[str, str]] = set()
         self._packages: set[str] = set()
         self._helpers: set[str] = set()
-        self.names = Namespace()
 
     # What a file refers to. Each gives the name by which it does.
 
@@ -60,26 +59,15 @@ class File:
         """The protocol of a machine's actions, for types."""
         return self._of(machine, "actions", self.context.machine(machine).actions_class, True)
 
-    def enum(self, t: m.EnumType, typing: bool = False) -> str:
-        """The class of an enum, or of a machine's states."""
-        if t.machine:
+    def type_(self, t: m.EnumType | m.RecordType | m.OpaqueType, typing: bool = False) -> str:
+        """The class of an enum, of a machine's states, or of a record; the name of an opaque type."""
+        if isinstance(t, m.EnumType) and t.machine:
             return self.states_class(t.machine, typing)
-        module = module_of(t.name)
-        return self._of(t.name, "values", self.context.packages[module].enums[t.name], typing)
-
-    def record(self, t: m.RecordType, typing: bool = False) -> str:
-        """The class of a record."""
-        module = module_of(t.name)
-        return self._of(t.name, "values", self.context.packages[module].records[t.name], typing)
+        return self._of(t.name, "values", self.context.packages[module_of(t.name)].types[t.name], typing)
 
     def part(self, t: m.RecordType, name: str) -> str:
         """The attribute of a part of a record."""
         return self.context.packages[module_of(t.name)].parts[t.name, name]
-
-    def opaque(self, t: m.OpaqueType) -> str:
-        """The name of an opaque type."""
-        module = module_of(t.name)
-        return self._of(t.name, "values", self.context.packages[module].opaques[t.name], True)
 
     def channel(self, channel: str) -> str:
         """The class of a channel."""
@@ -118,10 +106,7 @@ class File:
         return self._local[key]
 
     def _alias(self, origin: Origin, name: str) -> str:
-        local = prefixed(origin[-2] if len(origin) > 1 else origin[-1], name)
-        while local in self._used:
-            local += "_"
-        return local
+        return Namespace(self._used).claim(prefixed(origin[-2] if len(origin) > 1 else origin[-1], name))
 
     def define(self, name: str) -> str:
         """A name of the file's own, which no import may take."""
@@ -140,7 +125,7 @@ class File:
             lines += ["TYPE_CHECKING = False", "if TYPE_CHECKING:", *block]
         while lines[-1] == "":
             lines.pop()
-        return Written("\n".join([*lines, *spaced(body), ""]), frozenset(self._helpers))
+        return Written("\n".join([*lines, *(["", "", *body] if body else []), ""]), frozenset(self._helpers))
 
     def _imports(
         self,
@@ -159,11 +144,6 @@ class File:
         inner = relative_imports(self.package, by_origin, WIDTH - 4 * indent)
         lines += folded(inner, indent)
         return [*lines, ""] if inner else lines
-
-
-def spaced(body: Sequence[str]) -> list[str]:
-    """Two empty lines before what follows the imports."""
-    return ["", "", *body] if body else []
 
 
 def _grouped(library: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

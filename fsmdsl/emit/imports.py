@@ -13,9 +13,9 @@ Origin = tuple[str, ...]
 def relative_imports(package: Origin, names: Mapping[Origin, Iterable[str]], width: int) -> list[str]:
     """What a file in a package imports from modules elsewhere, the farthest first; names in brackets where a line is
     longer than `width`."""
-    paths = {relative_path(package, origin): sorted(set(listed), key=import_order) for origin, listed in names.items()}
-    ups = {relative_path(package, origin): _ups(package, origin) for origin in names}
-    return [import_statement(path, paths[path], width) for path in sorted(paths, key=lambda p: (-ups[p], p))]
+    origins = sorted(names, key=lambda x: (-_ups(package, x), relative_path(package, x)))
+    listed = {x: sorted(set(names[x]), key=import_order) for x in origins}
+    return [import_statement(relative_path(package, x), listed[x], width) for x in origins]
 
 
 def import_statement(path: str, names: Iterable[str], width: int) -> str:

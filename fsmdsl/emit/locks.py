@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.files import Written
-from fsmdsl.emit.machines.members import Member, joined, method
+from fsmdsl.emit.machines.members import Member, class_, method
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
-from fsmdsl.emit.statements.text import docstring, indented, literal, mark, rows, sentence, tuple_of
+from fsmdsl.emit.statements.text import docstring, literal, mark, rows, sentence, tuple_of
 from fsmdsl.emit.templates import rendered
 
 
@@ -27,7 +27,7 @@ def locks_file(context: Context, module: m.Module) -> Written:
 def _class(name: str, locks: m.Locks) -> list[str]:
     given = f"super().__init__({tuple_of([_pair(p) for p in locks.pairs])})"
     members = [["__slots__ = ()"], method("def __init__(self) -> None:", "", [given]), *_kinds(locks)]
-    return [f"class {name}(LockOrder):", *indented([*docstring(_doc(locks), 1), "", *joined(members)])]
+    return class_(f"{name}(LockOrder)", _doc(locks), members)
 
 
 def _pair(p: m.LockPair) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl.emit.names import RESERVED, RESERVED_IN_CLASSES, Namespace, camel, private, snake, upper
@@ -65,17 +65,15 @@ class PackageNames:
 
     folder: tuple[str, ...]
     machines: Mapping[str, MachineNames]
-    """By qualified name, as are enums, records, opaque types, channels, locks and systems."""
-    enums: Mapping[str, str]
+    """By qualified name, as are types, channels, locks and systems."""
+    types: Mapping[str, str]
+    """Enums, records and opaque types."""
     members: Mapping[tuple[str, str], str]
-    records: Mapping[str, str]
     parts: Mapping[tuple[str, str], str]
-    opaques: Mapping[str, str]
     channels: Mapping[str, str]
     lets: Mapping[str, str]
     locks: Mapping[str, str]
     systems: Mapping[str, str]
-    public: tuple[str, ...] = field(default=())
 
 
 def folder(module: str) -> tuple[str, ...]:
@@ -88,19 +86,16 @@ def package_names(module: m.Module, inner: Iterable[str]) -> PackageNames:
     """The names of one module's package. `inner` are the packages inside its folder."""
     classes = Namespace([*RESERVED, *_TAKEN])
     files = Namespace([*RESERVED, *SUPPORT, *inner])
-    enums = {e.type.name: classes.claim(camel(e.name)) for e in module.enums}
-    records = {r.type.name: classes.claim(camel(r.name)) for r in module.records}
-    opaques = {o.type.name: classes.claim(camel(o.name)) for o in module.opaques}
+    declared: tuple[m.Enum | m.Record | m.Opaque, ...] = (*module.enums, *module.records, *module.opaques)
+    types = {x.type.name: classes.claim(camel(x.name)) for x in declared}
     machines = {x.qualified: _machine(x, classes, files) for x in module.machines}
     functions = Namespace([*RESERVED, *FUNCTIONS])
     return PackageNames(
         folder(module.name),
         machines,
-        enums,
+        types,
         {(e.type.name, n): name for e in module.enums for n, name in _constants(e.type.members).items()},
-        records,
         {(r.type.name, part): name for r in module.records for part, name in _attributes(r.type).items()},
-        opaques,
         {c.qualified: classes.claim(camel(c.name)) for c in module.channels},
         {x.name: functions.claim(snake(x.name)) for x in module.lets},
         {x.name: classes.claim(camel(x.name)) for x in module.locks},

@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from fsmdsl import model as m
 from fsmdsl.emit.context import Context
-from fsmdsl.emit.declarations import actions_file, channels_file, derived_file, in_derived, states_file, values_file
+from fsmdsl.emit.declarations import PLAIN, Parts, actions, channels, declared, in_derived, states
 from fsmdsl.emit.files import File, Written
 from fsmdsl.emit.imports import relative_imports
 from fsmdsl.emit.locks import locks_file
@@ -17,33 +17,27 @@ from fsmdsl.emit.machines.standalone import standalone_class
 from fsmdsl.emit.names import numbered
 from fsmdsl.emit.statements.expression_context import Place
 from fsmdsl.emit.statements.text import WIDTH, docstring, folded, mark, sentence, tuple_of
-from fsmdsl.emit.systems import needs_file, systems_file, with_code
+from fsmdsl.emit.systems import systems, with_code
 from fsmdsl.emit.templates import rendered
 from fsmdsl.emit.traits import Traits, held_types
 from fsmdsl.model.typing import is_limited
+
+_DECLARED: Mapping[str, tuple[str, Parts]] = {
+    **PLAIN,
+    "states": ("The states of the machines of {}.", states),
+    "actions": ("What hand-written code does for the machines of {}.", actions),
+    "channels": ("The channels of {}.", channels),
+    "systems": ("Systems of {}: what must hold of machines together.", systems),
+}
+"""The files beside those of machines, see `declared`."""
 
 
 def package(context: Context, module: m.Module) -> dict[str, Written]:
     """The files of a module's package, by their path inside it; without the machinery."""
     names = context.packages[module.name]
-    files: dict[str, Written] = {}
-    if module.machines:
-        files["states"] = states_file(context, module)
-    if module.enums or module.records or module.opaques:
-        files["values"] = values_file(context, module)
-    if in_derived(context.model, module):
-        files["derived"] = derived_file(context, module)
-    for machine in module.machines:
-        files[names.machines[machine.qualified].file] = machine_file(context, machine)
-    if any(x.actions for x in module.machines):
-        files["actions"] = actions_file(context, module)
-    if module.channels:
-        files["channels"] = channels_file(context, module)
-    if module.locks:
-        files["locks"] = locks_file(context, module)
-    if needs_file(context.model, module):
-        files["systems"] = systems_file(context, module)
-    return files
+    files = {names.machines[x.qualified].file: machine_file(context, x) for x in module.machines}
+    locks = {"locks": locks_file(context, module)} if module.locks else {}
+    return {**files, **declared(context, module, _DECLARED), **locks}
 
 
 def machine_file(context: Context, machine: m.Machine) -> Written:
@@ -156,8 +150,9 @@ def face(context: Context, module: m.Module, files: Container[str]) -> Written:
         own = names.machines[x.qualified]
         public.setdefault(own.file, []).append(own.class_)
         public.setdefault("states", []).append(own.states_class)
-    public["values"] = [*names.enums.values(), *names.records.values()]
-    functions = {x.name for x in in_derived(context.model, module)}
+    opaque = {x.type.name for x in module.opaques}
+    public["values"] = [name for of, name in names.types.items() if of not in opaque]
+    functions = {x.name for x in in_derived(context, module)}
     public["derived"] = [name for let, name in names.lets.items() if let in functions]
     public["channels"] = [*names.channels.values()]
     public["systems"] = [name for let, name in names.lets.items() if let not in functions]

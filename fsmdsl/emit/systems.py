@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from fsmdsl import model as m
 from fsmdsl.core.lets import surveys
-from fsmdsl.emit.context import Context
-from fsmdsl.emit.declarations import apart, derived_function
-from fsmdsl.emit.files import File, Written
-from fsmdsl.emit.machines.members import Member, invariant_member, joined, let_member, method, slots
+from fsmdsl.emit.declarations import derived_function
+from fsmdsl.emit.files import File
+from fsmdsl.emit.machines.members import Member, class_, invariant_member, let_member, method, slots
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
 from fsmdsl.emit.statements.effects import statements
 from fsmdsl.emit.statements.expression_context import Place
-from fsmdsl.emit.statements.text import docstring, indented, sentence
+from fsmdsl.emit.statements.text import sentence
 
 
 def with_code(module: m.Module) -> list[m.System]:
@@ -21,19 +20,11 @@ def with_code(module: m.Module) -> list[m.System]:
     return [s for s in module.systems if s.invariants or s.recover is not None]
 
 
-def needs_file(model: m.Model, module: m.Module) -> bool:
-    """Is there anything of the kind?"""
-    return bool(with_code(module)) or any(surveys(model, x.value) for x in module.lets)
-
-
-def systems_file(context: Context, module: m.Module) -> Written:
-    """The systems of a module."""
-    file = File(context, module.name, "systems")
-    names = context.packages[module.name]
-    lets = [x for x in module.lets if surveys(context.model, x.value)]
-    parts = [derived_function(file, x, names.lets[x.name]) for x in lets]
-    parts += [_class(file, system) for system in with_code(module)]
-    return file.text(f"Systems of {module.name}: what must hold of machines together.", apart(parts))
+def systems(file: File, module: m.Module) -> Iterator[list[str]]:
+    """The systems of a module, and the derived values that look at all machines of a kind."""
+    model = file.context.model
+    yield from (derived_function(file, module, x) for x in module.lets if surveys(model, x.value))
+    yield from (_class(file, system) for system in with_code(module))
 
 
 def _class(file: File, system: m.System) -> list[str]:
@@ -48,7 +39,7 @@ def _class(file: File, system: m.System) -> list[str]:
         _recovery(place, system),
     ]
     doc = sentence(system.doc) or f"`{system.name}`."
-    return [f"class {name}:", *indented([*docstring(doc, 1), "", *joined(members)])]
+    return class_(name, doc, members)
 
 
 def attribute_names(system: m.System) -> Mapping[str, str]:

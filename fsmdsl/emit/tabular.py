@@ -11,20 +11,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fsmdsl import model as m
-from fsmdsl.core.lets import looks_beyond
 from fsmdsl.core.triggers import trigger_name, triggered_by
 from fsmdsl.emit.context import Context
-from fsmdsl.emit.declarations import apart, derived_function, values_file
+from fsmdsl.emit.declarations import PLAIN, declared
 from fsmdsl.emit.files import File, Written
 from fsmdsl.emit.machines.members import (
     Member,
-    joined,
+    class_,
     keyword,
     keywords,
     let_member,
     method,
     notes,
-    parameter_names,
     shown,
     signature,
 )
@@ -35,7 +33,7 @@ from fsmdsl.emit.statements.effects import Border, argument_checks, post_name, s
 from fsmdsl.emit.statements.expression_context import Place
 from fsmdsl.emit.statements.expressions import python
 from fsmdsl.emit.statements.text import docstring, folded, indented, literal, mark, sentence
-from fsmdsl.emit.traits import beyond_tables, referred, stored
+from fsmdsl.emit.traits import beyond_tables, stored
 from fsmdsl.losses import Lost, losses
 from fsmdsl.walk import effects_of
 
@@ -45,18 +43,12 @@ def tabular(context: Context, module: m.Module) -> dict[str, Written]:
     names = context.packages[module.name]
     written = [x for x in module.machines if context.written(x.qualified)]
     files = {names.machines[x.qualified].file: _file(context, x) for x in written}
-    if module.enums or module.records or module.opaques:
-        files["values"] = values_file(context, module)
-    plain = [x for x in module.lets if _is_known(context, x)]
-    if plain:
-        file = File(context, module.name, "derived")
-        lets = [derived_function(file, x, names.lets[x.name]) for x in plain]
-        files["derived"] = file.text(f"Values that follow from others, in the words of {module.name}.", apart(lets))
     doc = f"The machines of {module.name}, for the `transitions` library."
     gone = [x.name for x in module.machines if not context.written(x.qualified)]
     if gone:
         doc += f"\n\nLeft out, as the library cannot run them: {', '.join(gone)}."
-    return {**files, "__init__": Written("\n".join([mark(module.name), *docstring(doc), ""]))}
+    face = Written("\n".join([mark(module.name), *docstring(doc), ""]))
+    return {**files, **declared(context, module, PLAIN), "__init__": face}
 
 
 def left_out(context: Context, module: m.Module) -> Iterator[Lost]:
@@ -72,12 +64,6 @@ def left_out(context: Context, module: m.Module) -> Iterator[Lost]:
         for t in triggered_by(machine, m.OnTimer):
             told = f"the time of `{t.name}` of `{t.source}`: call `{names[timer_key(t)]}` when it is up"
             yield Lost(told, t.span)
-
-
-def _is_known(context: Context, let: m.Let) -> bool:
-    """Does a derived value look at nothing but models?"""
-    machines = [x for p in let.parameters for x in referred(p.type)]
-    return all(map(context.written, machines)) and not looks_beyond(context.model, let.value)
 
 
 def _file(context: Context, machine: m.Machine) -> Written:
@@ -146,7 +132,7 @@ class _Table:
 
     def _all(self) -> Iterator[str]:
         for event in self.machine.events:
-            yield from self._of(event.name, parameter_names(self.place, event), event.parameters)
+            yield from self._of(event.name, self.place.given(event.parameters)[1], event.parameters)
         for action in self.machine.actions:
             for outcome in action.outcomes:
                 yield from self._of(f"{action.name}.{outcome}", [], ())
@@ -178,10 +164,7 @@ class _Table:
         return listed if len(leaves) == 1 else f"[{listed}]"
 
     def _row(self, t: m.Transition, leaf: str, given: list[str], parameters: tuple[m.Variable, ...]) -> _Row:
-        bound = {}
-        if isinstance(t.trigger, m.OnEvent):
-            bound = dict(zip(t.trigger.arguments, given, strict=False))
-        place = Place(self.place.file, self.machine, locals=bound)
+        place = self.place.taking(t, given)
         moved = self.place.selection.move(leaf, t)
         head = f"({signature(place, given, parameters)})"
         guard = effect = entry = None
@@ -238,7 +221,7 @@ def _model(table: _Table) -> list[str]:
         *table.methods.values(),
         _typed_triggers(table),
     ]
-    return [f"class {names.class_}:", *indented([*docstring(doc, 1), "", *joined(members)])]
+    return class_(names.class_, doc, members)
 
 
 def _constructor(table: _Table) -> Member:
@@ -276,7 +259,7 @@ def _typed_triggers(table: _Table) -> Member:
     handled |= {trigger_name(t.trigger) or timer_key(t) for t in table.machine.transitions}
     events = [e for e in table.machine.events if e.name in handled]
     heads = [
-        f"def {called[e.name]}({signature(table.place, parameter_names(table.place, e), e.parameters)}) -> bool: ..."
+        f"def {called[e.name]}({signature(table.place, table.place.given(e.parameters)[1], e.parameters)}) -> bool: ..."
         for e in events
     ]
     others = [x for x in called if x in handled and x not in table.machine.event_named]

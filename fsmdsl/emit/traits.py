@@ -86,8 +86,10 @@ def family(model: m.Model, module: str) -> tuple[str, ...]:
 
 def standalone(model: m.Model, machine: m.Machine) -> bool:
     """Can a machine do without a system? It has nothing to do with others, nor with actions, time, rounds, crashes."""
-    alone = not machine.actions and not any(
-        triggered_by(machine, kind) for kind in (m.Eventless, m.OnTimer, m.OnOutcome, m.OnCrash)
+    alone = (
+        not machine.actions
+        and not reads_wait(machine)
+        and not any(triggered_by(machine, kind) for kind in (m.Eventless, m.OnTimer, m.OnOutcome, m.OnCrash))
     )
     if not alone or _knows_crashes(machine) or any(isinstance(e, m.Send | m.Post) for e in effects_of(machine)):
         return False

@@ -19,14 +19,10 @@ def annotation(file: File, t: m.Type) -> str:
             return "int"
         case m.DurationType():
             return "float"
-        case m.EnumType():
-            return file.enum(t, typing=True)
-        case m.RecordType():
-            return file.record(t, typing=True)
+        case m.EnumType() | m.RecordType() | m.OpaqueType():
+            return file.type_(t, typing=True)
         case m.RefType(machine):
             return file.class_(machine)
-        case m.OpaqueType():
-            return file.opaque(t)
         case m.SetType(of):
             return f"frozenset[{annotation(file, of)}]"
         case m.ListType(of=of):
@@ -90,13 +86,13 @@ def decoded(file: File, t: m.Type, value: str, shown: str, depth: int = 0) -> st
         case m.RangeType(low, high):
             return f"{file.machinery('in_range')}({value}, {low}, {high}, {literal(shown)})"
         case m.EnumType():
-            return f"{file.machinery('named')}({file.enum(t)}, {value}, {literal(shown)})"
+            return f"{file.machinery('named')}({file.type_(t)}, {value}, {literal(shown)})"
         case m.RecordType(parts=parts):
             inner = (
                 f"{file.part(t, name)}={_part(file, of, f'{value}[{literal(name)}]', f'{shown}.{name}', depth)}"
                 for name, of in parts
             )
-            return f"{file.record(t)}({', '.join(inner)})"
+            return f"{file.type_(t)}({', '.join(inner)})"
         case m.RefType():
             return f"machines[{value}]"
         case m.OptionalType(of) if not is_same_in_json(t) or is_limited(of):
@@ -157,7 +153,7 @@ def _rank(file: File, t: m.Type, value: str) -> str:
         case m.OptionalType(of):
             return f"(0,) if {value} is None else (1, {_rank(file, of, value)})"
         case m.EnumType(ordered=False):
-            return f"list({file.enum(t)}).index({value})"
+            return f"list({file.type_(t)}).index({value})"
         case m.RefType():
             return f"{value}._number"
         case m.ListType(of=of) | m.SetType(of):

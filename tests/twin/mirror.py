@@ -102,14 +102,14 @@ class Translation:
                 return self.packages.of(machine, "states").__dict__[of.states_class][of.states[value]]
             case m.EnumType(name=name), str():
                 names = self.context.packages[name.rpartition(".")[0]]
-                class_ = self.packages.of(name, "values").__dict__[names.enums[name]]
+                class_ = self.packages.of(name, "values").__dict__[names.types[name]]
                 return class_[names.members[(name, value)]]
             case m.RecordType(name=name, parts=parts), RecordValue(values):
                 names = self.context.packages[name.rpartition(".")[0]]
                 given = {
                     names.parts[name, part]: self.python(of, x) for (part, of), x in zip(parts, values, strict=True)
                 }
-                return self.packages.of(name, "values").__dict__[names.records[name]](**given)
+                return self.packages.of(name, "values").__dict__[names.types[name]](**given)
             case m.SetType(of), frozenset():
                 return frozenset(self.python(of, x) for x in value)
             case m.ListType(of=of), tuple():

@@ -13,15 +13,14 @@ from fsmdsl.emit.machines.members import (
     Member,
     always_given,
     begins_alike,
+    class_,
     constants,
     event_doc,
     invariant_member,
-    joined,
     keyword,
     keywords,
     method,
     notes,
-    parameter_names,
     signature,
     slots,
     state_members,
@@ -36,8 +35,8 @@ from fsmdsl.emit.statements.effects import Border, argument_checks, statements
 from fsmdsl.emit.statements.expression_context import Place
 from fsmdsl.emit.statements.expressions import python
 from fsmdsl.emit.statements.selection import IGNORED, Passed, Trigger, dispatch
-from fsmdsl.emit.statements.text import docstring, folded, indented, literal, sentence, tuple_of
-from fsmdsl.emit.traits import connected, reads_wait, stored
+from fsmdsl.emit.statements.text import folded, literal, sentence, tuple_of
+from fsmdsl.emit.traits import connected, stored
 from fsmdsl.emit.types import annotation
 
 
@@ -46,25 +45,23 @@ def machine_class(place: Place) -> list[str]:
     machine, names, file = place.own_machine, place.names, place.file
     base = file.machinery("Machine")
     file.define(names.class_)
-    waits = reads_wait(machine)
     members = [
-        _slots(place, waits),
-        _constructor(place, waits),
+        _slots(place),
+        _constructor(place),
         _connect(place),
         *state_members(place),
         *value_members(place),
-        *(_event(place, waits, e) for e in machine.events),
-        *_answers(place, waits),
+        *(_event(place, e) for e in machine.events),
+        *(_answer(place, a, outcome) for a in machine.actions for outcome in a.outcomes),
         invariant_member(place, machine.invariants),
-        *persistence(place, waits, file.context.traits(machine.module).timers),
+        *persistence(place),
         *_asking(place),
-        *_rounds(place, waits),
-        *clockwork(place, _following(place, waits)),
-        *(crash_members(place, waits) if file.context.crashes(machine) else []),
+        *_rounds(place),
+        *clockwork(place, _following(place)),
+        *(crash_members(place) if file.context.crashes(machine) else []),
     ]
-    doc = docstring(sentence(machine.doc) or f"{machine.display}.", 1)
-    head = [*constants(place), *_first_constant(place), "", "", f"class {names.class_}({base}):"]
-    return [*head, *indented([*doc, "", *joined(members)])]
+    doc = sentence(machine.doc) or f"{machine.display}."
+    return [*constants(place), *_first_constant(place), "", "", *class_(f"{names.class_}({base})", doc, members)]
 
 
 # The constructor -----------------------------------------------------------------------------------------------------
@@ -76,23 +73,23 @@ def _volatile(place: Place) -> list[m.Field]:
     return [f for f in machine.fields if not f.durable] if place.file.context.crashes(machine) else []
 
 
-def _slots(place: Place, waits: bool) -> Member:
+def _slots(place: Place) -> Member:
     machine, names = place.own_machine, place.names
     held = ["_state", *(names.slot(x.name) for x in stored(machine))]
-    held += [*(["_actions"] if machine.actions else []), *(["_wait"] if waits else [])]
+    held += [*(["_actions"] if machine.actions else []), *(["_wait"] if place.waits else [])]
     held += ["_first"] if _volatile(place) else []
     late = connected(place.file.context.model, machine)
     annotated = [f"{names.slot(p.name)}: {annotation(place.file, p.type)}" for p in late]
     return [*slots(held), *(["", *annotated] if annotated else [])]
 
 
-def _constructor(place: Place, waits: bool) -> Member:
+def _constructor(place: Place) -> Member:
     machine, file = place.own_machine, place.file
     late = connected(file.context.model, machine)
     values = [keyword(place, x, late=x in late) for x in stored(machine)]
     body: list[Statement] = ["self._actions = actions"] if machine.actions else []
     body += [stored_state(place), *(k.store for k in values), *_first_values(place)]
-    body += ["self._wait = True"] if waits else []
+    body += ["self._wait = True"] if place.waits else []
     body += ["super().__init__(system, name)", *(["self._start_timers()"] if triggered_by(machine, m.OnTimer) else [])]
     head = ["self", f"system: {file.machinery('System', typing=True)}"]
     head += [f"actions: {file.actions_class(machine.qualified)}"] if machine.actions else []
@@ -136,7 +133,7 @@ def _connect(place: Place) -> Member:
 # Events --------------------------------------------------------------------------------------------------------------
 
 
-def _following(place: Place, waits: bool) -> FollowTimer:
+def _following(place: Place) -> FollowTimer:
     """How a transition is followed from a leaf."""
 
     def follow(at: Place, moved: Move, own_timer: bool = True) -> Block:
@@ -147,18 +144,17 @@ def _following(place: Place, waits: bool) -> FollowTimer:
         effects = (*statements(at, (*moved.exits, *t.effects)), *stops(place, moved))
         arrive = (f"self._state = {target}",) if moved.target is not None and moved.target not in moved.left else ()
         after = (*statements(place, moved.entries), *starts(place, moved, own_timer))
-        consumed = waits and not isinstance(t.trigger, m.OnEvent | m.OnTimer)
+        consumed = place.waits and not isinstance(t.trigger, m.OnEvent | m.OnTimer)
         return (*notes(t), before, *effects, *arrive, *after, *(("self._wait = False",) if consumed else ()))
 
     return follow
 
 
-def _event(place: Place, waits: bool, event: m.Event) -> Member:
+def _event(place: Place, event: m.Event) -> Member:
     """The method of an event."""
     machine, file = place.own_machine, place.file
-    given = parameter_names(place, event)
-    inner = Place(file, machine, locals={p.name: n for p, n in zip(event.parameters, given, strict=True)})
-    trigger = Trigger(event.name, event.name, inner, given, _following(place, waits), unhandled(place, event.name))
+    inner, given = place.given(event.parameters)
+    trigger = Trigger(event.name, inner, given, _following(place), unhandled(place, event.name))
     head = f"def {place.names.events[event.name]}({signature(place, given, event.parameters)}) -> None:"
     checks = argument_checks(file, given, event.parameters, Border(place.names.class_, itself=True))
     body = (*checks, *dispatch(trigger, _passed(machine, event.name)))
@@ -173,17 +169,10 @@ def _passed(machine: m.Machine, trigger: str) -> Passed:
 # Actions with outcomes -----------------------------------------------------------------------------------------------
 
 
-def _answers(place: Place, waits: bool) -> Iterator[Member]:
-    machine = place.own_machine
-    for action in machine.actions:
-        for outcome in action.outcomes:
-            yield _answer(place, waits, action, outcome)
-
-
-def _answer(place: Place, waits: bool, action: m.Action, outcome: str) -> Member:
+def _answer(place: Place, action: m.Action, outcome: str) -> Member:
     machine = place.own_machine
     name = f"{action.name}.{outcome}"
-    trigger = Trigger(name, name, place, (), _following(place, waits), unhandled(place, name))
+    trigger = Trigger(name, place, (), _following(place), unhandled(place, name))
     body = dispatch(trigger, _passed(machine, name))
     ticket = ["ticket"] if action.asynchronous else []
     parameters = ", ".join(["self", *(f"{x}: int" for x in ticket)])
@@ -215,12 +204,12 @@ def _asking(place: Place) -> Iterator[Member]:
 # Rounds --------------------------------------------------------------------------------------------------------------
 
 
-def _rounds(place: Place, waits: bool) -> Iterator[Member]:
+def _rounds(place: Place) -> Iterator[Member]:
     machine = place.own_machine
     found = triggered_by(machine, m.Eventless)
     if found:
-        trigger = Trigger(EVENTLESS, "", place, (), _following(place, waits), lambda: ("return False",))
+        trigger = Trigger(EVENTLESS, place, (), _following(place), lambda: ("return False",))
         doc = f"Follows one transition that needs no event, if any is enabled.\n\n{table(found)}"
         yield method("def _go_on(self) -> bool:", doc, [*dispatch(trigger), "return True"])
-    if waits:
+    if place.waits:
         yield method("def _end_round(self) -> None:", "", ["self._wait = True"])

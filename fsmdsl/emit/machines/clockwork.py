@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Protocol
 
 from fsmdsl import model as m
@@ -91,10 +91,8 @@ def clockwork(place: Place, follow: FollowTimer) -> list[Member]:
 
 def _due(place: Place, follow: FollowTimer, t: m.Transition) -> Block:
     """The transition, if its state is still active; where the guard does not hold, the timer runs again."""
-    groups: dict[Block, list[str]] = {}
-    for leaf in place.selection.hierarchy.inside[t.source]:
-        groups.setdefault(_due_in(place, follow, place.selection.move(leaf, t)), []).append(leaf)
-    return _by_state(place, groups)
+    leaves = place.selection.hierarchy.inside[t.source]
+    return _by_state(place, {leaf: _due_in(place, follow, place.selection.move(leaf, t)) for leaf in leaves})
 
 
 def _due_in(place: Place, follow: FollowTimer, move: Move) -> Block:
@@ -107,16 +105,15 @@ def _due_in(place: Place, follow: FollowTimer, move: Move) -> Block:
 
 
 def _initial(place: Place) -> Block:
-    hierarchy = place.selection.hierarchy
-    groups: dict[Block, list[str]] = {}
-    for leaf in hierarchy.machine.leaves:
-        running = tuple(_start(place, t) for t in place.selection.timers(hierarchy.around[leaf.name]))
-        if running:
-            groups.setdefault(running, []).append(leaf.name)
-    return _by_state(place, groups)
+    around = place.selection.hierarchy.around
+    running = {x.name: place.selection.timers(around[x.name]) for x in place.own_machine.leaves}
+    return _by_state(place, {leaf: tuple(_start(place, t) for t in timed) for leaf, timed in running.items() if timed})
 
 
-def _by_state(place: Place, groups: Mapping[Block, Sequence[str]]) -> Block:
+def _by_state(place: Place, done: Mapping[str, Block]) -> Block:
     """What is done in some states; states with the same code share it."""
+    groups: dict[Block, list[str]] = {}
+    for leaf, block in done.items():
+        groups.setdefault(block, []).append(leaf)
     branches = tuple(Branch(state_in(place, leaves), block) for block, leaves in groups.items())
     return (If(branches),) if branches else ()

@@ -16,11 +16,11 @@ from fsmdsl.emit.statements.selection import Trigger, dispatch
 from fsmdsl.emit.statements.text import literal
 
 
-def crash_members(place: Place, waits: bool) -> list[Member]:
+def crash_members(place: Place) -> list[Member]:
     """Which crash transition a machine takes; what it forgets; the transition."""
     machine = place.own_machine
     found = triggered_by(machine, m.OnCrash)
-    return [_choice(place, found), _forgetting(place, waits), _transition(place, found)]
+    return [_choice(place, found), _forgetting(place), _transition(place, found)]
 
 
 def _choice(place: Place, found: Sequence[m.Transition]) -> Member:
@@ -34,7 +34,7 @@ def _choice(place: Place, found: Sequence[m.Transition]) -> Member:
     def follow(_: Place, move: Move) -> Block:
         return (f"return {literal(rows[move.transition.index])}",)
 
-    trigger = Trigger(CRASH, "crash", place, (), follow, lambda: ('return ""',))
+    trigger = Trigger(CRASH, place, (), follow, lambda: ('return ""',))
 
     def lost() -> Block:
         why = 'f"a crash finds {self!r}, and no crash transition leads on"'
@@ -49,12 +49,12 @@ def _rows(found: Sequence[m.Transition]) -> dict[int, str]:
     return {t.index: space.claim(f"{t.source} -> {t.target or t.source}") for t in found}
 
 
-def _forgetting(place: Place, waits: bool) -> Member:
+def _forgetting(place: Place) -> Member:
     machine = place.own_machine
     reset = [f"self.{place.names.slot(f.name)}" for f in machine.fields if not f.durable]
     targets = f"({reset[0]},)" if len(reset) == 1 else ", ".join(reset)
     lines = [f"{targets} = self._first"] if reset else []
-    lines += ["self._wait = True"] if waits else []
+    lines += ["self._wait = True"] if place.waits else []
     return method("def _forget(self) -> None:", "", lines) if lines else []
 
 

@@ -11,7 +11,7 @@ from fsmdsl.core.triggers import trigger_name
 from fsmdsl.emit.files import File
 from fsmdsl.emit.names import own_name
 from fsmdsl.emit.statements.code import Binds, Block, Branch, Comment, If, Statement, Text, lines
-from fsmdsl.emit.statements.effects import Border, checked, first_value, member_or_refused
+from fsmdsl.emit.statements.effects import Border, checked, member_or_refused, value_for
 from fsmdsl.emit.statements.expression_context import Place
 from fsmdsl.emit.statements.expressions import code, python
 from fsmdsl.emit.statements.text import (
@@ -48,6 +48,11 @@ def joined(members: Iterable[Member]) -> list[str]:
         if member:
             found += [*([""] if found else []), *member]
     return found
+
+
+def class_(head: str, doc: str, members: Iterable[Member]) -> list[str]:
+    """A class: its name and its base, what it is, its members."""
+    return [f"class {head}:", *indented([*docstring(doc, 1), "", *joined(members)])]
 
 
 def shown(e: m.Expr | None) -> str:
@@ -200,7 +205,7 @@ def keyword(place: Place, x: m.Param | m.Field, late: bool = False) -> Keyword:
     default = python(place, x.default)
     if is_constant(x.default):
         return Keyword(f"{name}: {kind} = {default}", False, f"{own} = {_from_outside(place, x, name)}")
-    first = first_value(place, x.type, x.default, x.name)
+    first = value_for(place, x.type, x.default, x.name).text
     if isinstance(x.type, m.OptionalType):
         return Keyword(None, False, f"{own}: {kind} = {first}")
     value = _from_outside(place, x, name)
@@ -260,11 +265,6 @@ def stored_state(place: Place) -> str:
     """The statement that stores the state that a machine begins in."""
     class_ = place.file.states_class(place.own_machine.qualified)
     return f"self._state = {member_or_refused(place.file, class_, 'state', 'state', Border(place.names.class_))}"
-
-
-def parameter_names(place: Place, event: m.Event) -> list[str]:
-    """What the parameters of an event's method are called."""
-    return Place(place.file, place.machine, locals={"": "state"}).given(event.parameters)[1]
 
 
 def signature(place: Place, names: Sequence[str], parameters: Sequence[m.Variable]) -> str:

@@ -12,15 +12,14 @@ from fsmdsl.core.selection import Move
 from fsmdsl.emit.machines.members import (
     Member,
     always_given,
+    class_,
     constants,
     event_doc,
     invariant_member,
-    joined,
     keyword,
     keywords,
     method,
     notes,
-    parameter_names,
     signature,
     slots,
     state_members,
@@ -29,14 +28,14 @@ from fsmdsl.emit.machines.members import (
     unhandled,
     value_members,
 )
-from fsmdsl.emit.machines.persistence import standalone_persistence, version_constant
+from fsmdsl.emit.machines.persistence import persistence, version_constant
 from fsmdsl.emit.names import Namespace
 from fsmdsl.emit.statements.code import Block, Branch, If, Suite, Text
 from fsmdsl.emit.statements.effects import Border, argument_checks, statements
 from fsmdsl.emit.statements.expression_context import Place
 from fsmdsl.emit.statements.expressions import python
 from fsmdsl.emit.statements.selection import Follow, Passed, Trigger, dispatch
-from fsmdsl.emit.statements.text import docstring, indented, literal, sentence
+from fsmdsl.emit.statements.text import literal, sentence
 from fsmdsl.emit.traits import stored
 from fsmdsl.emit.types import annotation
 from fsmdsl.model.typing import is_limited
@@ -55,11 +54,11 @@ def standalone_class(place: Place) -> list[str]:
         *value_members(place),
         *(_event(place, e) for e in machine.events),
         invariant_member(place, machine.invariants),
-        *standalone_persistence(place),
+        *persistence(place),
     ]
-    doc = docstring(sentence(machine.doc) or f"{machine.display}.", 1)
-    head = [*constants(place), "", *version_constant(place), "", "", f"class {names.class_}({base}):"]
-    return [*head, *indented([*doc, "", *joined(members)])]
+    doc = sentence(machine.doc) or f"{machine.display}."
+    head = [*constants(place), "", *version_constant(place)]
+    return [*head, "", "", *class_(f"{names.class_}({base})", doc, members)]
 
 
 def _constructor(place: Place) -> Member:
@@ -74,14 +73,15 @@ def _constructor(place: Place) -> Member:
 
 def _event(place: Place, event: m.Event) -> Member:
     machine, file = place.own_machine, place.file
-    given = parameter_names(place, event)
+    inner, given = place.given(event.parameters)
     selection = place.selection
     labels = {t.name for x in machine.leaves for t in selection.candidates(x.name, event.name)}
     label = Namespace(given).claim("label")
-    bound = {p.name: n for p, n in zip(event.parameters, given, strict=True)}
-    inner = Place(file, machine, locals=bound if len(labels) < 2 else {"": label, **bound})
-    follow = _following(place, label if len(labels) > 1 else None)
-    trigger = Trigger(event.name, event.name, inner, given, follow, unhandled(place, event.name, "state"))
+    several = len(labels) > 1
+    if several:
+        inner = replace(inner, locals={"": label, **inner.locals})
+    follow = _following(place, label if several else None)
+    trigger = Trigger(event.name, inner, given, follow, unhandled(place, event.name, "state"))
     passed: Passed = {i.state: lambda: ("return  # ignored",) for i in machine.ignores if i.event == event.name}
     checks = argument_checks(file, given, event.parameters, Border(place.names.class_, itself=True))
     body = [*checks, *dispatch(trigger, passed, fast=True)]

@@ -103,12 +103,12 @@ class Standing:
                 return self._state_of(machine, value)
             case m.EnumType(name=name), str():
                 names = self.context.packages[module_of(name)]
-                return f"{self.public(name, names.enums[name])}.{names.members[(name, value)]}"
+                return f"{self.public(name, names.types[name])}.{names.members[(name, value)]}"
             case m.RecordType(name=name) as t, RecordValue(values):
                 names = self.context.packages[module_of(name)]
                 pairs = zip(t.parts, values, strict=True)
                 given = (f"{names.parts[name, part]}={self.value(of, x)}" for (part, of), x in pairs)
-                return f"{self.public(name, names.records[name])}({', '.join(given)})"
+                return f"{self.public(name, names.types[name])}({', '.join(given)})"
             case m.SetType(of), frozenset():
                 listed = ", ".join(self.value(of, x) for x in elements(t, value))
                 return f"frozenset({{{listed}}})" if value else "frozenset()"

@@ -6,7 +6,7 @@ an `elif`, whether two states do the same, whether a condition needs brackets. `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import assert_never
@@ -109,13 +109,13 @@ Statement = str | Comment | If | Suite | Otherwise
 Block = tuple[Statement, ...]
 
 
-def filled(block: Block, otherwise: Block) -> Block:
-    """A block with something in the place of `Otherwise`."""
+def filled(block: Block, otherwise: Callable[[], Block]) -> Block:
+    """A block with something in the place of `Otherwise`, which is asked for where there is such a place alone."""
     found: list[Statement] = []
     for x in block:
         match x:
             case Otherwise():
-                found += otherwise
+                found += otherwise()
             case If(branches=branches, otherwise=last):
                 inner = tuple(Branch(b.test, filled(b.body, otherwise)) for b in branches)
                 found.append(replace(x, branches=inner, otherwise=filled(last, otherwise)))
@@ -126,25 +126,6 @@ def filled(block: Block, otherwise: Block) -> Block:
             case _:
                 assert_never(x)
     return tuple(found)
-
-
-def has_otherwise(block: Block) -> bool:
-    """Does a block lead to what is done where no transition is enabled?"""
-    for x in block:
-        match x:
-            case Otherwise():
-                return True
-            case If(branches=branches, otherwise=last):
-                if has_otherwise(last) or any(has_otherwise(b.body) for b in branches):
-                    return True
-            case Suite(body=body):
-                if has_otherwise(body):
-                    return True
-            case str() | Comment():
-                pass
-            case _:
-                assert_never(x)
-    return False
 
 
 # Writing out ---------------------------------------------------------------------------------------------------------

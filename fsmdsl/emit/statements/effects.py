@@ -28,7 +28,7 @@ def statements(place: Place, effects: Sequence[m.Effect]) -> Block:
 def _statements(place: Place, e: m.Effect) -> Block:
     match e:
         case m.Assign():
-            return _written(place, e, _value(place, e.type, e.value, e.name).text)
+            return _written(place, e, value_for(place, e.type, e.value, e.name).text)
         case m.Change():
             return _written(place, e, _changed(place, e))
         case m.Send(target=target, machine=machine, event=event):
@@ -44,18 +44,14 @@ def _statements(place: Place, e: m.Effect) -> Block:
         case m.ForEach(variable=variable, over=over, body=body):
             inner = place.bind(variable)
             head = f"for {inner.locals[variable]} in {in_order(place, over)}:"
-            return (Suite(head, statements(_repeated(inner, e), body), tuple(place.staged.values())),)
+            inner = inner.after(e)  # known in each turn: what is known before the first, as far as no turn changes it
+            return (Suite(head, statements(inner, body), tuple(place.staged.values())),)
         case m.If(condition=condition, then=then, otherwise=otherwise):
             branch = Branch(code(place, condition), statements(place.knowing(condition), then))
             last = statements(place.knowing(condition, holds=False), otherwise)
             return (If((branch,), last, tuple(place.staged.values())),)
         case _:
             assert_never(e)
-
-
-def _repeated(place: Place, e: m.ForEach) -> Place:
-    """The place inside a loop: what is known before it is known in each turn, as far as no turn changes it."""
-    return place.after(e)
 
 
 def _arguments(place: Place, arguments: Sequence[m.Expr]) -> str:
@@ -80,7 +76,7 @@ def _changed(place: Place, e: m.Change) -> str:
     old = python(place, m.Read("field", e.name, e.target, e.type, e.span), Binds.ATOM)
     match e.kind, e.type:
         case "add", m.SetType(of):
-            return f"{old} | {{{_value(place, of, e.item, e.name).text}}}"
+            return f"{old} | {{{value_for(place, of, e.item, e.name).text}}}"
         case "add", m.ListType(of, bound):
             item = code(place, e.item)
             longer = Text(f"(*{old}, {item.within(Binds.CONDITIONAL)})")
@@ -100,7 +96,7 @@ def _request(place: Place, e: m.Request) -> str:
     """An action, called when the step is committed."""
     action = place.own_machine.action_named[e.action]
     pairs = zip(e.arguments, action.parameters, strict=True)
-    given = [_value(place, p.type, a, p.name).within(Binds.CONDITIONAL) for a, p in pairs]
+    given = [value_for(place, p.type, a, p.name).within(Binds.CONDITIONAL) for a, p in pairs]
     name = place.names.actions[e.action]
     if place.file.context.dialect == "transitions":
         return f"self.action_{name}({', '.join(given)})"
@@ -153,10 +149,10 @@ def member_or_refused(file: File, enum: str, name: str, shown: str, where: Borde
     return f"{name} if isinstance({name}, {enum}) else {refused}"
 
 
-def _value(place: Place, t: m.Type, value: m.Expr, shown: str) -> Text:
+def value_for(place: Place, t: m.Type, value: m.Expr, shown: str) -> Text:
     """A value for a place, with a check where the place may not hold it."""
     if isinstance(t, m.MapType) and isinstance(value, m.Apply) and value.function in ("filled", "replaced"):
-        return table(place, value, _value(place, t.of, value.arguments[-1], shown).within(Binds.CONDITIONAL))
+        return table(place, value, value_for(place, t.of, value.arguments[-1], shown).within(Binds.CONDITIONAL))
     file, text, wide = place.file, code(place, value), _wide(place, value)
     if holds(t, wide):
         return text
@@ -171,11 +167,6 @@ def _value(place: Place, t: m.Type, value: m.Expr, shown: str) -> Text:
 def _wide(place: Place, e: m.Expr) -> m.Type:
     """The type of an expression, as wide as its values."""
     return place.file.context.elaboration(place.system).expression(e).type
-
-
-def first_value(place: Place, t: m.Type, value: m.Expr, shown: str) -> str:
-    """The same for a field or parameter as it begins."""
-    return _value(place, t, value, shown).text
 
 
 def _is_checked(t: m.Type, where: Border | None) -> bool:
@@ -197,7 +188,7 @@ def _checked(file: File, t: m.Type, text: Text, shown: str, where: Border | None
         return text
     match t:
         case m.EnumType() if where is not None:
-            return Text(member_or_refused(file, file.enum(t), text.text, shown, where), Binds.CONDITIONAL)
+            return Text(member_or_refused(file, file.type_(t), text.text, shown, where), Binds.CONDITIONAL)
         case m.RangeType(low, high):
             return Text(f"{file.machinery('in_range')}({_given(text)}, {low}, {high}, {literal(shown)})")
         case m.OptionalType(of=m.RangeType(low, high)):

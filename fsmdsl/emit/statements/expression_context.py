@@ -49,6 +49,11 @@ class Place:
         return self.machine
 
     @property
+    def waits(self) -> bool:
+        """Has the machine in whose class the expression stands to know whether it waits?"""
+        return self.own_machine.qualified in self.file.context.waiting
+
+    @property
     def selection(self) -> Selection:
         """The transitions of the machine in whose class the expression stands."""
         return self.file.context.selections[self.own_machine.qualified]
@@ -75,6 +80,12 @@ class Place:
         place = self.bind(*names)
         return place, [place.locals[name] for name in names]
 
+    def taking(self, t: m.Transition, parameters: Iterable[str]) -> Place:
+        """The place where guard and effects of a transition stand, in the method of an event with these parameters."""
+        if not isinstance(t.trigger, m.OnEvent):
+            return self
+        return replace(self, locals={**self.locals, **dict(zip(t.trigger.arguments, parameters, strict=False))})
+
     def knowing(self, condition: m.Expr, holds: bool = True) -> Place:
         """The place where a condition is known to hold, or not to."""
         return replace(self, present=self.present | present_if(condition, holds))
@@ -97,7 +108,7 @@ def constant(file: File, e: m.Constant) -> Text:
         case _, int():
             return Text(str(e.value), Binds.SIGN if e.value < 0 else Binds.ATOM)
         case m.EnumType() as t, str():
-            return Text(f"{file.enum(t)}.{member(file, t, e.value)}")
+            return Text(f"{file.type_(t)}.{member(file, t, e.value)}")
         case _, str():
             return Text(literal(e.value))
         case _:

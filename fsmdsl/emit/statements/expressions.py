@@ -61,7 +61,7 @@ def code(place: Place, e: m.Expr) -> Text:
         case m.Construction(parts=parts, type=t):
             names = (place.file.part(t, name) for name, _ in t.parts)
             given = (f"{n}={python(place, x, Binds.CONDITIONAL)}" for n, x in zip(names, parts, strict=True))
-            return Text(f"{place.file.record(t)}({', '.join(given)})")
+            return Text(f"{place.file.type_(t)}({', '.join(given)})")
         case m.Part(of=of, name=name):
             assert isinstance(of.type, m.RecordType)
             return Text(f"{python(place, of, Binds.ATOM)}.{place.file.part(of.type, name)}")
@@ -275,7 +275,7 @@ def _keys(place: Place, t: m.MapType) -> str:
         case m.RangeType(low, high):
             return f"range({low}, {high + 1})"
         case m.EnumType() as of:
-            return place.file.enum(of)
+            return place.file.type_(of)
         case m.RefType(machine):
             return _group(place, m.AllOf(machine, m.SetType(t.key)))
         case _:
@@ -351,7 +351,7 @@ def in_order(place: Place, over: m.Expr) -> str:
             several = _set_display(place, over) if isinstance(over, m.Collection) and len(over.items) > 1 else None
             return f"{place.file.machinery('in_order')}({several or _visited(place, over)})"
         case m.SetType(of=m.EnumType() as t) if not t.ordered:
-            return f"sorted({python(place, over, Binds.CONDITIONAL)}, key=list({place.file.enum(t)}).index)"
+            return f"sorted({python(place, over, Binds.CONDITIONAL)}, key=list({place.file.type_(t)}).index)"
         case m.SetType(of=m.RecordType() as of):
             return sorted_records(place.file, of, python(place, over, Binds.CONDITIONAL))
         case m.SetType(of=m.RangeType() | m.BoolType() | m.EnumType()):

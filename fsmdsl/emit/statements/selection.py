@@ -10,19 +10,9 @@ from fsmdsl import model as m
 from fsmdsl.core.graphs import reachable
 from fsmdsl.core.lets import may_lack_value
 from fsmdsl.core.selection import Level, Move, Selection
-from fsmdsl.emit.names import snake
-from fsmdsl.emit.statements.code import (
-    Binds,
-    Block,
-    Branch,
-    Comment,
-    If,
-    Otherwise,
-    Text,
-    conjunction,
-    filled,
-    has_otherwise,
-)
+from fsmdsl.core.triggers import CRASH
+from fsmdsl.emit.names import Namespace, snake
+from fsmdsl.emit.statements.code import Binds, Block, Branch, Comment, If, Otherwise, Text, conjunction, filled
 from fsmdsl.emit.statements.expression_context import Place
 from fsmdsl.emit.statements.expressions import code
 from fsmdsl.emit.statements.text import literal
@@ -45,8 +35,6 @@ class Trigger:
 
     key: str
     """What finds them, see `core.triggers.trigger_name`."""
-    name: str
-    """What it is called in messages."""
     place: Place
     parameters: Sequence[str]
     """What an event's parameters are called in the code."""
@@ -56,12 +44,7 @@ class Trigger:
 
     def at(self, t: m.Transition) -> Place:
         """Where guard and effects of a transition stand."""
-        match t.trigger:
-            case m.OnEvent(arguments=names):
-                bound = {**self.place.locals, **dict(zip(names, self.parameters, strict=False))}
-                return Place(self.place.file, self.place.machine, locals=bound)
-            case m.OnOutcome() | m.OnTimer() | m.OnCrash() | m.Eventless():
-                return self.place
+        return self.place.taking(t, self.parameters)
 
 
 def dispatch(trigger: Trigger, passed: Passed | None = None, fast: bool = False) -> Block:
@@ -73,7 +56,7 @@ def dispatch(trigger: Trigger, passed: Passed | None = None, fast: bool = False)
     machine = trigger.place.own_machine
     groups = _groups(trigger, passed or {})
     if not fast and len(groups) == 1 and len(groups[0].leaves) == len(machine.leaves):
-        return _completed(trigger, groups[0].whole)
+        return filled(groups[0].whole, trigger.otherwise)
     if fast:
         groups = _likely_first(trigger.place.selection, groups)
     several = len(groups) > 1 or fast
@@ -87,11 +70,7 @@ def dispatch(trigger: Trigger, passed: Passed | None = None, fast: bool = False)
         choice = (If(tuple(branches), () if complete and not guarded else _OTHERWISE),)
     else:
         choice = _OTHERWISE
-    return _completed(trigger, ("state = self._state", *choice) if several else choice)
-
-
-def _completed(trigger: Trigger, block: Block) -> Block:
-    return filled(block, trigger.otherwise()) if has_otherwise(block) else block
+    return filled(("state = self._state", *choice) if several else choice, trigger.otherwise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,16 +200,8 @@ def _tests(trigger: Trigger, level: Level) -> tuple[Mapping[int, Text], Block]:
 
 def _variables(trigger: Trigger, level: Level) -> dict[int, str]:
     """A variable for each guard, called by the transition's name."""
-    taken = {"state", "self", *trigger.parameters, *trigger.place.locals.values()}
-    names: dict[int, str] = {}
-    for t in level:
-        if t.guard is not None:
-            name = f"can_{snake(t.name)}"
-            while name in taken:
-                name += "_"
-            taken.add(name)
-            names[t.index] = name
-    return names
+    space = Namespace(("state", "self", *trigger.parameters, *trigger.place.locals.values()))
+    return {t.index: space.claim(f"can_{snake(t.name)}") for t in level if t.guard is not None}
 
 
 def _both(trigger: Trigger, level: Level, names: dict[int, str], a: m.Transition, b: m.Transition) -> Text:
@@ -244,4 +215,5 @@ def _both(trigger: Trigger, level: Level, names: dict[int, str], a: m.Transition
 
 def _overlap(trigger: Trigger, a: m.Transition, b: m.Transition) -> str:
     overlap = trigger.place.file.machinery("Overlap")
-    return f"raise {overlap}(self, {literal(trigger.name)}, {literal(a.name)}, {literal(b.name)})"
+    shown = "crash" if trigger.key == CRASH else trigger.key
+    return f"raise {overlap}(self, {literal(shown)}, {literal(a.name)}, {literal(b.name)})"
