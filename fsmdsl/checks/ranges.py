@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from fsmdsl import model as m
-from fsmdsl.checks.logic import Solution
 from fsmdsl.checks.shape import Shape
 from fsmdsl.checks.subject import Subject, arguments
 from fsmdsl.checks.words import given
@@ -219,7 +218,7 @@ class _Walk:
             message = f"`{name}` would always be given a value outside {shown}"
             yield LEAVES.at(value.span, message).help("correct the value or the guard, or make the range wider")
             return
-        when = given(leaving, " when ") if isinstance(leaving, Solution) and leaving.exact else ""
+        when = given(leaving, " when ") if leaving.exact else ""
         message = f"`{name}` may be given a value outside {shown}{when}"
         yield MAY_LEAVE.at(value.span, message).note("exploring a system decides whether it happens: `fsm verify`")
 
