@@ -105,19 +105,15 @@ class _Search:
         ]
         return all(self._has_elements(known, e) for e, holds in known if holds)
 
-    def _has_elements(self, known: Sequence[tuple[m.Expr, bool]], wanted: m.Expr) -> bool:
-        assert isinstance(wanted, m.Quantified)
+    def _has_elements(self, known: Sequence[tuple[m.Quantified, bool]], wanted: m.Quantified) -> bool:
         others = tuple(
-            (e, False)
-            for e, holds in known
-            if not holds and isinstance(e, m.Quantified) and e.over == wanted.over and e.variable == wanted.variable
+            (e, False) for e, holds in known if not holds and e.over == wanted.over and e.variable == wanted.variable
         )
         key = ((wanted, True), *others)
         if key not in self.consistent:
             inner = self.problem.subproblem()
             inner.require(wanted.body)
             for e, _ in others:
-                assert isinstance(e, m.Quantified)
                 inner.require(m.Not(e.body))
             self.consistent[key] = solve(inner, self.budget // 10) is not None
             self.problem.tried += inner.tried
