@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -90,7 +90,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     for shape in subject.shapes:
         machine = shape.machine
         listed = [e for e in machine.events if any(_may_be_a_fault(subject.model, s) for s in e.senders)]
-        parts = [part for e in listed if (part := _faults(shape, e))]
+        parts = list(_faults(shape, listed)) if listed else []
         if parts:
             found = INCOMPLETE.at(machine.span, f"`{machine.name}` does not take every event in every state")
             for part in parts:
@@ -103,11 +103,9 @@ def _may_be_a_fault(model: m.Model, sender: str) -> bool:
     return sender != "environment" and not (sender in model.channels and model.channels[sender].waiting)
 
 
-def _faults(shape: Shape, event: m.Event) -> str:
-    ignored = {i.state for i in shape.machine.ignores if i.event == event.name}
-    states = [
-        s.name
-        for s in shape.machine.leaves
-        if s.name in shape.reachable and _cell(shape, event.name, s.name, s.name in ignored) == "fault"
-    ]
-    return f"`{event.name}` would be a fault in {quoted(states)}" if states else ""
+def _faults(shape: Shape, events: Sequence[m.Event]) -> Iterator[str]:
+    table = _table(shape)
+    for event in events:
+        states = [s for s in table.states if s in shape.reachable and table.cells[event.name, s] == "fault"]
+        if states:
+            yield f"`{event.name}` would be a fault in {quoted(states)}"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from fsmdsl import model as m
 from fsmdsl.checks.subject import Subject
-from fsmdsl.checks.traffic import Dispatch, dispatches
 from fsmdsl.checks.words import quoted
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
+from fsmdsl.walk import effects_of
 
 NEVER_SENT = Rule(
     "FSM213",
@@ -68,7 +68,7 @@ RULES = (NEVER_SENT, NEVER_HANDLED)
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """An event without a `from` may come from anyone, so nobody in particular is missed."""
-    sent = frozenset(dispatches(subject.model))
+    sent = frozenset(_sent(subject.model))
     for shape in subject.shapes:
         machine = shape.machine
         handled = {t.trigger.event for t in machine.transitions if isinstance(t.trigger, m.OnEvent)}
@@ -80,8 +80,25 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             yield from _never_sent(machine, event, sent)
 
 
-def _never_sent(machine: m.Machine, event: m.Event, sent: frozenset[Dispatch]) -> Iterator[Diagnostic]:
-    silent = [s for s in event.senders if s != "environment" and Dispatch(s, machine.qualified, event.name) not in sent]
+_Dispatch = tuple[str, str, str]
+"""The sender (a machine or channel), the receiver and the event; the first two by their full names."""
+
+
+def _sent(model: m.Model) -> Iterator[_Dispatch]:
+    """Everything that machines send, to one another and through channels."""
+    for machine in model.machines.values():
+        for x in effects_of(machine):
+            match x:
+                case m.Send(machine=receiver, event=event):
+                    yield machine.qualified, receiver, event
+                case m.Post(channel=channel, event=event):
+                    yield channel, model.channels[channel].receiver, event
+                case _:
+                    pass
+
+
+def _never_sent(machine: m.Machine, event: m.Event, sent: frozenset[_Dispatch]) -> Iterator[Diagnostic]:
+    silent = [s for s in event.senders if s != "environment" and (s, machine.qualified, event.name) not in sent]
     if silent:
         names = quoted((s.rpartition(".")[2] for s in silent), "or")
         found = NEVER_SENT.at(event.span, f"`{event.name}` is never sent by {names}, as is declared here")

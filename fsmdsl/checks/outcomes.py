@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 from fsmdsl import model as m
 from fsmdsl.checks.shape import Shape
@@ -71,48 +70,36 @@ Correct the source of the transition, or call the action on the way into it.
 RULES = (UNHANDLED, UNUSED)
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """An action that is called on the way into a leaf, or in it."""
-
-    action: str
-    leaf: str
-    span: Span
-
-
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Each action with outcomes, in each state in which one of its answers arrives."""
     for shape in subject.shapes:
         if any(a.outcomes for a in shape.machine.actions):
-            calls = [_calls(shape, t) for t in shape.machine.transitions]
-            first = list(dict.fromkeys(c for called in calls for c in called.first))
-            yield from _unhandled(shape, first)
-            if not any(called.more for called in calls):
-                yield from _never_comes(shape, first)
+            calls, more = _calls(shape)
+            yield from _unhandled(shape, calls)
+            if not more:
+                yield from _never_comes(shape, calls)
 
 
 # Where actions are called --------------------------------------------------------------------------------------------
 
-
-@dataclass(frozen=True, slots=True)
-class _Calls:
-    """The actions that a transition may call first. Those called after them (`more`) are answered in a state that
-    depends on the first answer."""
-
-    first: tuple[_Call, ...]
-    more: bool
+_Calls = Mapping[tuple[str, str], Span]
+"""By an action and the leaf in which its answer arrives: where it is called on the way into the leaf, or in it."""
 
 
-def _calls(shape: Shape, t: m.Transition) -> _Calls:
-    """In the order of a step: exit effects, the transition's own, entry effects."""
-    after = shape.hierarchy.arrival(t)
-    first: list[_Call] = []
+def _calls(shape: Shape) -> tuple[_Calls, bool]:
+    """The actions that transitions may call first, and whether others may be called after them: those are answered in a
+    state that depends on the first answer. In the order of a step: exit effects, the transition's own, entry effects.
+    """
+    calls: dict[tuple[str, str], Span] = {}
     more = False
-    for leaf in shape.hierarchy.inside[t.source] if t.effects or shape.machine.hooks else ():
-        found, extra = _first(shape.machine, shape.selection.move(leaf, t).effects)
-        first.extend(_Call(r.action, after or leaf, r.span) for r in found)
-        more = more or extra
-    return _Calls(tuple(first), more)
+    for t in shape.machine.transitions:
+        after = shape.hierarchy.arrival(t)
+        for leaf in shape.hierarchy.inside[t.source] if t.effects or shape.machine.hooks else ():
+            found, extra = _first(shape.machine, shape.selection.move(leaf, t).effects)
+            for r in found:
+                calls.setdefault((r.action, after or leaf), r.span)
+            more = more or extra
+    return calls, more
 
 
 def _first(machine: m.Machine, body: Sequence[m.Effect]) -> tuple[list[m.Request], bool]:
@@ -131,36 +118,32 @@ def _first(machine: m.Machine, body: Sequence[m.Effect]) -> tuple[list[m.Request
 # Who waits for the answers -------------------------------------------------------------------------------------------
 
 
-def _unhandled(shape: Shape, calls: list[_Call]) -> Iterator[Diagnostic]:
+def _unhandled(shape: Shape, calls: _Calls) -> Iterator[Diagnostic]:
     machine = shape.machine
     ignored = {(i.event, i.state) for i in machine.ignores}
-    reported: set[tuple[str, str]] = set()
-    for call in calls:
-        for outcome in machine.action_named[call.action].outcomes:
-            name = f"{call.action}.{outcome}"
-            taken = shape.selection.candidates(call.leaf, name) or (name, call.leaf) in ignored
-            if not taken and (name, call.leaf) not in reported and call.leaf in shape.reachable:
-                reported.add((name, call.leaf))
-                yield _missing(machine, call, name)
+    for (action, leaf), span in calls.items():
+        for outcome in machine.action_named[action].outcomes:
+            name = f"{action}.{outcome}"
+            taken = shape.selection.candidates(leaf, name) or (name, leaf) in ignored
+            if not taken and leaf in shape.reachable:
+                yield _missing(machine, leaf, span, name)
 
 
-def _missing(machine: m.Machine, call: _Call, name: str) -> Diagnostic:
-    state = machine.state_named[call.leaf]
+def _missing(machine: m.Machine, leaf: str, called: Span, name: str) -> Diagnostic:
     after = Span(machine.span.source, machine.span.end - 1, machine.span.end - 1)
-    fix = Fix(after, f"    ignore {name} in {call.leaf}\n", f"ignore `{name}` in `{call.leaf}`")
-    message = f"`{name}` is neither handled nor ignored in `{call.leaf}`, where it arrives"
-    found = UNHANDLED.at(call.span, message, fix=fix).label(state.span, "the state by then")
-    return found.help(f"add `{call.leaf} -> … on {name}`, or `ignore {name} in {call.leaf}`")
+    fix = Fix(after, f"    ignore {name} in {leaf}\n", f"ignore `{name}` in `{leaf}`")
+    message = f"`{name}` is neither handled nor ignored in `{leaf}`, where it arrives"
+    found = UNHANDLED.at(called, message, fix=fix).label(machine.state_named[leaf].span, "the state by then")
+    return found.help(f"add `{leaf} -> … on {name}`, or `ignore {name} in {leaf}`")
 
 
-def _never_comes(shape: Shape, calls: list[_Call]) -> Iterator[Diagnostic]:
-    arriving = {(call.action, call.leaf) for call in calls}
+def _never_comes(shape: Shape, calls: _Calls) -> Iterator[Diagnostic]:
     for line in shape.lines:
         trigger = line[0].trigger
         if not isinstance(trigger, m.OnOutcome):
             continue
         leaves = list(dict.fromkeys(leaf for t in line for leaf in shape.hierarchy.inside[t.source]))
-        if not any((trigger.action, leaf) in arriving for leaf in leaves):
+        if not any((trigger.action, leaf) in calls for leaf in leaves):
             message = f"`{trigger.action}.{trigger.outcome}` never comes in {quoted(leaves, 'or')}"
             found = UNUSED.at(line[0].span, message)
             yield found.help(f"call `{trigger.action}` on the way there, or correct the source")

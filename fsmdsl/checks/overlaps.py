@@ -99,7 +99,7 @@ def _first(subject: Subject, shape: Shape, others: Sequence[m.Transition], t: m.
             continue
         guards = [subject.guard(shape.machine, other), subject.guard(shape.machine, t)]
         common = subject.together(shape.machine, shape.hierarchy.inside[t.source], guards)
-        if isinstance(common, Solution) and common.exact:
+        if common is not None and common.exact:
             return _definite(other, t, common)
         if common is not None:
             possible = possible or _possible(other, t)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from fsmdsl import model as m
-from fsmdsl.checks.logic import Solution
 from fsmdsl.checks.shape import Shape
 from fsmdsl.checks.subject import Subject, arguments
 from fsmdsl.checks.words import given
@@ -171,8 +170,8 @@ class _Walk:
         value = self.subject.normal(x.value, now.names, now.fields)
         if value is None or x.target is not None:
             return self._changed({x.name: x.type}, now)
-        limits = _limits(value, x.type)
-        known = now.known if limits is None else (*now.known, limits[0])
+        inside = _inside(value, x.type)
+        known = now.known if inside is None else (*now.known, inside)
         return replace(now, fields={**now.fields, x.name: value}, known=known)
 
     def _after(self, body: Iterable[m.Effect], now: _Now) -> _Now:
@@ -207,11 +206,10 @@ class _Walk:
         if holds(place, value.type):
             return
         found = self.subject.normal(value, now.names, now.fields)
-        limits = None if found is None else _limits(found, place)
-        if limits is None:
+        inside = None if found is None else _inside(found, place)
+        if inside is None:
             return
-        inside, outside = limits
-        leaving = self.subject.together(self.machine, self.leaves, (*now.known, outside))
+        leaving = self.subject.together(self.machine, self.leaves, (*now.known, m.Not(inside)))
         if leaving is None:
             return
         shown = _range(place)
@@ -219,7 +217,7 @@ class _Walk:
             message = f"`{name}` would always be given a value outside {shown}"
             yield LEAVES.at(value.span, message).help("correct the value or the guard, or make the range wider")
             return
-        when = given(leaving, " when ") if isinstance(leaving, Solution) and leaving.exact else ""
+        when = given(leaving, " when ") if leaving.exact else ""
         message = f"`{name}` may be given a value outside {shown}{when}"
         yield MAY_LEAVE.at(value.span, message).note("exploring a system decides whether it happens: `fsm verify`")
 
@@ -278,13 +276,12 @@ def _narrow(model: m.Model, machine: m.Machine, x: m.Effect) -> bool:
 # Ranges --------------------------------------------------------------------------------------------------------------
 
 
-def _limits(value: m.Expr, place: m.Type) -> tuple[m.Expr, m.Expr] | None:
-    """That a value is inside the range of its place, and that it is not; None where it has none."""
+def _inside(value: m.Expr, place: m.Type) -> m.Expr | None:
+    """That a value is inside the range of its place; None where it has none."""
     t = bare(place)
     if not isinstance(t, m.RangeType) or isinstance(value.type, m.OptionalType):
         return None
-    inside = m.Logic("and", (_test(value, ">=", t.low), _test(value, "<=", t.high)))
-    return inside, m.Logic("or", (_test(value, "<", t.low), _test(value, ">", t.high)))
+    return m.Logic("and", (_test(value, ">=", t.low), _test(value, "<=", t.high)))
 
 
 def _test(value: m.Expr, operator: m.BinaryOperator, limit: int) -> m.Expr:

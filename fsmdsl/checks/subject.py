@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from fsmdsl import model as m
-from fsmdsl.checks.logic import BUDGET, FALSE, GAVE_UP, GaveUp, Normal, Problem, Solution, TooLargeError, one, solve
+from fsmdsl.checks.logic import BUDGET, FALSE, GAVE_UP, Normal, Problem, Solution, TooLargeError, one, solve
 from fsmdsl.checks.shape import Shape
 
 _HURRY = 30
@@ -61,7 +61,7 @@ class Subject:
 
     def together(
         self, machine: m.Machine | None, leaves: Iterable[str], conditions: Sequence[m.Expr | None]
-    ) -> Solution | GaveUp | None:
+    ) -> Solution | None:
         """Can these hold at once, in an instance in one of the leaves? Conditions are in normal form."""
         known = [c for c in conditions if c is not None]
         if len(known) < len(conditions):
@@ -79,7 +79,7 @@ class Subject:
             problem.require(c)
         return problem
 
-    def _solve(self, problem: Problem) -> Solution | GaveUp | None:
+    def _solve(self, problem: Problem) -> Solution | None:
         """Looks at less once much has been looked at, so that many hard guards do not take for ever."""
         found = solve(problem, BUDGET if self._more < _PATIENCE else _HURRY)
         self._more += max(problem.tried - _HURRY, 0)

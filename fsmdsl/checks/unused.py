@@ -68,8 +68,8 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     for module in subject.model.modules:
         for machine in module.machines:
             yield from _of_machine(machine, used)
-        for kind, owner, name, span in _of_module(module) if whole else ():
-            yield from _unused(kind, name, span, _used(used, kind, owner, name))
+        for kind, name, span, use in _of_module(module) if whole else ():
+            yield from _unused(kind, name, span, use in used)
     yield from _of_systems(subject.model, used) if whole else ()
 
 
@@ -91,20 +91,17 @@ def _of_machine(machine: m.Machine, used: frozenset[Use]) -> Iterator[Diagnostic
         yield from _unused("action", action.name, action.span, Use("action", owner, action.name) in used)
 
 
-def _of_module(module: m.Module) -> Iterator[tuple[str, str, str, Span]]:
-    """The kind, owner, name and place of what a module declares outside its machines."""
+def _of_module(module: m.Module) -> Iterator[tuple[str, str, Span, Use]]:
+    """The kind, name and place of what a module declares outside its machines, and what would be a use of it."""
     for let in module.lets:
-        yield "derived value", let.owner, let.name, let.span
-    for enum in module.enums:
-        yield "type", module.name, enum.name, enum.span
-    for record in module.records:
-        yield "type", module.name, record.name, record.span
-    for opaque in module.opaques:
-        yield "type", module.name, opaque.name, opaque.span
+        yield "derived value", let.name, let.span, Use("let", let.owner, let.name)
+    types: tuple[m.Enum | m.Record | m.Opaque, ...] = (*module.enums, *module.records, *module.opaques)
+    for x in types:
+        yield "type", x.name, x.span, Use("type", "", x.type.name)
     for channel in module.channels:
-        yield "channel", module.name, channel.name, channel.span
+        yield "channel", channel.name, channel.span, Use("channel", "", channel.qualified)
     for name, span in zip(module.imports, module.import_spans, strict=True):
-        yield "import", module.name, name, span
+        yield "import", name, span, Use("module", module.name, name)
 
 
 def _of_systems(model: m.Model, used: frozenset[Use]) -> Iterator[Diagnostic]:
@@ -116,18 +113,6 @@ def _of_systems(model: m.Model, used: frozenset[Use]) -> Iterator[Diagnostic]:
     shared = {x for module in model.modules for system in module.systems for x in system.made_of}
     for environment in (x for module in model.modules for x in module.environments):
         yield from _unused("environment", environment.name, environment.span, environment.qualified in shared)
-
-
-def _used(used: frozenset[Use], kind: str, owner: str, name: str) -> bool:
-    match kind:
-        case "derived value":
-            return Use("let", owner, name) in used
-        case "type":
-            return Use("type", "", f"{owner}.{name}") in used
-        case "channel":
-            return Use("channel", "", f"{owner}.{name}") in used
-        case _:
-            return Use("module", owner, name) in used
 
 
 def _unused(kind: str, name: str, span: Span, used: bool) -> Iterator[Diagnostic]:

@@ -156,14 +156,10 @@ class Problem:
             case m.Self(type=m.RefType(machine)):
                 self._self = machine
                 return _constant(SELF)
-            case m.Read(target=None) | m.Wait():
+            case m.Read(target=None) | m.Wait() | m.Part(of=m.Read(target=None)):
                 return self._variable(e, True)
-            case m.Local(name=name):
+            case m.Local(name=name) | m.Part(of=m.Local(name=name)):
                 return self._variable(e, not name.startswith("$"))
-            case m.Part(of=m.Local(name=name)):
-                return self._variable(e, not name.startswith("$"))
-            case m.Part(of=m.Read(target=None)):
-                return self._variable(e, True)
             case m.Not(operand=operand):
                 inner = self.formula(operand)
                 return lambda box: negated(inner(box))
@@ -195,8 +191,7 @@ class Problem:
 
     def _binary(self, e: m.Binary) -> Formula | None:
         if e.operator == "in" and isinstance(e.right, m.Collection):
-            item = m.Binary("==", e.left, e.left, m.BOOL)
-            return _logic(True, [self.formula(_equal(item, x)) for x in e.right.items])
+            return _logic(True, [self.formula(m.Binary("==", e.left, x, m.BOOL)) for x in e.right.items])
         if e.operator in COMPARISONS and _vary(e.left, e.right):
             self.wide = True
             if self._coarse:
@@ -290,10 +285,6 @@ def _subsets(of: Sequence[object] | None) -> Sequence[object] | None:
 def _constant(value: object) -> Formula:
     values = one(value)
     return lambda box: values
-
-
-def _equal(like: m.Binary, item: m.Expr) -> m.Expr:
-    return m.Binary("==", like.left, item, m.BOOL)
 
 
 def _logic(decided: bool, operands: Sequence[Formula]) -> Formula:

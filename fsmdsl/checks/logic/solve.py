@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final
 
 from fsmdsl import model as m
@@ -16,15 +15,6 @@ BUDGET: Final = 4000
 """So many boxes are looked at before giving up."""
 
 
-class GaveUp(Enum):
-    """There was too much to look at."""
-
-    GAVE_UP = "gave up"
-
-
-GAVE_UP = GaveUp.GAVE_UP
-
-
 @dataclass(frozen=True, slots=True)
 class Solution:
     """Values under which the conditions hold, of the variables that matter for it."""
@@ -34,7 +24,11 @@ class Solution:
     """Can these values occur, as far as the machine's text says? Else they may contradict what is not looked into."""
 
 
-def solve(problem: Problem, budget: int = BUDGET) -> Solution | GaveUp | None:
+GAVE_UP: Final = Solution((), False)
+"""There was too much to look at: no values are known, and there may be some."""
+
+
+def solve(problem: Problem, budget: int = BUDGET) -> Solution | None:
     """Values under which all conditions hold, or None if there are none."""
     return _Search(problem, budget).run()
 
@@ -47,7 +41,7 @@ class _Search:
         self.domains = problem.domains()
         self.consistent: dict[tuple[tuple[m.Expr, bool], ...], bool] = {}
 
-    def run(self) -> Solution | GaveUp | None:
+    def run(self) -> Solution | None:
         start = narrowed(self.problem, self.domains)
         if not all(start):
             return None
@@ -111,19 +105,15 @@ class _Search:
         ]
         return all(self._has_elements(known, e) for e, holds in known if holds)
 
-    def _has_elements(self, known: Sequence[tuple[m.Expr, bool]], wanted: m.Expr) -> bool:
-        assert isinstance(wanted, m.Quantified)
+    def _has_elements(self, known: Sequence[tuple[m.Quantified, bool]], wanted: m.Quantified) -> bool:
         others = tuple(
-            (e, False)
-            for e, holds in known
-            if not holds and isinstance(e, m.Quantified) and e.over == wanted.over and e.variable == wanted.variable
+            (e, False) for e, holds in known if not holds and e.over == wanted.over and e.variable == wanted.variable
         )
         key = ((wanted, True), *others)
         if key not in self.consistent:
             inner = self.problem.subproblem()
             inner.require(wanted.body)
             for e, _ in others:
-                assert isinstance(e, m.Quantified)
                 inner.require(m.Not(e.body))
             self.consistent[key] = solve(inner, self.budget // 10) is not None
             self.problem.tried += inner.tried

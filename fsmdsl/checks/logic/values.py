@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-from fsmdsl.operators import COMPARISONS, LARGEST, Arithmetic, bounds, may_divide_by_zero, number
+from fsmdsl.operators import COMPARISONS, LARGEST, ORDERS, Arithmetic, bounds, may_divide_by_zero, number
 
 Values = range | frozenset[Any]
 
@@ -52,22 +52,11 @@ def compared(operator: str, a: Values, b: Values) -> frozenset[Any]:
 
 
 def _by_ends(operator: str, a: range, b: range) -> frozenset[Any]:
-    match operator:
-        case "<":
-            return _truth(a[-1] < b[0], a[0] >= b[-1])
-        case "<=":
-            return _truth(a[-1] <= b[0], a[0] > b[-1])
-        case ">":
-            return _truth(a[0] > b[-1], a[-1] <= b[0])
-        case ">=":
-            return _truth(a[0] >= b[-1], a[-1] < b[0])
-        case _:
-            equal = _truth(len(a) == len(b) == 1 and a[0] == b[0], a[-1] < b[0] or b[-1] < a[0])
-            return equal if operator == "==" else frozenset(not x for x in equal)
-
-
-def _truth(surely: bool, never: bool) -> frozenset[Any]:
-    return TRUE if surely else FALSE if never else EITHER
+    """The ends say in which ways the numbers of two ranges can stand to each other."""
+    low, high = a[0] - b[-1], a[-1] - b[0]
+    ways = {way for way, possible in (("<", low < 0), ("=", low <= 0 <= high), (">", high > 0)) if possible}
+    wanted = ORDERS[operator]
+    return TRUE if ways <= wanted else EITHER if ways & wanted else FALSE
 
 
 def computed(operator: Arithmetic, a: Values, b: Values) -> Values:
