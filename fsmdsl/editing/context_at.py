@@ -15,14 +15,14 @@ from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.declarations import home
 from fsmdsl.model.typing import bare
 from fsmdsl.parse.place import Accepted, accepted
-from fsmdsl.resolve.binders import bound
-from fsmdsl.resolve.expressions import element, typed
-from fsmdsl.resolve.inheritance import members_of, of_kind, own, take_lets
 from fsmdsl.resolve.limits import INSTANCES
-from fsmdsl.resolve.scope import MachineNames, ModuleNames, Program, Scope, SystemNames
-from fsmdsl.resolve.states import machine_of
-from fsmdsl.resolve.systems import name_elements, named
-from fsmdsl.resolve.typenames import type_of
+from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, Program, Scope, SystemNames
+from fsmdsl.resolve.names.states import machine_of
+from fsmdsl.resolve.systems.inheritance import members_of, of_kind, own, take_lets
+from fsmdsl.resolve.systems.whole import name_elements, named
+from fsmdsl.resolve.types.written import type_of
+from fsmdsl.resolve.values.binders import bound
+from fsmdsl.resolve.values.expressions import element, typed
 from fsmdsl.source import Source
 from fsmdsl.tree import Node, Token
 

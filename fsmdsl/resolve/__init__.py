@@ -10,20 +10,21 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic, ordered
 from fsmdsl.parse.reading import uncollected
-from fsmdsl.resolve import bodies, modules
-from fsmdsl.resolve.environments import shared_environment
-from fsmdsl.resolve.expressions import typed
-from fsmdsl.resolve.inheritance import base_of, chain
-from fsmdsl.resolve.lets import all_of
+from fsmdsl.resolve.declarations import modules
+from fsmdsl.resolve.declarations.machines import declare
 from fsmdsl.resolve.locks import locks
-from fsmdsl.resolve.machines import declare
-from fsmdsl.resolve.meanings import Meaning, Use
+from fsmdsl.resolve.machines import whole
 from fsmdsl.resolve.memory import Memory, Remembering
-from fsmdsl.resolve.refinement import misplaced, refined, refined_by
+from fsmdsl.resolve.names.meanings import Meaning, Use
+from fsmdsl.resolve.names.scope import ModuleNames, Program, Scope
 from fsmdsl.resolve.rules import RULES
-from fsmdsl.resolve.scenarios import scenario
-from fsmdsl.resolve.scope import ModuleNames, Program, Scope
-from fsmdsl.resolve.systems import system
+from fsmdsl.resolve.scenarios.whole import scenario
+from fsmdsl.resolve.systems.environments import shared_environment
+from fsmdsl.resolve.systems.inheritance import base_of, chain
+from fsmdsl.resolve.systems.refinement import misplaced, refined, refined_by
+from fsmdsl.resolve.systems.whole import system
+from fsmdsl.resolve.values.expressions import typed
+from fsmdsl.resolve.values.lets import all_of
 
 __all__ = ["RULES", "Meaning", "Memory", "Resolved", "Use", "resolve"]
 
@@ -62,7 +63,7 @@ def resolve(
 
 def _modules(names: list[ModuleNames], known: Remembering) -> tuple[m.Module, ...]:
     machines = {
-        n.name: tuple(known.made(x.decl, partial(bodies.machine, x)) for x in n.machines.values()) for n in names
+        n.name: tuple(known.made(x.decl, partial(whole.machine, x)) for x in n.machines.values()) for n in names
     }
     environments = {
         n.name: tuple(known.made(x, partial(shared_environment, n, x)) for x in n.environments.values()) for n in names

@@ -10,9 +10,9 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.meanings import Kind
-from fsmdsl.resolve.scope import MachineNames, ModuleNames, unknown
-from fsmdsl.resolve.typenames import type_of, variables
+from fsmdsl.resolve.names.meanings import Kind
+from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, unknown
+from fsmdsl.resolve.types.written import type_of, variables
 
 T = TypeVar("T")
 

@@ -13,9 +13,9 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import element
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.calls import opened
-from fsmdsl.resolve.ordinals import known
-from fsmdsl.resolve.scope import Scope
+from fsmdsl.resolve.names.scope import Scope
+from fsmdsl.resolve.values.calls import opened
+from fsmdsl.resolve.values.ordinals import known
 from fsmdsl.source import Span
 
 Typed = Callable[[Scope, s.Expr], m.Expr]

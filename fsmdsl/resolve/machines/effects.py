@@ -10,13 +10,13 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.binders import bound
-from fsmdsl.resolve.calls import opened
-from fsmdsl.resolve.channels import ends, home_of
-from fsmdsl.resolve.expressions import condition, element, of_type, typed
-from fsmdsl.resolve.records import part, with_part
-from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, machine_at, unknown
-from fsmdsl.resolve.states import machine_of
+from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, Scope, machine_at, unknown
+from fsmdsl.resolve.names.states import machine_of
+from fsmdsl.resolve.values.binders import bound
+from fsmdsl.resolve.values.calls import opened
+from fsmdsl.resolve.values.channels import ends, home_of
+from fsmdsl.resolve.values.expressions import condition, element, of_type, typed
+from fsmdsl.resolve.values.records import part, with_part
 from fsmdsl.source import Span
 
 Where = Literal["transition", "hook", "crash", "recover"]

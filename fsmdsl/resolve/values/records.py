@@ -7,8 +7,8 @@ from collections.abc import Callable
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.scope import ModuleNames, Scope, dotted, unknown
-from fsmdsl.resolve.typenames import record_type
+from fsmdsl.resolve.names.scope import ModuleNames, Scope, dotted, unknown
+from fsmdsl.resolve.types.written import record_type
 from fsmdsl.source import Span
 
 OfType = Callable[[Scope, s.Expr, m.Type], m.Expr]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.effects import Place, effects
-from fsmdsl.resolve.expressions import condition, of_type
-from fsmdsl.resolve.scope import MachineNames, Scope, unknown
-from fsmdsl.resolve.states import lasting
+from fsmdsl.resolve.machines.effects import Place, effects
+from fsmdsl.resolve.names.scope import MachineNames, Scope, unknown
+from fsmdsl.resolve.names.states import lasting
+from fsmdsl.resolve.values.expressions import condition, of_type
 from fsmdsl.walk import expressions
 
 

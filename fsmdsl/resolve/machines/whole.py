@@ -7,16 +7,16 @@ from collections.abc import Container, Iterator
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.effects import Place, effects
-from fsmdsl.resolve.expressions import condition, of_type
-from fsmdsl.resolve.first_values import check_any
-from fsmdsl.resolve.lets import all_of
-from fsmdsl.resolve.machines import replaced_rows
-from fsmdsl.resolve.meanings import Kind
-from fsmdsl.resolve.scope import MachineNames, Scope, unknown
-from fsmdsl.resolve.states import leaves
-from fsmdsl.resolve.transitions import Numbering, note_event, transitions
-from fsmdsl.resolve.types import default, shown
+from fsmdsl.resolve.declarations.machines import replaced_rows
+from fsmdsl.resolve.machines.effects import Place, effects
+from fsmdsl.resolve.machines.transitions import Numbering, note_event, transitions
+from fsmdsl.resolve.names.meanings import Kind
+from fsmdsl.resolve.names.scope import MachineNames, Scope, unknown
+from fsmdsl.resolve.names.states import leaves
+from fsmdsl.resolve.types.shown import default, shown
+from fsmdsl.resolve.values.expressions import condition, of_type
+from fsmdsl.resolve.values.first_values import check_any
+from fsmdsl.resolve.values.lets import all_of
 
 
 def machine(names: MachineNames) -> m.Machine:

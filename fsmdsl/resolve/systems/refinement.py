@@ -9,12 +9,12 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.calls import settled
-from fsmdsl.resolve.expressions import condition, of_type
-from fsmdsl.resolve.inheritance import names_of
-from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, unknown
-from fsmdsl.resolve.states import leaves, state_named
-from fsmdsl.resolve.systems import name_elements
+from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, Scope, unknown
+from fsmdsl.resolve.names.states import leaves, state_named
+from fsmdsl.resolve.systems.inheritance import names_of
+from fsmdsl.resolve.systems.whole import name_elements
+from fsmdsl.resolve.values.calls import settled
+from fsmdsl.resolve.values.expressions import condition, of_type
 
 
 def refined(

@@ -8,9 +8,9 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import limits, rules
-from fsmdsl.resolve.meanings import Kind
-from fsmdsl.resolve.scope import ModuleNames, machine_at, unknown
-from fsmdsl.resolve.states import state_type
+from fsmdsl.resolve.names.meanings import Kind
+from fsmdsl.resolve.names.scope import ModuleNames, machine_at, unknown
+from fsmdsl.resolve.names.states import state_type
 from fsmdsl.source import Span
 
 

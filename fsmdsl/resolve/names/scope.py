@@ -10,7 +10,7 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic, Fix, closest
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.meanings import Kind, Meaning, Use, prefix
+from fsmdsl.resolve.names.meanings import Kind, Meaning, Use, prefix
 from fsmdsl.source import Span
 
 T = TypeVar("T", covariant=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.resolve.scope import MachineNames, Scope, unknown
+from fsmdsl.resolve.names.scope import MachineNames, Scope, unknown
 
 
 def leaves(state: s.StateDecl) -> frozenset[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.scope import ModuleNames, Scope, machine_at, unknown
+from fsmdsl.resolve.names.scope import ModuleNames, Scope, machine_at, unknown
 from fsmdsl.source import Span
 
 OfType = Callable[[Scope, s.Expr, m.Type], m.Expr]

@@ -10,7 +10,7 @@ from typing import Any
 from fsmdsl import model as m
 from fsmdsl.operators import COMPARISONS, number
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.scope import Scope
+from fsmdsl.resolve.names.scope import Scope
 
 Groups = Mapping[str, m.InstanceGroup]
 """The sets of instances of a system, by name."""

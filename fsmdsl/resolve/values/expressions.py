@@ -14,14 +14,15 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import arithmetic_type, bare, compatible, concat_type, join, join_all, negative_type
 from fsmdsl.operators import LARGEST, Written, may_divide_by_zero, of_numbers, of_sets
-from fsmdsl.resolve import records, rules
-from fsmdsl.resolve.binders import bound, quantified
-from fsmdsl.resolve.calls import applied, call_let, opened
+from fsmdsl.resolve import rules
 from fsmdsl.resolve.limits import too_many_digits
-from fsmdsl.resolve.names import member, name
-from fsmdsl.resolve.scope import Scope
-from fsmdsl.resolve.states import states_meant
-from fsmdsl.resolve.types import shown
+from fsmdsl.resolve.names.scope import Scope
+from fsmdsl.resolve.names.states import states_meant
+from fsmdsl.resolve.types.shown import shown
+from fsmdsl.resolve.values import records
+from fsmdsl.resolve.values.binders import bound, quantified
+from fsmdsl.resolve.values.calls import applied, call_let, opened
+from fsmdsl.resolve.values.names import member, name
 from fsmdsl.source import Span
 
 

@@ -9,17 +9,26 @@ from typing import TypeVar
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import limits, rules
-from fsmdsl.resolve.effects import Place, effects
-from fsmdsl.resolve.environments import Resolved, offered, used
-from fsmdsl.resolve.expressions import condition, of_type
-from fsmdsl.resolve.first_values import check_any
-from fsmdsl.resolve.inheritance import chain, extended, mark, members_of, of_kind, settle, take_lets
-from fsmdsl.resolve.lets import all_of
-from fsmdsl.resolve.ordinals import numbered
-from fsmdsl.resolve.properties import invariants, properties, reachables
-from fsmdsl.resolve.scope import MachineNames, Member, Members, ModuleNames, Scope, SystemNames, machine_at, unknown
-from fsmdsl.resolve.states import entered, leaves_in_order, state_named, staying
-from fsmdsl.resolve.types import shown
+from fsmdsl.resolve.machines.effects import Place, effects
+from fsmdsl.resolve.names.scope import (
+    MachineNames,
+    Member,
+    Members,
+    ModuleNames,
+    Scope,
+    SystemNames,
+    machine_at,
+    unknown,
+)
+from fsmdsl.resolve.names.states import entered, leaves_in_order, state_named, staying
+from fsmdsl.resolve.systems.environments import Resolved, offered, used
+from fsmdsl.resolve.systems.inheritance import chain, extended, mark, members_of, of_kind, settle, take_lets
+from fsmdsl.resolve.systems.properties import invariants, properties, reachables
+from fsmdsl.resolve.types.shown import shown
+from fsmdsl.resolve.values.expressions import condition, of_type
+from fsmdsl.resolve.values.first_values import check_any
+from fsmdsl.resolve.values.lets import all_of
+from fsmdsl.resolve.values.ordinals import numbered
 
 T = TypeVar("T")
 

@@ -10,10 +10,10 @@ from fsmdsl import syntax as s
 from fsmdsl.amendments import amendments
 from fsmdsl.diagnostics import did_you_mean
 from fsmdsl.resolve import limits, rules
-from fsmdsl.resolve.machines import declared
-from fsmdsl.resolve.meanings import Kind
-from fsmdsl.resolve.scope import ModuleNames, Program, machine_at
-from fsmdsl.resolve.typenames import record_type
+from fsmdsl.resolve.declarations.machines import declared
+from fsmdsl.resolve.names.meanings import Kind
+from fsmdsl.resolve.names.scope import ModuleNames, Program, machine_at
+from fsmdsl.resolve.types.written import record_type
 
 
 def module_name(syntax: s.Module) -> str:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.channels import channel_at
-from fsmdsl.resolve.expressions import condition
-from fsmdsl.resolve.meanings import Kind
-from fsmdsl.resolve.scope import MachineNames, Member, Scope, SystemNames, unknown
+from fsmdsl.resolve.names.meanings import Kind
+from fsmdsl.resolve.names.scope import MachineNames, Member, Scope, SystemNames, unknown
+from fsmdsl.resolve.values.channels import channel_at
+from fsmdsl.resolve.values.expressions import condition
 
 
 def _name(name: s.Name | None, kind: str, number: int) -> str:

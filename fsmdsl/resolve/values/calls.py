@@ -10,12 +10,12 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import bare, extreme_type, holds, join, join_all
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.channels import OfType, ends, home_of
-from fsmdsl.resolve.lets import derived, let_of
-from fsmdsl.resolve.names import Typed
-from fsmdsl.resolve.scope import Scope, dotted, unknown
-from fsmdsl.resolve.states import machine_of, state_type
-from fsmdsl.resolve.types import shown
+from fsmdsl.resolve.names.scope import Scope, dotted, unknown
+from fsmdsl.resolve.names.states import machine_of, state_type
+from fsmdsl.resolve.types.shown import shown
+from fsmdsl.resolve.values.channels import OfType, ends, home_of
+from fsmdsl.resolve.values.lets import derived, let_of
+from fsmdsl.resolve.values.names import Typed
 from fsmdsl.source import Span
 
 FUNCTIONS = {

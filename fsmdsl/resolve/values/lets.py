@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.scope import ModuleNames, Scope
-from fsmdsl.resolve.typenames import variables
+from fsmdsl.resolve.names.scope import ModuleNames, Scope
+from fsmdsl.resolve.types.written import variables
 from fsmdsl.source import Span
 
 

@@ -10,11 +10,11 @@ from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.lets import derived
-from fsmdsl.resolve.meanings import Kind
-from fsmdsl.resolve.records import part
-from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, dotted, unknown
-from fsmdsl.resolve.states import leaves, machine_of, note_member, state_type
+from fsmdsl.resolve.names.meanings import Kind
+from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, Scope, dotted, unknown
+from fsmdsl.resolve.names.states import leaves, machine_of, note_member, state_type
+from fsmdsl.resolve.values.lets import derived
+from fsmdsl.resolve.values.records import part
 
 Typed = Callable[[Scope, s.Expr], m.Expr]
 """`expressions.typed`, which these functions are part of."""

@@ -14,7 +14,7 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.scope import Member, Members, ModuleNames, Program, SystemNames, machine_at, unknown
+from fsmdsl.resolve.names.scope import Member, Members, ModuleNames, Program, SystemNames, machine_at, unknown
 from fsmdsl.source import Span
 
 T = TypeVar("T")

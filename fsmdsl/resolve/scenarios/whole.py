@@ -8,16 +8,16 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.calls import opened
-from fsmdsl.resolve.channels import channel_at, ends
-from fsmdsl.resolve.environments import ONLY_CRASHES, event_call, struck
-from fsmdsl.resolve.expressions import condition, of_type, typed
-from fsmdsl.resolve.first_values import begun
-from fsmdsl.resolve.inheritance import names_of, own
-from fsmdsl.resolve.properties import labels_of
-from fsmdsl.resolve.scope import MachineNames, ModuleNames, Scope, SystemNames, unknown
-from fsmdsl.resolve.states import lasting, machine_of
-from fsmdsl.resolve.systems import channels_of, made, name_elements, named
+from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, Scope, SystemNames, unknown
+from fsmdsl.resolve.names.states import lasting, machine_of
+from fsmdsl.resolve.systems.environments import ONLY_CRASHES, event_call, struck
+from fsmdsl.resolve.systems.inheritance import names_of, own
+from fsmdsl.resolve.systems.properties import labels_of
+from fsmdsl.resolve.systems.whole import channels_of, made, name_elements, named
+from fsmdsl.resolve.values.calls import opened
+from fsmdsl.resolve.values.channels import channel_at, ends
+from fsmdsl.resolve.values.expressions import condition, of_type, typed
+from fsmdsl.resolve.values.first_values import begun
 
 FAULTS = ("unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost")
 """What a step can fail with; see `step.Fault`."""

@@ -7,11 +7,11 @@ from dataclasses import replace
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.calls import opened
-from fsmdsl.resolve.expressions import of_type, typed
-from fsmdsl.resolve.scope import MachineNames, Scope, unknown
-from fsmdsl.resolve.states import entered, state_named
-from fsmdsl.resolve.types import shown
+from fsmdsl.resolve.names.scope import MachineNames, Scope, unknown
+from fsmdsl.resolve.names.states import entered, state_named
+from fsmdsl.resolve.types.shown import shown
+from fsmdsl.resolve.values.calls import opened
+from fsmdsl.resolve.values.expressions import of_type, typed
 
 
 def check_any(scope: Scope, at: s.AnyValue, t: m.Type) -> None:

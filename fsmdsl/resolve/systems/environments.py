@@ -9,14 +9,14 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.binders import bound
-from fsmdsl.resolve.calls import opened
-from fsmdsl.resolve.effects import event_of
-from fsmdsl.resolve.expressions import condition, element, of_type, typed
-from fsmdsl.resolve.inheritance import mark, settle
-from fsmdsl.resolve.scope import ModuleNames, Scope, SystemNames, unknown
-from fsmdsl.resolve.states import machine_of
-from fsmdsl.resolve.typenames import variables
+from fsmdsl.resolve.machines.effects import event_of
+from fsmdsl.resolve.names.scope import ModuleNames, Scope, SystemNames, unknown
+from fsmdsl.resolve.names.states import machine_of
+from fsmdsl.resolve.systems.inheritance import mark, settle
+from fsmdsl.resolve.types.written import variables
+from fsmdsl.resolve.values.binders import bound
+from fsmdsl.resolve.values.calls import opened
+from fsmdsl.resolve.values.expressions import condition, element, of_type, typed
 
 Written = s.Offer | s.CrashOffer | s.ProcessCrash
 Resolved = m.Offer | m.CrashOffer | m.ProcessCrash

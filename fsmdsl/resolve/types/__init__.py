@@ -1,0 +1,1 @@
+"""Types, as they are written and as they are shown."""

@@ -1,0 +1,1 @@
+"""Expressions: names, calls, records, sets, what variables run through."""
