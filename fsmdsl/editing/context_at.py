@@ -19,7 +19,7 @@ from fsmdsl.resolve.limits import INSTANCES
 from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, Program, Scope, SystemNames
 from fsmdsl.resolve.names.states import machine_of
 from fsmdsl.resolve.systems.inheritance import members_of, of_kind, own, take_lets
-from fsmdsl.resolve.systems.whole import name_elements, named
+from fsmdsl.resolve.systems.instances import name_elements, named
 from fsmdsl.resolve.types.written import type_of
 from fsmdsl.resolve.values.binders import bound
 from fsmdsl.resolve.values.expressions import element, typed

@@ -13,9 +13,9 @@ from fsmdsl.resolve.machines.transitions import Numbering, note_event, transitio
 from fsmdsl.resolve.names.meanings import Kind
 from fsmdsl.resolve.names.scope import MachineNames, Scope, unknown
 from fsmdsl.resolve.names.states import leaves
-from fsmdsl.resolve.types.shown import default, shown
+from fsmdsl.resolve.types.first_values import check_any, default
+from fsmdsl.resolve.types.shown import shown
 from fsmdsl.resolve.values.expressions import condition, of_type
-from fsmdsl.resolve.values.first_values import check_any
 from fsmdsl.resolve.values.lets import all_of
 
 

@@ -12,7 +12,7 @@ from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, Scope, unknown
 from fsmdsl.resolve.names.states import leaves, state_named
 from fsmdsl.resolve.systems.inheritance import names_of
-from fsmdsl.resolve.systems.whole import name_elements
+from fsmdsl.resolve.systems.instances import name_elements
 from fsmdsl.resolve.values.calls import settled
 from fsmdsl.resolve.values.expressions import condition, of_type
 

@@ -1,14 +1,10 @@
-"""What types are called, and where their values begin."""
+"""What types are called."""
 
 from __future__ import annotations
 
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.model.typing import join, join_all
-from fsmdsl.source import NOWHERE, Span
-
-__all__ = ["default", "join", "join_all", "shown"]
 
 
 def shown(t: m.Type) -> str:
@@ -36,36 +32,5 @@ def shown(t: m.Type) -> str:
             return "nothing"
         case m.ErrorType():
             return "unknown"
-        case _:
-            assert_never(t)
-
-
-def default(t: m.Type, span: Span = NOWHERE) -> m.Expr | None:
-    """The value with which a field begins where the author gives none; None where the type has none of its own."""
-    match t:
-        case m.BoolType():
-            return m.Constant(False, t, span)
-        case m.RangeType(low, high):
-            return m.Constant(min(max(low, 0), high), t, span)
-        case m.DurationType():
-            return m.Constant(0, t, span)
-        case m.EnumType(members=members, first=first):
-            return m.Constant(members[first], t, span) if members else None
-        case m.OpaqueType(name):
-            return m.Constant(name, t, span)
-        case m.RecordType(parts=parts):
-            begun = tuple(x for _, of in parts if (x := default(of, span)) is not None)
-            return m.Construction(begun, t, span) if len(begun) == len(parts) else None
-        case m.SetType():
-            return m.Collection("set", (), t, span)
-        case m.ListType():
-            return m.Collection("list", (), t, span)
-        case m.MapType(of=of):
-            each = default(of, span)
-            return None if each is None else m.Apply("filled", (each,), t, span)
-        case m.OptionalType() | m.NoneType():
-            return m.Constant(None, t, span)
-        case m.RefType() | m.NeverType() | m.ErrorType():
-            return None
         case _:
             assert_never(t)

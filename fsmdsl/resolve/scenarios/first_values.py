@@ -1,4 +1,4 @@
-"""What begins with any value or in any of several states: which fields may, and what a scenario begins with instead."""
+"""What a scenario begins with in place of any value, or of any of several states."""
 
 from __future__ import annotations
 
@@ -12,27 +12,6 @@ from fsmdsl.resolve.names.states import entered, state_named
 from fsmdsl.resolve.types.shown import shown
 from fsmdsl.resolve.values.calls import opened
 from fsmdsl.resolve.values.expressions import of_type, typed
-
-
-def check_any(scope: Scope, at: s.AnyValue, t: m.Type) -> None:
-    """Report `any` in the place of a value of a type whose values cannot be listed."""
-    if not _listed(t):
-        found = rules.MISMATCH.at(at.span, f"the values of `{shown(t)}` cannot be listed")
-        scope.report(
-            found.help("only a field of numbers, truth values, members of an enum, or instances begins with any")
-        )
-
-
-def _listed(t: m.Type) -> bool:
-    match t:
-        case m.DurationType() | m.OpaqueType() | m.MapType():
-            return False
-        case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
-            return _listed(of)
-        case m.RecordType(parts=parts):
-            return all(_listed(of) for _, of in parts)
-        case _:
-            return True
 
 
 class _Chosen:
