@@ -23,7 +23,7 @@ from fsmdsl.resolve.systems.environments import shared_environment
 from fsmdsl.resolve.systems.inheritance import base_of, chain
 from fsmdsl.resolve.systems.refinement import misplaced, refined, refined_by
 from fsmdsl.resolve.systems.whole import system
-from fsmdsl.resolve.values.expressions import typed
+from fsmdsl.resolve.values.expressions import expression
 from fsmdsl.resolve.values.lets import all_of
 
 __all__ = ["RULES", "Meaning", "Memory", "Resolved", "Use", "resolve"]
@@ -49,7 +49,7 @@ def resolve(
     Takes time in proportion to the text; with a memory of an earlier resolution, to what has changed. See
     NOTE(after-errors) and NOTE(memory).
     """
-    program = Program(as_documented, typed, incomplete=as_documented or incomplete)
+    program = Program(as_documented, expression, incomplete=as_documented or incomplete)
     with uncollected():
         names = modules.collect(program, list(listed))
         for machine in program.machines.values():

@@ -13,9 +13,8 @@ from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, Scope, machine_at, unknown
 from fsmdsl.resolve.names.states import machine_of
 from fsmdsl.resolve.values.binders import bound
-from fsmdsl.resolve.values.calls import opened
 from fsmdsl.resolve.values.channels import ends, home_of
-from fsmdsl.resolve.values.expressions import condition, element, of_type, typed
+from fsmdsl.resolve.values.places import condition, of_type, opened, typed
 from fsmdsl.resolve.values.records import part, with_part
 from fsmdsl.source import Span
 
@@ -63,7 +62,7 @@ def _effect(place: Place, e: s.Effect) -> m.Effect | None:
 
 
 def _loop(place: Place, binder: s.Binder, body: tuple[s.Effect, ...], span: Span) -> m.Effect:
-    inner = bound(place.scope, binder, typed, element, "a loop")
+    inner = bound(place.scope, binder, "a loop")
     if len(inner.variables) > 1:
         found = rules.MISPLACED.at(binder.span, "a loop goes through the subsets of one size")
         place.scope.report(found.help("write `subsets(nodes, 2)`"))
@@ -297,7 +296,7 @@ def _post(place: Place, e: s.Post) -> m.Effect | None:
         if not _sends_through(scope, home, name, e.span):
             return None
         given = () if e.to is None else (s.Word("self", e.span), e.to)
-    whose = ends(scope, home, name, given, of_type, e.span, lambda _: f"{e.span.text} to x")
+    whose = ends(scope, home, name, given, e.span, lambda _: f"{e.span.text} to x")
     sent = _arguments(scope, target.name, arguments, event.parameters)
     return None if whose is None else m.Post(channel.name, event.name, sent, whose, e.span)
 

@@ -11,7 +11,7 @@ from fsmdsl.resolve import rules
 from fsmdsl.resolve.machines.effects import Place, effects
 from fsmdsl.resolve.names.scope import MachineNames, Scope, unknown
 from fsmdsl.resolve.names.states import lasting
-from fsmdsl.resolve.values.expressions import condition, of_type
+from fsmdsl.resolve.values.places import condition, of_type
 from fsmdsl.walk import expressions
 
 

@@ -15,8 +15,8 @@ from fsmdsl.resolve.names.scope import MachineNames, Scope, unknown
 from fsmdsl.resolve.names.states import leaves
 from fsmdsl.resolve.types.first_values import check_any, default
 from fsmdsl.resolve.types.shown import shown
-from fsmdsl.resolve.values.expressions import condition, of_type
 from fsmdsl.resolve.values.lets import all_of
+from fsmdsl.resolve.values.places import condition, of_type
 
 
 def machine(names: MachineNames) -> m.Machine:

@@ -88,8 +88,8 @@ class Program:
     """What all modules share: every machine by its qualified name, the `let`s resolved so far, what was found."""
 
     as_documented: bool
-    expression: Callable[[Scope, s.Expr], m.Expr]
-    """`expressions.typed`, for values that are resolved when they are first used."""
+    expression: Callable[[Scope, s.Expr, m.Type | None], m.Expr]
+    """`expressions.expression`, for the parts of expressions and for values that are resolved when first used."""
     machines: dict[str, MachineNames] = field(default_factory=dict)
     lets: dict[tuple[str, str], m.Let | None] = field(default_factory=dict)
     """By owner and name; None while it is being resolved."""

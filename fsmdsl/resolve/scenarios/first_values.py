@@ -10,8 +10,7 @@ from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.scope import MachineNames, Scope, unknown
 from fsmdsl.resolve.names.states import entered, state_named
 from fsmdsl.resolve.types.shown import shown
-from fsmdsl.resolve.values.calls import opened
-from fsmdsl.resolve.values.expressions import of_type, typed
+from fsmdsl.resolve.values.places import of_type, opened, typed
 
 
 class _Chosen:

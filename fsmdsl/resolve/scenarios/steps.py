@@ -12,9 +12,8 @@ from fsmdsl.resolve.names.scope import MachineNames, Scope, unknown
 from fsmdsl.resolve.names.states import lasting, machine_of
 from fsmdsl.resolve.systems.environments import ONLY_CRASHES, event_call, struck
 from fsmdsl.resolve.systems.properties import labels_of
-from fsmdsl.resolve.values.calls import opened
 from fsmdsl.resolve.values.channels import channel_at, ends
-from fsmdsl.resolve.values.expressions import condition, of_type, typed
+from fsmdsl.resolve.values.places import condition, opened, typed
 
 FAULTS = ("unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost")
 """What a step can fail with; see `step.Fault`."""
@@ -143,5 +142,5 @@ def _transmit(scope: Scope, x: s.Transmit) -> m.Transmit | None:
     if found is None:
         return None
     home, last, event = found
-    whose = ends(scope, home, last, x.ends, of_type, x.span, lambda y: f"{x.kind} {x.channel} {y}")
+    whose = ends(scope, home, last, x.ends, x.span, lambda y: f"{x.kind} {x.channel} {y}")
     return None if whose is None else m.Transmit(x.kind, f"{home.name}.{last}", whose, event, x.doc, x.span)

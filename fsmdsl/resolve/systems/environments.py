@@ -15,8 +15,7 @@ from fsmdsl.resolve.names.states import machine_of
 from fsmdsl.resolve.systems.inheritance import mark, settle
 from fsmdsl.resolve.types.written import variables
 from fsmdsl.resolve.values.binders import bound
-from fsmdsl.resolve.values.calls import opened
-from fsmdsl.resolve.values.expressions import condition, element, of_type, typed
+from fsmdsl.resolve.values.places import condition, of_type, opened, typed
 
 Written = s.Offer | s.CrashOffer | s.ProcessCrash
 Resolved = m.Offer | m.CrashOffer | m.ProcessCrash
@@ -110,7 +109,7 @@ def _chosen(scope: Scope, binders: Iterable[s.Binder]) -> tuple[Scope, tuple[tup
     """The variables of a line of the environment, and where they are known."""
     variables: list[tuple[str, m.Expr]] = []
     for binder in binders:
-        inner = bound(scope, binder, typed, element, "what the environment chooses")
+        inner = bound(scope, binder, "what the environment chooses")
         variables += inner.variables
         scope = inner.scope
     return scope, tuple(variables)

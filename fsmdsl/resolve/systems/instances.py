@@ -13,8 +13,8 @@ from fsmdsl.resolve.names.scope import MachineNames, Member, ModuleNames, Scope,
 from fsmdsl.resolve.names.states import entered, leaves_in_order, state_named, staying
 from fsmdsl.resolve.types.first_values import check_any
 from fsmdsl.resolve.types.shown import shown
-from fsmdsl.resolve.values.expressions import of_type
 from fsmdsl.resolve.values.ordinals import numbered
+from fsmdsl.resolve.values.places import of_type
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.meanings import Kind
 from fsmdsl.resolve.names.scope import MachineNames, Member, Scope, SystemNames, unknown
 from fsmdsl.resolve.values.channels import channel_at
-from fsmdsl.resolve.values.expressions import condition
+from fsmdsl.resolve.values.places import condition
 
 
 def _name(name: s.Name | None, kind: str, number: int) -> str:

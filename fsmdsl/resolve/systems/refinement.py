@@ -14,7 +14,7 @@ from fsmdsl.resolve.names.states import leaves, state_named
 from fsmdsl.resolve.systems.inheritance import names_of
 from fsmdsl.resolve.systems.instances import name_elements
 from fsmdsl.resolve.values.calls import settled
-from fsmdsl.resolve.values.expressions import condition, of_type
+from fsmdsl.resolve.values.places import condition, of_type
 
 
 def refined(

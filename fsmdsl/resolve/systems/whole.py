@@ -13,8 +13,8 @@ from fsmdsl.resolve.systems.environments import Resolved, offered, used
 from fsmdsl.resolve.systems.inheritance import chain, extended, mark, members_of, of_kind, settle, take_lets
 from fsmdsl.resolve.systems.instances import channels_of, made, named, take
 from fsmdsl.resolve.systems.properties import invariants, properties, reachables
-from fsmdsl.resolve.values.expressions import condition
 from fsmdsl.resolve.values.lets import all_of
+from fsmdsl.resolve.values.places import condition
 
 
 def system(module: ModuleNames, decl: s.SystemDecl) -> m.System | None:

@@ -34,3 +34,11 @@ def shown(t: m.Type) -> str:
             return "unknown"
         case _:
             assert_never(t)
+
+
+def described(t: m.Type) -> str:
+    """What a value of a type is: `true or false`, `a number 0..3`."""
+    named = {m.BoolType: "true or false", m.NoneType: "none", m.NeverType: "empty"}
+    if type(t) in named:
+        return named[type(t)]
+    return f"a number {shown(t)}" if isinstance(t, m.RangeType) else f"`{shown(t)}`"

@@ -6,23 +6,17 @@ ends are known only in a run; the subsets of a set are those of no element, of o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.model.typing import element
+from fsmdsl.model import typing
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.scope import Scope
-from fsmdsl.resolve.values.calls import opened
 from fsmdsl.resolve.values.ordinals import known
+from fsmdsl.resolve.values.places import element, opened, typed
 from fsmdsl.source import Span
-
-Typed = Callable[[Scope, s.Expr], m.Expr]
-"""`expressions.typed`, which these functions are part of."""
-
-Element = Callable[[Scope, m.Expr], m.Type]
-"""`expressions.element`."""
 
 MAX_SIZE = 10_000
 """A range has no more numbers."""
@@ -40,7 +34,7 @@ class Bound:
     """Which values are meant, if not all are."""
 
 
-def bound(scope: Scope, binder: s.Binder, typed: Typed, of: Element, fixed: str | None = None) -> Bound:
+def bound(scope: Scope, binder: s.Binder, fixed: str | None = None) -> Bound:
     """What a binder binds. `fixed` is a word for a place where all values are known before the first is visited."""
     over = binder.over
     if binder.last is not None:
@@ -48,7 +42,7 @@ def bound(scope: Scope, binder: s.Binder, typed: Typed, of: Element, fixed: str 
     if isinstance(over, s.Call) and len(over.arguments) == 1 and _all_subsets(scope, over.target):
         return _subsets(scope, binder, typed(scope, over.arguments[0]), over)
     found = opened(typed(scope, over))
-    return Bound(scope.bind(binder.name, of(scope, found)), ((binder.name.text, found),))
+    return Bound(scope.bind(binder.name, element(scope, found)), ((binder.name.text, found),))
 
 
 def quantified(e: s.Quantified, inner: Bound, body: m.Expr, result: m.Type) -> m.Expr:
@@ -140,7 +134,7 @@ def _subsets(scope: Scope, binder: s.Binder, of: m.Expr, e: s.Call) -> Bound:
 
 def _most(scope: Scope, of: m.Expr) -> int | None:
     """How many elements a set can have."""
-    match element(of.type):
+    match typing.element(of.type):
         case m.BoolType():
             return 2
         case m.EnumType(members=members):

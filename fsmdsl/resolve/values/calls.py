@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
@@ -13,9 +12,9 @@ from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.scope import Scope, dotted, unknown
 from fsmdsl.resolve.names.states import machine_of, state_type
 from fsmdsl.resolve.types.shown import shown
-from fsmdsl.resolve.values.channels import OfType, ends, home_of
+from fsmdsl.resolve.values.channels import ends, home_of
 from fsmdsl.resolve.values.lets import derived, let_of
-from fsmdsl.resolve.values.names import Typed
+from fsmdsl.resolve.values.places import of_type, opened, typed
 from fsmdsl.source import Span
 
 FUNCTIONS = {
@@ -25,9 +24,7 @@ FUNCTIONS = {
 """How many arguments each takes; `min` and `max` also take more."""
 
 
-def applied(
-    scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None, typed: Callable[..., m.Expr], of_type: OfType
-) -> m.Expr:
+def applied(scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None) -> m.Expr:
     """`size(cells)` and the like."""
     name = function.text
     if name not in FUNCTIONS:
@@ -45,7 +42,7 @@ def applied(
     inner = replace(scope, channel=name == "size" and isinstance(listed[0], s.Name))
     arguments = [opened(typed(inner, a, expected)) for a in listed]
     if whose or isinstance(arguments[0], m.ChannelRef):
-        return _waiting(scope, e, arguments[0], whose, of_type)
+        return _waiting(scope, e, arguments[0], whose)
     if name == "state":
         return _state_of(scope, name, arguments[0], e.span)
     if name == "same_state":
@@ -61,14 +58,14 @@ def applied(
     return m.Apply(name, tuple(arguments), result, e.span)  # type: ignore[arg-type]
 
 
-def _waiting(scope: Scope, e: s.Call, of: m.Expr, whose: tuple[s.Expr, ...], of_type: OfType) -> m.Expr:
+def _waiting(scope: Scope, e: s.Call, of: m.Expr, whose: tuple[s.Expr, ...]) -> m.Expr:
     """`size(to_cache)`, `size(inbox of p)`, `size(link from p to q)`: how many messages wait."""
     if not isinstance(of, m.ChannelRef):
         if not isinstance(of.type, m.ErrorType):
             scope.report(rules.MISMATCH.at(of.span, f"`{of.span.text}` is not a channel"))
         return m.Constant(None, m.ERROR, e.span)
     home, channel = home_of(scope, of)
-    found = ends(scope, home, channel, whose, of_type, e.span, lambda x: f"size({channel} {x})")
+    found = ends(scope, home, channel, whose, e.span, lambda x: f"size({channel} {x})")
     if found is None:
         return m.Constant(None, m.ERROR, e.span)
     return m.Apply("size", (of, *found), m.RangeType(0, 1 << 16), e.span)
@@ -127,11 +124,6 @@ _WANTS = {
 }
 
 
-def opened(e: m.Expr) -> m.Expr:
-    """What an option holds; see `model.Apply`."""
-    return m.Apply("present", (e,), e.type.of, e.span) if isinstance(e.type, m.OptionalType) else e
-
-
 def _result(name: str, arguments: list[m.Expr]) -> m.Type | None:
     types = [a.type for a in arguments]
     if any(isinstance(t, m.ErrorType) for t in types):
@@ -161,9 +153,9 @@ def _extreme(name: Literal["min", "max"], types: list[m.Type]) -> m.Type | None:
     return extreme_type(name, ranges) if len(ranges) == len(types) else None
 
 
-def call_let(scope: Scope, e: s.Call, typed: Typed, of_type: OfType) -> m.Expr:
+def call_let(scope: Scope, e: s.Call) -> m.Expr:
     """`outranks(g, c)`, `g.fits(c)`, `module.pred(x)`."""
-    located = _locate(scope, e.target, typed)
+    located = _locate(scope, e.target)
     if located is None:
         scope.report(rules.MISMATCH.at(e.target.span, "this is nothing that takes arguments"))
         return m.Constant(None, m.ERROR, e.span)
@@ -190,7 +182,7 @@ def settled(scope: Scope, e: m.Expr) -> m.Expr:
     return e
 
 
-def _locate(scope: Scope, target: s.Expr, typed: Typed) -> tuple[str, str, m.Expr | None] | None:
+def _locate(scope: Scope, target: s.Expr) -> tuple[str, str, m.Expr | None] | None:
     """The owner and name of the `let` that is called, and the instance it is asked of."""
     if isinstance(target, s.Name):
         name, machine, system = target.text, scope.machine, scope.named

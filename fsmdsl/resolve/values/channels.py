@@ -8,10 +8,8 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.scope import ModuleNames, Scope, machine_at, unknown
+from fsmdsl.resolve.values.places import of_type
 from fsmdsl.source import Span
-
-OfType = Callable[[Scope, s.Expr, m.Type], m.Expr]
-"""`expressions.of_type`."""
 
 
 def channel_at(scope: Scope, path: s.Path) -> tuple[ModuleNames, str, str | None] | None:
@@ -32,7 +30,6 @@ def ends(
     home: ModuleNames,
     channel: str,
     given: Sequence[s.Expr],
-    of_type: OfType,
     at: Span,
     help: Callable[[str], str],
 ) -> tuple[m.Expr, ...] | None:

@@ -12,21 +12,22 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.model.typing import arithmetic_type, bare, compatible, concat_type, join, join_all, negative_type
+from fsmdsl.model.typing import arithmetic_type, bare, concat_type, join, join_all, negative_type
 from fsmdsl.operators import LARGEST, Written, may_divide_by_zero, of_numbers, of_sets
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.limits import too_many_digits
 from fsmdsl.resolve.names.scope import Scope
 from fsmdsl.resolve.names.states import states_meant
-from fsmdsl.resolve.types.shown import shown
+from fsmdsl.resolve.types.shown import described, shown
 from fsmdsl.resolve.values import records
 from fsmdsl.resolve.values.binders import bound, quantified
-from fsmdsl.resolve.values.calls import applied, call_let, opened
+from fsmdsl.resolve.values.calls import applied, call_let
 from fsmdsl.resolve.values.names import member, name
+from fsmdsl.resolve.values.places import condition, of_type, opened, typed, wrong
 from fsmdsl.source import Span
 
 
-def typed(scope: Scope, e: s.Expr, expected: m.Type | None = None) -> m.Expr:
+def expression(scope: Scope, e: s.Expr, expected: m.Type | None) -> m.Expr:
     """An expression with its names bound. `expected` helps to tell members of enums apart; it is not enforced."""
     match e:
         case s.Number(value, span):
@@ -38,7 +39,7 @@ def typed(scope: Scope, e: s.Expr, expected: m.Type | None = None) -> m.Expr:
         case s.Name():
             return name(scope, e, expected)
         case s.Member():
-            return member(scope, e, typed)
+            return member(scope, e)
         case s.Index():
             return _index(scope, e)
         case s.Call():
@@ -65,44 +66,6 @@ def typed(scope: Scope, e: s.Expr, expected: m.Type | None = None) -> m.Expr:
             return m.Constant(None, m.ERROR, e.span)
         case _:
             assert_never(e)
-
-
-def condition(scope: Scope, e: s.Expr) -> m.Expr:
-    """An expression that must be true or false."""
-    return of_type(scope, e, m.BOOL)
-
-
-def of_type(scope: Scope, e: s.Expr, place: m.Type) -> m.Expr:
-    """An expression for a place of a known type: an option is opened where the place wants what it holds, and a value
-    that a map can hold stands for the map that has it for every key."""
-    found = typed(scope, e, place.of if isinstance(place, m.MapType) else place)
-    if isinstance(place, m.MapType) and not isinstance(found.type, m.MapType | m.ErrorType):
-        return m.Apply("filled", (_fitted(scope, e, found, place.of),), place, e.span)
-    return _fitted(scope, e, found, place)
-
-
-def _fitted(scope: Scope, e: s.Expr, found: m.Expr, place: m.Type) -> m.Expr:
-    if not isinstance(place, m.OptionalType):
-        found = opened(found)
-    if not compatible(found.type, place):
-        scope.report(rules.MISMATCH.at(e.span, f"this is {_a(found.type)}, and {_a(place)} is needed"))
-        return m.Constant(None, m.ERROR, e.span)
-    if isinstance(found, m.Collection) and isinstance(place, m.SetType | m.ListType):
-        return replace(found, type=place)
-    return found
-
-
-def wrong(scope: Scope, span: Span, message: str) -> m.Expr:
-    """A type mismatch, and the value that stands in for it."""
-    scope.report(rules.MISMATCH.at(span, message))
-    return m.Constant(None, m.ERROR, span)
-
-
-def _a(t: m.Type) -> str:
-    named = {m.BoolType: "true or false", m.NoneType: "none", m.NeverType: "empty"}
-    if type(t) in named:
-        return named[type(t)]
-    return f"a number {shown(t)}" if isinstance(t, m.RangeType) else f"`{shown(t)}`"
 
 
 def _word(scope: Scope, e: s.Word) -> m.Expr:
@@ -164,7 +127,7 @@ def _item(scope: Scope, e: s.Index) -> m.Expr:
         case m.ErrorType():
             return m.Constant(None, m.ERROR, e.span)
         case _:
-            found = rules.MISMATCH.at(e.target.span, f"this is {_a(listed.type)}, and has no items by number")
+            found = rules.MISMATCH.at(e.target.span, f"this is {described(listed.type)}, and has no items by number")
             scope.report(found.help("a list has, a set of instances of a system, by its name, and a map by its keys"))
             return m.Constant(None, m.ERROR, e.span)
 
@@ -172,10 +135,10 @@ def _item(scope: Scope, e: s.Index) -> m.Expr:
 def _call(scope: Scope, e: s.Call, expected: m.Type | None) -> m.Expr:
     home = records.called(scope, e.target)
     if home is not None:
-        return records.constructed(scope, e, home, of_type)
+        return records.constructed(scope, e, home)
     if isinstance(e.target, s.Name) and not scope.computes(e.target.text):
-        return applied(scope, e, e.target, expected, typed, of_type)
-    return call_let(scope, e, typed, of_type)
+        return applied(scope, e, e.target, expected)
+    return call_let(scope, e)
 
 
 def _unary(scope: Scope, e: s.Unary) -> m.Expr:
@@ -203,7 +166,7 @@ def _only_in_properties(scope: Scope, operator: str, span: Span) -> None:
 def _not_number(scope: Scope, e: m.Expr) -> m.Expr:
     if isinstance(e.type, m.ErrorType):
         return e
-    return wrong(scope, e.span, f"this is {_a(e.type)}, and a number is needed")
+    return wrong(scope, e.span, f"this is {described(e.type)}, and a number is needed")
 
 
 def _binary(scope: Scope, e: s.Binary) -> m.Expr:
@@ -241,20 +204,20 @@ def _comparison(scope: Scope, e: s.Binary) -> m.Expr:
     both = join(left.type, right.type)
     assert e.operator in ("==", "!=", "<", "<=", ">", ">=")
     if both is None:
-        found = rules.MISMATCH.at(e.span, f"{_a(left.type)} and {_a(right.type)} cannot be compared")
+        found = rules.MISMATCH.at(e.span, f"{described(left.type)} and {described(right.type)} cannot be compared")
         maps = [x for x in (left, right) if isinstance(x.type, m.MapType)]
         help_ = f"compare one entry, `{maps[0].span.text}[k]`, or two maps of one type" if maps else None
         scope.report(found if help_ is None else found.help(help_))
         return m.Constant(None, m.ERROR, e.span)
     if isinstance(bare(both), m.OpaqueType) and not isinstance(both, m.OptionalType):
-        return wrong(scope, e.span, f"{_a(both)} is opaque: only hand-written code looks into it")
+        return wrong(scope, e.span, f"{described(both)} is opaque: only hand-written code looks into it")
     if e.operator not in ("==", "!=") and not _has_order(both):
         why = (
             "list its members with `<` to give it an order"
             if isinstance(both, m.EnumType)
             else "only numbers and ordered enums have one"
         )
-        scope.report(rules.MISMATCH.at(e.span, f"{_a(both)} has no order").help(why))
+        scope.report(rules.MISMATCH.at(e.span, f"{described(both)} has no order").help(why))
     match left, right:
         case (m.StateOf(target=x), m.Constant(value=str() as state)) | (m.Constant(value=str() as state), m.StateOf(x)):
             test = m.InState(x, frozenset({state}), state, span=e.span)
@@ -289,7 +252,9 @@ def _operation(scope: Scope, e: s.Binary, written: Written) -> m.Expr:
         case _:
             kinds = ["numbers"] * (arithmetic is not None) + ["sets"] * (of_two_sets is not None)
             wanted = " or ".join(f"two {x}" for x in [*kinds, *["lists"] * (written == "+")])
-            return wrong(scope, e.span, f"`{written}` needs {wanted}, not {_a(left.type)} and {_a(right.type)}")
+            return wrong(
+                scope, e.span, f"`{written}` needs {wanted}, not {described(left.type)} and {described(right.type)}"
+            )
 
 
 def _membership(scope: Scope, item: s.Expr, of: s.Expr, span: Span) -> m.Expr:
@@ -307,11 +272,11 @@ def _membership(scope: Scope, item: s.Expr, of: s.Expr, span: Span) -> m.Expr:
     match right.type:
         case m.SetType(of=inner_type) | m.ListType(of=inner_type):
             if join(left.type, inner_type) is None:
-                return wrong(scope, span, f"{_a(left.type)} cannot be in {_a(right.type)}")
+                return wrong(scope, span, f"{described(left.type)} cannot be in {described(right.type)}")
         case m.ErrorType():
             pass
         case _:
-            return wrong(scope, of.span, f"this is {_a(right.type)}, and a set, a list or a state is needed")
+            return wrong(scope, of.span, f"this is {described(right.type)}, and a set, a list or a state is needed")
     return m.Binary("in", left, right, m.BOOL, span)
 
 
@@ -333,13 +298,13 @@ def _conditional(scope: Scope, e: s.Conditional, expected: m.Type | None) -> m.E
     otherwise = typed(scope, e.otherwise, expected or bare(then.type))
     both = join(then.type, otherwise.type)
     if both is None:
-        return wrong(scope, e.span, f"one side is {_a(then.type)}, the other {_a(otherwise.type)}")
+        return wrong(scope, e.span, f"one side is {described(then.type)}, the other {described(otherwise.type)}")
     return m.Conditional(test, then, otherwise, both, e.span)
 
 
 def _quantified(scope: Scope, e: s.Quantified) -> m.Expr:
     binder, *others = e.binders
-    inner = bound(scope, binder, typed, element)
+    inner = bound(scope, binder)
     if e.kind == "count" and (others or len(inner.variables) > 1):
         found = rules.MISMATCH.at(e.span, "`count` takes one variable")
         scope.report(found if others else found.help("subsets are counted by their size: `subsets(nodes, 2)`"))
@@ -351,27 +316,16 @@ def _quantified(scope: Scope, e: s.Quantified) -> m.Expr:
     return quantified(e, inner, body, m.RangeType(0, 1 << 16) if e.kind == "count" else m.BOOL)
 
 
-def element(scope: Scope, over: m.Expr) -> m.Type:
-    """The type of what a set or list holds; reports when it is neither."""
-    match over.type:
-        case m.SetType(of=inner) | m.ListType(of=inner):
-            return inner
-        case m.ErrorType():
-            return m.ERROR
-        case _:
-            return wrong(scope, over.span, f"this is {_a(over.type)}, and a set or list is needed").type
-
-
 def _mixed(scope: Scope, e: s.Collection, items: Sequence[m.Expr]) -> m.Expr:
     """Reports items of several types; a name that stands for something else than the member that it may be meant as."""
     first = {shown(x.type): x for x in reversed(items)}
-    told = ", ".join(f"`{x.span.text}` is {_a(x.type)}" for x in reversed(first.values()))
+    told = ", ".join(f"`{x.span.text}` is {described(x.type)}" for x in reversed(first.values()))
     found = rules.MISMATCH.at(e.span, f"these are not all of one type: {told}")
     for item, written in zip(items, e.items, strict=True):
         enums = scope.enum_members(written.text) if isinstance(written, s.Name) else []
         if enums and not isinstance(item.type, m.EnumType):
             member = f"{enums[0].name.rpartition('.')[2]}.{item.span.text}"
-            found = found.help(f"`{item.span.text}` means {_a(item.type)} here; write `{member}` for the member")
+            found = found.help(f"`{item.span.text}` means {described(item.type)} here; write `{member}` for the member")
     scope.report(found)
     return m.Constant(None, m.ERROR, e.span)
 

@@ -9,6 +9,7 @@ from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.scope import ModuleNames, Scope
 from fsmdsl.resolve.types.written import variables
+from fsmdsl.resolve.values.places import typed
 from fsmdsl.source import Span
 
 
@@ -59,7 +60,7 @@ def resolve_let(home: Scope, owner: str, decl: s.LetDecl, amended: str | None) -
     parameters = variables(home.module, decl.parameters)
     for p, written in zip(parameters, decl.parameters, strict=True):
         home = home.bind(written.name, p.type)
-    value = home.module.program.expression(home, decl.value)
+    value = typed(home, decl.value)
     return m.Let(decl.name.text, owner, parameters, value, value.type, decl.doc, amended, decl.span)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Container
 from dataclasses import replace
 
 from fsmdsl import model as m
@@ -14,10 +14,8 @@ from fsmdsl.resolve.names.meanings import Kind
 from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, Scope, dotted, unknown
 from fsmdsl.resolve.names.states import leaves, machine_of, note_member, state_type
 from fsmdsl.resolve.values.lets import derived
+from fsmdsl.resolve.values.places import opened, typed
 from fsmdsl.resolve.values.records import part
-
-Typed = Callable[[Scope, s.Expr], m.Expr]
-"""`expressions.typed`, which these functions are part of."""
 
 
 def name(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
@@ -159,7 +157,7 @@ def _unknown(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
     return m.Constant(None, m.ERROR, e.span)
 
 
-def member(scope: Scope, e: s.Member, typed: Typed) -> m.Expr:
+def member(scope: Scope, e: s.Member) -> m.Expr:
     """`target.name`: a member of an enum, a declaration of another module, data of another instance, or a part."""
     static = _static(scope, e)
     if static is not None:
@@ -180,8 +178,7 @@ def member(scope: Scope, e: s.Member, typed: Typed) -> m.Expr:
 
 def data_of(scope: Scope, machine: MachineNames, target: m.Expr, name: s.Name, e: s.Member) -> m.Expr:
     """A field, parameter or derived value of an instance; an option is opened first."""
-    if isinstance(target.type, m.OptionalType):
-        target = m.Apply("present", (target,), target.type.of, target.span)
+    target = opened(target)
     kind = _kind_of_data(machine, name.text)
     if kind is not None:
         scope.note(name, kind, machine.qualified)

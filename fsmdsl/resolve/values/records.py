@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.scope import ModuleNames, Scope, dotted, unknown
 from fsmdsl.resolve.types.written import record_type
+from fsmdsl.resolve.values.places import of_type, opened
 from fsmdsl.source import Span
-
-OfType = Callable[[Scope, s.Expr, m.Type], m.Expr]
-"""`expressions.of_type`."""
 
 
 def called(scope: Scope, target: s.Expr) -> ModuleNames | None:
@@ -25,7 +21,7 @@ def called(scope: Scope, target: s.Expr) -> ModuleNames | None:
     return home if home is not None and last in home.records else None
 
 
-def constructed(scope: Scope, e: s.Call, home: ModuleNames, of_type: OfType) -> m.Expr:
+def constructed(scope: Scope, e: s.Call, home: ModuleNames) -> m.Expr:
     """`Entry(1, true)` or `Entry(term = 1, value = true)`."""
     name = e.target.name if isinstance(e.target, s.Member) else e.target
     assert isinstance(name, s.Name)
@@ -75,8 +71,7 @@ def part(scope: Scope, of: m.Expr, record: m.RecordType, name: s.Name, span: Spa
         scope.report(unknown(f"part of {owner}", name.text, name.span, tuple(types)))
         return m.Constant(None, m.ERROR, span)
     scope.note(name, "part", record.name)
-    opened = m.Apply("present", (of,), record, of.span) if isinstance(of.type, m.OptionalType) else of
-    return m.Part(opened, name.text, types[name.text], span)
+    return m.Part(opened(of), name.text, types[name.text], span)
 
 
 def with_part(changed: m.Part, value: m.Expr) -> m.Expr:
