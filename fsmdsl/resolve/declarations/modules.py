@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import PurePath
 
 from fsmdsl import model as m
@@ -111,9 +110,6 @@ def _enum(module: ModuleNames, x: s.EnumDecl) -> m.EnumType:
     return m.EnumType(f"{module.name}.{x.name.text}", tuple(dict.fromkeys(n.name.text for n in x.members)), x.ordered)
 
 
-_IMPORTED: tuple[Kind, ...] = ("machine", "enum", "record", "opaque", "channel", "let", "environment", "system")
-
-
 def _import(module: ModuleNames, known: dict[str, ModuleNames]) -> None:
     for x in module.syntax.imports:
         target = known.get(str(x.path))
@@ -129,16 +125,12 @@ def _import(module: ModuleNames, known: dict[str, ModuleNames]) -> None:
 
 
 def _borrow(module: ModuleNames, target: ModuleNames, n: s.Name) -> None:
-    tables: list[Collection[str]] = [
-        target.machines, target.enums, target.records, target.opaques, target.channels, target.lets,
-        target.environments, target.systems,
-    ]  # fmt: skip
-    kind: Kind | None = next((k for k, t in zip(_IMPORTED, tables, strict=True) if n.text in t), None)
+    kind = next((k for k, t in target.tables.items() if n.text in t), None)
     if kind is not None:
         module.program.note(n.span, kind, target.name, n.text)
     else:
         found = rules.UNKNOWN.at(n.span, f"module `{target.name}` declares no `{n.text}`")
-        advice = did_you_mean(n.text, [c for t in tables for c in t])
+        advice = did_you_mean(n.text, [c for t in target.tables.values() for c in t])
         module.program.found.append(found if advice is None else found.help(advice))
     module.borrowed[n.text] = target
 

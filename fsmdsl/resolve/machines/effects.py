@@ -10,11 +10,12 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, Scope, machine_at, unknown
+from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, Scope, machine_at, miscounted, unknown
 from fsmdsl.resolve.names.states import machine_of
 from fsmdsl.resolve.values.binders import bound
+from fsmdsl.resolve.values.calls import apart
 from fsmdsl.resolve.values.channels import ends, home_of
-from fsmdsl.resolve.values.places import condition, of_type, opened, typed
+from fsmdsl.resolve.values.places import condition, instance, of_type, opened, typed
 from fsmdsl.resolve.values.records import part, with_part
 from fsmdsl.source import Span
 
@@ -185,8 +186,7 @@ def _change(place: Place, e: s.Change) -> m.Effect | None:
 
 
 def _perform(place: Place, e: s.Perform) -> m.Effect | None:
-    call = e.call
-    target, arguments = (call.target, call.arguments) if isinstance(call, s.Call) else (call, ())
+    target, arguments = apart(e.call)
     if isinstance(target, s.Name):
         return _request(place, target, arguments, e)
     if isinstance(target, s.Member):
@@ -220,8 +220,7 @@ def _arguments(
     scope: Scope, name: s.Name, given: tuple[s.Expr, ...], wanted: tuple[m.Variable, ...]
 ) -> tuple[m.Expr, ...]:
     if len(given) != len(wanted):
-        message = f"`{name.text}` takes {len(wanted)} argument{'s' * (len(wanted) != 1)}, not {len(given)}"
-        found = rules.ARGUMENTS.at(name.span, message)
+        found = miscounted(name.text, len(wanted), len(given), name.span)
         if wanted:
             listed = ", ".join(v.name for v in wanted)
             found = found.help(f"write `{name.text}({listed})`")
@@ -234,13 +233,11 @@ def _send(place: Place, target: s.Member, arguments: tuple[s.Expr, ...], e: s.Pe
     scope = place.scope
     if place.where == "crash":
         scope.report(rules.MISPLACED.at(e.span, "in a crash a machine sends nothing: it only sets its own fields"))
-    owner = opened(typed(scope, target.target))
-    machine = machine_of(scope, bare(owner.type))
-    if machine is None:
-        if not isinstance(owner.type, m.ErrorType):
-            message = f"`{target.target.span.text}` is no instance: nothing can be sent to it"
-            scope.report(rules.MISMATCH.at(target.target.span, message))
+    message = f"`{target.target.span.text}` is no instance: nothing can be sent to it"
+    found = instance(scope, target.target, rules.MISMATCH.at(target.target.span, message))
+    if found is None:
         return None
+    owner, machine = found
     event = event_of(scope, machine, target.name)
     if event is None:
         return None
@@ -274,8 +271,8 @@ def _not_a_sender(scope: Scope, machine: MachineNames, event: m.Event, at: s.Nam
 
 
 def _post(place: Place, e: s.Post) -> m.Effect | None:
-    scope, call = place.scope, e.call
-    target, arguments = (call.target, call.arguments) if isinstance(call, s.Call) else (call, ())
+    scope = place.scope
+    target, arguments = apart(e.call)
     if not isinstance(target, s.Member):
         scope.report(rules.MISPLACED.at(e.span, "a message goes into a channel").help("write `send channel.event`"))
         return None

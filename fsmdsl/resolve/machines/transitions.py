@@ -10,7 +10,7 @@ from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.machines.effects import Place, effects
 from fsmdsl.resolve.names.scope import MachineNames, Scope, unknown
-from fsmdsl.resolve.names.states import lasting
+from fsmdsl.resolve.names.states import lasting, own_state
 from fsmdsl.resolve.values.places import condition, of_type
 from fsmdsl.walk import expressions
 
@@ -45,22 +45,15 @@ def transitions(scope: Scope, decl: s.TransitionDecl, why: str | None, numbering
 
 
 def _arrows(scope: Scope, machine: MachineNames, decl: s.TransitionDecl) -> Iterator[tuple[str, str | None, bool]]:
-    owner = machine.qualified
     for edge in decl.edges:
-        target = edge.target.text if edge.target is not None else None
-        if edge.target is not None and target not in machine.states:
-            scope.report(unknown("state", edge.target.text, edge.target.span, tuple(machine.states)))
+        if edge.target is not None and own_state(scope, edge.target) is None:
             continue
-        if edge.target is not None:
-            scope.note(edge.target, "state", owner)
+        target = edge.target.text if edge.target is not None else None
         for n in edge.sources:
             if n.text == "*":
                 yield from ((name, target, True) for name in lasting(machine))
-            elif n.text in machine.states:
-                scope.note(n, "state", owner)
+            elif own_state(scope, n) is not None:
                 yield n.text, target, False
-            else:
-                scope.report(unknown("state", n.text, n.span, tuple(machine.states)))
 
 
 def _trigger(scope: Scope, trigger: s.On | s.After | None) -> tuple[m.Trigger, Scope] | None:

@@ -12,7 +12,7 @@ from fsmdsl.resolve.machines.effects import Place, effects
 from fsmdsl.resolve.machines.transitions import Numbering, note_event, transitions
 from fsmdsl.resolve.names.meanings import Kind
 from fsmdsl.resolve.names.scope import MachineNames, Scope, unknown
-from fsmdsl.resolve.names.states import leaves
+from fsmdsl.resolve.names.states import leaves, own_state
 from fsmdsl.resolve.types.first_values import check_any, default
 from fsmdsl.resolve.types.shown import shown
 from fsmdsl.resolve.values.lets import all_of
@@ -61,10 +61,9 @@ def _check_replaced(scope: Scope, names: MachineNames) -> None:
 
 def _note_ranked(scope: Scope, names: MachineNames) -> None:
     """Keep what the names in `priority` stand for; that they stand for something is a matter of `checks`."""
-    labels = {x.label.text for x, _ in names.members if isinstance(x, s.TransitionDecl) and x.label is not None}
     tables: tuple[tuple[Kind, Container[str]], ...] = (
         ("event", names.events),
-        ("label", labels),
+        ("label", names.labels),
         ("let", names.lets),
     )
     for ranked in (n for x, _ in names.members if isinstance(x, s.PriorityDecl) for n in x.names):
@@ -129,12 +128,11 @@ def _states(decl: s.StateDecl, why: str | None, parent: str | None) -> Iterator[
 
 
 def _check_initial(scope: Scope, names: MachineNames) -> None:
-    top = [x for x, _ in names.members if isinstance(x, s.StateDecl)]
-    if not top:
+    if not names.top:
         found = rules.INITIAL.at(names.decl.name.span, f"`{names.decl.name.text}` has no state")
         scope.report(found.help("declare one: `initial state …`"))
     else:
-        _one_initial(scope, names.decl.name, top, f"machine `{names.decl.name.text}`")
+        _one_initial(scope, names.decl.name, names.top, f"machine `{names.decl.name.text}`")
     entered = {
         e.target.text
         for x, _ in names.members
@@ -183,12 +181,9 @@ def states_named(scope: Scope, names: tuple[s.Name, ...]) -> Iterator[str]:
     for n in names:
         if n.text == "*":
             yield from (x.name.text for x in known.values() if not x.children)
-        elif n.text in known:
-            scope.note(n, "state", scope.machine.qualified)
-            inside = leaves(known[n.text])
+        elif (state := own_state(scope, n)) is not None:
+            inside = leaves(state)
             yield from (x for x in known if x in inside)
-        else:
-            scope.report(unknown("state", n.text, n.span, tuple(known)))
 
 
 # Lines ---------------------------------------------------------------------------------------------------------------
@@ -198,11 +193,8 @@ def _hooks(scope: Scope, decl: s.HookDecl, why: str | None) -> Iterator[m.Hook]:
     assert scope.machine is not None
     body = effects(Place(scope, "hook"), decl.effects)
     for n in decl.states:
-        if n.text in scope.machine.states:
-            scope.note(n, "state", scope.machine.qualified)
+        if own_state(scope, n) is not None:
             yield m.Hook(decl.kind, n.text, body, why, decl.span)
-        else:
-            scope.report(unknown("state", n.text, n.span, tuple(scope.machine.states)))
 
 
 def _ignores(scope: Scope, decl: s.IgnoreDecl, why: str | None) -> Iterator[m.Ignore]:

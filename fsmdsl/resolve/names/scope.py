@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
@@ -39,6 +39,11 @@ class MachineNames:
     def top(self) -> list[s.StateDecl]:
         """The states that are in no other."""
         return [x for x, _ in self.members if isinstance(x, s.StateDecl)]
+
+    @property
+    def labels(self) -> set[str]:
+        """The labels of its transitions."""
+        return {x.label.text for x, _ in self.members if isinstance(x, s.TransitionDecl) and x.label is not None}
 
     @property
     def data(self) -> Iterator[str]:
@@ -152,6 +157,14 @@ class ModuleNames:
             return self.home(last), last
         target = self.imports.get(".".join(modules))
         return None if target is None else (target, last)
+
+    @property
+    def tables(self) -> dict[Kind, Collection[str]]:
+        """The names that others can use, by kind."""
+        return {
+            "machine": self.machines, "enum": self.enums, "record": self.records, "opaque": self.opaques,
+            "channel": self.channels, "let": self.lets, "environment": self.environments, "system": self.systems,
+        }  # fmt: skip
 
     def note(self, path: s.Path, home: ModuleNames, kind: Kind) -> None:
         """Keep what a path stands for, and the module in front of it."""
@@ -273,3 +286,8 @@ def unknown(kind: str, name: str, span: Span, candidates: Iterator[str] | tuple[
             else f"declare {article} {kind} of that name"
         )
     return found.help(advice)
+
+
+def miscounted(name: str, wanted: int, given: int, at: Span) -> Diagnostic:
+    """Too many arguments, or too few."""
+    return rules.ARGUMENTS.at(at, f"`{name}` takes {wanted} argument{'s' * (wanted != 1)}, not {given}")

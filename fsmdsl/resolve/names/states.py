@@ -32,9 +32,18 @@ def machine_of(scope: Scope, t: m.Type) -> MachineNames | None:
 
 def state_named(scope: Scope, machine: MachineNames, name: s.Name) -> s.StateDecl | None:
     """The state that is called so; reports when there is none."""
+    return _state(scope, machine, name, f"state of {machine.decl.name.text}")
+
+
+def own_state(scope: Scope, name: s.Name) -> s.StateDecl | None:
+    """The state of the machine itself that is called so; reports when there is none."""
+    assert scope.machine is not None
+    return _state(scope, scope.machine, name, "state")
+
+
+def _state(scope: Scope, machine: MachineNames, name: s.Name, kind: str) -> s.StateDecl | None:
     found = machine.states.get(name.text)
     if found is None:
-        kind = f"state of {machine.decl.name.text}"
         scope.report(unknown(kind, name.text, name.span, tuple(machine.states)))
     else:
         scope.note(name, "state", machine.qualified)

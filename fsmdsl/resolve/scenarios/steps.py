@@ -11,9 +11,9 @@ from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.scope import MachineNames, Scope, unknown
 from fsmdsl.resolve.names.states import lasting, machine_of
 from fsmdsl.resolve.systems.environments import ONLY_CRASHES, event_call, struck
-from fsmdsl.resolve.systems.properties import labels_of
+from fsmdsl.resolve.values.calls import apart
 from fsmdsl.resolve.values.channels import channel_at, ends
-from fsmdsl.resolve.values.places import condition, opened, typed
+from fsmdsl.resolve.values.places import condition, instance, opened, typed
 
 FAULTS = ("unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost")
 """What a step can fail with; see `step.Fault`."""
@@ -62,7 +62,7 @@ def _note_labels(scope: Scope, labels: tuple[s.Name, ...]) -> None:
     assert scope.system is not None
     machines = {g.machine for g in scope.system.groups.values()}
     for x in (scope.module.program.machines[q] for q in sorted(machines)):
-        known = labels_of(x)
+        known = x.labels
         for name in (n for n in labels if n.text in known):
             scope.note(name, "label", x.qualified)
 
@@ -71,17 +71,16 @@ def _do(scope: Scope, x: s.Do) -> m.Do | None:
     if x.of:
         scope.report(rules.MISPLACED.at(x.of[0].span, ONLY_CRASHES).help("write `crash of x`"))
         return None
-    call = x.call
-    target, arguments = (call.target, call.arguments) if isinstance(call, s.Call) else (call, ())
+    target, arguments = apart(x.call)
     answer = _outcome(scope, target)
     if answer is not None:
-        instance, machine, event = answer
-        return m.Do(instance, machine, event, (), x.doc, x.span)
+        to, machine, event = answer
+        return m.Do(to, machine, event, (), x.doc, x.span)
     located = event_call(scope, target, arguments)
     if located is None:
         return None
-    instance, found, machine, values = located
-    return m.Do(instance, machine, found.name, values, x.doc, x.span)
+    to, found, machine, values = located
+    return m.Do(to, machine, found.name, values, x.doc, x.span)
 
 
 def _outcome(scope: Scope, target: s.Expr) -> tuple[m.Expr, str, str] | None:
@@ -94,8 +93,8 @@ def _outcome(scope: Scope, target: s.Expr) -> tuple[m.Expr, str, str] | None:
     if isinstance(owner, s.Name) and not scope.holds(owner.text):
         return None
     noted = len(scope.module.program.uses)
-    instance = opened(typed(scope, owner))
-    machine = machine_of(scope, bare(instance.type))
+    to = opened(typed(scope, owner))
+    machine = machine_of(scope, bare(to.type))
     action = machine.actions.get(action_name) if machine is not None else None
     if machine is None or action is None:
         del scope.module.program.uses[noted:]  # this is read again as something else
@@ -105,25 +104,24 @@ def _outcome(scope: Scope, target: s.Expr) -> tuple[m.Expr, str, str] | None:
         scope.note(target.name, "outcome", f"{machine.qualified}.{action_name}")
     if target.name.text not in action.outcomes:
         scope.report(unknown(f"outcome of {action_name}", target.name.text, target.name.span, action.outcomes))
-    return instance, machine.qualified, f"{action_name}.{target.name.text}"
+    return to, machine.qualified, f"{action_name}.{target.name.text}"
 
 
 def _elapse(scope: Scope, x: s.Elapse) -> m.Elapse | None:
-    instance = opened(typed(scope, x.instance))
-    machine = machine_of(scope, bare(instance.type))
-    if machine is None:
-        if not isinstance(instance.type, m.ErrorType):
-            scope.report(rules.MISMATCH.at(x.instance.span, f"`{x.instance.span.text}` is no instance"))
+    none = rules.MISMATCH.at(x.instance.span, f"`{x.instance.span.text}` is no instance")
+    located = instance(scope, x.instance, none)
+    if located is None:
         return None
+    whose, machine = located
     timers = _timers(machine)
     if not timers:
         scope.report(rules.MISPLACED.at(x.span, f"{machine.decl.name.text} has no timer"))
     elif x.timer is not None and x.timer.text not in timers:
         scope.report(unknown(f"timer of {machine.decl.name.text}", x.timer.text, x.timer.span, tuple(timers)))
     if x.timer is not None and x.timer.text in timers:
-        scope.note(x.timer, "label" if x.timer.text in labels_of(machine) else "state", machine.qualified)
+        scope.note(x.timer, "label" if x.timer.text in machine.labels else "state", machine.qualified)
     timer = x.timer.text if x.timer is not None else None
-    return m.Elapse(instance, machine.qualified, timer, x.doc, x.span)
+    return m.Elapse(whose, machine.qualified, timer, x.doc, x.span)
 
 
 def _timers(machine: MachineNames) -> list[str]:

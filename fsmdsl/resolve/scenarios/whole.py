@@ -5,11 +5,11 @@ from __future__ import annotations
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.names.scope import ModuleNames, Scope, SystemNames, unknown
+from fsmdsl.resolve.names.scope import ModuleNames, Scope, SystemNames
 from fsmdsl.resolve.scenarios.first_values import begun
 from fsmdsl.resolve.scenarios.steps import step
-from fsmdsl.resolve.systems.inheritance import names_of, own
-from fsmdsl.resolve.systems.instances import channels_of, made, name_elements, named
+from fsmdsl.resolve.systems.inheritance import own, resolved_at
+from fsmdsl.resolve.systems.instances import channels_of, made, named, names_of
 
 
 def scenario(module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.System]) -> m.Scenario | None:
@@ -62,16 +62,11 @@ def _system(
     module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.System]
 ) -> tuple[m.System, SystemNames] | None:
     assert decl.system is not None
-    located = module.at(decl.system)
-    around = systems.get(f"{located[0].name}.{located[1]}") if located is not None else None
-    if around is None:
-        known = tuple(x.name for x in systems.values() if x.module == module.name)
-        module.program.found.append(unknown("system", str(decl.system), decl.system.span, known))
+    of = resolved_at(module, decl.system, systems)
+    if of is None:
         return None
-    assert located is not None
-    module.note(decl.system, located[0], "system")
-    names = names_of(module, located[0], located[0].systems[located[1]], around)
-    name_elements(names)
+    home, around = of
+    names = names_of(module, home, home.systems[around.name], around)
     for extra in decl.instances:
         found = rules.MISPLACED.at(extra.span, f"the instances of this scenario are those of `{around.name}`")
         module.program.found.append(found.help("leave `of …` out to declare instances of its own"))

@@ -7,15 +7,14 @@ from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.machines.effects import event_of
-from fsmdsl.resolve.names.scope import ModuleNames, Scope, SystemNames, unknown
-from fsmdsl.resolve.names.states import machine_of
+from fsmdsl.resolve.names.scope import ModuleNames, Scope, SystemNames, miscounted, unknown
 from fsmdsl.resolve.systems.inheritance import mark, settle
 from fsmdsl.resolve.types.written import variables
 from fsmdsl.resolve.values.binders import bound
-from fsmdsl.resolve.values.places import condition, of_type, opened, typed
+from fsmdsl.resolve.values.calls import apart
+from fsmdsl.resolve.values.places import condition, instance, of_type
 
 Written = s.Offer | s.CrashOffer | s.ProcessCrash
 Resolved = m.Offer | m.CrashOffer | m.ProcessCrash
@@ -69,18 +68,17 @@ def used(scope: Scope, x: s.EnvironmentUse) -> list[Resolved]:
     parameters = variables(home, decl.parameters)
     settle(program, before, x.span, x.span, "for this use")
     if len(parameters) != len(x.arguments):
-        count = len(parameters)
-        message = f"`{decl.name.text}` takes {count} argument{'s' * (count != 1)}, not {len(x.arguments)}"
-        scope.report(rules.ARGUMENTS.at(x.span, message).label(decl.name.span, "declared here"))
+        found = miscounted(decl.name.text, len(parameters), len(x.arguments), x.span)
+        scope.report(found.label(decl.name.span, "declared here"))
         return []
     pairs = zip(x.arguments, parameters, strict=True)
     given = {p.name: _argument(scope, a, p.type) for a, p in pairs}
     if any(isinstance(value.type, m.ErrorType) for value in given.values()) or scope.system is None:
         return []
     before = mark(program)
-    found = offered(_inside(home, scope.system, decl, parameters, given), decl.offers)
+    lines = offered(_inside(home, scope.system, decl, parameters, given), decl.offers)
     settle(program, before, x.span, x.span, "for this use")
-    return found
+    return lines
 
 
 def _argument(scope: Scope, e: s.Expr, place: m.Type) -> m.Expr:
@@ -122,16 +120,16 @@ def _offer(scope: Scope, o: s.Offer) -> m.Offer | None:
         found = rules.MISPLACED.at(call.span, "`crash` alone strikes all instances: there is nothing to choose")
         scope.report(found.help("write `crash of x` for the crash of one"))
         return None
-    target, arguments = (call.target, call.arguments) if isinstance(call, s.Call) else (call, ())
+    target, arguments = apart(call)
     located = event_call(scope, target, arguments)
     if located is None:
         return None
-    instance, event, machine, values = located
+    to, event, machine, values = located
     if not event.from_environment:
         found = rules.SENDER.at(o.span, f"`{event.name}` does not come from the environment")
         scope.report(found.label(event.span, f"declared here, from {' and '.join(event.senders)}"))
     guard = None if o.guard is None else condition(scope, o.guard)
-    return m.Offer(variables, instance, machine, event.name, values, guard, o.span)
+    return m.Offer(variables, to, machine, event.name, values, guard, o.span)
 
 
 def event_call(
@@ -142,23 +140,20 @@ def event_call(
         found = rules.MISPLACED.at(target.span, "an event is sent to an instance")
         scope.report(found.help("write `instance.event`, or `crash`"))
         return None
-    instance = opened(typed(scope, target.target))
-    machine = machine_of(scope, bare(instance.type))
-    if machine is None:
-        if not isinstance(instance.type, m.ErrorType):
-            message = f"`{target.target.span.text}` is no single instance"
-            scope.report(rules.MISMATCH.at(target.target.span, message).help("write `some x in …: x.event`"))
+    none = rules.MISMATCH.at(target.target.span, f"`{target.target.span.text}` is no single instance")
+    located = instance(scope, target.target, none.help("write `some x in …: x.event`"))
+    if located is None:
         return None
+    to, machine = located
     event = event_of(scope, machine, target.name)
     if event is None:
         return None
     if len(arguments) != len(event.parameters):
-        count = len(event.parameters)
-        message = f"`{event.name}` takes {count} argument{'s' * (count != 1)}, not {len(arguments)}"
-        scope.report(rules.ARGUMENTS.at(target.name.span, message).label(event.span, "declared here"))
+        wrong = miscounted(event.name, len(event.parameters), len(arguments), target.name.span)
+        scope.report(wrong.label(event.span, "declared here"))
         return None
     values = tuple(of_type(scope, a, p.type) for a, p in zip(arguments, event.parameters, strict=True))
-    return instance, event, machine.qualified, values
+    return to, event, machine.qualified, values
 
 
 def _process_crash(scope: Scope, o: s.ProcessCrash) -> m.ProcessCrash | None:
@@ -184,14 +179,12 @@ def struck(scope: Scope, targets: Sequence[s.Expr]) -> dict[m.Expr, str] | None:
     """The instances behind `crash of`, with their machines; reports what is none, and what is named twice."""
     found: dict[m.Expr, str] = {}
     for x in targets:
-        instance = opened(typed(scope, x))
-        machine = machine_of(scope, bare(instance.type))
-        if machine is None:
-            if not isinstance(instance.type, m.ErrorType):
-                wrong = rules.MISMATCH.at(x.span, f"`{x.span.text}` is no single instance")
-                scope.report(wrong.help("name each: `crash of a, b`; or choose: `some x in …: crash of x`"))
+        none = rules.MISMATCH.at(x.span, f"`{x.span.text}` is no single instance")
+        located = instance(scope, x, none.help("name each: `crash of a, b`; or choose: `some x in …: crash of x`"))
+        if located is None:
             return None
-        if instance in found:
+        one, machine = located
+        if one in found:
             scope.report(rules.TWICE.at(x.span, f"`{x.span.text}` is named twice: it crashes once"))
-        found[instance] = machine.qualified
+        found[one] = machine.qualified
     return found

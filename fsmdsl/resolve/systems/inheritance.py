@@ -6,7 +6,7 @@ taken the place of something. So a system that extends another is a system like 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -35,6 +35,25 @@ def base_of(module: ModuleNames, decl: s.SystemDecl) -> tuple[ModuleNames, s.Sys
     located = None if decl.extends is None else module.at(decl.extends)
     found = None if located is None else located[0].systems.get(located[1])
     return None if located is None or found is None else (located[0], found)
+
+
+def resolved(module: ModuleNames, path: s.Path | None, systems: Mapping[str, m.System]) -> m.System | None:
+    """The system that a path names. `systems` are those resolved already, by qualified name."""
+    located = None if path is None else module.at(path)
+    return None if located is None else systems.get(f"{located[0].name}.{located[1]}")
+
+
+def resolved_at(
+    module: ModuleNames, path: s.Path, systems: Mapping[str, m.System]
+) -> tuple[ModuleNames, m.System] | None:
+    """The same, with the module that declares it; reports when there is none."""
+    located, made = module.at(path), resolved(module, path, systems)
+    if located is None or made is None:
+        known = tuple(x.name for x in systems.values() if x.module == module.name)
+        module.program.found.append(unknown("system", str(path), path.span, known))
+        return None
+    module.note(path, located[0], "system")
+    return located[0], made
 
 
 def chain(module: ModuleNames, decl: s.SystemDecl) -> list[tuple[ModuleNames, s.SystemDecl]]:
@@ -138,13 +157,6 @@ def _takes_the_place(program: Program, x: Member[s.SystemMember], before: Member
 def _machine(home: ModuleNames, path: s.Path) -> object | None:
     located = home.at(path)
     return None if located is None else located[0].machines.get(located[1])
-
-
-def names_of(module: ModuleNames, home: ModuleNames, decl: s.SystemDecl, made: m.System) -> SystemNames:
-    """The names of a system that is resolved, for what speaks of it in a module."""
-    names = SystemNames(made.qualified, module, {g.name: g for g in made.groups})
-    take_lets(names, members_of(home, decl))
-    return names
 
 
 def take_lets(names: SystemNames, members: Members) -> None:

@@ -11,6 +11,7 @@ from fsmdsl import syntax as s
 from fsmdsl.resolve import limits, rules
 from fsmdsl.resolve.names.scope import MachineNames, Member, ModuleNames, Scope, SystemNames, machine_at, unknown
 from fsmdsl.resolve.names.states import entered, leaves_in_order, state_named, staying
+from fsmdsl.resolve.systems.inheritance import members_of, take_lets
 from fsmdsl.resolve.types.first_values import check_any
 from fsmdsl.resolve.types.shown import shown
 from fsmdsl.resolve.values.ordinals import numbered
@@ -37,6 +38,14 @@ def named(module: ModuleNames, qualified: str, listed: Sequence[Member[s.Instanc
         module.program.note(decl.name.span, "group", x.owner, decl.name.text, declares=x.owner == qualified)
         group = m.InstanceGroup(decl.name.text, machine.qualified, count, decl.count is None, decl.symmetric, decl.span)
         take(names, decl.name, names.groups, group)
+    name_elements(names)
+    return names
+
+
+def names_of(module: ModuleNames, home: ModuleNames, decl: s.SystemDecl, made: m.System) -> SystemNames:
+    """The names of a system that is resolved, for what speaks of it in a module."""
+    names = SystemNames(made.qualified, module, {g.name: g for g in made.groups})
+    take_lets(names, members_of(home, decl))
     name_elements(names)
     return names
 

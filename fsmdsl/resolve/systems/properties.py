@@ -124,7 +124,7 @@ def events_meant(x: MachineNames, name: str) -> tuple[m.Event | None, ...]:
     rows = [t for t, _ in x.members if isinstance(t, s.TransitionDecl) and t.label is not None]
     triggers = [t.trigger for t in rows if t.label is not None and t.label.text in names]
     about = [str(t.path) if isinstance(t, s.On) else "" for t in triggers]
-    about += sorted(n for n in names if n in x.events or n not in labels_of(x))
+    about += sorted(n for n in names if n in x.events or n not in x.labels)
     return tuple(dict.fromkeys(x.events.get(e) for e in about))
 
 
@@ -147,14 +147,12 @@ def _delivery(scope: Scope, path: s.Path) -> m.Delivery | None:
 
 def _happenings(x: MachineNames) -> dict[str, Kind]:
     """What fairness can name in a machine."""
-    labels = labels_of(x)
     outcomes = (f"{a.name}.{o}" for a in x.actions.values() for o in a.outcomes)
-    return {**dict.fromkeys(labels, "label"), **dict.fromkeys(x.events, "event"), **dict.fromkeys(outcomes, "outcome")}
-
-
-def labels_of(x: MachineNames) -> set[str]:
-    """The labels of a machine's transitions."""
-    return {t.label.text for t, _ in x.members if isinstance(t, s.TransitionDecl) and t.label is not None}
+    return {
+        **dict.fromkeys(x.labels, "label"),
+        **dict.fromkeys(x.events, "event"),
+        **dict.fromkeys(outcomes, "outcome"),
+    }
 
 
 def _all_known(scope: Scope, kind: str, paths: Iterable[s.Path], of: Callable[[MachineNames], dict[str, Kind]]) -> None:

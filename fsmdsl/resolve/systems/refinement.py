@@ -11,8 +11,8 @@ from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, Scope, unknown
 from fsmdsl.resolve.names.states import leaves, state_named
-from fsmdsl.resolve.systems.inheritance import names_of
-from fsmdsl.resolve.systems.instances import name_elements
+from fsmdsl.resolve.systems.inheritance import resolved_at
+from fsmdsl.resolve.systems.instances import names_of
 from fsmdsl.resolve.values.calls import settled
 from fsmdsl.resolve.values.places import condition, of_type
 
@@ -24,23 +24,9 @@ def refined(
     what only an amendment declares. `systems` are those resolved already, by qualified name."""
     assert decl.refines is not None
     before = len(module.program.found)
-    abstract = refined_by(module, decl, systems)
-    if abstract is None:
-        known = tuple(x.name for x in systems.values() if x.module == module.name)
-        module.program.found.append(unknown("system", str(decl.refines), decl.refines.span, known))
-        found = None
-    else:
-        home = module.at(decl.refines)
-        assert home is not None
-        module.note(decl.refines, home[0], "system")
-        found = _Mapping(module, decl, made, abstract).refinement(str(decl.refines))
+    of = resolved_at(module, decl.refines, systems)
+    found = None if of is None else _Mapping(module, decl, made, *of).refinement(str(decl.refines))
     return None if module.program.amended_since(before) is not None else found
-
-
-def refined_by(module: ModuleNames, decl: s.SystemDecl, systems: Mapping[str, m.System]) -> m.System | None:
-    """The system that another refines."""
-    located = None if decl.refines is None else module.at(decl.refines)
-    return None if located is None else systems.get(f"{located[0].name}.{located[1]}")
 
 
 def misplaced(module: ModuleNames, decl: s.SystemDecl) -> None:
@@ -62,19 +48,15 @@ class _Rows:
 class _Mapping:
     """The rows of one system, by the instances of the other that they map."""
 
-    def __init__(self, module: ModuleNames, decl: s.SystemDecl, made: m.System, abstract: m.System) -> None:
+    def __init__(
+        self, module: ModuleNames, decl: s.SystemDecl, made: m.System, home: ModuleNames, abstract: m.System
+    ) -> None:
         assert decl.refines is not None
         self.module, self.abstract, self.impl = module, abstract, made
         self.at = decl.refines.span
         self.listed = [x for x in decl.members if isinstance(x, s.MapState | s.MapField)]
-        names = names_of(module, module, decl, made)
-        name_elements(names)
-        self.scope = Scope(module, system=names)
-        home = module.at(decl.refines)
-        assert home is not None
-        theirs = names_of(module, home[0], home[0].systems[home[1]], abstract)
-        name_elements(theirs)
-        self.theirs = theirs
+        self.scope = Scope(module, system=names_of(module, module, decl, made))
+        self.theirs = names_of(module, home, home.systems[abstract.name], abstract)
         self.rows: dict[int, _Rows] = {}
         self.before = len(module.program.found)
         self.same: frozenset[str] = frozenset()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
 from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import limits, rules
-from fsmdsl.resolve.names.meanings import Kind
 from fsmdsl.resolve.names.scope import ModuleNames, machine_at, unknown
 from fsmdsl.resolve.names.states import state_type
 from fsmdsl.source import Span
@@ -82,8 +80,8 @@ def _named(module: ModuleNames, path: s.Path) -> m.Type:
     found = module.at(path)
     if found is not None:
         home, name = found
-        kind = next((k for k, t in _tables(home) if name in t), None)
-        if kind is not None:
+        kind = next((k for k, t in home.tables.items() if name in t), None)
+        if kind in ("machine", "enum", "record", "opaque"):
             module.note(path, home, kind)
         if name in home.machines:
             return m.RefType(home.machines[name].qualified)
@@ -133,10 +131,6 @@ ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("float", "double", "decimal"), _RANGE), **dict.fromkeys(("string", "str", "text", "char"), _ENUM),
 }  # fmt: skip
 """Names of types in other languages, and what to write instead."""
-
-
-def _tables(home: ModuleNames) -> tuple[tuple[Kind, Container[str]], ...]:
-    return ("machine", home.machines), ("enum", home.enums), ("record", home.records), ("opaque", home.opaques)
 
 
 def variables(module: ModuleNames, listed: tuple[s.Parameter, ...], of: str = "") -> tuple[m.Variable, ...]:

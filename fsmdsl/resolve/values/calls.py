@@ -9,7 +9,7 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.typing import bare, extreme_type, holds, join, join_all
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.names.scope import Scope, dotted, unknown
+from fsmdsl.resolve.names.scope import Scope, dotted, miscounted, unknown
 from fsmdsl.resolve.names.states import machine_of, state_type
 from fsmdsl.resolve.types.shown import shown
 from fsmdsl.resolve.values.channels import ends, home_of
@@ -24,6 +24,11 @@ FUNCTIONS = {
 """How many arguments each takes; `min` and `max` also take more."""
 
 
+def apart(call: s.Expr) -> tuple[s.Expr, tuple[s.Expr, ...]]:
+    """What is called, and with which arguments; a name alone with none."""
+    return (call.target, call.arguments) if isinstance(call, s.Call) else (call, ())
+
+
 def applied(scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None) -> m.Expr:
     """`size(cells)` and the like."""
     name = function.text
@@ -32,8 +37,7 @@ def applied(scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None) 
         return m.Constant(None, m.ERROR, e.span)
     wanted, given = FUNCTIONS[name], len(e.arguments)
     if given < wanted or (given > wanted and name not in ("min", "max")):
-        found = rules.ARGUMENTS.at(e.span, f"`{name}` takes {wanted} argument{'s' * (wanted != 1)}, not {given}")
-        scope.report(found)
+        scope.report(miscounted(name, wanted, given, e.span))
         return m.Constant(None, m.ERROR, e.span)
     listed, queue = e.arguments, e.arguments[0]
     whose = queue.ends if name == "size" and isinstance(queue, s.Queue) else ()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.names.scope import ModuleNames, Scope
+from fsmdsl.resolve.names.scope import ModuleNames, Scope, miscounted
 from fsmdsl.resolve.types.written import variables
 from fsmdsl.resolve.values.places import typed
 from fsmdsl.source import Span
@@ -21,8 +21,7 @@ def derived(
     if let is None:
         return m.Constant(None, m.ERROR, span)
     if len(let.parameters) != len(arguments):
-        count = len(let.parameters)
-        found = rules.ARGUMENTS.at(span, f"`{name}` takes {count} argument{'s' * (count != 1)}, not {len(arguments)}")
+        found = miscounted(name, len(let.parameters), len(arguments), span)
         scope.report(found.label(let.span, "declared here"))
         return m.Constant(None, m.ERROR, span)
     return m.Derived(name, owner, target, arguments, let.type, span)

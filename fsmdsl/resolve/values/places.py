@@ -1,4 +1,4 @@
-"""What a place wants of an expression: any value, a value of a type, a condition, something to go through."""
+"""What a place wants of an expression: any value, one of a type, a condition, an instance, something to go through."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.model.typing import compatible
+from fsmdsl.diagnostics import Diagnostic
+from fsmdsl.model.typing import bare, compatible
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.names.scope import Scope
+from fsmdsl.resolve.names.scope import MachineNames, Scope
+from fsmdsl.resolve.names.states import machine_of
 from fsmdsl.resolve.types.shown import described
 from fsmdsl.source import Span
 
@@ -51,6 +53,17 @@ def wrong(scope: Scope, span: Span, message: str) -> m.Expr:
 def opened(e: m.Expr) -> m.Expr:
     """What an option holds; see `model.Apply`."""
     return m.Apply("present", (e,), e.type.of, e.span) if isinstance(e.type, m.OptionalType) else e
+
+
+def instance(scope: Scope, e: s.Expr, none: Diagnostic) -> tuple[m.Expr, MachineNames] | None:
+    """An instance and its machine; reports where there is none."""
+    found = opened(typed(scope, e))
+    machine = machine_of(scope, bare(found.type))
+    if machine is not None:
+        return found, machine
+    if not isinstance(found.type, m.ErrorType):
+        scope.report(none)
+    return None
 
 
 def element(scope: Scope, over: m.Expr) -> m.Type:
