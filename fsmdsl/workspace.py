@@ -14,7 +14,7 @@ from fsmdsl.files import CONTROL, one_line
 from fsmdsl.files.read import UnreadableError, read_stdin, read_text, root_of
 from fsmdsl.parse import Parsed, parse
 from fsmdsl.resolve import resolve
-from fsmdsl.resolve.modules import module_name
+from fsmdsl.resolve.declarations.modules import module_name
 from fsmdsl.settings import with_settings
 from fsmdsl.source import Source, Span
 

@@ -67,7 +67,7 @@ def _modules() -> list[s.Module]:
 
 
 def _named(module: s.Module, kind: type[s.SystemDecl | s.MachineDecl], incomplete: str) -> Iterator[str]:
-    from fsmdsl.resolve.modules import module_name
+    from fsmdsl.resolve.declarations.modules import module_name
 
     for x in module.members:
         if isinstance(x, kind):

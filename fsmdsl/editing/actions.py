@@ -15,7 +15,7 @@ from fsmdsl.editing.findings import Mark
 from fsmdsl.editing.rename import Edit
 from fsmdsl.editing.retraction import withdrawn
 from fsmdsl.parse.parts import in_file
-from fsmdsl.resolve.scope import MachineNames
+from fsmdsl.resolve.names.scope import MachineNames
 from fsmdsl.source import Span, line_around
 
 

@@ -15,7 +15,7 @@ from fsmdsl.diagnostics import Diagnostic, ordered
 from fsmdsl.editing.document import Document, placed
 from fsmdsl.parse.parts import in_file
 from fsmdsl.resolve import Meaning, Memory, Resolved, Use, resolve
-from fsmdsl.resolve.scope import MachineNames, ModuleNames
+from fsmdsl.resolve.names.scope import MachineNames, ModuleNames
 
 
 @dataclass(frozen=True, eq=False)

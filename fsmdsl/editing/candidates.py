@@ -13,11 +13,11 @@ from fsmdsl.editing.context_at import Around, instances_of
 from fsmdsl.editing.declarations import declared
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import Meaning
-from fsmdsl.resolve.calls import FUNCTIONS
-from fsmdsl.resolve.meanings import Kind
-from fsmdsl.resolve.properties import events_meant, labels_of
-from fsmdsl.resolve.scope import MachineNames, ModuleNames, SystemNames
-from fsmdsl.resolve.types import shown
+from fsmdsl.resolve.names.meanings import Kind
+from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, SystemNames
+from fsmdsl.resolve.systems.properties import events_meant
+from fsmdsl.resolve.types.shown import shown
+from fsmdsl.resolve.values.calls import FUNCTIONS
 from fsmdsl.tree import Node, Token
 from fsmdsl.workspace import shipped_modules
 
@@ -73,7 +73,7 @@ class Finder:
 
     def labels(self, machine: MachineNames | None, rank: int = 1) -> Iterator[Candidate]:
         if machine is not None:
-            yield from self.of("label", machine.qualified, sorted(labels_of(machine)), rank)
+            yield from self.of("label", machine.qualified, sorted(machine.labels), rank)
 
     def data(self, machine: MachineNames | None, rank: int = 1) -> Iterator[Candidate]:
         """Fields, parameters and derived values."""

@@ -12,7 +12,7 @@ from fsmdsl.editing.context_at import Around, around
 from fsmdsl.editing.grammar_completion import names
 from fsmdsl.editing.keywords import KEYWORDS
 from fsmdsl.parse.table import load
-from fsmdsl.resolve.meanings import Kind
+from fsmdsl.resolve.names.meanings import Kind
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 

@@ -15,14 +15,14 @@ from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.declarations import home
 from fsmdsl.model.typing import bare
 from fsmdsl.parse.place import Accepted, accepted
-from fsmdsl.resolve.binders import bound
-from fsmdsl.resolve.expressions import element, typed
-from fsmdsl.resolve.inheritance import members_of, of_kind, own, take_lets
 from fsmdsl.resolve.limits import INSTANCES
-from fsmdsl.resolve.scope import MachineNames, ModuleNames, Program, Scope, SystemNames
-from fsmdsl.resolve.states import machine_of
-from fsmdsl.resolve.systems import name_elements, named
-from fsmdsl.resolve.typenames import type_of
+from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, Program, Scope, SystemNames
+from fsmdsl.resolve.names.states import machine_of
+from fsmdsl.resolve.systems.inheritance import members_of, of_kind, own, take_lets
+from fsmdsl.resolve.systems.instances import name_elements, named
+from fsmdsl.resolve.types.written import type_of
+from fsmdsl.resolve.values.binders import bound
+from fsmdsl.resolve.values.places import typed
 from fsmdsl.source import Source
 from fsmdsl.tree import Node, Token
 
@@ -69,7 +69,9 @@ def around(analysis: Analysis, path: str, offset: int) -> Around | None:
     found = accepted(source)
     if found is None:
         return None
-    apart = replace(module, program=Program(False, typed, module.program.machines, module.program.lets))
+    apart = replace(
+        module, program=Program(False, module.program.expression, module.program.machines, module.program.lets)
+    )
     builder = Builder(source, Docs(source, (), ()))
     return Around(found, apart, _scope(apart, builder, found.open), builder)
 
@@ -125,7 +127,7 @@ def _bound(scope: Scope, builder: Builder, part: Node) -> Scope:
             return _arguments(scope, part)
         case "binder":
             (complete,) = binders(builder, [part])
-            return bound(scope, complete, typed, element).scope
+            return bound(scope, complete).scope
         case "some":
             for binder in part.every("binder"):
                 scope = _bound(scope, builder, binder)

@@ -9,7 +9,7 @@ from fsmdsl import syntax as s
 from fsmdsl.amendments import amendments
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.resolve import Meaning
-from fsmdsl.resolve.scope import MachineNames, ModuleNames
+from fsmdsl.resolve.names.scope import MachineNames, ModuleNames
 from fsmdsl.source import Span
 
 SHOWN = 400

@@ -10,7 +10,7 @@ from functools import cached_property
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic, Fix, Label, Severity
 from fsmdsl.parse.parts import Part, in_file, read_parts
-from fsmdsl.resolve.modules import module_name
+from fsmdsl.resolve.declarations.modules import module_name
 from fsmdsl.source import Source, Span
 from fsmdsl.tree import Comment, Token
 

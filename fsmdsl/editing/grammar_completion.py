@@ -9,7 +9,7 @@ from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.candidates import Candidate, Finder
 from fsmdsl.editing.context_at import Around
 from fsmdsl.parse.table import made
-from fsmdsl.resolve.scenarios import FAULTS
+from fsmdsl.resolve.scenarios.steps import FAULTS
 
 Find = Callable[[Finder], Iterator[Candidate]]
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.parse.table import load
-from fsmdsl.resolve.meanings import Kind, Use
+from fsmdsl.resolve.names.meanings import Kind, Use
 
 TokenKind = Kind | Literal["keyword", "comment", "doc", "string", "number", "sign", "name"]
 """What a word is: the kind of thing that it names, or what it is to the grammar. A `name` is not known to mean

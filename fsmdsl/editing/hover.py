@@ -12,7 +12,7 @@ from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.declarations import declared
 from fsmdsl.editing.keywords import KEYWORDS
 from fsmdsl.resolve import Meaning, Use
-from fsmdsl.resolve.types import shown
+from fsmdsl.resolve.types.shown import shown
 from fsmdsl.source import Span
 
 MAX_LINES = 12

@@ -10,7 +10,7 @@ from fsmdsl import syntax as s
 from fsmdsl.editing.declarations import row
 from fsmdsl.editing.document import Document
 from fsmdsl.parse.parts import in_file
-from fsmdsl.resolve.meanings import Kind
+from fsmdsl.resolve.names.meanings import Kind
 from fsmdsl.source import LINE_END, Span
 
 

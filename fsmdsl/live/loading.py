@@ -12,7 +12,7 @@ from fsmdsl.files.read import UnreadableError, read_text, root_of
 from fsmdsl.live.documents import Documents
 from fsmdsl.parse import Parsed, parse
 from fsmdsl.resolve import resolve
-from fsmdsl.resolve.modules import module_name
+from fsmdsl.resolve.declarations.modules import module_name
 from fsmdsl.source import Source
 from fsmdsl.workspace import home_of
 

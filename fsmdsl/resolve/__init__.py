@@ -10,20 +10,21 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic, ordered
 from fsmdsl.parse.reading import uncollected
-from fsmdsl.resolve import bodies, modules
-from fsmdsl.resolve.environments import shared_environment
-from fsmdsl.resolve.expressions import typed
-from fsmdsl.resolve.inheritance import base_of, chain
-from fsmdsl.resolve.lets import all_of
+from fsmdsl.resolve.declarations import modules
+from fsmdsl.resolve.declarations.machines import declare
 from fsmdsl.resolve.locks import locks
-from fsmdsl.resolve.machines import declare
-from fsmdsl.resolve.meanings import Meaning, Use
+from fsmdsl.resolve.machines import whole
 from fsmdsl.resolve.memory import Memory, Remembering
-from fsmdsl.resolve.refinement import misplaced, refined, refined_by
+from fsmdsl.resolve.names.meanings import Meaning, Use
+from fsmdsl.resolve.names.scope import ModuleNames, Program, Scope
 from fsmdsl.resolve.rules import RULES
-from fsmdsl.resolve.scenarios import scenario
-from fsmdsl.resolve.scope import ModuleNames, Program, Scope
-from fsmdsl.resolve.systems import system
+from fsmdsl.resolve.scenarios.whole import scenario
+from fsmdsl.resolve.systems.environments import shared_environment
+from fsmdsl.resolve.systems.inheritance import base_of, chain, resolved
+from fsmdsl.resolve.systems.refinement import misplaced, refined
+from fsmdsl.resolve.systems.whole import system
+from fsmdsl.resolve.values.expressions import expression
+from fsmdsl.resolve.values.lets import all_of
 
 __all__ = ["RULES", "Meaning", "Memory", "Resolved", "Use", "resolve"]
 
@@ -48,7 +49,7 @@ def resolve(
     Takes time in proportion to the text; with a memory of an earlier resolution, to what has changed. See
     NOTE(after-errors) and NOTE(memory).
     """
-    program = Program(as_documented, typed, incomplete=as_documented or incomplete)
+    program = Program(as_documented, expression, incomplete=as_documented or incomplete)
     with uncollected():
         names = modules.collect(program, list(listed))
         for machine in program.machines.values():
@@ -62,7 +63,7 @@ def resolve(
 
 def _modules(names: list[ModuleNames], known: Remembering) -> tuple[m.Module, ...]:
     machines = {
-        n.name: tuple(known.made(x.decl, partial(bodies.machine, x)) for x in n.machines.values()) for n in names
+        n.name: tuple(known.made(x.decl, partial(whole.machine, x)) for x in n.machines.values()) for n in names
     }
     environments = {
         n.name: tuple(known.made(x, partial(shared_environment, n, x)) for x in n.environments.values()) for n in names
@@ -83,9 +84,9 @@ def _systems(names: list[ModuleNames], known: Remembering) -> dict[str, m.System
                 around = None if base is None else made.get(id(base[1]))
                 if id(x) not in made:
                     made[id(x)] = known.made(x, partial(system, home, x), around)
-            resolved = made[id(decl)]
-            if resolved is not None:
-                found.setdefault(resolved.qualified, resolved)
+            complete = made[id(decl)]
+            if complete is not None:
+                found.setdefault(complete.qualified, complete)
     return found
 
 
@@ -98,8 +99,9 @@ def _refinements(names: list[ModuleNames], systems: Mapping[str, m.System], know
             if decl.refines is None or made is None:
                 misplaced(n, decl)
                 continue
-            resolved = known.made(decl.refines, partial(refined, n, decl, made, systems), refined_by(n, decl, systems))
-            found[made.qualified] = replace(made, refines=resolved)
+            around = resolved(n, decl.refines, systems)
+            refines = known.made(decl.refines, partial(refined, n, decl, made, systems), around)
+            found[made.qualified] = replace(made, refines=refines)
     return found
 
 
@@ -112,7 +114,7 @@ def _module(
 ) -> m.Module:
     members = n.syntax.members
     scenarios = (
-        known.made(x, partial(scenario, n, x, systems), _system_of(n, x, systems))
+        known.made(x, partial(scenario, n, x, systems), resolved(n, x.system, systems))
         for x in members
         if isinstance(x, s.ScenarioDecl)
     )
@@ -136,9 +138,3 @@ def _module(
         tuple(n.systems_left_out),
         environments,
     )
-
-
-def _system_of(n: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.System]) -> m.System | None:
-    """The system whose instances a scenario takes."""
-    located = None if decl.system is None else n.at(decl.system)
-    return None if located is None else systems.get(f"{located[0].name}.{located[1]}")

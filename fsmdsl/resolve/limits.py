@@ -6,7 +6,7 @@ from __future__ import annotations
 from fsmdsl.model import RangeType
 from fsmdsl.operators import LARGEST
 from fsmdsl.resolve import rules
-from fsmdsl.resolve.scope import Program
+from fsmdsl.resolve.names.scope import Program
 from fsmdsl.source import Span
 
 MESSAGES = 10_000

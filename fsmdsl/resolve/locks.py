@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.resolve.scope import ModuleNames
+from fsmdsl.resolve.names.scope import ModuleNames
 
 
 def locks(module: ModuleNames, decl: s.LocksDecl, as_documented: bool) -> m.Locks:

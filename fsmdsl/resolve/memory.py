@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.resolve.meanings import Use
-from fsmdsl.resolve.scope import MachineNames, ModuleNames, Program
+from fsmdsl.resolve.names.meanings import Use
+from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, Program
 
 T = TypeVar("T")
 

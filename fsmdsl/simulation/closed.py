@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fsmdsl import model as m
-from fsmdsl.resolve.types import default
+from fsmdsl.resolve.types.first_values import default
 
 
 def closed(model: m.Model, machine: m.Machine) -> m.System:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.parse import parse
-from fsmdsl.resolve.modules import module_name
+from fsmdsl.resolve.declarations.modules import module_name
 from fsmdsl.source import NOWHERE, Source, Span
 
 

@@ -1,0 +1,1 @@
+"""What modules and machines declare, before anything's inside is resolved."""

@@ -1,0 +1,1 @@
+"""What names stand for: what modules, machines and systems declare, scopes, states."""

@@ -1,0 +1,1 @@
+"""Scenarios: what they begin with, and their steps."""

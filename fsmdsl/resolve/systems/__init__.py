@@ -1,0 +1,1 @@
+"""Systems: instances, environments, what must hold, what is extended and refined."""

@@ -1,0 +1,44 @@
+"""What types are called."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from fsmdsl import model as m
+
+
+def shown(t: m.Type) -> str:
+    """A type as the author would write it."""
+    match t:
+        case m.BoolType():
+            return "bool"
+        case m.RangeType(low, high):
+            return f"{low}..{high}"
+        case m.DurationType():
+            return "duration"
+        case m.EnumType(name=name) | m.RecordType(name=name) | m.RefType(machine=name) | m.OpaqueType(name=name):
+            return name.rpartition(".")[2]
+        case m.SetType(of):
+            return f"set<{shown(of)}>"
+        case m.ListType(of, bound):
+            return f"list<{shown(of)}>[{bound}]"
+        case m.MapType(key, of):
+            return f"map<{shown(key)}, {shown(of)}>"
+        case m.OptionalType(of):
+            return f"{shown(of)}?"
+        case m.NoneType():
+            return "none"
+        case m.NeverType():
+            return "nothing"
+        case m.ErrorType():
+            return "unknown"
+        case _:
+            assert_never(t)
+
+
+def described(t: m.Type) -> str:
+    """What a value of a type is: `true or false`, `a number 0..3`."""
+    named = {m.BoolType: "true or false", m.NoneType: "none", m.NeverType: "empty"}
+    if type(t) in named:
+        return named[type(t)]
+    return f"a number {shown(t)}" if isinstance(t, m.RangeType) else f"`{shown(t)}`"
