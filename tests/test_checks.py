@@ -328,7 +328,7 @@ def test_the_table_says_what_each_state_makes_of_each_event() -> None:
 }
 """
     )
-    table = completeness(model.machines["case.Door"])
+    table = completeness(model, model.machines["case.Door"])
     assert table.events == ("push", "pull", "bar", "ring.ok", "ring.err")
     assert table.states == ("Open", "Shut", "Barred")
     rows = {e: [table.cells[(e, s)] for s in table.states] for e in table.events}
@@ -339,6 +339,27 @@ def test_the_table_says_what_each_state_makes_of_each_event() -> None:
         "ring.ok": ["fault", "fault", "handled"],
         "ring.err": ["fault", "fault", "ignored"],
     }
+
+
+def test_what_a_channel_that_waits_brings_stays_there_where_no_row_takes_it() -> None:
+    model = model_of(
+        """channel inbox: waiting bag[2] to Server
+channel other: bag[2] to Server
+machine Server {
+    initial state Idle
+    state Busy
+    event ask from inbox
+    event tell from inbox, other
+    event done from environment
+    Idle -> Busy on ask
+    Busy -> Idle on done
+}
+machine Client { initial state A  event go from environment  A on go do send inbox.ask }
+"""
+    )
+    table = completeness(model, model.machines["case.Server"])
+    rows = {e: [table.cells[(e, s)] for s in table.states] for e in table.events}
+    assert rows == {"ask": ["handled", "waits"], "tell": ["fault", "fault"], "done": ["fault", "handled"]}
 
 
 # Amendments ----------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from fsmdsl.report.attention import ORDER
 from fsmdsl.report.census import SMALL, census
 from fsmdsl.report.coverage import covered, explored, on_diagram, overlay
 from fsmdsl.report.formula import MAX_PARTS, parts
-from fsmdsl.report.page import summary
+from fsmdsl.report.page import page, summary
 from fsmdsl.report.space import layout, space_view
 from fsmdsl.report.stepping import of_verdict, stepping
 from fsmdsl.report.views import Report
@@ -312,3 +312,24 @@ def test_rows_of_one_line_stand_together() -> None:
     cells = dict(machine.matrix)
     assert [c.kind for c in cells["C"]] == ["unhandled", "handled", "unhandled"]
     assert cells["C"][1].rows == [(row.id, "b")]
+
+
+def test_a_message_that_waits_is_no_fault() -> None:
+    text = """module x
+channel inbox: waiting bag[2] to Server
+machine Server {
+    initial state Idle
+    state Busy
+    event ask from inbox
+    event done from environment
+    Idle -> Busy on ask
+    Busy -> Idle on done
+}
+machine Client { initial state A  event go from environment  A on go when size(inbox) < 2 do send inbox.ask }
+system S { server: Server  client: Client }
+"""
+    report = report_of(model(text))
+    server, client = report.modules[0].machines
+    assert (server.waits, client.waits) == (True, False)
+    assert [c.kind for c in dict(server.matrix)["Busy"]] == ["waiting", "handled"]
+    assert page(report).count("waits in its channel") == 2  # in the key, and in the cell

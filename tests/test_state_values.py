@@ -235,6 +235,24 @@ def test_transitions_cannot_hold_states() -> None:
     assert beyond_tables(model, model.machines["pods.Pod"]) is None
 
 
+@pytest.mark.parametrize(
+    ("held", "guard", "reason"),
+    [
+        ("record Seen { by: state of Pod? }", "f.by == none", "uses states as values"),
+        ("", "wait", "reads `wait`"),
+    ],
+)
+def test_transitions_cannot_hold_states_in_records_nor_read_wait(held: str, guard: str, reason: str) -> None:
+    field = "f: Seen" if held else "f: bool"
+    model = compiled(
+        f"module x\nmachine Pod {{ initial state A }}\n{held}\n"
+        f"machine W {{ {field}  initial state S  event go from environment  S on go when {guard} }}"
+    )
+    why = beyond_tables(model, model.machines["x.W"])
+    assert why is not None
+    assert why[0] == reason
+
+
 def test_who_holds_states_of_a_machine_is_read_again_when_that_has_others() -> None:
     """An editor keeps what a machine means for as long as what it depends on stays the same."""
     holder = "machine Holder { seen: state of Pod initial state Up }"

@@ -1,4 +1,4 @@
-"""The state × event table: each event is handled, ignored, or a fault."""
+"""The state × event table: each event is handled, ignored, left in its channel, or a fault."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ Where it may happen and nothing should follow, say so: `ignore take in Used`.
 
 RULES = (INCOMPLETE,)
 
-Cell = Literal["handled", "if", "ignored", "fault"]
-"""`if`: handled when a guard holds, and not ignored otherwise."""
+Cell = Literal["handled", "if", "ignored", "waits", "fault"]
+"""`if`: handled when a guard holds, and not ignored otherwise. `waits`: it stays in a channel that waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,28 +61,35 @@ class Completeness:
     """By event and state."""
 
 
-def completeness(machine: m.Machine) -> Completeness:
+def completeness(model: m.Model, machine: m.Machine) -> Completeness:
     """The event table of the leaves of a machine."""
-    return _table(Shape(machine))
+    return _table(model, Shape(machine))
 
 
-def _table(shape: Shape) -> Completeness:
+def _table(model: m.Model, shape: Shape) -> Completeness:
     machine = shape.machine
     outcomes = (f"{a.name}.{o}" for a in machine.actions for o in a.outcomes)
     events = (*(e.name for e in machine.events), *outcomes)
     states = tuple(s.name for s in machine.leaves)
     ignored = {(i.event, i.state) for i in machine.ignores}
-    cells = {(e, s): _cell(shape, e, s, (e, s) in ignored) for e in events for s in states}
+    waiting = {e.name for e in machine.events if e.senders and all(_waits(model, s) for s in e.senders)}
+    cells = {(e, s): _cell(shape, e, s, (e, s) in ignored, e in waiting) for e in events for s in states}
     return Completeness(machine.qualified, events, states, cells)
 
 
-def _cell(shape: Shape, event: str, state: str, ignored: bool) -> Cell:
+def _waits(model: m.Model, sender: str) -> bool:
+    return sender in model.channels and model.channels[sender].waiting
+
+
+def _cell(shape: Shape, event: str, state: str, ignored: bool, waits: bool) -> Cell:
     candidates = shape.selection.candidates(state, event)
     if any(t.guard is None for t in candidates):
         return "handled"
     if ignored:
         return "handled" if candidates else "ignored"
-    return "if" if candidates else "fault"
+    if candidates:
+        return "if"
+    return "waits" if waits else "fault"
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
@@ -90,7 +97,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     for shape in subject.shapes:
         machine = shape.machine
         listed = [e for e in machine.events if any(_may_be_a_fault(subject.model, s) for s in e.senders)]
-        parts = list(_faults(shape, listed)) if listed else []
+        parts = list(_faults(subject.model, shape, listed)) if listed else []
         if parts:
             found = INCOMPLETE.at(machine.span, f"`{machine.name}` does not take every event in every state")
             for part in parts:
@@ -100,11 +107,11 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 def _may_be_a_fault(model: m.Model, sender: str) -> bool:
     """Does a sender not look whether the event is handled, as the environment and a channel that waits do?"""
-    return sender != "environment" and not (sender in model.channels and model.channels[sender].waiting)
+    return sender != "environment" and not _waits(model, sender)
 
 
-def _faults(shape: Shape, events: Sequence[m.Event]) -> Iterator[str]:
-    table = _table(shape)
+def _faults(model: m.Model, shape: Shape, events: Sequence[m.Event]) -> Iterator[str]:
+    table = _table(model, shape)
     for event in events:
         states = [s for s in table.states if s in shape.reachable and table.cells[event.name, s] == "fault"]
         if states:

@@ -185,7 +185,7 @@ def _unheard(analysis: Analysis, document: Document, d: Diagnostic) -> Iterator[
         return
     from fsmdsl.checks import completeness
 
-    table = completeness(analysis.model.machines[machine.qualified])
+    table = completeness(analysis.model, analysis.model.machines[machine.qualified])
     shape = analysis.shape(machine.qualified)
     for event in machine.events.values():
         states = [x for x in table.states if table.cells[event.name, x] == "fault"]

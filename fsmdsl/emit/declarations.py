@@ -16,8 +16,8 @@ from fsmdsl.emit.statements.effects import Border, argument_checks, checked_part
 from fsmdsl.emit.statements.expression_context import Place, member
 from fsmdsl.emit.statements.expressions import python
 from fsmdsl.emit.statements.text import docstring, folded, indented, literal, sentence, tuple_of
-from fsmdsl.emit.traits import referred
 from fsmdsl.emit.types import annotation, decoded, encoded, is_same_in_json
+from fsmdsl.model.typing import referred
 
 Parts = Callable[[File, m.Module], Iterable[Sequence[str]]]
 """The classes or functions that a module has in a file."""

@@ -11,6 +11,7 @@ from fsmdsl import model as m
 from fsmdsl.core.graphs import reachable
 from fsmdsl.core.lets import looks_beyond
 from fsmdsl.core.triggers import triggered_by
+from fsmdsl.model.typing import referred, types_in
 from fsmdsl.source import Span
 from fsmdsl.walk import computed_by, effects_of, expressions
 
@@ -135,32 +136,8 @@ def _parameters(machine: m.Machine) -> Iterator[m.Variable]:
 
 
 def _is_of_states(t: m.Type) -> bool:
-    match t:
-        case m.EnumType(machine=machine):
-            return bool(machine)
-        case m.MapType(key, of):
-            return _is_of_states(key) or _is_of_states(of)
-        case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
-            return _is_of_states(of)
-        case _:
-            return False
-
-
-def referred(t: m.Type) -> Iterator[str]:
-    """The machines that a type mentions."""
-    match t:
-        case m.RefType(machine):
-            yield machine
-        case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
-            yield from referred(of)
-        case m.RecordType(parts=parts):
-            for _, of in parts:
-                yield from referred(of)
-        case m.MapType(key, of):
-            yield from referred(key)
-            yield from referred(of)
-        case _:
-            return
+    """Does a value of a type hold states of machines?"""
+    return any(isinstance(x, m.EnumType) and x.machine for x in types_in(t))
 
 
 # Parameters that go in circles ---------------------------------------------------------------------------------------
@@ -184,8 +161,8 @@ def connected(model: m.Model, machine: m.Machine) -> tuple[m.Param, ...]:
 
 
 def beyond_tables(model: m.Model, machine: m.Machine) -> tuple[str, Span] | None:
-    """Why `transitions` cannot run a machine, and where: rounds, states as values, or a look at channels or at all
-    machines of a kind. None: it can."""
+    """Why `transitions` cannot run a machine, and where: rounds, states as values, `wait`, or a look at channels or at
+    all machines of a kind. None: it can."""
     eventless = triggered_by(machine, m.Eventless)
     if eventless:
         return "has rows without events", eventless[0].span
@@ -194,6 +171,9 @@ def beyond_tables(model: m.Model, machine: m.Machine) -> tuple[str, Span] | None
     kept = next(chain(held, compared), None)
     if kept is not None:
         return "uses states as values", kept.span
+    waiting = next((x for e in computed_by(machine) for x in expressions(e) if isinstance(x, m.Wait)), None)
+    if waiting is not None:
+        return "reads `wait`", waiting.span
     guards = [t.guard for t in machine.transitions if t.guard is not None]
     looking = next((e for e in (*guards, *(x.value for x in machine.lets)) if looks_beyond(model, e)), None)
     return None if looking is None else ("looks at channels, or at all machines of a kind", looking.span)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Literal, assert_never
 
 from fsmdsl.model.types import (
@@ -40,6 +40,27 @@ def machine_of(t: Type) -> str | None:
 def element(t: Type) -> Type:
     """What a set or list holds; the error type of anything else."""
     return t.of if isinstance(t, SetType | ListType) else ERROR
+
+
+def types_in(t: Type) -> Iterator[Type]:
+    """A type, and those of what its values hold: elements, keys, parts of records, and so on."""
+    yield t
+    match t:
+        case OptionalType(of) | SetType(of) | ListType(of):
+            yield from types_in(of)
+        case RecordType(parts=parts):
+            for _, of in parts:
+                yield from types_in(of)
+        case MapType(key, of):
+            yield from types_in(key)
+            yield from types_in(of)
+        case _:
+            pass
+
+
+def referred(t: Type) -> Iterator[str]:
+    """The machines that values of a type refer to instances of."""
+    return (x.machine for x in types_in(t) if isinstance(x, RefType))
 
 
 # Two types -----------------------------------------------------------------------------------------------------------

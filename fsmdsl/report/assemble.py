@@ -82,7 +82,7 @@ def _module(
     machines = []
     for y in x.machines:
         reached = {"explored": explored(y, explorations), "covered": covered(y, played), "logged": logged(y, counts)}
-        machines.append(machine_view(y, drawing.graphs[y.qualified], drawing.machine(y), reached, ids))
+        machines.append(machine_view(model, y, drawing.graphs[y.qualified], drawing.machine(y), reached, ids))
     systems = []
     for found, counted in explorations:
         if found.system.module == x.name:

@@ -14,7 +14,7 @@ from fsmdsl.report.coverage import Reach, on_diagram
 from fsmdsl.report.data import row
 from fsmdsl.report.views import CellView, MachineView, ReachView, RowView
 
-_CELLS = {"handled": "handled", "if": "guarded", "ignored": "ignored", "fault": "unhandled"}
+_CELLS = {"handled": "handled", "if": "guarded", "ignored": "ignored", "waits": "waiting", "fault": "unhandled"}
 
 
 def diagram(machine: m.Machine) -> Graph:
@@ -28,7 +28,7 @@ def prefix(machine: m.Machine) -> str:
 
 
 def machine_view(
-    machine: m.Machine, graph: Graph, svg: str, reached: Mapping[str, Reach], ids: Mapping[str, str]
+    model: m.Model, machine: m.Machine, graph: Graph, svg: str, reached: Mapping[str, Reach], ids: Mapping[str, str]
 ) -> MachineView:
     """`reached` has what was `explored`, `covered` by scenarios and `logged`; `ids` are the places of systems and
     scenarios on the page, by qualified name."""
@@ -38,7 +38,7 @@ def machine_view(
     reasons = [(f"{r.label}: {', '.join(r.sources)} → {r.target or 'stays'}", r.amended) for r in rows if r.amended]
     reasons += [(f"ignore {i.event} in {i.state}", i.amended) for i in machine.ignores if i.amended]
     overlays = {k: on_diagram(machine, graph, x, prefix(machine)) for k, x in reached.items() if x.where}
-    events, matrix = _matrix(shape, rows)
+    events, matrix = _matrix(model, shape, rows)
     return MachineView(
         name,
         machine.name,
@@ -103,8 +103,10 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _matrix(shape: Shape, rows: Sequence[RowView]) -> tuple[Sequence[str], list[tuple[str, list[CellView]]]]:
-    table = completeness(shape.machine)
+def _matrix(
+    model: m.Model, shape: Shape, rows: Sequence[RowView]
+) -> tuple[Sequence[str], list[tuple[str, list[CellView]]]]:
+    table = completeness(model, shape.machine)
     row_of = {t: (r.id, r.label) for r in rows for t in r.transitions}
 
     def cell(event: str, state: str) -> CellView:

@@ -52,7 +52,8 @@ class RowView:
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """A cell of the state × event table, `handled`, `guarded`, `ignored` or `unhandled`, and the rows that do it."""
+    """A cell of the state × event table, `handled`, `guarded`, `ignored`, `waiting` or `unhandled`, and the rows that
+    do it."""
 
     kind: str
     rows: Sequence[tuple[str, str]] = ()
@@ -103,6 +104,11 @@ class MachineView:
         """Is the drawing higher than a person scrolls? Then it is shown whole, to be zoomed."""
         height = re.search(r' height="(\d+)', self.svg[:600])
         return height is not None and int(height[1]) > 1400
+
+    @property
+    def waits(self) -> bool:
+        """Is there a message that stays in its channel in some state?"""
+        return any(cell.kind == "waiting" for _, cells in self.matrix for cell in cells)
 
     @property
     def words(self) -> str:

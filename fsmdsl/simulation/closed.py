@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fsmdsl import model as m
+from fsmdsl.model.typing import referred
 from fsmdsl.resolve.types.first_values import default
 
 
@@ -84,22 +85,6 @@ def _mentioned(machine: m.Machine) -> Iterator[str]:
     listed = [p.type for e in machine.events for p in e.parameters]
     listed += [p.type for a in machine.actions for p in a.parameters]
     for t in [*(p.type for p in machine.params), *(f.type for f in machine.fields), *listed]:
-        yield from _references(t)
+        yield from referred(t)
     for event in machine.events:
         yield from (s for s in event.senders if s != "environment")
-
-
-def _references(t: m.Type) -> Iterator[str]:
-    match t:
-        case m.RefType(machine):
-            yield machine
-        case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
-            yield from _references(of)
-        case m.RecordType(parts=parts):
-            for _, of in parts:
-                yield from _references(of)
-        case m.MapType(key, of):
-            yield from _references(key)
-            yield from _references(of)
-        case _:
-            return

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fsmdsl import model as m
-from fsmdsl.model.typing import bare
+from fsmdsl.model.typing import bare, referred
 from fsmdsl.step.roster import Roster
 
 
@@ -39,17 +39,7 @@ def symmetric_sets(roster: Roster) -> Iterator[SymmetricSet]:
 
 def mentions(t: m.Type, machine: str) -> bool:
     """Can a value of a type refer to an instance of a machine?"""
-    match t:
-        case m.RefType(other):
-            return other == machine
-        case m.OptionalType(of) | m.SetType(of) | m.ListType(of):
-            return mentions(of, machine)
-        case m.MapType(key, of):
-            return mentions(key, machine) or mentions(of, machine)
-        case m.RecordType(parts=parts):
-            return any(mentions(of, machine) for _, of in parts)
-        case _:
-            return False
+    return machine in referred(t)
 
 
 def unordered(t: m.Type, machine: str) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic
+from fsmdsl.model.typing import referred
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, Scope, unknown
 from fsmdsl.resolve.names.states import leaves, state_named
@@ -206,8 +207,8 @@ class _Mapping:
 
     def _stranger(self, t: m.Type) -> str | None:
         """A group that a value of a type can refer to, and that the refined system does not have."""
-        referred = frozenset(_referred(t))
-        return next((g.name for g in self.impl.groups if g.machine in referred and g.name not in self.same), None)
+        machines = frozenset(referred(t))
+        return next((g.name for g in self.impl.groups if g.machine in machines and g.name not in self.same), None)
 
     def _carried(self) -> None:
         """What is the same in both, and what waits in channels or for answers, means the same in both."""
@@ -254,18 +255,3 @@ def _refers(found: Diagnostic, stranger: str) -> Diagnostic:
 def _needed(machine: MachineNames) -> Iterator[str]:
     """The fields that need a row: all but those that have only one value."""
     return (name for name, t in machine.fields.items() if not isinstance(t, m.OpaqueType))
-
-
-def _referred(t: m.Type) -> Iterator[str]:
-    """The machines that a value of a type refers to instances of."""
-    match t:
-        case m.RefType(machine):
-            yield machine
-        case m.OptionalType(of) | m.SetType(of) | m.ListType(of):
-            yield from _referred(of)
-        case m.RecordType(parts=parts):
-            for _, of in parts:
-                yield from _referred(of)
-        case m.MapType(key, of):
-            yield from _referred(key)
-            yield from _referred(of)
