@@ -108,8 +108,6 @@ def _guard(subject: Subject, shape: Shape, line: tuple[m.Transition, ...]) -> It
         found = NEVER.at(first.guard.span, f"the guard of `{first.name}` is never true")
         yield found.help("correct it, or take the transition out")
         return
-    if subject.may_fail(machine, leaves, guard):
-        return
     opposite = subject.normal(m.Not(first.guard), arguments(machine, first))
     if subject.together(machine, leaves, [opposite]) is None:
         found = ALWAYS.at(first.guard.span, f"the guard of `{first.name}` is always true")

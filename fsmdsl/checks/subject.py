@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from fsmdsl import model as m
-from fsmdsl.checks.logic import BUDGET, FALSE, GAVE_UP, Normal, Problem, Solution, TooLargeError, one, solve
+from fsmdsl.checks.logic import BUDGET, GAVE_UP, Normal, Problem, Solution, TooLargeError, solve
 from fsmdsl.checks.shape import Shape
 
 _HURRY = 30
@@ -84,17 +84,6 @@ class Subject:
         found = solve(problem, BUDGET if self._more < _PATIENCE else _HURRY)
         self._more += max(problem.tried - _HURRY, 0)
         return found
-
-    def may_fail(self, machine: m.Machine, leaves: Iterable[str], condition: m.Expr | None) -> bool:
-        """A quick look: is a condition false for the smallest or the greatest values? If not, it may still be false."""
-        if condition is None:
-            return True
-        problem = self._problem(machine, leaves, [condition], False)
-        if any(isinstance(v.term, m.Quantified) for v in problem.variables):
-            return False
-        domains = problem.domains()
-        ends = (tuple(one(d[i]) for d in domains) for i in (0, -1)) if all(domains) else ()
-        return any(problem.conditions[0](end) == FALSE for end in ends)
 
 
 def arguments(machine: m.Machine, t: m.Transition) -> Mapping[str, m.Expr]:
