@@ -298,7 +298,7 @@ def _compiled(
 def _differing(how: str, wanted: Mapping[str, object], search: PackedSearch) -> Iterator[str]:
     if search.note is not None:
         yield f"{how}: {search.note}"
-    yield from (f"{how}, {search._limits}: {line}" for line in differences(wanted, found(search)))
+    yield from (f"{how}, {search.limits}: {line}" for line in differences(wanted, found(search)))
 
 
 def texts(kind: str, seed: int) -> list[str]:
