@@ -217,3 +217,78 @@ machine Node {
     for n in (2, 0):
         nodes[n].call()
     assert [n.state.display for n in nodes] == ["Called", "Called", "Called"]
+
+
+def test_machines_that_count_each_other_are_files_in_a_circle(made: Callable[[str], Generated]) -> None:
+    package = made("""module circle
+let busy(n: 0..3) = (count r in R: r in B) + (count q in Q: q in B) >= n
+machine R {
+    counted: map<Q, bool>
+    initial state A
+    state B
+    event go from environment
+    A -> B on go when not busy(1) and counted == counted
+}
+machine Q {
+    counted: map<R, bool>
+    initial state A
+    state B
+    event go from environment
+    A -> B on go when not busy(2) and counted == counted
+}
+""")
+    system = package.System()
+    r, q = package.R(system), package.Q(system)
+    r.go()
+    q.go()
+    with pytest.raises(package.UnhandledEvent):
+        package.R(system).go()
+
+
+def test_a_machine_whose_instances_are_counted_is_known_to_a_system(made: Callable[[str], Generated]) -> None:
+    package = made("""module counted
+let busy(n: 0..3) = (count r in R: r in B) >= n
+machine R { initial state A  state B  event go from environment  A -> B on go }
+machine Q { initial state A  state B  event go from environment  A -> B on go when busy(1) }
+""")
+    system = package.System()
+    r, q = package.R(system), package.Q(system)
+    r.go()
+    q.go()
+    assert q.state.value == "B"
+
+
+# The order of loops --------------------------------------------------------------------------------------------------
+
+
+def test_loops_go_through_none_first_and_lists_in_order(made: Callable[[str], Generated]) -> None:
+    package = made("""module turns
+enum Colour { red | green | blue }
+machine M {
+    numbers: set<0..9?> = {7, none, 3}
+    colours: set<Colour?> = {Colour.blue, none, Colour.green}
+    lists: set<list<0..9>[2]>
+    far: set<duration> = {3s, 1s, 2s}
+    n: 0..9?
+    c: Colour?
+    seen: list<0..9>[9]
+    last: duration
+    initial state A
+    event go from environment
+    event put(x: list<0..9>[2]) from environment
+    A on put(x) do add x to lists
+    A on go do {
+        for x in numbers { n = x  if x != none { add x to seen } }
+        for y in colours { c = y }
+        for z in lists { for one in z { add one to seen } }
+        for d in far { last = d }
+    }
+}
+""")
+    alone = package.M()
+    for x in ((9, 1), (2,), (2, 0)):
+        alone.put(x)
+    alone.go()
+    assert (alone.n, alone.c, alone.last) == (7, package.Colour.BLUE, 3.0)
+    assert alone.seen == (3, 7, 2, 2, 0, 9, 1)
+    assert alone.snapshot()["fields"]["numbers"] == [None, 3, 7]

@@ -48,12 +48,17 @@ class File:
         """The enum of a machine's states."""
         return self._of(machine, "states", self.context.machine(machine).states_class, typing)
 
-    def class_(self, machine: str, typing: bool = True) -> str:
+    def class_(self, machine: str) -> str:
         """A machine's class; only for types, as files refer to one another in circles."""
         names = self.context.machine(machine)
         if not self.context.written(machine):
             return self.library("typing", "Any")
-        return self._of(machine, names.file, names.class_, typing)
+        return self._of(machine, names.file, names.class_, True)
+
+    def running_class(self, machine: str) -> str:
+        """A machine's class, for code that runs."""
+        names = self.context.machine(machine)
+        return self._inside(machine, names.file, names.class_)
 
     def actions_class(self, machine: str) -> str:
         """The protocol of a machine's actions, for types."""
@@ -76,8 +81,10 @@ class File:
 
     def let(self, module: str, let: m.Let) -> str:
         """The function of a derived value of a module. One that looks at all machines of a kind stands with systems."""
-        file = "systems" if surveys(self.context.model, let.value) else "derived"
-        return self._of(f"{module}.", file, self.context.packages[module].lets[let.name], False)
+        name = self.context.packages[module].lets[let.name]
+        if surveys(self.context.model, let.value):
+            return self._inside(f"{module}.", "systems", name)
+        return self._of(f"{module}.", "derived", name, False)
 
     def library(self, module: str, name: str, typing: bool = True) -> str:
         """Something of the standard library."""
@@ -90,6 +97,18 @@ class File:
 
     def _of(self, qualified: str, file: str, name: str, typing: bool) -> str:
         return self._take((*self.context.packages[module_of(qualified)].folder, file), name, typing)
+
+    def _inside(self, qualified: str, file: str, name: str) -> str:
+        """A name in a file that may be in a circle with this one: the file is imported, and the name looked up when the
+        code runs."""
+        folder = self.context.packages[module_of(qualified)].folder
+        if (*folder, file) == (*self.package, self.name):
+            return name
+        key = (folder, file)
+        if key not in self._local:
+            self._local[key] = self.define(Namespace(self._used).claim(f"_{file}_file"))
+            self._running.add(key)
+        return f"{self._local[key]}.{name}"
 
     def _take(self, origin: Origin, name: str, typing: bool) -> str:
         if origin == (*self.package, self.name):

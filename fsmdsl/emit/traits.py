@@ -13,7 +13,7 @@ from fsmdsl.core.lets import looks_beyond
 from fsmdsl.core.triggers import triggered_by
 from fsmdsl.model.typing import referred, types_in
 from fsmdsl.source import Span
-from fsmdsl.walk import computed_by, effects_of, expressions
+from fsmdsl.walk import computed_by, effects_of, expressions, recovery, required
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def standalone(model: m.Model, machine: m.Machine) -> bool:
     if not alone or _knows_crashes(machine) or any(isinstance(e, m.Send | m.Post) for e in effects_of(machine)):
         return False
     referring = {r for x in model.machines.values() for r in references(x)}
-    if set(references(machine)) or machine.qualified in referring | _receivers(model):
+    if set(references(machine)) or machine.qualified in referring | _receivers(model) | _counted(model):
         return False
     if any(looks_beyond(model, e) for e in computed_by(machine)):
         return False
@@ -117,6 +117,14 @@ def _systems(module: m.Module) -> list[m.System]:
 def _receivers(model: m.Model) -> set[str]:
     sent = {e.machine for x in model.machines.values() for e in effects_of(x) if isinstance(e, m.Send)}
     return sent | {c.receiver for c in model.channels.values()}
+
+
+def _counted(model: m.Model) -> set[str]:
+    """The machines of which all instances are looked at, which a system has to know."""
+    lets = (x.value for module in model.modules for x in module.lets)
+    systems = [x for module in model.modules for x in _systems(module)]
+    inside = (e for s in systems for e in (*(x.value for x in s.lets), *required(s), *recovery(s)))
+    return {x.machine for e in (*lets, *inside) for x in expressions(e) if isinstance(x, m.AllOf)}
 
 
 def held_types(machine: m.Machine) -> Iterator[m.Type]:

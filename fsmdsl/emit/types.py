@@ -61,9 +61,9 @@ def encoded(file: File, t: m.Type, value: str, depth: int = 0) -> str:
             return f"{{{', '.join(items)}}}"
         case m.SetType(of) if _sorts_in_json(of):
             return f"sorted({_each(of, value, depth, encoded(file, of, _item(depth), depth + 1))})"
-        case m.SetType(of=m.RecordType() as of):
+        case m.SetType(of=m.RecordType() | m.OptionalType() | m.ListType() | m.SetType() as of):
             each = encoded(file, of, _item(depth), depth + 1)
-            return f"[{each} for {_item(depth)} in {sorted_records(file, of, value)}]"
+            return f"[{each} for {_item(depth)} in {ranked(file, of, value)}]"
         case m.SetType(of) | m.ListType(of=of):
             each = _each(of, value, depth, encoded(file, of, _item(depth), depth + 1))
             return f"list({each})" if is_same_in_json(of) else f"[{each}]"
@@ -141,9 +141,10 @@ def is_same_in_json(t: m.Type) -> bool:
 # Order ---------------------------------------------------------------------------------------------------------------
 
 
-def sorted_records(file: File, of: m.RecordType, values: str) -> str:
-    """The records of a set in the order of loops."""
-    return f"sorted({values}, key=lambda r: {_rank(file, of, 'r')})"
+def ranked(file: File, of: m.Type, values: str) -> str:
+    """The values of a set in the order of loops."""
+    name = "r" if isinstance(of, m.RecordType) else "v"
+    return f"sorted({values}, key=lambda {name}: {_rank(file, of, name)})"
 
 
 def _rank(file: File, t: m.Type, value: str) -> str:

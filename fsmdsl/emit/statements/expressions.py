@@ -12,7 +12,7 @@ from fsmdsl.emit.statements.code import Binds, Text, binding
 from fsmdsl.emit.statements.expression_context import Place, constant, machine_of
 from fsmdsl.emit.statements.logic import flips, gathered, unique
 from fsmdsl.emit.statements.text import literal, one_line, tuple_of
-from fsmdsl.emit.types import sorted_records
+from fsmdsl.emit.types import ranked
 from fsmdsl.model.typing import holds
 from fsmdsl.operators import COMPLEMENT, SetOperator
 
@@ -330,7 +330,7 @@ def _group(place: Place, e: m.Instances | m.AllOf) -> str:
     """A tuple of instances, in the order in which they were made."""
     if isinstance(e, m.Instances):
         return f"self.{place.locals[e.name]}"
-    return f"{place.system_name}.all_of({place.file.class_(e.machine, typing=False)})"
+    return f"{place.system_name}.all_of({place.file.running_class(e.machine)})"
 
 
 def _visited(place: Place, over: m.Expr) -> str:
@@ -352,9 +352,9 @@ def in_order(place: Place, over: m.Expr) -> str:
             return f"{place.file.machinery('in_order')}({several or _visited(place, over)})"
         case m.SetType(of=m.EnumType() as t) if not t.ordered:
             return f"sorted({python(place, over, Binds.CONDITIONAL)}, key=list({place.file.type_(t)}).index)"
-        case m.SetType(of=m.RecordType() as of):
-            return sorted_records(place.file, of, python(place, over, Binds.CONDITIONAL))
-        case m.SetType(of=m.RangeType() | m.BoolType() | m.EnumType()):
+        case m.SetType(of=m.RecordType() | m.OptionalType() | m.ListType() | m.SetType() as of):
+            return ranked(place.file, of, python(place, over, Binds.CONDITIONAL))
+        case m.SetType(of=m.RangeType() | m.BoolType() | m.EnumType() | m.DurationType()):
             return f"sorted({python(place, over, Binds.CONDITIONAL)})"
         case _:
             return python(place, over, Binds.CONDITIONAL)
