@@ -460,13 +460,14 @@ class Writer:
                 over, of = Text(f"subsets({self.random.choice(sets)}, {self.random.randint(0, 2)})"), m.SetType(of)
             name = self.local(env)
             if self.newer and self.chance(0.4):
-                over, of = self._wider(env, kind)
+                over, of = self._wider(env, kind, name)
             binders.append(f"{name} in {over.text}")
             env = env.bind({name: of})
         return Text(f"{kind} {', '.join(binders)}: {self.condition(env, depth).text}", NOT, True)
 
-    def _wider(self, env: Env, kind: str) -> tuple[Text, m.Type]:
-        """A range, an enum, or in a system all subsets of a set."""
+    def _wider(self, env: Env, kind: str, variable: str) -> tuple[Text, m.Type]:
+        """A range, an enum, or in a system all subsets of a set. The ends of a range say nothing of another variable of
+        the same name."""
         groups = [n for n, x in env.names.items() if isinstance(x, m.SetType) and f"{n}[0]" in env.names]
         if groups and kind != "count" and env.machine is None and self.chance(0.5):
             name = self.random.choice(groups)
@@ -474,7 +475,8 @@ class Writer:
         if env.module.enums and self.chance(0.3):
             enum = self.random.choice(env.module.enums)
             return Text(enum.name), enum
-        ends = [f"max(-1, min(3, {n}))" for n, x in self.paths(env) if isinstance(x, m.RangeType)]
+        paths = [n for n, x in self.paths(env) if isinstance(x, m.RangeType) and n.partition(".")[0] != variable]
+        ends = [f"max(-1, min(3, {n}))" for n in paths]
         low, high = (self.random.choice([*ends, "0", "1", "2"]) for _ in range(2))
         return Text(f"{low}..{high}{self.random.choice(['', '', ' + 1', ' - 1'])}"), m.RangeType(-1, 4)
 

@@ -17,6 +17,7 @@ from fsmdsl.resolve.names.scope import Scope
 from fsmdsl.resolve.values.ordinals import known
 from fsmdsl.resolve.values.places import element, opened, typed
 from fsmdsl.source import Span
+from fsmdsl.walk import expressions
 
 MAX_SIZE = 10_000
 """A range has no more numbers."""
@@ -81,6 +82,13 @@ def _range(scope: Scope, binder: s.Binder, ends: Sequence[m.Expr], fixed: str | 
             found.help("use numbers and `size` of a set of instances, and a condition for what depends on states")
         )
         return _nothing(scope, binder, m.RangeType(low.type.low, max(low.type.low, high.type.high)))
+    hidden = next((x for e in (low, high) for x in expressions(e) if _is_called(x, binder.name.text)), None)
+    if hidden is not None and (first is None or last is None):
+        found = rules.MISPLACED.at(
+            hidden.span, f"the range of `{binder.name.text}` depends on another variable of that name"
+        )
+        scope.report(found.help("give one of them another name"))
+        return _nothing(scope, binder)
     least, most = low.type.low if first is None else first, high.type.high if last is None else last
     if most - least >= MAX_SIZE:
         scope.report(
@@ -92,6 +100,10 @@ def _range(scope: Scope, binder: s.Binder, ends: Sequence[m.Expr], fixed: str | 
     tests = [m.Binary("<=", low, x, m.BOOL, span)] if first is None else []
     tests += [m.Binary("<=", x, high, m.BOOL, span)] if last is None else []
     return Bound(inner, ((binder.name.text, numbers(least, most, span)),), tuple(tests))
+
+
+def _is_called(e: m.Expr, name: str) -> bool:
+    return isinstance(e, m.Local) and e.name == name
 
 
 def _known(scope: Scope, e: m.Expr) -> int | None:
