@@ -292,3 +292,42 @@ machine M {
     assert (alone.n, alone.c, alone.last) == (7, package.Colour.BLUE, 3.0)
     assert alone.seen == (3, 7, 2, 2, 0, 9, 1)
     assert alone.snapshot()["fields"]["numbers"] == [None, 3, 7]
+
+
+# A crash of some, while questions wait -------------------------------------------------------------------------------
+
+
+def test_who_has_crashed_asks_nothing_more(made: Callable[[str], Generated]) -> None:
+    package = made("""module asking
+machine M {
+    initial state Idle
+    state Asked
+    state Told
+    event poke from Boss
+    action ask -> ok
+    Idle -> Asked on poke do ask
+    Asked -> Told on ask.ok
+    * -> Idle on crash
+}
+machine Boss {
+    param ms: set<M>
+    initial state A
+    event go from environment
+    A on go do for x in ms { x.poke }
+}
+system S { ms: M[3]  boss: Boss { ms = ms }  environment { boss.go  some x in ms: crash of x } }
+""")
+    system = package.System()
+    asked: list[Any] = []
+
+    class Answering:
+        def ask(self, machine: Any) -> str:
+            if not asked:
+                system.crash(ms[1])
+            asked.append(machine)
+            return "ok"
+
+    ms = [package.M(system, Answering()) for _ in range(3)]
+    package.Boss(system, ms=frozenset(ms)).go()
+    assert asked == [ms[0], ms[2]]
+    assert [x.state.value for x in ms] == ["Told", "Idle", "Told"]

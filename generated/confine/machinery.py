@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     """By the version of a snapshot: what makes one of this version of it."""
     Listener: TypeAlias = Callable[[tuple["Followed", ...]], object]
     """Told of each step, when it has happened: which transitions were followed, in order."""
-    Call: TypeAlias = tuple[Callable[..., object], tuple[Any, ...], bool]
-    """An action and its arguments; is its answer awaited?"""
+    Call: TypeAlias = tuple[Callable[..., object], tuple[Any, ...], "Machine | None"]
+    """An action and its arguments, and who waits for its answer, if that is what the next step is"""
 
 class State(Enum):
     """A state of a machine. Its value is its name in the spec."""
@@ -503,13 +503,13 @@ class System:
 
     def later(self, action: Callable[..., object], *arguments: object) -> None:
         """Calls an action when the step has happened."""
-        self._calls.append((action, arguments, False))
+        self._calls.append((action, arguments, None))
 
     def ask(self, machine: Machine, action: str, call: Callable[..., object], *arguments: object) -> None:
         """Calls an action when the step has happened; its answer is the next step of the round."""
         self._tickets += 1
         self._pending = (*self._pending, Request(machine, action, self._tickets, False))
-        self._calls.append((call, arguments, True))
+        self._calls.append((call, arguments, machine))
 
     def _hand_over(self, errors: list[Exception]) -> None:
         """Calls what waits in the outbox, and what those calls add to it.
@@ -525,7 +525,7 @@ class System:
                     action(*arguments)
                 except Exception as error:
                     errors.append(error)
-                    if asks:
+                    if asks is not None:
                         break
         finally:
             self._delivering = False
