@@ -62,8 +62,8 @@ def encoded(file: File, t: m.Type, value: str, depth: int = 0) -> str:
         case m.SetType(of) if _sorts_in_json(of):
             return f"sorted({_each(of, value, depth, encoded(file, of, _item(depth), depth + 1))})"
         case m.SetType(of=m.RecordType() | m.OptionalType() | m.ListType() | m.SetType() as of):
-            each = encoded(file, of, _item(depth), depth + 1)
-            return f"[{each} for {_item(depth)} in {ranked(file, of, value)}]"
+            each, listed = encoded(file, of, _item(depth), depth + 1), ranked(file, of, value)
+            return listed if is_same_in_json(of) else f"[{each} for {_item(depth)} in {listed}]"
         case m.SetType(of) | m.ListType(of=of):
             each = _each(of, value, depth, encoded(file, of, _item(depth), depth + 1))
             return f"list({each})" if is_same_in_json(of) else f"[{each}]"
@@ -158,7 +158,8 @@ def _rank(file: File, t: m.Type, value: str) -> str:
         case m.RefType():
             return f"{value}._number"
         case m.ListType(of=of) | m.SetType(of):
-            ranks = f"[{_rank(file, of, 'x')} for x in {value}]"
+            rank = _rank(file, of, "x")
+            ranks = value if rank == "x" else f"[{rank} for x in {value}]"
             return f"sorted({ranks})" if isinstance(t, m.SetType) else ranks
         case m.OpaqueType() | m.NoneType() | m.NeverType() | m.ErrorType() | m.MapType():  # no record holds a map
             return "0"
