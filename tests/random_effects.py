@@ -63,7 +63,8 @@ class EffectWriter(Writer):
         if not fields:
             return None
         name, t = self.random.choice(fields)
-        if isinstance(t, m.RecordType) and self.chance(0.6):
+        hidden = env.machine is not None and env.names.get(name) != t  # by a variable of the same name
+        if isinstance(t, m.RecordType) and not hidden and self.chance(0.6):
             part, of = self.random.choice(t.parts)
             return f"{name}.{part} = {self.value(env, of, 1, opened=True).text}"
         prefix = "self." if env.machine is not None and self.chance(0.05) else ""
