@@ -360,8 +360,7 @@ system S { m: M  t: T }
 def test_a_limit_may_come_before_a_state_that_has_no_room() -> None:
     model = compiled(AWAITING)
     system = only_system(model)
-    limits = Limits(28)
-    assert found(packed(model, system, limits, PLAIN)) == found(by_definition(model, system, limits))
+    assert found(packed(model, system, Limits(28), PLAIN)) == found(by_definition(model, system, Limits(28)))
 
 
 def test_which_instance_it_was_makes_no_difference_to_a_fault() -> None:

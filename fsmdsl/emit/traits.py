@@ -60,7 +60,12 @@ def _has_rounds(machine: m.Machine) -> bool:
 
 def reads_wait(machine: m.Machine) -> bool:
     """Does anything of a machine read `wait`?"""
-    return any(isinstance(x, m.Wait) for e in computed_by(machine) for x in expressions(e))
+    return _wait(machine) is not None
+
+
+def _wait(machine: m.Machine) -> m.Wait | None:
+    """Where it does so first."""
+    return next((x for e in computed_by(machine) for x in expressions(e) if isinstance(x, m.Wait)), None)
 
 
 def stored(machine: m.Machine) -> tuple[m.Param | m.Field, ...]:
@@ -179,7 +184,7 @@ def beyond_tables(model: m.Model, machine: m.Machine) -> tuple[str, Span] | None
     kept = next(chain(held, compared), None)
     if kept is not None:
         return "uses states as values", kept.span
-    waiting = next((x for e in computed_by(machine) for x in expressions(e) if isinstance(x, m.Wait)), None)
+    waiting = _wait(machine)
     if waiting is not None:
         return "reads `wait`", waiting.span
     guards = [t.guard for t in machine.transitions if t.guard is not None]

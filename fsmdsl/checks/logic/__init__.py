@@ -11,6 +11,5 @@ from __future__ import annotations
 from fsmdsl.checks.logic.normal import Normal, TooLargeError
 from fsmdsl.checks.logic.problem import Problem
 from fsmdsl.checks.logic.solve import BUDGET, GAVE_UP, Solution, solve
-from fsmdsl.checks.logic.values import FALSE, one
 
-__all__ = ["BUDGET", "FALSE", "GAVE_UP", "Normal", "Problem", "Solution", "TooLargeError", "one", "solve"]
+__all__ = ["BUDGET", "GAVE_UP", "Normal", "Problem", "Solution", "TooLargeError", "solve"]
