@@ -294,10 +294,10 @@ machine M {
     assert alone.snapshot()["fields"]["numbers"] == [None, 3, 7]
 
 
-# A crash of some, while questions wait -------------------------------------------------------------------------------
+# A crash of some instances, while actions are still to be called -----------------------------------------------------
 
 
-def test_who_has_crashed_asks_nothing_more(made: Callable[[str], Generated]) -> None:
+def test_an_instance_that_has_crashed_calls_no_more_actions(made: Callable[[str], Generated]) -> None:
     package = made("""module asking
 machine M {
     initial state Idle
