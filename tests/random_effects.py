@@ -26,8 +26,10 @@ class EffectWriter(Writer):
         """Effects in braces, with and without `;` between them. Before an event `until`, an expression needs one."""
 
         def ended(x: str, following: str) -> str:
-            wanted = self.chance(0.7) or following.startswith("until")
-            return x + (";" if wanted and not x.endswith("}") else "")
+            until = following.startswith("until")
+            wanted = self.chance(0.7) or until
+            closed = x.endswith("}") and (not until or x.startswith(("if ", "for ")))  # by a block, not by a set
+            return x + (";" if wanted and not closed else "")
 
         return "{ " + " ".join(ended(x, y) for x, y in zip_longest(listed, listed[1:], fillvalue="")) + " }"
 

@@ -533,8 +533,11 @@ class Writer:
             t = bare(t)
         if not self.possible(env, t):
             t = m.BOOL
-        left, right = self.value(env, t, depth), self.value(env, t, depth)
-        parts = [within(x, SUM, False) for x in (left, right)]
+        sides = [self.value(env, t, depth), self.value(env, t, depth)]
+        if isinstance(t, m.MapType):  # a value that fills a map is no map to compare with
+            maps = [n for n, x in env.paths() if x == t]
+            sides = [x if x.text in maps else Text(maps[0]) for x in sides]
+        parts = [within(x, SUM, False) for x in sides]
         return Text(f"{parts[0].text} {operator} {parts[1].text}", COMPARISON)
 
     def _bound(self, env: Env) -> Text | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
-from generating import Generated
+from generating import Calls, Generated
 from stepping import compiled
 
 from fsmdsl import emit
@@ -314,3 +315,48 @@ def test_loops_inside_loops(depth: int, staged: bool, tmp_path: Path) -> None:
     sized = made.Sized()
     sized.e(1)
     assert (sized.a, sized.b) == ((0, 9) if staged else (5, 0))
+
+
+# Which fault is told -------------------------------------------------------------------------------------------------
+
+TWICE_WRONG = """module twice
+record Entry { term: 0..3 }
+machine Node {
+    peer: Node?
+    n: 0..3 = 2
+    kept: map<bool, 0..1> = 1
+    initial state A
+    event join(x: Node), go, ask from environment
+    event poke(x: Node), take(votes: map<bool, 0..1>) from Node
+    action tell(few: list<0..3>[1], e: Entry)
+    A on join(x) do peer = x
+    A on go do if peer != none { peer.poke(self) }
+    A on poke(x) do x.take(n)
+    A on take(votes) do kept = votes
+    A on ask do tell([n, n], Entry(n + n))
+}
+"""
+
+
+@pytest.mark.parametrize(("event", "told"), [("go", "n is 0 to 1, not 2"), ("ask", "term is 0 to 3, not 4")])
+def test_where_two_things_are_wrong_the_one_that_is_computed_first_is_told(
+    event: str, told: str, tmp_path: Path
+) -> None:
+    """A map holds what it is made of before it is sent to a machine that is busy; what is handed to an action is
+    computed before it is looked at whether it fits."""
+    made: Any = Generated(tmp_path, TWICE_WRONG)
+    system = made.System()
+    a, b = (made.Node(system, Calls()) for _ in range(2))
+    a.join(b)
+    b.join(a)
+    with pytest.raises(made.StepRefused, match=told):
+        getattr(a, event)()
+
+
+def test_a_first_value_that_does_not_fit_is_no_matter_where_another_is_given(tmp_path: Path) -> None:
+    made: Any = Generated(tmp_path, TWICE_WRONG.replace("1> = 1", "1> = 2"))
+    system = made.System()
+    node = made.Node(system, Calls(), kept=made.Table(0))
+    assert node.kept[True] == 0
+    with pytest.raises(made.StepRefused, match="2 is 0 to 1, not 2"):
+        made.Node(system, Calls())

@@ -227,13 +227,13 @@ _Place = tuple[str, m.Type, m.Expr]
 
 
 def _given(model: m.Model, machine: m.Machine, x: m.Effect) -> Iterator[_Place]:
-    """The places that an effect gives values to, with the parts of records that it makes."""
+    """The places that an effect gives values to, with those in the records and maps that it makes."""
     for place in _places(model, machine, x):
         yield from _with_parts(*place)
 
 
 def _with_parts(name: str, place: m.Type, value: m.Expr) -> Iterator[_Place]:
-    """A place, and the parts of the records that are made for it, whatever is true."""
+    """A place, and the parts of records and the entries of maps that are made for it, whatever is true."""
     yield name, place, value
     match value:
         case m.Construction(parts=parts, type=t):
@@ -242,6 +242,10 @@ def _with_parts(name: str, place: m.Type, value: m.Expr) -> Iterator[_Place]:
         case m.Collection(items=items) | m.Apply(function="concat", arguments=items):
             for x in items:
                 yield from _with_parts(name, x.type, x)
+        case m.Apply(function="filled" | "replaced", arguments=items, type=m.MapType(of=of)):
+            if value.function == "replaced":
+                yield from _with_parts(name, place, items[0])
+            yield from _with_parts(name, of, items[-1])
         case _:
             return
 

@@ -37,7 +37,9 @@ def may_fail(e: m.Expr) -> bool:
     match e:
         case m.Apply(function=function):
             match function:
-                case "present" | "first" | "item" | "filled" | "replaced":
+                case "filled":
+                    return not (isinstance(e.type, m.MapType) and _surely_fits(e.type.of, e.arguments[0]))
+                case "present" | "first" | "item" | "replaced":
                     return True
                 case "size" | "min" | "max" | "rest" | "concat" | "subsets":
                     return False
@@ -59,7 +61,15 @@ def may_fail(e: m.Expr) -> bool:
 
 def _surely_fits(place: m.Type, x: m.Expr) -> bool:
     """What is stored or constant has the type that it says; what is computed may be beyond it."""
-    return not is_limited(place) or (isinstance(x, m.Constant | m.Read | m.Part) and holds(place, x.type))
+    match place, x:
+        case _ if not is_limited(place):
+            return True
+        case ((m.SetType(of) | m.ListType(of=of)), m.Collection(items=items)):
+            return holds(place, x.type) and all(_surely_fits(of, item) for item in items)
+        case _, m.Constant() | m.Read() | m.Part():
+            return holds(place, x.type)
+        case _:
+            return False
 
 
 def looks_beyond(model: m.Model, e: m.Expr) -> bool:

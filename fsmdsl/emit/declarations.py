@@ -12,9 +12,9 @@ from fsmdsl.emit.machines.members import Member, class_, joined, method, shown, 
 from fsmdsl.emit.names import snake, with_article
 from fsmdsl.emit.naming import MachineNames
 from fsmdsl.emit.statements.code import Block, Branch, If, Suite, Text
-from fsmdsl.emit.statements.effects import Border, argument_checks, checked_part
 from fsmdsl.emit.statements.expression_context import Place, member
 from fsmdsl.emit.statements.expressions import python
+from fsmdsl.emit.statements.limits import Border, argument_checks, checked_part
 from fsmdsl.emit.statements.text import docstring, folded, indented, literal, sentence, tuple_of
 from fsmdsl.emit.types import annotation, decoded, encoded, is_same_in_json
 from fsmdsl.model.typing import referred

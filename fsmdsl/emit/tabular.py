@@ -29,9 +29,10 @@ from fsmdsl.emit.machines.members import (
 from fsmdsl.emit.names import RESERVED_IN_CLASSES, Namespace, snake
 from fsmdsl.emit.naming import MachineNames, is_nested, state_path
 from fsmdsl.emit.statements.code import Block
-from fsmdsl.emit.statements.effects import Border, argument_checks, post_name, statements
+from fsmdsl.emit.statements.effects import post_name, statements
 from fsmdsl.emit.statements.expression_context import Place
 from fsmdsl.emit.statements.expressions import python
+from fsmdsl.emit.statements.limits import Border, argument_checks
 from fsmdsl.emit.statements.text import docstring, folded, indented, literal, mark, sentence
 from fsmdsl.emit.traits import beyond_tables, stored
 from fsmdsl.losses import Lost, losses

@@ -429,7 +429,8 @@ def _numbers(value: Value, t: m.Type) -> Iterator[int]:
                 yield from _numbers(x, of)
         case m.MapType(key, of), Table(entries):
             for k, x in entries:
-                yield from _numbers(k, key)
                 yield from _numbers(x, of)
+                if x != entries[0][1]:  # as `python` makes it: a key with the value of most is not written
+                    yield from _numbers(k, key)
         case _:
             return

@@ -31,9 +31,10 @@ from fsmdsl.emit.machines.members import (
 )
 from fsmdsl.emit.machines.persistence import persistence
 from fsmdsl.emit.statements.code import Block, Branch, If, Statement, Suite, Text
-from fsmdsl.emit.statements.effects import Border, argument_checks, statements
+from fsmdsl.emit.statements.effects import statements
 from fsmdsl.emit.statements.expression_context import Place
 from fsmdsl.emit.statements.expressions import python
+from fsmdsl.emit.statements.limits import Border, argument_checks
 from fsmdsl.emit.statements.selection import IGNORED, Passed, Trigger, dispatch
 from fsmdsl.emit.statements.text import folded, literal, sentence, tuple_of
 from fsmdsl.emit.traits import connected, stored

@@ -11,9 +11,10 @@ from fsmdsl.core.triggers import trigger_name
 from fsmdsl.emit.files import File
 from fsmdsl.emit.names import own_name
 from fsmdsl.emit.statements.code import Binds, Block, Branch, Comment, If, Statement, Text, lines
-from fsmdsl.emit.statements.effects import Border, checked, member_or_refused, value_for
+from fsmdsl.emit.statements.effects import value_for
 from fsmdsl.emit.statements.expression_context import Place
 from fsmdsl.emit.statements.expressions import code, python
+from fsmdsl.emit.statements.limits import Border, checked, member_or_refused
 from fsmdsl.emit.statements.text import (
     commented,
     docstring,
@@ -247,12 +248,16 @@ def begins_alike(f: m.Field) -> bool:
 
 def is_constant(e: m.Expr) -> bool:
     """Is a value the same for all instances?"""
-    fixed = m.Constant | m.Collection | m.Construction | m.Negative
-    return all((isinstance(x, fixed) and not may_fail(x)) or _is_filled(x) for x in expressions(e))
+    return all(_is_fixed(x) and not may_fail(x) for x in expressions(e))
 
 
-def _is_filled(e: m.Expr) -> bool:
-    return isinstance(e, m.Apply) and e.function == "filled"
+def _is_fixed(e: m.Expr) -> bool:
+    """Of the operation itself, not of its operands."""
+    match e:
+        case m.Constant() | m.Collection() | m.Construction() | m.Negative():
+            return True
+        case _:
+            return isinstance(e, m.Apply) and e.function == "filled"
 
 
 def always_given(place: Place) -> list[str]:

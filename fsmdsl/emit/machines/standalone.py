@@ -31,9 +31,10 @@ from fsmdsl.emit.machines.members import (
 from fsmdsl.emit.machines.persistence import persistence, version_constant
 from fsmdsl.emit.names import Namespace
 from fsmdsl.emit.statements.code import Block, Branch, If, Suite, Text
-from fsmdsl.emit.statements.effects import Border, argument_checks, statements
+from fsmdsl.emit.statements.effects import statements
 from fsmdsl.emit.statements.expression_context import Place
 from fsmdsl.emit.statements.expressions import python
+from fsmdsl.emit.statements.limits import Border, argument_checks
 from fsmdsl.emit.statements.selection import Follow, Passed, Trigger, dispatch
 from fsmdsl.emit.statements.text import literal, sentence
 from fsmdsl.emit.traits import stored

@@ -7,10 +7,11 @@ from typing import Literal, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.core.lets import looks_beyond, may_lack_value
-from fsmdsl.emit.naming import state_path
 from fsmdsl.emit.statements.code import Binds, Text, binding
 from fsmdsl.emit.statements.expression_context import Place, constant, machine_of
+from fsmdsl.emit.statements.limits import fitting
 from fsmdsl.emit.statements.logic import flips, gathered, unique
+from fsmdsl.emit.statements.state_tests import state_test
 from fsmdsl.emit.statements.text import literal, one_line, tuple_of
 from fsmdsl.emit.types import ranked
 from fsmdsl.model.typing import holds
@@ -20,6 +21,11 @@ from fsmdsl.operators import COMPLEMENT, SetOperator
 def python(place: Place, e: m.Expr, within: Binds = Binds.LOOSE) -> str:
     """An expression as text, in brackets where it stands within something that binds more tightly."""
     return code(place, e).within(within)
+
+
+def wide(place: Place, e: m.Expr) -> m.Type:
+    """The type of an expression, as wide as its values."""
+    return place.file.context.elaboration(place.system).expression(e).type
 
 
 def code(place: Place, e: m.Expr) -> Text:
@@ -156,42 +162,12 @@ def _in_state(place: Place, e: m.InState, positive: bool) -> Text:
     own = isinstance(e.target, m.Self)
     machine = place.file.context.model.machines[machine_of(e.target.type)]
     target = "self" if own else python(place, e.target, Binds.ATOM)
-    test = _state_test(place, machine, target, own, e.states, positive)
+    test = state_test(place, machine, target, own, e.states, positive)
     if not isinstance(e.target.type, m.OptionalType) or e.target in place.present:
         return test
     if not positive:
         return Text(f"{target} is None or {test.within(Binds.NOT)}", Binds.OR)
     return Text(f"{target} is not None and {test.within(Binds.NOT)}", Binds.AND)
-
-
-def _state_test(
-    place: Place, machine: m.Machine, target: str, own: bool, states: frozenset[str], positive: bool
-) -> Text:
-    if place.file.context.dialect == "transitions":
-        return _string_test(machine, target, states, positive)
-    names = place.file.context.machine(machine.qualified)
-    composite = next((c for c in names.composites if set(machine.leaves_of(c)) == states), None)
-    state = "self._state" if own else f"{target}.state"
-    if composite is not None and len(states) > 1:
-        if own:
-            return Text(f"{state} {'in' if positive else 'not in'} {names.states[composite]}", Binds.COMPARISON)
-        test = f"{target}.{names.composites[composite]}"
-        return Text(test) if positive else Text(f"not {test}", Binds.NOT)
-    if own and states >= {s.name for s in machine.leaves}:
-        return Text(str(positive))
-    prefix = "" if own and place.machine == machine else f"{place.file.states_class(machine.qualified)}."
-    listed = [f"{prefix}{names.states[s.name]}" for s in machine.leaves if s.name in states]
-    if len(listed) == 1:
-        return Text(f"{state} {'is' if positive else 'is not'} {listed[0]}", Binds.COMPARISON)
-    return Text(f"{state} {'in' if positive else 'not in'} ({', '.join(listed)})", Binds.COMPARISON)
-
-
-def _string_test(machine: m.Machine, target: str, states: frozenset[str], positive: bool) -> Text:
-    """A test of the state of a model of `transitions`."""
-    listed = [literal(state_path(machine, s.name)) for s in machine.leaves if s.name in states]
-    if len(listed) == 1:
-        return Text(f"{target}.state {'==' if positive else '!='} {listed[0]}", Binds.COMPARISON)
-    return Text(f"{target}.state {'in' if positive else 'not in'} ({', '.join(listed)})", Binds.COMPARISON)
 
 
 _IDENTICAL = {"==": "is", "!=": "is not"}
@@ -241,8 +217,13 @@ def _divisor(place: Place, e: m.Expr) -> str:
 
 
 def _shown(e: m.Expr) -> str:
+    """What is written in the spec, as a string literal for a message."""
+    return literal(_written(e))
+
+
+def _written(e: m.Expr) -> str:
     """What is written in the spec, for a message."""
-    return literal(one_line(e.span.text)[:60] or "it")
+    return one_line(e.span.text)[:60] or "it"
 
 
 def _equality(place: Place, e: m.Binary) -> str:
@@ -282,8 +263,11 @@ def _keys(place: Place, t: m.MapType) -> str:
             return "(False, True)"
 
 
-def table(place: Place, e: m.Apply, value: str) -> Text:
-    """A map that is made, with this in the place of its value."""
+def _made(place: Place, e: m.Apply) -> Text:
+    """A map that is made, if it may hold what it is given."""
+    given, shown = e.arguments[-1], _written(e if e.function == "filled" else e.arguments[0])
+    assert isinstance(e.type, m.MapType)
+    value = fitting(place.file, e.type.of, code(place, given), wide(place, given), shown).within(Binds.CONDITIONAL)
     if e.function == "filled":
         return Text(f"{place.file.machinery('Table')}({value})")
     held, key, _ = e.arguments
@@ -294,7 +278,7 @@ def _key(place: Place, of: m.Expr, key: m.Expr) -> str:
     """A key, or an exception where the map has no such one."""
     text = python(place, key, Binds.CONDITIONAL)
     t = of.type.key if isinstance(of.type, m.MapType) else m.NEVER
-    if not isinstance(t, m.RangeType) or holds(t, place.file.context.elaboration(place.system).expression(key).type):
+    if not isinstance(t, m.RangeType) or holds(t, wide(place, key)):
         return text
     return f"{place.file.machinery('key_of')}({text}, {t.low}, {t.high}, {_shown(of)})"
 
@@ -382,7 +366,7 @@ def _applied(place: Place, e: m.Apply) -> Text:
         case "item" if isinstance(first.type, m.MapType):
             return Text(f"{python(place, first, Binds.ATOM)}[{_key(place, first, e.arguments[1])}]")
         case "filled" | "replaced":
-            return table(place, e, given[-1])
+            return _made(place, e)
         case "present" | "first":
             return Text(f"{place.file.machinery(e.function)}({given[0]}, {_shown(first)})")
         case "item":
