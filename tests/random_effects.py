@@ -65,7 +65,7 @@ class EffectWriter(Writer):
         if not fields:
             return None
         name, t = self.random.choice(fields)
-        hidden = env.machine is not None and env.names.get(name) != t  # by a variable of the same name
+        hidden = env.machine is not None and name in env.bound
         if isinstance(t, m.RecordType) and not hidden and self.chance(0.6):
             part, of = self.random.choice(t.parts)
             return f"{name}.{part} = {self.value(env, of, 1, opened=True).text}"

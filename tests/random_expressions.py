@@ -82,9 +82,11 @@ class Env:
     """Names that stand for a value here, but cannot be used yet."""
     own_only: bool = False
     """In the guard of an eventless transition."""
+    bound: frozenset[str] = frozenset()
+    """Names of variables, which may hide a field."""
 
     def bind(self, variables: Mapping[str, m.Type]) -> Env:
-        return replace(self, names={**self.names, **variables})
+        return replace(self, names={**self.names, **variables}, bound=self.bound | variables.keys())
 
     def holds(self, name: str) -> bool:
         return name in self.names or name in self.functions or name in self.reserved
