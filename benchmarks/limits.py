@@ -213,6 +213,7 @@ def main() -> None:
     parser.add_argument("--interrupts", type=int, default=12)
     parser.add_argument("--busy", action="store_true")
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell runs in the background ignores it
     rows = [x for x in ROWS if any(y in x.name for y in given.only.split(","))]
     print(f"load {os.getloadavg()[0]:.2f} on {os.cpu_count()} processors")
     with ExitStack() as stack:
