@@ -321,9 +321,11 @@ def test_loops_inside_loops(depth: int, staged: bool, tmp_path: Path) -> None:
 
 TWICE_WRONG = """module twice
 record Entry { term: 0..3 }
+record Few { few: list<0..3>[1] }
 machine Node {
     peer: Node?
     n: 0..3 = 2
+    some_: Few = Few([1])
     kept: map<bool, 0..1> = 1
     initial state A
     event join(x: Node), go, ask from environment
@@ -360,3 +362,6 @@ def test_a_first_value_that_does_not_fit_is_no_matter_where_another_is_given(tmp
     assert node.kept[True] == 0
     with pytest.raises(made.StepRefused, match="2 is 0 to 1, not 2"):
         made.Node(system, Calls())
+    long: Any = Generated(tmp_path, TWICE_WRONG.replace("Few([1])", "Few([1, 2])"))
+    with pytest.raises(long.StepRefused, match="few holds 1, not 2"):
+        long.Node(long.System(), Calls())

@@ -64,8 +64,10 @@ def _surely_fits(place: m.Type, x: m.Expr) -> bool:
     match place, x:
         case _ if not is_limited(place):
             return True
-        case ((m.SetType(of) | m.ListType(of=of)), m.Collection(items=items)):
-            return holds(place, x.type) and all(_surely_fits(of, item) for item in items)
+        case m.SetType(of), m.Collection(items=items):
+            return all(_surely_fits(of, item) for item in items)
+        case m.ListType(of, bound), m.Collection(items=items):
+            return len(items) <= bound and all(_surely_fits(of, item) for item in items)
         case _, m.Constant() | m.Read() | m.Part():
             return holds(place, x.type)
         case _:
