@@ -365,3 +365,25 @@ def test_a_first_value_that_does_not_fit_is_no_matter_where_another_is_given(tmp
     long: Any = Generated(tmp_path, TWICE_WRONG.replace("Few([1])", "Few([1, 2])"))
     with pytest.raises(long.StepRefused, match="few holds 1, not 2"):
         long.Node(long.System(), Calls())
+
+
+# Names ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_variable_does_not_hide_the_function_of_another_name(tmp_path: Path) -> None:
+    """`class` and `class_` are two names in a spec, and one in Python."""
+    text = """module names
+    let class(n: 0..3) = n > 1
+    machine Node {
+        n: 0..3
+        initial state A
+        event go(class_: 0..3), all_(few: list<0..3>[2]) from environment
+        A on go(class_) when class(class_) do n = class_
+        A on all_(few) do for class_ in few { if class(class_) { n = class_ } }
+    }
+    """
+    made: Any = Generated(tmp_path, text)
+    node = made.Node()
+    node.go(2)
+    node.all_((3, 1))
+    assert node.n == 3

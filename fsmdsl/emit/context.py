@@ -38,6 +38,11 @@ class Context:
         }
 
     @cached_property
+    def functions(self) -> frozenset[tuple[str, str]]:
+        """Derived values of modules: what the function of each is called, and what it is called in the spec."""
+        return frozenset((name, let) for package in self.packages.values() for let, name in package.lets.items())
+
+    @cached_property
     def selections(self) -> Mapping[str, Selection]:
         """Which transitions come into question where, by machine."""
         return {qualified: Selection(x) for qualified, x in self.model.machines.items()}

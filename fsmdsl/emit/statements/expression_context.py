@@ -9,7 +9,7 @@ from fsmdsl import model as m
 from fsmdsl.core.presence import NOTHING, Known, after, present_if, without
 from fsmdsl.core.selection import Selection
 from fsmdsl.emit.files import File
-from fsmdsl.emit.names import RESERVED, module_of, snake
+from fsmdsl.emit.names import RESERVED, Namespace, module_of, snake
 from fsmdsl.emit.naming import FUNCTIONS, MachineNames
 from fsmdsl.emit.statements.code import Binds, Text
 from fsmdsl.emit.statements.text import literal
@@ -67,9 +67,9 @@ class Place:
         """The place inside a loop, a quantifier or a function with parameters."""
         place = self
         for variable in variables:
-            name = snake(variable)
-            while name in place.locals.values() or name in RESERVED or name in FUNCTIONS or name in ("self", "_"):
-                name += "_"
+            others = (function for function, let in place.file.context.functions if let != variable)
+            taken = Namespace([*place.locals.values(), *RESERVED, *FUNCTIONS, *others, "self", "_"])
+            name = taken.claim(snake(variable))
             known = without(place.present, variable)
             place = replace(place, locals={**place.locals, variable: name}, present=known)
         return place
