@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fsmdsl.explore.packed.kernels import hashed, owner_of
+    from fsmdsl.explore.packed.kernels import hashed, owner_of, slot_of, tagged
     from fsmdsl.explore.program.source import Halves, Words
 
     WORDS = STRIDE = 0
@@ -72,29 +72,17 @@ def admit_block(
     for k in range(n):
         here = k * (WORDS + 1)
         h = hashed(received, here)
-        slot = h & mask
-        tag = (h >> 32 & 0xFFFFFFFF) >> bits << bits
-        while True:
-            entry = table[slot]
-            if entry == 0:
-                table[slot] = tag | count + 1
-                for i in range(WORDS):
-                    words[count * WORDS + i] = received[here + i]
-                keys[count - known] = received[here + WORDS]
-                slots[count - known] = slot
-                count += 1
-                break
-            if entry & ~low == tag:
-                at = (entry & low) - 1
-                same = True
-                for i in range(WORDS):
-                    if words[at * WORDS + i] != received[here + i]:
-                        same = False
-                if same:
-                    if at >= known and received[here + WORDS] < keys[at - known]:
-                        keys[at - known] = received[here + WORDS]
-                    break
-            slot = slot + 1 & mask
+        slot = slot_of(received, here, h, words, count, words, table, 0, mask, bits)
+        at = (table[slot] & low) - 1
+        if at < 0:
+            table[slot] = tagged(h, bits) | count + 1
+            for i in range(WORDS):
+                words[count * WORDS + i] = received[here + i]
+            keys[count - known] = received[here + WORDS]
+            slots[count - known] = slot
+            count += 1
+        elif at >= known and received[here + WORDS] < keys[at - known]:
+            keys[at - known] = received[here + WORDS]
     return count
 
 
