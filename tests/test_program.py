@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fsmdsl.explore.program import llvm, nodes, python
 from fsmdsl.explore.program.native import loaded
+from fsmdsl.explore.program.queries import bound
 from fsmdsl.explore.program.source import functions_of
 
 pytest.importorskip("llvmlite")
@@ -29,7 +30,8 @@ def both(text: str, *given: int | list[int], numbers: dict[str, int] | None = No
     assert functions_of(printed) == tuple(untyped(x) for x in functions)
     types = [p.type for p in next(x for x in functions if x.name == "f").parameters]
     for hurry in (True, False):
-        code = compiled(llvm.module(map(llvm.listing, functions), numbers or {}, ["f"]), hurry=hurry)
+        listed = [llvm.listing(bound(x, numbers or {})) for x in functions]
+        code = compiled(llvm.module(listed, ["f"]), hurry=hurry)
         native = [(KINDS[t] * len(x))(*x) if isinstance(x, list) else x for t, x in zip(types, given, strict=True)]
         result = loaded(code, {"f": types})["f"](
             *(ctypes.addressof(x) if isinstance(x, ctypes.Array) else x for x in native)

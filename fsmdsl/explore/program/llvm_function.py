@@ -31,11 +31,8 @@ class Number(NamedTuple):
 class Printer:
     """One function, statement by statement."""
 
-    def __init__(
-        self, function: ir.Function, types: Sequence[ir.Type], constants: Mapping[str, int], widths: Widths
-    ) -> None:
+    def __init__(self, function: ir.Function, types: Sequence[ir.Type], widths: Widths) -> None:
         self.function = function
-        self.constants = constants
         self.widths = widths
         self.width = widths.of(function.name)
         self.i = f"i{self.width}"
@@ -187,8 +184,9 @@ class Printer:
     def copied(self, x: ir.Count) -> bool:
         """`for i in range(20): a[i] = b[i]`, if it is that, all at once."""
         match x:
-            case ir.Count(i, ir.Int(0), end, (ir.Assign(ir.Element(to, j), ir.Element(source, k)),)) if i == j == k:
-                count = self.known(end)
+            case ir.Count(i, ir.Int(0), ir.Int(count), (ir.Assign(ir.Element(to, j), ir.Element(source, k)),)) if (
+                i == j == k
+            ):
                 kinds = {self.types[to.name], self.types[source.name]}
                 if count > 0 and kinds in ({"row"}, {"words"}):
                     places = f"{self.argument(to)}, {self.argument(source)}"
@@ -196,16 +194,6 @@ class Printer:
                     self.store(i, str(count - 1))
                     return True
         return False
-
-    def known(self, x: ir.Expr) -> int:
-        """A number that is known, or 0."""
-        match x:
-            case ir.Int(value):
-                return value
-            case ir.Var(name):
-                return self.constants.get(name, 0)
-            case _:
-                return 0
 
     def through(self, x: ir.Through) -> None:
         end = self.fresh("end")
@@ -239,8 +227,6 @@ class Printer:
             case ir.Int(value):
                 return Number(str(value))
             case ir.Var(name):
-                if name in self.constants:
-                    return Number(str(self.constants[name]))
                 return Number(self.result(f"load {self.i}, ptr %{name}.kept"))
             case ir.Element():
                 bits, at = self.element(x)
