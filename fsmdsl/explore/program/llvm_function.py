@@ -40,11 +40,8 @@ class Printer:
         self.calls: dict[Called, None] = {}
         """Functions, in the order in which they are called first."""
         self.types: dict[str, ir.Type] = {p.name: of for p, of in zip(function.parameters, types, strict=True)}
-        changing = assigned(function.body)
-        kept = (p.name for p in function.parameters if p.type == "number" or p.name in changing)
-        held = (*kept, *sorted(changing - set(self.types)))
-        self.variables = {x: type_of(self.types.get(x, "number"), self.width) for x in held}
-        """Those with a place of their own, and what it holds: numbers, and arrays that are exchanged."""
+        self.given = [p.name for p in function.parameters if p.type == "number"]
+        """The numbers among the parameters."""
         self.lines: list[str] = []
         self.places: list[str] = []
         self.here = "entry"
@@ -55,10 +52,10 @@ class Printer:
     def text(self) -> str:
         """The function."""
         parameters = ", ".join(f"{type_of(of, self.width)} %{x}.given" for x, of in self.types.items())
-        self.places = [f"  %{x}.kept = alloca {of}" for x, of in self.variables.items()]
-        for x, of in self.variables.items():
-            if x in self.types:
-                self.emit(f"store {of} %{x}.given, ptr %{x}.kept")
+        variables = (*self.given, *sorted(assigned(self.function.body) - set(self.given)))
+        self.places = [f"  %{x}.kept = alloca {self.i}" for x in variables]
+        for x in self.given:
+            self.emit(f"store {self.i} %{x}.given, ptr %{x}.kept")
         self.block(self.function.body)
         self.emit(f"ret {self.i} 0")
         name = symbol(self.function.name, tuple(self.types.values()))
@@ -103,9 +100,6 @@ class Printer:
                 self.store(target, self.number(value))
             case ir.Update(target, operator, value):
                 self.store(target, self.number(ir.Binary(operator, target, value)))
-            case ir.Together(targets, values):
-                for target, given in zip(targets, [self.argument(y) for y in values], strict=True):
-                    self.emit(f"store {given}, ptr %{target.name}.kept")
             case ir.Do(value):
                 self.value(value)
             case ir.If(condition, then, otherwise):
@@ -264,8 +258,7 @@ class Printer:
     def argument(self, x: ir.Expr, width: int | None = None) -> str:
         """A value with its type, for a function whose numbers may be wider; arrays too."""
         if isinstance(x, ir.Var) and self.types.get(x.name, "number") != "number":
-            kept = x.name in self.variables
-            return f"ptr {self.result(f'load ptr, ptr %{x.name}.kept') if kept else f'%{x.name}.given'}"
+            return f"ptr %{x.name}.given"
         wanted = width or self.width
         return f"i{wanted} {self.converted(self.number(x), self.width, wanted)}"
 

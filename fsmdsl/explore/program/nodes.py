@@ -232,14 +232,6 @@ class Update:
 
 
 @node
-class Together:
-    """Variables take values, all of which are computed first."""
-
-    targets: tuple[Var, ...]
-    values: tuple[Expr, ...]
-
-
-@node
 class Do:
     """A call whose result nobody needs."""
 
@@ -306,9 +298,7 @@ class Comment:
     text: str
 
 
-Statement: TypeAlias = (
-    Assign | Update | Together | Do | If | While | Count | Through | Return | Break | Continue | Comment
-)
+Statement: TypeAlias = Assign | Update | Do | If | While | Count | Through | Return | Break | Continue | Comment
 
 Block: TypeAlias = tuple[Statement, ...]
 

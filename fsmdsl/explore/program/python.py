@@ -50,8 +50,6 @@ def _statement(lines: list[str], x: ir.Statement, indent: str) -> None:
                 _headed(lines, f"{indent}else:", otherwise, indent)
         case ir.Update(target, operator, value):
             lines.append(f"{indent}{expression(target)} {operator}= {expression(value)}")
-        case ir.Together(targets, values):
-            lines.append(f"{indent}{', '.join(map(expression, targets))} = {', '.join(map(expression, values))}")
         case ir.Do(call):
             lines.append(f"{indent}{expression(call)}")
         case ir.While(condition, body):

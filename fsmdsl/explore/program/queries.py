@@ -55,9 +55,7 @@ def blocks_of(x: ir.Statement) -> tuple[ir.Block, ...]:
             return (then, otherwise)
         case ir.While(_, body) | ir.Count(_, _, _, body) | ir.Through(_, _, body):
             return (body,)
-        case ir.Assign() | ir.Update() | ir.Together() | ir.Do() | ir.Return():
-            return ()
-        case ir.Break() | ir.Continue() | ir.Comment():
+        case ir.Assign() | ir.Update() | ir.Do() | ir.Return() | ir.Break() | ir.Continue() | ir.Comment():
             return ()
         case _:
             assert_never(x)
@@ -68,8 +66,6 @@ def values_of(x: ir.Statement) -> tuple[ir.Expr, ...]:
     match x:
         case ir.Assign(target, value) | ir.Update(target, _, value):
             return (target, value)
-        case ir.Together(targets, values):
-            return (*targets, *values)
         case ir.Do(value) | ir.Return(value) | ir.If(value, _, _) | ir.While(value, _):
             return (value,)
         case ir.Count(variable, first, end, _):
@@ -104,8 +100,6 @@ def assigned(block: ir.Block) -> set[str]:
         match x:
             case ir.Assign(ir.Var(name)) | ir.Update(ir.Var(name)) | ir.Count(ir.Var(name)) | ir.Through(ir.Var(name)):
                 names.add(name)
-            case ir.Together(targets):
-                names.update(target.name for target in targets)
             case _:
                 pass
     return names
@@ -209,8 +203,6 @@ def _statement(x: ir.Statement, new: Rule, inner: Callable[[ir.Block], ir.Block]
             return ir.Assign(_target(target, new), new(value))
         case ir.Update(target, operator, value):
             return ir.Update(_target(target, new), operator, new(value))
-        case ir.Together(targets, values):
-            return ir.Together(targets, tuple(map(new, values)))
         case ir.Do(value):
             return ir.Do(new(value))
         case ir.If(condition, then, otherwise):

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from fsmdsl.explore.program import nodes as ir
 from fsmdsl.explore.program.arithmetic import Operator
+from fsmdsl.explore.program.queries import subexpressions
 
 Row: TypeAlias = Anything
 """An array of numbers as wide as those of the program."""
@@ -69,7 +70,10 @@ def _block(statements: Sequence[ast.stmt]) -> ir.Block:
 def _statement(x: ast.stmt) -> list[ir.Statement]:
     match x:
         case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)):
-            return [ir.Together(tuple(map(_variable, targets)), tuple(map(expression, values)))]
+            variables, given = list(map(_variable, targets)), list(map(expression, values))
+            if any(y in variables[:n] for n, value in enumerate(given) for y in subexpressions(value)):
+                raise TypeError(f"one value depends on another variable that is set: {ast.unparse(x)}")
+            return list(map(ir.Assign, variables, given))
         case ast.Assign(targets, value):
             return [ir.Assign(_place(target), expression(value)) for target in targets]
         case ast.AnnAssign(target, _, ast.expr() as value):

@@ -86,6 +86,26 @@ def admit_block(
     return count
 
 
+def deal_keys(
+    keys: Words, order: Words, n: int, shift: int, dealt: Words, moved: Words, counts: Words
+) -> int:  # fmt: skip
+    """Keys in the order of the 11 bits from `shift` on; those with the same stay in their order."""
+    for d in range(2048):
+        counts[d] = 0
+    for k in range(n):
+        counts[keys[k] >> shift & 2047] += 1
+    total = 0
+    for d in range(2048):
+        total += counts[d]
+        counts[d] = total - counts[d]
+    for k in range(n):
+        d = keys[k] >> shift & 2047
+        dealt[counts[d]] = keys[k]
+        moved[counts[d]] = order[k]
+        counts[d] += 1
+    return 0
+
+
 def sort_keys(keys: Words, order: Words, n: int, spare: Words, spared: Words, counts: Words) -> int:
     """Sort keys that are not below 0, by 11 bits at a time; `order` says where each has stood. `counts` has room for
     2048 numbers."""
@@ -102,27 +122,16 @@ def sort_keys(keys: Words, order: Words, n: int, spare: Words, spared: Words, co
     turned = False
     while bits >> shift != 0:
         if bits >> shift & 2047 != 0:
-            for d in range(2048):
-                counts[d] = 0
-            for k in range(n):
-                counts[keys[k] >> shift & 2047] += 1
-            total = 0
-            for d in range(2048):
-                total += counts[d]
-                counts[d] = total - counts[d]
-            for k in range(n):
-                d = keys[k] >> shift & 2047
-                spare[counts[d]] = keys[k]
-                spared[counts[d]] = order[k]
-                counts[d] += 1
-            keys, spare = spare, keys
-            order, spared = spared, order
+            if turned:
+                deal_keys(spare, spared, n, shift, keys, order, counts)
+            else:
+                deal_keys(keys, order, n, shift, spare, spared, counts)
             turned = not turned
         shift += 11
     if turned:
         for k in range(n):
-            spare[k] = keys[k]
-            spared[k] = order[k]
+            keys[k] = spare[k]
+            order[k] = spared[k]
     return 0
 
 
