@@ -231,10 +231,6 @@ class Printer:
                 return Number(self.computed(operator, self.number(left), self.number(right)))
             case ir.Not(operand):
                 return Number(self.result(f"xor i1 {self.bit(operand)}, true"), True)
-            case ir.Negative(operand):
-                return Number(self.result(f"sub {self.i} 0, {self.number(operand)}"))
-            case ir.Inverted(operand):
-                return Number(self.result(f"xor {self.i} {self.number(operand)}, -1"))
             case ir.Compare():
                 return Number(self.compared(x), True)
             case ir.All(operands) | ir.Any(operands):

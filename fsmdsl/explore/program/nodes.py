@@ -76,10 +76,10 @@ class Combined:
         return Binary(">>", Int(other), self)
 
     def __neg__(self: Node) -> Expr:
-        return Int(-self.value) if isinstance(self, Int) else Negative(self)
+        return binary("-", ZERO, self)
 
     def __invert__(self: Node) -> Expr:
-        return Inverted(self)
+        return binary("^", self, Int(-1))
 
     def __lt__(self: Node, other: Operand) -> Expr:
         return Compare(self, (("<", number(other)),))
@@ -147,20 +147,6 @@ class Binary(Combined):
 
 
 @node
-class Negative(Combined):
-    """A number with the other sign."""
-
-    operand: Expr
-
-
-@node
-class Inverted(Combined):
-    """A number with every bit the other way round."""
-
-    operand: Expr
-
-
-@node
 class Not(Combined):
     """Is it 0?"""
 
@@ -206,7 +192,7 @@ class Call(Combined):
     arguments: tuple[Expr, ...]
 
 
-Expr: TypeAlias = Int | Bool | Var | Element | Binary | Negative | Inverted | Not | Compare | All | Any | Choice | Call
+Expr: TypeAlias = Int | Bool | Var | Element | Binary | Not | Compare | All | Any | Choice | Call
 
 Operand: TypeAlias = Expr | int
 

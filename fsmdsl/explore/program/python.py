@@ -109,10 +109,6 @@ def expression(x: ir.Expr, outer: int = CHOICE) -> str:
             own = CHOICE
         case ir.Bool(value):
             return str(value)
-        case ir.Negative(operand):
-            text, own = f"-{expression(operand, UNARY)}", UNARY
-        case ir.Inverted(operand):
-            text, own = f"~{expression(operand, UNARY)}", UNARY
         case _:
             assert_never(x)
     return f"({text})" if own < outer else text

@@ -19,7 +19,7 @@ def parts_of(x: ir.Expr) -> tuple[ir.Expr, ...]:
             return (array, index)
         case ir.Binary(_, left, right):
             return (left, right)
-        case ir.Negative(operand) | ir.Inverted(operand) | ir.Not(operand):
+        case ir.Not(operand):
             return (operand,)
         case ir.Compare(first, others):
             return (first, *(y for _, y in others))
@@ -172,10 +172,6 @@ def _parts(x: ir.Expr, new: Rule) -> ir.Expr:
             return ir.Element(array, new(index))
         case ir.Binary(operator, left, right):
             return ir.binary(operator, new(left), new(right))
-        case ir.Negative(operand):
-            return -new(operand)
-        case ir.Inverted(operand):
-            return ir.Inverted(new(operand))
         case ir.Not(operand):
             return ir.Not(new(operand))
         case ir.Compare(first, others):

@@ -138,7 +138,7 @@ def expression(x: ast.expr) -> ir.Expr:
         case ast.UnaryOp(ast.USub(), of):
             return -expression(of)
         case ast.UnaryOp(ast.Invert(), of):
-            return ir.Inverted(expression(of))
+            return ~expression(of)
         case ast.Compare(left, ops, others) if all(type(op) in COMPARISONS for op in ops):
             compared = zip(ops, others, strict=True)
             return ir.Compare(expression(left), tuple((COMPARISONS[type(op)], expression(y)) for op, y in compared))
