@@ -233,8 +233,8 @@ class Printer:
                 return Number(self.result(f"xor i1 {self.bit(operand)}, true"), True)
             case ir.Compare():
                 return Number(self.compared(x), True)
-            case ir.All(operands) | ir.Any(operands):
-                return self.in_turn(operands, isinstance(x, ir.All))
+            case ir.Logic(operator, operands):
+                return self.in_turn(operands, operator == "and")
             case ir.Choice(condition, yes, no):
                 return self.chosen(condition, yes, no)
             case ir.Call(name, arguments):
@@ -332,7 +332,7 @@ def is_bit(x: ir.Expr) -> bool:
     match x:
         case ir.Compare() | ir.Not() | ir.Bool():
             return True
-        case ir.All(operands) | ir.Any(operands):
+        case ir.Logic(_, operands):
             return all(map(is_bit, operands))
         case _:
             return False

@@ -9,8 +9,7 @@ Expressions combine with the operators of Python; `==` compares nodes, so compar
 
 from __future__ import annotations
 
-from typing import Any as Anything
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from fsmdsl.explore.program.arithmetic import Operator, combined, means_something
 from fsmdsl.nodes import node
@@ -21,7 +20,7 @@ Type = Literal["number", "row", "words", "halves", "ints"]
 Comparison = Literal["==", "!=", "<", "<=", ">", ">="]
 
 
-Node: TypeAlias = Anything
+Node: TypeAlias = Any
 """An expression, for the type checker: `Combined` is a base of each, and none of them by itself."""
 
 
@@ -162,16 +161,10 @@ class Compare(Combined):
 
 
 @node
-class All(Combined):
-    """The first operand that is 0, or the last: what stands behind it is not computed."""
+class Logic(Combined):
+    """The first operand that is 0 (`and`) or not 0 (`or`), or the last: what stands behind it is not computed."""
 
-    operands: tuple[Expr, ...]
-
-
-@node
-class Any(Combined):
-    """The first operand that is not 0, or the last: what stands behind it is not computed."""
-
+    operator: Literal["and", "or"]
     operands: tuple[Expr, ...]
 
 
@@ -192,7 +185,7 @@ class Call(Combined):
     arguments: tuple[Expr, ...]
 
 
-Expr: TypeAlias = Int | Bool | Var | Element | Binary | Not | Compare | All | Any | Choice | Call
+Expr: TypeAlias = Int | Bool | Var | Element | Binary | Not | Compare | Logic | Choice | Call
 
 Operand: TypeAlias = Expr | int
 
@@ -326,12 +319,12 @@ def binary(operator: Operator, left: Expr, right: Expr) -> Expr:
 
 def all_of(operands: list[Expr]) -> Expr:
     """Are all of them other than 0? True where there are none."""
-    return All(tuple(operands)) if len(operands) > 1 else operands[0] if operands else TRUE
+    return Logic("and", tuple(operands)) if len(operands) > 1 else operands[0] if operands else TRUE
 
 
 def any_of(operands: list[Expr]) -> Expr:
     """Is any of them other than 0? False where there are none."""
-    return Any(tuple(operands)) if len(operands) > 1 else operands[0] if operands else FALSE
+    return Logic("or", tuple(operands)) if len(operands) > 1 else operands[0] if operands else FALSE
 
 
 def call(function: str, *arguments: Operand) -> Call:

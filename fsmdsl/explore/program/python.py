@@ -98,10 +98,9 @@ def expression(x: ir.Expr, outer: int = CHOICE) -> str:
             text, own = f"{expression(x.first, COMPARISON + 1)}{rest}", COMPARISON
         case ir.Call():
             return f"{x.function}({', '.join(map(expression, x.arguments))})"
-        case ir.All(operands):
-            text, own = " and ".join([expression(y, AND + 1) for y in operands]), AND
-        case ir.Any(operands):
-            text, own = " or ".join([expression(y, OR + 1) for y in operands]), OR
+        case ir.Logic(operator, operands):
+            own = AND if operator == "and" else OR
+            text = f" {operator} ".join([expression(y, own + 1) for y in operands])
         case ir.Not(operand):
             text, own = f"not {expression(operand, NOT)}", NOT
         case ir.Choice(condition, yes, no):

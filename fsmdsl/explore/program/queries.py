@@ -23,7 +23,7 @@ def parts_of(x: ir.Expr) -> tuple[ir.Expr, ...]:
             return (operand,)
         case ir.Compare(first, others):
             return (first, *(y for _, y in others))
-        case ir.All(operands) | ir.Any(operands) | ir.Call(_, operands):
+        case ir.Logic(_, operands) | ir.Call(_, operands):
             return operands
         case ir.Choice(condition, yes, no):
             return (condition, yes, no)
@@ -176,10 +176,8 @@ def _parts(x: ir.Expr, new: Rule) -> ir.Expr:
             return ir.Not(new(operand))
         case ir.Compare(first, others):
             return ir.Compare(new(first), tuple((c, new(y)) for c, y in others))
-        case ir.All(operands):
-            return ir.All(tuple(map(new, operands)))
-        case ir.Any(operands):
-            return ir.Any(tuple(map(new, operands)))
+        case ir.Logic(operator, operands):
+            return ir.Logic(operator, tuple(map(new, operands)))
         case ir.Call(name, arguments):
             return ir.Call(name, tuple(map(new, arguments)))
         case ir.Choice(condition, yes, no):

@@ -10,20 +10,19 @@ import ast
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any as Anything
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from fsmdsl.explore.program import nodes as ir
 from fsmdsl.explore.program.arithmetic import Operator
 from fsmdsl.explore.program.queries import subexpressions
 
-Row: TypeAlias = Anything
+Row: TypeAlias = Any
 """An array of numbers as wide as those of the program."""
-Words: TypeAlias = Anything
+Words: TypeAlias = Any
 """An array of numbers with 64 bits."""
-Halves: TypeAlias = Anything
+Halves: TypeAlias = Any
 """An array of numbers with 32 bits, without sign."""
-Ints: TypeAlias = Anything
+Ints: TypeAlias = Any
 """An array of numbers with 32 bits, with a sign."""
 
 TYPES: Mapping[str, ir.Type] = {"int": "number", "Row": "row", "Words": "words", "Halves": "halves", "Ints": "ints"}
@@ -143,7 +142,7 @@ def expression(x: ast.expr) -> ir.Expr:
             compared = zip(ops, others, strict=True)
             return ir.Compare(expression(left), tuple((COMPARISONS[type(op)], expression(y)) for op, y in compared))
         case ast.BoolOp(op, values):
-            return (ir.All if isinstance(op, ast.And) else ir.Any)(tuple(map(expression, values)))
+            return ir.Logic("and" if isinstance(op, ast.And) else "or", tuple(map(expression, values)))
         case ast.IfExp(test, yes, no):
             return ir.Choice(expression(test), expression(yes), expression(no))
         case ast.Call(ast.Name(name), arguments, []):
