@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import assert_never
 
 from fsmdsl.explore.program import nodes as ir
@@ -40,7 +40,7 @@ def subexpressions(x: ir.Expr) -> Iterator[ir.Expr]:
         stack.extend(reversed(parts_of(x)))
 
 
-def statements(block: ir.Block) -> Iterator[ir.Statement]:
+def statements(block: Iterable[ir.Statement]) -> Iterator[ir.Statement]:
     """All statements, those of inner blocks too, in order."""
     for x in block:
         yield x
@@ -121,25 +121,15 @@ def calls(block: ir.Block) -> dict[str, None]:
     return dict.fromkeys(x.function for x in expressions(block) if isinstance(x, ir.Call))
 
 
-def loops(block: Sequence[ir.Statement]) -> bool:
+def loops(block: Iterable[ir.Statement]) -> bool:
     """Is there a loop?"""
-    for x in block:
-        if isinstance(x, ir.While | ir.Count | ir.Through) or (
-            isinstance(x, ir.If) and (loops(x.then) or loops(x.otherwise))
-        ):
-            return True
-    return False
+    return any(isinstance(x, ir.While | ir.Count | ir.Through) for x in statements(block))
 
 
 # Putting in ----------------------------------------------------------------------------------------------------------
 
 Rule = Callable[[ir.Expr], ir.Expr]
 """What stands for an expression whose parts are in place already."""
-
-
-def replaced(x: ir.Expr, values: Callable[[ir.Var], ir.Expr]) -> ir.Expr:
-    """An expression with something else for its variables; arrays keep their names. What is known then is computed."""
-    return rewritten(x, lambda y: values(y) if isinstance(y, ir.Var) else y)
 
 
 def bound(f: ir.Function, constants: Mapping[str, int], names: Mapping[str, str] | None = None) -> ir.Function:
@@ -159,7 +149,7 @@ def bound(f: ir.Function, constants: Mapping[str, int], names: Mapping[str, str]
 
 
 def rewritten(x: ir.Expr, rule: Rule) -> ir.Expr:
-    """An expression, rewritten from the innermost parts on; arrays keep their names."""
+    """An expression, rewritten from the innermost parts on; arrays keep their names. What is known then is computed."""
     return rule(_parts(x, lambda y: rewritten(y, rule)))
 
 
