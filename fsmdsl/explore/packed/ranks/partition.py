@@ -173,6 +173,17 @@ class Stretch:
     origin: int
 
 
+def stretches(
+    spans: Sequence[Span], width: int, addresses: tuple[int, int, int], first: int, last: int
+) -> Iterator[Stretch]:
+    """The states from one place up to another, by the addresses of all words, numbers and origins."""
+    words, numbers, origins = addresses
+    for s, end in zip(spans, [*(s.place for s in spans[1:]), last], strict=True):
+        at, beyond = max(s.place, first), min(end, last)
+        if at < beyond:
+            yield Stretch(words + 8 * width * at, numbers + 4 * at, origins + 4 * at, beyond - at, s.number, s.origin)
+
+
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """Stretches, and the memory that they stand in."""
