@@ -10,10 +10,10 @@ from fsmdsl.explore.packed.checkpoint.write import Saver
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.errors import FullError, SavedError, UnavailableError
 from fsmdsl.explore.packed.machine_code import BYTES_OF_TABLE, MachineCode
-from fsmdsl.explore.packed.memory import Memory, processors
+from fsmdsl.explore.packed.memory import processors
 from fsmdsl.explore.packed.native import Compilation, Function
 from fsmdsl.explore.packed.plain import Plain
-from fsmdsl.explore.packed.ranks.partition import Whole, append, listed
+from fsmdsl.explore.packed.ranks.partition import Share, append, listed
 from fsmdsl.explore.packed.restore import Refilled, answered
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.program.native import missing
@@ -73,9 +73,11 @@ def _compiled(search: PackedSearch, saved: Saved, saver: Saver, keeping: Keeping
 
 
 def _fill(engine: Compiled, functions: dict[str, Function], saver: Saver, keeping: Keeping) -> None:
+    """All states are of the one process, which has memory for them."""
     room = engine.frontier.count
-    whole = Whole(engine.words, engine.preds, Memory(room, "I"), engine.lowered.layout.words, room)
+    share = Share(engine.lowered, functions, room)
+    share.words, share.origins = engine.words, engine.preds
     for loaded in saver.parts(keeping):
-        append(whole, functions, loaded, 0, 1)
-    if whole.count != room or whole.numbers.numbers[:room] != memoryview(array("I", range(room))):
+        append(share, functions, loaded, 0, 1)
+    if share.count != room or share.numbers.numbers[:room] != memoryview(array("I", range(room))):
         raise SavedError(MISSING_STATES)
