@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -27,7 +28,6 @@ from fsmdsl.explore.packed.checkpoint.validation import board_of, board_problem,
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.engine import Engine, Store
 from fsmdsl.explore.packed.errors import SavedError
-from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.ranks.distributed import Distributed
@@ -67,34 +67,44 @@ class Saver(Store):
     """What is saved so far, and when it is time to save again."""
 
     def __init__(self, keeping: Keeping, model: Model, exchange: Exchange) -> None:
-        self._model, self._exchange = model, exchange
+        self._keeping, self._model, self._exchange = keeping, model, exchange
         self._folder = None if keeping.save is None else keeping.save / model.system
-        self._every = keeping.every
         self._last = perf_counter()
         self._parts: tuple[tuple[Part, ...], ...] = ()
         self._kept = 0
         """So many states of this rank are on disk."""
         self._stand = (0, 0)
         """How far the search was then: states expanded and found."""
-        self.resumed = self._read(keeping)
+        self.resumed: Saved | None = None
+        """The search to go on with, if there is one."""
         self._failed = False
-        self._prepare(keeping)
+        if keeping.resume is not None:
+            with self._in_all_ranks(f"cannot read `{keeping.resume}`"):
+                self.resumed = self._read(keeping.resume)
+        if self._folder is not None:
+            with self._in_all_ranks(f"cannot save to `{self._folder}`"):
+                self._prepare(self._folder)
 
-    def _read(self, keeping: Keeping) -> Saved | None:
-        """The search to go on with, if there is one. Raises `SavedError`, in all ranks."""
-        if keeping.resume is None:
-            return None
-        saved, problem = None, None
-        folder = keeping.resume / self._model.system
+    @contextmanager
+    def _in_all_ranks(self, doing: str) -> Iterator[None]:
+        """What goes wrong inside, in one rank, is told to all; each of them raises `SavedError`."""
+        problem = None
         try:
-            if (folder / MANIFEST).exists() or not any(keeping.resume.glob(f"*/{MANIFEST}")):
-                saved = self._fitting(read_manifest(folder, self._model.identity, self._model.system), folder)
-            else:
-                self.note = f"nothing is saved of it in `{keeping.resume}`: searched from the beginning"
+            yield
         except SavedError as error:
             problem = str(error)
-        self._agree(problem)
-        return saved
+        except OSError as error:
+            problem = f"{doing}: {reason(error)}"
+        told = agreed(self._exchange, problem)
+        if told is not None:
+            raise SavedError(told)
+
+    def _read(self, resume: Path) -> Saved | None:
+        folder = resume / self._model.system
+        if (folder / MANIFEST).exists() or not any(resume.glob(f"*/{MANIFEST}")):
+            return self._fitting(read_manifest(folder, self._model.identity, self._model.system), folder)
+        self.note = f"nothing is saved of it in `{resume}`: searched from the beginning"
+        return None
 
     def _fitting(self, saved: Saved, folder: Path) -> Saved:
         """The search as it is gone on with. Raises `SavedError` where it cannot be one of this model."""
@@ -106,51 +116,34 @@ class Saver(Store):
             raise SavedError(f"`{folder / MANIFEST}` is damaged: {problem}")
         return replace(saved, board=board_of(lowered, saved.board))
 
-    def _prepare(self, keeping: Keeping) -> None:
-        """Make the folder. Raises `SavedError`, in all ranks."""
-        if self._folder is None:
-            return
-        going_on = self.resumed is not None and keeping.resume is not None and _same(keeping.resume, keeping.save)
-        problem = None
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            why = distrust(self._folder)
-            if why is not None:
-                problem = f"cannot save to `{self._folder}`: {why}"
-            if keeping.anew and self._exchange.rank == 0:
-                (self._folder / MANIFEST).unlink(missing_ok=True)
-            elif not going_on and not keeping.anew and (self._folder / MANIFEST).exists():
-                problem = (
-                    f"`{keeping.save}` already holds a search of `{self._model.system}`: resume it (`--resume`), or"
-                    " save to another folder"
-                )
-        except OSError as error:
-            problem = f"cannot save to `{self._folder}`: {reason(error)}"
-        self._agree(problem)
-        if going_on and self.resumed is not None:
+    def _prepare(self, folder: Path) -> None:
+        """Make the folder."""
+        keeping = self._keeping
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self.resumed is not None and _same(keeping.resume, keeping.save):
             self._parts = self.resumed.parts
-
-    def _agree(self, problem: str | None) -> None:
-        told = agreed(self._exchange, problem)
-        if told is not None:
-            raise SavedError(told)
+        elif not keeping.anew and (folder / MANIFEST).exists():
+            raise SavedError(
+                f"`{keeping.save}` already holds a search of `{self._model.system}`: resume it (`--resume`), or"
+                " save to another folder"
+            )
+        why = distrust(folder)
+        if why is not None:
+            raise SavedError(f"cannot save to `{folder}`: {why}")
+        if keeping.anew and self._exchange.rank == 0:
+            (folder / MANIFEST).unlink(missing_ok=True)
 
     # Taking up
 
-    def parts(self, keeping: Keeping) -> Iterator[list[Loaded]]:
+    def parts(self) -> Iterator[list[Loaded]]:
         """The states that were saved, time after time: those of all ranks, or only this one's where there were as many
         as now. Raises `SavedError`, in all ranks."""
-        assert keeping.resume is not None
+        assert self._keeping.resume is not None
         assert self.resumed is not None
-        folder = keeping.resume / self._model.system
+        folder = self._keeping.resume / self._model.system
         for each in files(self.resumed, self._exchange.rank, self._exchange.size):
-            loaded: list[Loaded] = []
-            problem = None
-            try:
+            with self._in_all_ranks(f"cannot read `{folder}`"):
                 loaded = [self._part(folder, part) for part in each]
-            except SavedError as error:
-                problem = str(error)
-            self._agree(problem)
             yield loaded
 
     def _part(self, folder: Path, part: Part) -> Loaded:
@@ -171,48 +164,36 @@ class Saver(Store):
 
     def due(self) -> bool:
         """Is it time to save again?"""
-        return self._folder is not None and not self._failed and perf_counter() - self._last >= self._every
+        return self._folder is not None and not self._failed and perf_counter() - self._last >= self._keeping.every
 
     def save(self, engine: Engine, /) -> None:
-        """See `Store`."""
+        """See `Store`. Where it goes wrong, the search goes on, but is no longer saved."""
         assert isinstance(engine, Plain | Compiled | Distributed)
         stand = engine.frontier.first, engine.frontier.count
         if self._folder is None or self._failed or stand == self._stand:
             return
-        name = part_name(len(self._parts), self._exchange.rank)
         portion, upto = _portion(engine, self._kept, self._exchange.rank)
-        part, problem = Part(name, 0, 0, ""), None
         try:
-            part = write_part(self._folder, name, self._model.width, portion)
-        except OSError as error:
-            problem = f"cannot write to `{self._folder}`: {reason(error)}"
-        if self._wrong(problem):
-            return
+            self._write(self._folder, engine, portion)
+        except SavedError as error:
+            self._failed, self.note = True, f"no longer saved: {error}; what was saved before is still there"
+        else:
+            self._kept, self._stand, self._last = upto, stand, perf_counter()
+
+    def _write(self, folder: Path, engine: Engine, portion: Portion) -> None:
+        """Raises `SavedError`, in all ranks."""
+        model, cannot = self._model, f"cannot write to `{folder}`"
+        with self._in_all_ranks(cannot):
+            name = part_name(len(self._parts), self._exchange.rank)
+            part = write_part(folder, name, model.width, portion)
         parts = (*self._parts, self._all_parts(part))
-        numbers = engine.merged()
-        try:
-            if self._exchange.rank == 0:
-                self._write_manifest(engine.frontier, numbers, parts)
-        except OSError as error:
-            problem = f"cannot write to `{self._folder}`: {reason(error)}"
-        if not self._wrong(problem):
-            self._parts, self._kept, self._stand, self._last = parts, upto, stand, perf_counter()
-
-    def _write_manifest(self, frontier: Frontier, board: list[int], parts: tuple[tuple[Part, ...], ...]) -> None:
-        assert self._folder is not None
-        model = self._model
+        board, frontier = engine.merged(), engine.frontier
         fired = board[model.lowered.board.fired]
-        write_manifest(
-            self._folder,
-            Saved(model.system, model.identity, model.refused, model.width, frontier, board, fired, parts),
-        )
-
-    def _wrong(self, problem: str | None) -> bool:
-        """The search goes on, but is no longer saved."""
-        told = agreed(self._exchange, problem)
-        if told is not None:
-            self._failed, self.note = True, f"no longer saved: {told}; what was saved before is still there"
-        return self._failed
+        saved = Saved(model.system, model.identity, model.refused, model.width, frontier, board, fired, parts)
+        with self._in_all_ranks(cannot):
+            if self._exchange.rank == 0:
+                write_manifest(folder, saved)
+        self._parts = parts
 
     def _all_parts(self, part: Part) -> tuple[Part, ...]:
         """The files of all ranks."""
