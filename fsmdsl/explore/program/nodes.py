@@ -59,9 +59,6 @@ class Combined:
     def __or__(self: Node, other: Operand) -> Expr:
         return binary("|", self, number(other))
 
-    def __xor__(self: Node, other: Operand) -> Expr:
-        return Binary("^", self, number(other))
-
     def __lshift__(self: Node, other: Operand) -> Expr:
         return binary("<<", self, number(other))
 
