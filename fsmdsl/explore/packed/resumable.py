@@ -6,6 +6,7 @@ from array import array
 from dataclasses import replace
 from functools import partial
 
+from fsmdsl.explore.packed.boards import answered
 from fsmdsl.explore.packed.checkpoint.read import Saved
 from fsmdsl.explore.packed.checkpoint.write import Saver
 from fsmdsl.explore.packed.compiled import Compiled
@@ -15,7 +16,6 @@ from fsmdsl.explore.packed.memory import processors
 from fsmdsl.explore.packed.native import Compilation, Function
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.ranks.partition import Share, append, listed
-from fsmdsl.explore.packed.restore import Refilled, answered
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.program.native import missing
 from fsmdsl.explore.verdicts.verdict import Means
@@ -66,8 +66,8 @@ def _compiled(search: PackedSearch, saved: Saved, saver: Saver, workers: int) ->
     room = search.memory // (8 * saved.width + BYTES_OF_TABLE)
     if saved.frontier.count >= room:
         raise FullError(f"{saved.frontier.count} states were saved, and there is memory for {room}")
-    fill = partial(_fill, functions, saver)
-    return Refilled(search.lowered, functions, workers, room, saved.frontier, saved.board, fill)
+    board, fill = answered(search.lowered, saved.board), partial(_fill, functions, saver)
+    return Compiled(search.lowered, functions, workers, room, saved.frontier, board, fill)
 
 
 def _fill(functions: dict[str, Function], saver: Saver, engine: Compiled) -> None:

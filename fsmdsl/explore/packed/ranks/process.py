@@ -8,7 +8,9 @@ memory.
 from __future__ import annotations
 
 from fsmdsl.budget import available
+from fsmdsl.explore.packed.boards import answered
 from fsmdsl.explore.packed.checkpoint.write import Saver
+from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.engine import Engine, Engines
 from fsmdsl.explore.packed.errors import FullError, UnavailableError
 from fsmdsl.explore.packed.lower import groups
@@ -18,7 +20,6 @@ from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.ranks.distributed import Distributed
 from fsmdsl.explore.packed.ranks.exchange import Exchange, agreed
 from fsmdsl.explore.packed.ranks.partition import BYTES, Share, append, laid_out
-from fsmdsl.explore.packed.restore import Refilled
 from fsmdsl.explore.packed.resumable import MISSING_STATES
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.program.native import missing
@@ -70,7 +71,8 @@ class Ranks(Engines):
             )
         if first:
             lowered, count = self._search.lowered, ranks.frontier.count
-            return Refilled(lowered, self._code, 1, count, ranks.frontier, ranks.board, ranks.gather), None
+            board = answered(lowered, ranks.board)
+            return Compiled(lowered, self._code, 1, count, ranks.frontier, board, ranks.gather), None
         ranks.gather(None)
         return engine, "decided by the first rank"
 
