@@ -28,12 +28,6 @@ OF_ALL = (
 )  # fmt: skip
 """Kernels that all systems of so many words share."""
 
-OF_RANKS = (
-    "address_block", "admit_block", "sort_keys", "share_keys", "number_keys", "arrange_block", "choose_block",
-    "take_keys", "place_block",
-)  # fmt: skip
-"""Kernels of a search over several ranks."""
-
 KERNELS, OF_RANKED = Path(kernels.__file__), Path(numbering.__file__)
 
 
@@ -48,7 +42,8 @@ def jobs(lowered: Lowered, ranks: bool = False) -> tuple[Job, ...]:
     shared = listings(KERNELS, **words)
     made = [Job((*lowered.listings, *listings(KERNELS, **words, **places)), OF_SYSTEM), Job(shared, OF_ALL)]
     if ranks:
-        made.append(Job((*shared, *listings(OF_RANKED, **words)), OF_RANKS))
+        ranked = listings(OF_RANKED, **words)
+        made.append(Job((*shared, *ranked), tuple(x.function.name for x in ranked)))
     return tuple(made)
 
 
