@@ -327,9 +327,8 @@ class Compiled(OneProcess):
     def find(self, words: tuple[int, ...]) -> int | None:
         """The number of a state."""
         self._out.numbers[: self._words] = memoryview(array("q", words))
-        self.code["hash_block"](self._out.address, 1, self._hashes.address)
         self.code["find_block"](
-            self._out.address, self._hashes.address, 1, self.words.address, self._table.address, self._slots - 1,
+            self._out.address, 1, self.words.address, self._table.address, self._slots - 1,
             self._bits, self.workers, self._marks.address, 0,
         )  # fmt: skip
         return None if self._marks.numbers[0] < 0 else self._marks.numbers[0]
@@ -349,8 +348,8 @@ class Compiled(OneProcess):
                 continue
             first = following
             self.code["find_block"](
-                self._out.address, self._hashes.address, n, self.words.address, self._table.address, self._slots - 1,
-                self._bits, self.workers, targets.address, at,
+                self._out.address, n, self.words.address, self._table.address, self._slots - 1, self._bits,
+                self.workers, targets.address, at,
             )  # fmt: skip
             self.code["link_block"](
                 self._out.address, self._origins.address, n, offsets.address, marks.address, at

@@ -255,14 +255,14 @@ def fill_table(words: Words, count: int, table: Halves, mask: int, bits: int, ow
 
 
 def find_block(
-    out: Words, hashes: Words, n: int, words: Words, table: Halves, mask: int, bits: int, owners: int, targets: Words,
-    at: int,
+    out: Words, n: int, words: Words, table: Halves, mask: int, bits: int, owners: int, targets: Words, at: int
 ) -> int:  # fmt: skip
     """The numbers of states that are in the table, from a place of `targets` on; -1 for those that are not."""
     low = (1 << bits) - 1
     for k in range(n):
-        base = owner_of(hashes[k], owners) * (mask + 1)
-        slot = slot_of(out, k * STRIDE, hashes[k], words, low, out, table, base, mask, bits)
+        h = hashed(out, k * STRIDE)
+        base = owner_of(h, owners) * (mask + 1)
+        slot = slot_of(out, k * STRIDE, h, words, low, out, table, base, mask, bits)
         targets[at + k] = (table[slot] & low) - 1
     return 0
 
@@ -272,11 +272,4 @@ def link_block(out: Words, origins: Halves, n: int, offsets: Words, marks: Words
     for k in range(n):
         offsets[origins[k] + 1] += 1
         marks[at + k] = out[k * STRIDE + WORDS] if STRIDE > WORDS else 0
-    return 0
-
-
-def hash_block(words: Words, n: int, hashes: Words) -> int:
-    """The hashes of states."""
-    for k in range(n):
-        hashes[k] = hashed(words, k * WORDS)
     return 0

@@ -24,7 +24,7 @@ OF_SYSTEM = ("expand_block", "note_block", "hold_block")
 
 OF_ALL = (
     "insert_block", "claim_block", "drop_repeated", "share_block", "keep_block", "fill_table", "find_block",
-    "hash_block", "link_block",
+    "link_block",
 )  # fmt: skip
 """Kernels that all systems of so many words share."""
 

@@ -121,11 +121,10 @@ class Share:
         """The place of the state with these words, if it is here."""
         if not self.count:
             return None
-        sought, hashes, found = Memory(self.width), Memory(1), Memory(1)
+        sought, found = Memory(self.width), Memory(1)
         sought.numbers[:] = memoryview(array("q", words))
-        self._f["hash_block"](sought.address, 1, hashes.address)
         self._f["find_block"](
-            sought.address, hashes.address, 1, self.words.address, self.table.address, self.slots - 1, self.bits, 1,
+            sought.address, 1, self.words.address, self.table.address, self.slots - 1, self.bits, 1,
             found.address, 0,
         )  # fmt: skip
         place = found.numbers[0]
