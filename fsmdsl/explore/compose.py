@@ -78,11 +78,10 @@ def packed(
 
 def _kept_or_shared(made: PackedSearch, keeping: Keeping, means: Means) -> None:
     """Give a search the parts that most do without: a store, and the engine that several processes share."""
-    from fsmdsl.explore.packed.checkpoint.write import Model, Saver
+    from fsmdsl.explore.packed.checkpoint.write import Saver
 
     between = exchange()
-    model = Model.of(made.universe, made.lowered, made.firsts, made.refused)
-    saver = made.store = Saver(keeping, model, between)
+    saver = made.store = Saver(keeping, made, between)
     if between.size > 1:
         from fsmdsl.explore.packed.ranks.process import Ranks
 

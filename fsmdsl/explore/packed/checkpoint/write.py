@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
@@ -28,47 +28,25 @@ from fsmdsl.explore.packed.checkpoint.validation import board_of, board_problem,
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.engine import Engine, Store
 from fsmdsl.explore.packed.errors import SavedError
-from fsmdsl.explore.packed.lower import Lowered
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.ranks.distributed import Distributed
 from fsmdsl.explore.packed.ranks.exchange import Exchange, agreed
 from fsmdsl.explore.packed.ranks.partition import Loaded, Span
+from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.verdicts.verdict import Keeping
 from fsmdsl.files import reason
 from fsmdsl.files.private import distrust
-from fsmdsl.step import Universe
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """Which search is saved."""
-
-    system: str
-    identity: str
-    refused: dict[str, str]
-    """Why sets are not reduced by symmetry, by name."""
-    lowered: Lowered
-
-    @staticmethod
-    def of(
-        universe: Universe, lowered: Lowered, firsts: Iterable[tuple[int, ...]], refused: Mapping[str, str]
-    ) -> Model:
-        """A system, as it is asked about."""
-        name = universe.system.qualified
-        return Model(name, identity(lowered, firsts), dict(refused), lowered)
-
-    @property
-    def width(self) -> int:
-        """Words of a state."""
-        return self.lowered.layout.words
 
 
 class Saver(Store):
     """What is saved so far, and when it is time to save again."""
 
-    def __init__(self, keeping: Keeping, model: Model, exchange: Exchange) -> None:
-        self._keeping, self._model, self._exchange = keeping, model, exchange
-        self._folder = None if keeping.save is None else keeping.save / model.system
+    def __init__(self, keeping: Keeping, search: PackedSearch, exchange: Exchange) -> None:
+        self._keeping, self._exchange, self._lowered = keeping, exchange, search.lowered
+        self._system = search.universe.system.qualified
+        self._identity = identity(search.lowered, search.firsts)
+        self._refused = dict(search.refused)
+        self._folder = None if keeping.save is None else keeping.save / self._system
         self._last = perf_counter()
         self._parts: tuple[tuple[Part, ...], ...] = ()
         self._kept = 0
@@ -100,18 +78,18 @@ class Saver(Store):
             raise SavedError(told)
 
     def _read(self, resume: Path) -> Saved | None:
-        folder = resume / self._model.system
+        folder = resume / self._system
         if (folder / MANIFEST).exists() or not any(resume.glob(f"*/{MANIFEST}")):
-            return self._fitting(read_manifest(folder, self._model.identity, self._model.system), folder)
+            return self._fitting(read_manifest(folder, self._identity, self._system), folder)
         self.note = f"nothing is saved of it in `{resume}`: searched from the beginning"
         return None
 
     def _fitting(self, saved: Saved, folder: Path) -> Saved:
         """The search as it is gone on with. Raises `SavedError` where it cannot be one of this model."""
-        lowered, count = self._model.lowered, saved.frontier.count
+        lowered, count = self._lowered, saved.frontier.count
         problem = board_problem(lowered, saved.board, count)
-        if saved.width != self._model.width:
-            problem = f"its states have {saved.width} words, not {self._model.width}"
+        if saved.width != lowered.layout.words:
+            problem = f"its states have {saved.width} words, not {lowered.layout.words}"
         if problem is not None:
             raise SavedError(f"`{folder / MANIFEST}` is damaged: {problem}")
         return replace(saved, board=board_of(lowered, saved.board))
@@ -124,7 +102,7 @@ class Saver(Store):
             self._parts = self.resumed.parts
         elif not keeping.anew and (folder / MANIFEST).exists():
             raise SavedError(
-                f"`{keeping.save}` already holds a search of `{self._model.system}`: resume it (`--resume`), or"
+                f"`{keeping.save}` already holds a search of `{self._system}`: resume it (`--resume`), or"
                 " save to another folder"
             )
         why = distrust(folder)
@@ -140,7 +118,7 @@ class Saver(Store):
         as now. Raises `SavedError`, in all ranks."""
         assert self._keeping.resume is not None
         assert self.resumed is not None
-        folder = self._keeping.resume / self._model.system
+        folder = self._keeping.resume / self._system
         for each in files(self.resumed, self._exchange.rank, self._exchange.size):
             with self._in_all_ranks(f"cannot read `{folder}`"):
                 loaded = [self._part(folder, part) for part in each]
@@ -149,8 +127,8 @@ class Saver(Store):
     def _part(self, folder: Path, part: Part) -> Loaded:
         assert self.resumed is not None
         count = self.resumed.frontier.count
-        loaded = read_part(folder, part, self._model.width, count)
-        problem = states_problem(self._model.lowered, loaded, count)
+        loaded = read_part(folder, part, self._lowered.layout.words, count)
+        problem = states_problem(self._lowered, loaded, count)
         if problem is not None:
             raise SavedError(f"`{folder / part.file}` is damaged: {problem}")
         return loaded
@@ -182,14 +160,14 @@ class Saver(Store):
 
     def _write(self, folder: Path, engine: Engine, portion: Portion) -> None:
         """Raises `SavedError`, in all ranks."""
-        model, cannot = self._model, f"cannot write to `{folder}`"
+        width, cannot = self._lowered.layout.words, f"cannot write to `{folder}`"
         with self._in_all_ranks(cannot):
             name = part_name(len(self._parts), self._exchange.rank)
-            part = write_part(folder, name, model.width, portion)
+            part = write_part(folder, name, width, portion)
         parts = (*self._parts, self._all_parts(part))
         board, frontier = engine.merged(), engine.frontier
-        fired = board[model.lowered.board.fired]
-        saved = Saved(model.system, model.identity, model.refused, model.width, frontier, board, fired, parts)
+        fired = board[self._lowered.board.fired]
+        saved = Saved(self._system, self._identity, self._refused, width, frontier, board, fired, parts)
         with self._in_all_ranks(cannot):
             if self._exchange.rank == 0:
                 write_manifest(folder, saved)
