@@ -191,7 +191,7 @@ def test_messages_are_lost_repeated_and_delivered_out_of_order(tmp_path: Path) -
     universe = Universe(model, model.systems["post.S"])
     trace = taken(universe, "office.write(3)", "office.write(2)", "duplicate letters.letter(2)",
                   "lose letters.letter(3)", "deliver letters.letter(2)", "deliver letters.letter(2)")  # fmt: skip
-    found = Run(universe, "post", "no_two", ("two and two",), moments(trace), None, 0)
+    found = Run(universe, "post", ("two and two",), moments(trace), None, 0)
     text = replay(found, PACKAGE)
     assert "letters.duplicate(1)" in text, "the generated bag keeps messages as they came, `step` sorts them"
     assert "    letters.lose()" in text
@@ -214,7 +214,7 @@ def test_of_equal_messages_in_a_line_the_one_that_is_meant_is_lost(tmp_path: Pat
     begun = taken(universe, "office.write(1)", "office.write(2)", "office.write(1)")
     steps: list[Step] = [*(x.step for x in begun.entries if x.step is not None)]
     steps += [ChannelStep("lose", 0, 2), ChannelStep("deliver", 0, 0)]
-    found = Run(universe, "line", "last", ("the last is lost",), moments(run(universe, steps, None)), None, 0)
+    found = Run(universe, "line", ("the last is lost",), moments(run(universe, steps, None)), None, 0)
     text = replay(found, PACKAGE)
     assert "    letters.lose(2)" in text
     head = " ".join(text.split('"""')[-2].split())
@@ -233,7 +233,7 @@ def test_answers_are_steps_of_their_own_and_async_ones_have_tickets(tmp_path: Pa
     universe = Universe(model, model.systems["jobs.S"])
     trace = taken(universe, "j0.go", "j0.work.ok", "j1.go", "j1.work.ok", "j1.ask.no", "j0.ask.yes", "j1.go",
                   "j1.work.ok", "j1.ask.no")  # fmt: skip
-    text = replay(Run(universe, "tickets", "none", (), moments(trace)), PACKAGE)
+    text = replay(Run(universe, "tickets", (), moments(trace)), PACKAGE)
     assert 'j1.ask_no(job_actions.ticket(j1, "ask"))' in text
     (tmp_path / "replays" / "test_tickets.py").write_text(text)
     code, told = pytest_on(tmp_path / "replays")
@@ -245,12 +245,12 @@ def test_a_crash_inside_a_step_is_put_and_not_played(tmp_path: Path) -> None:
     model = model_of(tmp_path / "books.fsm")
     universe = Universe(model, model.systems["books.S"])
     trace = taken(universe, "crash after 1 write of one.flip", "recover", "one.use")
-    text = replay(Run(universe, "cut", "shut", ("open",), moments(trace), None, 0), PACKAGE)
+    text = replay(Run(universe, "cut", ("open",), moments(trace), None, 0), PACKAGE)
     assert "# A generated step is saved whole and cannot be cut." in text
     assert "    one = Book(system, a=1)\n" in text
     assert "    system.down = True\n" in text
     write_one(model, text, tmp_path / "replays")
-    ends = replay(Run(universe, "ends", "equal", (), moments(trace)[:1], None, "system"), PACKAGE)
+    ends = replay(Run(universe, "ends", (), moments(trace)[:1], None, "system"), PACKAGE)
     assert "@pytest.mark.skip" in ends
     (tmp_path / "replays" / "test_ends.py").write_text(ends)
     code, told = pytest_on(tmp_path / "replays")
@@ -266,7 +266,7 @@ def test_a_loop_ends_where_it_begins(tmp_path: Path) -> None:
     )
     universe = Universe(model, only_system(model))
     trace = taken(universe, "lamp.toggle", "lamp.toggle", "lamp.toggle", loop=1)
-    text = replay(Run(universe, "blink", "never ends", (), moments(trace), trace.loop), PACKAGE)
+    text = replay(Run(universe, "blink", (), moments(trace), trace.loop), PACKAGE)
     assert "    # From here on, for ever:\n    # 2. lamp.toggle\n" in text
     assert "# And so on from step 2, for everything is as it was before that." in text
     write_one(model, text, tmp_path / "replays")
@@ -351,7 +351,7 @@ def test_runs_of_random_systems_are_replayed(seed: int, folder: Path) -> None:
     packages(model, folder, f"random_{seed}_")
     for n in range(4):
         trace = wandering(universe, n, 12)
-        play(model, Run(universe, f"walk_{n}", "none", (), moments(trace)), f"random_{seed}_")
+        play(model, Run(universe, f"walk_{n}", (), moments(trace)), f"random_{seed}_")
     for n, v in enumerate(explore(model, system, Limits(150, 1.0)).verdicts):
         if v.trace is not None:
             found = broken(universe, v, v.trace.end) if v.kind == "invariant" else None
@@ -359,7 +359,7 @@ def test_runs_of_random_systems_are_replayed(seed: int, folder: Path) -> None:
             trace = v.trace
             play(
                 model,
-                Run(universe, f"verdict_{n}", v.name, v.explanation, moments(trace), None, holder),
+                Run(universe, f"verdict_{n}", v.explanation, moments(trace), None, holder),
                 f"random_{seed}_",
             )
 
@@ -371,4 +371,4 @@ def test_walks_through_everything_the_language_has_are_replayed(folder: Path) ->
         universe = Universe(model, system)
         for n in range(60):
             trace = wandering(universe, n, 25)
-            play(model, Run(universe, f"walk_{n}", "none", (), moments(trace)), "features_")
+            play(model, Run(universe, f"walk_{n}", (), moments(trace)), "features_")

@@ -55,10 +55,8 @@ def _tests(x: Exploration, model: m.Model) -> Iterator[tuple[str, str]]:
             name = f"{base}_{n}"
         taken.add(name)
         moments = tuple(Moment(e.step, e.cascade, e.world, e.fault) for e in v.trace.entries)
-        title = f"{v.kind} {v.name} ({v.basis})"
-        run = Run(
-            universe.beginning(v.trace.start), name, title, v.explanation, moments, v.trace.loop, _holder(universe, v)
-        )
+        start, holder = universe.beginning(v.trace.start), _holder(universe, v)
+        run = Run(start, name, v.explanation, moments, v.trace.loop, holder)
         yield f"test_{name}", replay(run, PACKAGE)
 
 

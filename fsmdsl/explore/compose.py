@@ -65,7 +65,7 @@ def packed(
         reduction = reducible(universe, doubted, plan) if means.symmetry else Reduction()
         made = PackedSearch(universe, limits, means, progress, plan, reduction, budget)
         if keeping is not None or several():
-            _kept_or_shared(made, keeping or Keeping(), limits, means)
+            _kept_or_shared(made, keeping or Keeping(), means)
         made.run()
         if made.doubt is None:
             uncached = None if isinstance(made.engine, Plain) else refusal()
@@ -76,21 +76,20 @@ def packed(
         keeping = keeping and keeping.again()
 
 
-def _kept_or_shared(made: PackedSearch, keeping: Keeping, limits: Limits, means: Means) -> None:
+def _kept_or_shared(made: PackedSearch, keeping: Keeping, means: Means) -> None:
     """Give a search the parts that most do without: a store, and the engine that several processes share."""
-    from fsmdsl.explore.packed.checkpoint.write import Model, Saver
+    from fsmdsl.explore.packed.checkpoint.write import Saver
 
     between = exchange()
-    model = Model.of(made.universe, made.lowered, made.firsts, made.refused)
-    saver = made.store = Saver(keeping, model, between)
+    saver = made.store = Saver(keeping, made, between)
     if between.size > 1:
         from fsmdsl.explore.packed.ranks.process import Ranks
 
-        made.engines = Ranks(made, between, saver, keeping, limits)
+        made.engines = Ranks(made, between, saver)
     else:
         from fsmdsl.explore.packed.resumable import take_up
 
-        take_up(made, saver, keeping, limits, means)
+        take_up(made, saver, means)
 
 
 def _refused_before(keeping: Keeping | None, universe: Universe) -> dict[str, str]:

@@ -30,7 +30,7 @@ from fsmdsl.checks.logic.values import (
     one,
 )
 from fsmdsl.model.typing import machine_of
-from fsmdsl.operators import COMPARISONS, ORDERS, TURNED, Arithmetic, Comparison, SetOperator, combined
+from fsmdsl.operators import COMPARISONS, ORDERS, TURNED, Comparison, combined
 
 Box = tuple[Values, ...]
 """The possible values of each variable."""
@@ -182,7 +182,9 @@ class Problem:
                 return self._extreme(e, arguments)
             case m.Apply(function="size", arguments=(of,)) if not isinstance(of, m.ChannelRef):
                 listed = self._compiled(of)
-                return None if listed is None else _sizes(listed)
+                if listed is None:
+                    return None
+                return lambda box: frozenset(len(s) for s in listed(box) if isinstance(s, frozenset))
             case m.Negative(operand=operand):
                 number = self._compiled(operand)
                 return None if number is None else lambda box: computed("-", range(1), number(box))
@@ -205,13 +207,15 @@ class Problem:
             case "<" | "<=" | ">" | ">=":
                 return _comparison(e.operator, _places(left, e.left.type), _places(right, e.right.type))
             case "in":
-                return _contained(left, right)
+                return lambda box: frozenset(x in s for s in right(box) if isinstance(s, frozenset) for x in left(box))
             case "=>":
                 raise TypeError("normal form has no `=>`")
-            case "union" | "difference" | "intersection":
-                return _of_sets(e.operator, left, right) if _few(e.left.type, e.right.type) else None
-            case _:
-                return _of_numbers(e.operator, left, right)
+            case "union" | "difference" | "intersection" as of_sets:
+                if not _few(e.left.type, e.right.type):
+                    return None
+                return lambda box: frozenset(combined(of_sets, x, y) for x, y in product(left(box), right(box)))
+            case of_numbers:
+                return lambda box: computed(of_numbers, left(box), right(box))
 
     def _order(self, e: m.Binary) -> Formula | None:
         """A comparison as a test of one variable: how its sides stand to each other."""
@@ -313,26 +317,10 @@ def _inside(state: Formula, states: frozenset[str]) -> Formula:
     return truth
 
 
-def _contained(items: Formula, sets: Formula) -> Formula:
-    return lambda box: frozenset(x in s for s in sets(box) if isinstance(s, frozenset) for x in items(box))
-
-
-def _sizes(sets: Formula) -> Formula:
-    return lambda box: frozenset(len(s) for s in sets(box) if isinstance(s, frozenset))
-
-
-def _of_numbers(operator: Arithmetic, left: Formula, right: Formula) -> Formula:
-    return lambda box: computed(operator, left(box), right(box))
-
-
 def _few(*types: m.Type) -> bool:
     """Are there few combinations of sets of these types?"""
     elements = [_domain(t.of) for t in types if isinstance(t, m.SetType)]
     return all(x is not None for x in elements) and 1 << sum(len(x) for x in elements if x is not None) <= MAX_PAIRS
-
-
-def _of_sets(operator: SetOperator, left: Formula, right: Formula) -> Formula:
-    return lambda box: frozenset(combined(operator, x, y) for x, y in product(left(box), right(box)))
 
 
 def _comparison(operator: Comparison, left: Formula, right: Formula) -> Formula:

@@ -63,8 +63,6 @@ class Run:
 
     universe: Universe
     name: str
-    title: str
-    """What is violated."""
     shows: tuple[str, ...]
     """What is wrong at the end."""
     moments: tuple[Moment, ...]

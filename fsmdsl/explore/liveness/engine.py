@@ -82,7 +82,7 @@ def _compiled(hurry: bool) -> Compiled | None:
     if missing() is not None:
         return None
     made = tuple(x for part in OF_GRAPHS for x in listings(Path(str(part.__file__))))
-    job = Job(made, {}, tuple(x.function.name for x in made))
+    job = Job(made, tuple(x.function.name for x in made))
     try:
         return Compiled(compiled_here(job, kept=True, hurry=hurry), apart=not hurry)
     except (ImportError, OSError, RuntimeError):

@@ -73,10 +73,8 @@ def foresee(offsets: Words, targets: Ints, ahead: Words, states: int) -> int:
     state = states - 1
     while state >= 0:
         found = ahead[state]
-        edge = offsets[state]
-        while edge < offsets[state + 1]:
+        for edge in range(offsets[state], offsets[state + 1]):
             found |= ahead[targets[edge]]
-            edge += 1
         if found != ahead[state]:
             ahead[state] = found
             changed += 1
@@ -86,11 +84,9 @@ def foresee(offsets: Words, targets: Ints, ahead: Words, states: int) -> int:
 
 def exclude(given: Words, bit: int, ahead: Words, mark: int, column: Words, place: int, states: int) -> int:
     """Set the bit `place` of a column where a bit is given and a mark is not ahead."""
-    state = 0
-    while state < states:
+    for state in range(states):
         if ((given[state] >> bit) & 1) > ((ahead[state] >> mark) & 1):
             column[state] |= 1 << place
-        state += 1
     return 0
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fsmdsl.explore.packed.lower import Lowered
 from fsmdsl.explore.packed.memory import Memory
 from fsmdsl.explore.packed.plain import row
+from fsmdsl.explore.packed.shapes import LARGEST
 
 
 class Board:
@@ -46,3 +47,12 @@ def merged(lowered: Lowered, boards: Sequence[Board]) -> list[int]:
         for place in lowered.firsts:
             one[place] = min((x for x in (one[place], numbers[place]) if x), default=0)
     return one
+
+
+def answered(lowered: Lowered, board: Sequence[int]) -> list[int]:
+    """A board in which all questions count as answered for which a first state is known: no other is first."""
+    found, b = list(board), lowered.board
+    for n in range(lowered.asked):
+        if found[b.first + n]:
+            found[b.answered + n // LARGEST] |= 1 << n % LARGEST
+    return found

@@ -22,7 +22,6 @@ from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered, groups
 from fsmdsl.explore.packed.memory import Memory
 from fsmdsl.explore.packed.native import Function
-from fsmdsl.explore.packed.plain import Plain
 
 CAP = 1 << 15
 """Room for the successors that a worker finds in one block."""
@@ -49,15 +48,25 @@ STRETCH = 1 << 14
 
 
 class Compiled(OneProcess):
-    """States, taken over from a plain search, and the means to find more."""
+    """States that come from elsewhere, and the means to find more. `fill` writes the words and origins of as many as
+    the frontier says; the board is what they answered."""
 
-    def __init__(self, plain: Plain, functions: dict[str, Function], workers: int, room: int) -> None:
-        self.lowered: Lowered = plain.lowered
-        self.frontier: Frontier = plain.frontier
+    def __init__(
+        self,
+        lowered: Lowered,
+        functions: dict[str, Function],
+        workers: int,
+        room: int,
+        frontier: Frontier,
+        board: Sequence[int],
+        fill: Callable[[Compiled], None],
+    ) -> None:
+        self.lowered, self.frontier = lowered, frontier
         self.workers = workers
         self.room = room
         """There is room for so many states."""
-        self._f = functions
+        self.code = functions
+        """May change for other code, compiled from the same text."""
         self._words = self.lowered.layout.words
         self.words = Memory(room * self._words)
         self.preds = Memory(room, "I")
@@ -68,14 +77,15 @@ class Compiled(OneProcess):
         self._recent = [Memory(RECENT * self._words) for _ in range(workers)]
         for recent in self._recent:
             recent.fill(0xFF)
-        self._cap = _block(workers, room)
         self._step = 256
         """So many states a worker expands at once."""
         self._pace = SLOW
         """Seconds that a worker takes for a state; it is not known before the first block."""
-        self._buffers(self._cap)
+        self._buffers(_block(workers, room))
         self._crew = Crew(workers) if workers > 1 else None
-        self._take_over(plain)
+        for place in boards.counted(lowered):
+            self.boards[0].numbers[place] = board[place]
+        fill(self)
         self._bits = 0
         self._slots = 0
         self._table = Memory(1, "I")
@@ -92,17 +102,6 @@ class Compiled(OneProcess):
         self._lists = Memory(parts * parts * cap, "I")
         self._lengths = Memory(parts * parts)
         self._counts = Memory(parts * parts)
-
-    def _take_over(self, plain: Plain) -> None:
-        for n, words in enumerate(plain.states):
-            self.words.numbers[n * self._words : (n + 1) * self._words] = memoryview(array("q", words))
-            self.preds.numbers[n] = plain.preds[n]
-        for place in boards.counted(self.lowered):
-            self.boards[0].numbers[place] = plain.board[place]
-
-    def use(self, functions: dict[str, Function]) -> None:
-        """Go on with other code, compiled from the same text."""
-        self._f = functions
 
     # The table
 
@@ -126,7 +125,7 @@ class Compiled(OneProcess):
         self._kept = self._each(self._fill, long=self.frontier.count > LONG)
 
     def _fill(self, owner: int) -> int:
-        return self._f["fill_table"](
+        return self.code["fill_table"](
             self.words.address, self.frontier.count, self._table.address, self._slots - 1, self._bits, owner,
             self.workers,
         )  # fmt: skip
@@ -195,7 +194,7 @@ class Compiled(OneProcess):
             return
         frontier.first = following
         self._make_room(n)
-        frontier.count = self._f["insert_block"](
+        frontier.count = self.code["insert_block"](
             self._out.address, self._origins.address, self._hashes.address, n, self.words.address, self.preds.address,
             self._table.address, self._slots - 1, self._bits, frontier.count,
         )  # fmt: skip
@@ -203,7 +202,7 @@ class Compiled(OneProcess):
 
     def _expand(self, worker: int, first: int, last: int, board: boards.Board | None = None) -> int:
         """Into the board given, else the worker's own. A thread that nobody waits for any more keeps it alive."""
-        return self._f["expand_block"](
+        return self.code["expand_block"](
             self.words.address, first, last, *self._successors(worker), self._cap, self._rows[worker].address,
             (board or self.boards[worker]).address,
         )  # fmt: skip
@@ -246,10 +245,10 @@ class Compiled(OneProcess):
         return self._share(worker, self._unrepeated(worker, self._brought[worker]))
 
     def _unrepeated(self, worker: int, n: int) -> int:
-        return self._f["drop_repeated"](*self._successors(worker), n, self._recent[worker].address, RECENT)
+        return self.code["drop_repeated"](*self._successors(worker), n, self._recent[worker].address, RECENT)
 
     def _share(self, worker: int, n: int) -> int:
-        self._f["share_block"](
+        self.code["share_block"](
             self._hashes.address, worker, n, self._cap, self.workers, self._lists.address, self._lengths.address
         )
         return n
@@ -274,7 +273,7 @@ class Compiled(OneProcess):
         table = self._table.address, self._slots - 1, self._bits
 
         def claim(owner: int) -> int:
-            return self._f["claim_block"](
+            return self.code["claim_block"](
                 self._out.address, self._hashes.address, self._lists.address, self._lengths.address, parts, self._cap,
                 owner, self.words.address, *table, count, self._marks.address, self._counts.address,
             )  # fmt: skip
@@ -286,7 +285,7 @@ class Compiled(OneProcess):
         begins = [count, *(count + x for x in accumulate(new_of_part))]
 
         def keep(part: int) -> int:
-            return self._f["keep_block"](
+            return self.code["keep_block"](
                 self._out.address, self._origins.address, part * self._cap, found[part], self._marks.address,
                 self.words.address, self.preds.address, self._table.address, self._bits, begins[part],
             )  # fmt: skip
@@ -298,7 +297,7 @@ class Compiled(OneProcess):
 
     def note_rest(self) -> None:
         """Ask the questions of the states that are not expanded."""
-        note, row, board = self._f["note_block"], self._rows[0].address, self.boards[0].address
+        note, row, board = self.code["note_block"], self._rows[0].address, self.boards[0].address
         self._stretches(self.frontier.first, lambda first, last: note(self.words.address, first, last, row, board))
 
     def _stretches(self, first: int, work: Callable[[int, int], int]) -> None:
@@ -328,9 +327,8 @@ class Compiled(OneProcess):
     def find(self, words: tuple[int, ...]) -> int | None:
         """The number of a state."""
         self._out.numbers[: self._words] = memoryview(array("q", words))
-        self._f["hash_block"](self._out.address, 1, self._hashes.address)
-        self._f["find_block"](
-            self._out.address, self._hashes.address, 1, self.words.address, self._table.address, self._slots - 1,
+        self.code["find_block"](
+            self._out.address, 1, self.words.address, self._table.address, self._slots - 1,
             self._bits, self.workers, self._marks.address, 0,
         )  # fmt: skip
         return None if self._marks.numbers[0] < 0 else self._marks.numbers[0]
@@ -349,17 +347,17 @@ class Compiled(OneProcess):
                 self._buffers(2 * self._cap)
                 continue
             first = following
-            self._f["find_block"](
-                self._out.address, self._hashes.address, n, self.words.address, self._table.address, self._slots - 1,
-                self._bits, self.workers, targets.address, at,
+            self.code["find_block"](
+                self._out.address, n, self.words.address, self._table.address, self._slots - 1, self._bits,
+                self.workers, targets.address, at,
             )  # fmt: skip
-            self._f["link_block"](
+            self.code["link_block"](
                 self._out.address, self._origins.address, n, offsets.address, marks.address, at
             )  # fmt: skip
             at += n
         columns = groups(self.lowered.atoms)
         atoms = Memory(max(columns, 1) * count)
-        hold, own = self._f["hold_block"], self._rows[0].address
+        hold, own = self.code["hold_block"], self._rows[0].address
         self._stretches(0, lambda first, last: hold(self.words.address, first, last, own, atoms.address, count))
         return Graph(
             array("q", accumulate(offsets.numbers)),

@@ -130,37 +130,53 @@ def fetch(table: Halves, base: int, mask: int, hashes: Words, first: int, last: 
     return touched
 
 
+def tagged(h: int, bits: int) -> int:
+    """What an entry of the table has of a hash, above so many bits for the state's number."""
+    return (h >> 32 & 0xFFFFFFFF) >> bits << bits
+
+
+def slot_of(
+    found: Words, at: int, h: int, words: Words, count: int, coming: Words, table: Halves, base: int, mask: int, bits:
+    int,
+) -> int:  # fmt: skip
+    """Where a state stands in an owner's table, which begins at `base`, or would stand: there the entry is 0. Numbers
+    from `count` on are of successors: see `claim_block`."""
+    low = (1 << bits) - 1
+    tag = tagged(h, bits)
+    slot = h & mask
+    while table[base + slot] != 0:
+        entry = table[base + slot]
+        if entry & ~low == tag:
+            n = (entry & low) - 1
+            other = 0
+            if n < count:
+                for i in range(WORDS):
+                    other |= words[n * WORDS + i] ^ found[at + i]
+            else:
+                for i in range(WORDS):
+                    other |= coming[(n - count) * STRIDE + i] ^ found[at + i]
+            if other == 0:
+                break
+        slot = slot + 1 & mask
+    return base + slot
+
+
 def insert_block(
     out: Words, origins: Halves, hashes: Words, n: int, words: Words, preds: Halves, table: Halves, mask: int, bits:
     int, count: int,
 ) -> int:  # fmt: skip
     """Keep those of the successors that are new: behind the states that there are. How many there are then."""
-    low = (1 << bits) - 1
     touched = 0
     for k in range(n):
         if k % 32 == 0:
             touched += fetch(table, 0, mask, hashes, k, min(k + 32, n))
-        h = hashes[k]
-        slot = h & mask
-        tag = (h >> 32 & 0xFFFFFFFF) >> bits << bits
-        while True:
-            entry = table[slot]
-            if entry == 0:
-                table[slot] = tag | count + 1
-                for i in range(WORDS):
-                    words[count * WORDS + i] = out[k * STRIDE + i]
-                preds[count] = origins[k]
-                count += 1
-                break
-            if entry & ~low == tag:
-                at = (entry & low) - 1
-                same = True
-                for i in range(WORDS):
-                    if words[at * WORDS + i] != out[k * STRIDE + i]:
-                        same = False
-                if same:
-                    break
-            slot = slot + 1 & mask
+        slot = slot_of(out, k * STRIDE, hashes[k], words, count, out, table, 0, mask, bits)
+        if table[slot] == 0:
+            table[slot] = tagged(hashes[k], bits) | count + 1
+            for i in range(WORDS):
+                words[count * WORDS + i] = out[k * STRIDE + i]
+            preds[count] = origins[k]
+            count += 1
     return count if touched >= 0 else -1  # it always is; nothing that is fetched may be left out as useless
 
 
@@ -183,7 +199,6 @@ def claim_block(
     """The first half of `insert_block`, for the states of one owner among the successors that several workers found,
     part after part. An entry for a new state holds its place in `out`, counted from the number of states on; its slot
     plus 1 stands in `marks`. `counts[owner * parts + part]` is the number of new ones."""
-    low = (1 << bits) - 1
     base = owner * (mask + 1)
     found = 0
     touched = 0
@@ -196,31 +211,12 @@ def claim_block(
                 for i in range(j, min(j + 32, owned)):
                     touched += table[base + (hashes[lists[listed + i]] & mask)]
             k = lists[listed + j]
-            h = hashes[k]
-            slot = h & mask
-            tag = (h >> 32 & 0xFFFFFFFF) >> bits << bits
             marks[k] = 0
-            while True:
-                entry = table[base + slot]
-                if entry == 0:
-                    table[base + slot] = tag | count + k + 1
-                    marks[k] = base + slot + 1
-                    new += 1
-                    break
-                if entry & ~low == tag:
-                    at = (entry & low) - 1
-                    same = True
-                    if at >= count:
-                        for i in range(WORDS):
-                            if out[(at - count) * STRIDE + i] != out[k * STRIDE + i]:
-                                same = False
-                    else:
-                        for i in range(WORDS):
-                            if words[at * WORDS + i] != out[k * STRIDE + i]:
-                                same = False
-                    if same:
-                        break
-                slot = slot + 1 & mask
+            slot = slot_of(out, k * STRIDE, hashes[k], words, count, out, table, base, mask, bits)
+            if table[slot] == 0:
+                table[slot] = tagged(hashes[k], bits) | count + k + 1
+                marks[k] = slot + 1
+                new += 1
         counts[owner * parts + part] = new
         found += new
     return found if touched >= 0 else -1
@@ -253,39 +249,22 @@ def fill_table(words: Words, count: int, table: Halves, mask: int, bits: int, ow
             slot = h & mask
             while table[base + slot] != 0:
                 slot = slot + 1 & mask
-            table[base + slot] = (h >> 32 & 0xFFFFFFFF) >> bits << bits | k + 1
+            table[base + slot] = tagged(h, bits) | k + 1
             found += 1
     return found
 
 
 def find_block(
-    out: Words, hashes: Words, n: int, words: Words, table: Halves, mask: int, bits: int, owners: int, targets: Words,
-    at: int,
+    out: Words, n: int, words: Words, table: Halves, mask: int, bits: int, owners: int, targets: Words, at: int
 ) -> int:  # fmt: skip
-    """The numbers of states that are in the table, from a place of `targets` on; -1 for those that are not. How many
-    are."""
+    """The numbers of states that are in the table, from a place of `targets` on; -1 for those that are not."""
     low = (1 << bits) - 1
-    found = 0
     for k in range(n):
-        h = hashes[k]
+        h = hashed(out, k * STRIDE)
         base = owner_of(h, owners) * (mask + 1)
-        slot = h & mask
-        tag = (h >> 32 & 0xFFFFFFFF) >> bits << bits
-        targets[at + k] = -1
-        while table[base + slot] != 0:
-            entry = table[base + slot]
-            if entry & ~low == tag:
-                number = (entry & low) - 1
-                same = True
-                for i in range(WORDS):
-                    if words[number * WORDS + i] != out[k * STRIDE + i]:
-                        same = False
-                if same:
-                    targets[at + k] = number
-                    found += 1
-                    break
-            slot = slot + 1 & mask
-    return found
+        slot = slot_of(out, k * STRIDE, h, words, low, out, table, base, mask, bits)
+        targets[at + k] = (table[slot] & low) - 1
+    return 0
 
 
 def link_block(out: Words, origins: Halves, n: int, offsets: Words, marks: Words, at: int) -> int:
@@ -293,11 +272,4 @@ def link_block(out: Words, origins: Halves, n: int, offsets: Words, marks: Words
     for k in range(n):
         offsets[origins[k] + 1] += 1
         marks[at + k] = out[k * STRIDE + WORDS] if STRIDE > WORDS else 0
-    return 0
-
-
-def hash_block(words: Words, n: int, hashes: Words) -> int:
-    """The hashes of states."""
-    for k in range(n):
-        hashes[k] = hashed(words, k * WORDS)
     return 0

@@ -5,7 +5,10 @@ Each takes over when the one before has taken as long as it takes to make the ne
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
+from functools import partial
+from itertools import chain
 from math import inf
 from time import perf_counter, sleep
 
@@ -120,9 +123,10 @@ class MachineCode(Engines):
             return engine
         try:
             if isinstance(engine, Compiled):
-                engine.use(made())
+                engine.code = made()
             elif isinstance(engine, Plain):
-                return Compiled(engine, made(), self._means.workers or processors(), room)
+                workers, fill = self._means.workers or processors(), partial(_write, engine)
+                return Compiled(self._lowered, made(), workers, room, engine.frontier, engine.board, fill)
         except (ImportError, OSError, RuntimeError, TypeError, MemoryError) as error:
             self._no_code(f"compiled code cannot be used: {error}")
         return engine
@@ -132,3 +136,10 @@ class MachineCode(Engines):
         self.note = why
         self.stop()
         self.compilation = None
+
+
+def _write(plain: Plain, engine: Compiled) -> None:
+    """The states of a plain search."""
+    words, origins = array("q", chain.from_iterable(plain.states)), array("I", plain.preds)
+    engine.words.numbers[: len(words)] = memoryview(words)
+    engine.preds.numbers[: len(origins)] = memoryview(origins)

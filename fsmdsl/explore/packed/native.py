@@ -24,15 +24,9 @@ OF_SYSTEM = ("expand_block", "note_block", "hold_block")
 
 OF_ALL = (
     "insert_block", "claim_block", "drop_repeated", "share_block", "keep_block", "fill_table", "find_block",
-    "hash_block", "link_block",
+    "link_block",
 )  # fmt: skip
 """Kernels that all systems of so many words share."""
-
-OF_RANKS = (
-    "address_block", "admit_block", "sort_keys", "share_keys", "number_keys", "arrange_block", "choose_block",
-    "take_keys", "place_block",
-)  # fmt: skip
-"""Kernels of a search over several ranks."""
 
 KERNELS, OF_RANKED = Path(kernels.__file__), Path(numbering.__file__)
 
@@ -45,10 +39,11 @@ def jobs(lowered: Lowered, ranks: bool = False) -> tuple[Job, ...]:
         "CURRENT": board.current, "FIRED": board.fired, "LED": board.led, "DEAD": board.dead, "WAITING": board.waiting,
         "WAITS": board.waits, "FAULTS": board.faults, "NEXT": lowered.size,
     }  # fmt: skip
-    shared = listings(KERNELS)
-    made = [Job((*lowered.listings, *shared), {**words, **places}, OF_SYSTEM), Job(shared, words, OF_ALL)]
+    shared = listings(KERNELS, **words)
+    made = [Job((*lowered.listings, *listings(KERNELS, **words, **places)), OF_SYSTEM), Job(shared, OF_ALL)]
     if ranks:
-        made.append(Job((*shared, *listings(OF_RANKED)), words, OF_RANKS))
+        ranked = listings(OF_RANKED, **words)
+        made.append(Job((*shared, *ranked), tuple(x.function.name for x in ranked)))
     return tuple(made)
 
 
@@ -120,9 +115,8 @@ def hastily(lowered: Lowered, *, kept: bool) -> dict[str, Function]:
     """The functions, compiled in a hurry, here and now: in some hundredths of a second, less where a similar system was
     compiled before. `kept`: in the cache, too. Raises `ImportError`, `OSError`, `RuntimeError`, `KeyError`."""
     system, everyone = jobs(lowered)
-    return {**_of_everyone(*everyone.constants.values(), kept=kept), **compiled_here(system, kept=kept)}
+    return {**_of_everyone(everyone, kept=kept), **compiled_here(system, kept=kept)}
 
 
-@cache
-def _of_everyone(words: int, stride: int, *, kept: bool) -> dict[str, Function]:
-    return compiled_here(Job(listings(KERNELS), {"WORDS": words, "STRIDE": stride}, OF_ALL), kept=kept)
+_of_everyone = cache(compiled_here)
+"""Of systems with states of so many words; once in a process."""

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import replace
+from functools import partial
 
+from fsmdsl.explore.packed.boards import answered
 from fsmdsl.explore.packed.checkpoint.read import Saved
 from fsmdsl.explore.packed.checkpoint.write import Saver
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.errors import FullError, SavedError, UnavailableError
 from fsmdsl.explore.packed.machine_code import BYTES_OF_TABLE, MachineCode
-from fsmdsl.explore.packed.memory import Memory, processors
+from fsmdsl.explore.packed.memory import processors
 from fsmdsl.explore.packed.native import Compilation, Function
 from fsmdsl.explore.packed.plain import Plain
-from fsmdsl.explore.packed.ranks.partition import Whole, append, listed
-from fsmdsl.explore.packed.restore import Refilled, answered
+from fsmdsl.explore.packed.ranks.partition import Share, append, listed
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.program.native import missing
-from fsmdsl.explore.verdicts.verdict import Keeping, Limits, Means
+from fsmdsl.explore.verdicts.verdict import Means
 
 MISSING_STATES = "the search that was saved is damaged: of some numbers there is no state, or more than one"
 
@@ -25,25 +26,25 @@ LITTLE = 20_000
 """With so many states, plain Python can go on."""
 
 
-def take_up(search: PackedSearch, saver: Saver, keeping: Keeping, limits: Limits, means: Means) -> None:
+def take_up(search: PackedSearch, saver: Saver, means: Means) -> None:
     """Put the states that were saved into a search that has not begun. Raises `SavedError`, `UnavailableError`,
     `FullError`."""
     saved = saver.resumed
     if saved is None:
         return
-    count = saved.frontier.count
-    if count <= LITTLE and (limits.states is None or count <= max(limits.states, 1)):
+    count, most = saved.frontier.count, search.limits.states
+    if count <= LITTLE and (most is None or count <= max(most, 1)):
         assert isinstance(search.engine, Plain)
-        _into_plain(search.engine, saved, saver, keeping)
+        _into_plain(search.engine, saved, saver)
     else:
-        search.engine = _compiled(search, saved, saver, keeping, means.workers or processors())
+        search.engine = _compiled(search, saved, saver, means.workers or processors())
         search.engines = MachineCode(search.lowered, replace(means, compiled=False), search.budget, search.memory)
     saver.resumed_with(count)
 
 
-def _into_plain(plain: Plain, saved: Saved, saver: Saver, keeping: Keeping) -> None:
+def _into_plain(plain: Plain, saved: Saved, saver: Saver) -> None:
     """In plain Python, at once."""
-    found = [x for loaded in saver.parts(keeping) for x in listed(loaded, saved.width)]
+    found = [x for loaded in saver.parts() for x in listed(loaded, saved.width)]
     found.sort()
     if [number for number, *_ in found] != list(range(saved.frontier.count)):
         raise SavedError(MISSING_STATES)
@@ -52,7 +53,7 @@ def _into_plain(plain: Plain, saved: Saved, saver: Saver, keeping: Keeping) -> N
     plain.frontier, plain.board = saved.frontier, answered(plain.lowered, saved.board)
 
 
-def _compiled(search: PackedSearch, saved: Saved, saver: Saver, keeping: Keeping, workers: int) -> Compiled:
+def _compiled(search: PackedSearch, saved: Saved, saver: Saver, workers: int) -> Compiled:
     """In machine code."""
     problem = missing()
     if problem is not None:
@@ -65,17 +66,16 @@ def _compiled(search: PackedSearch, saved: Saved, saver: Saver, keeping: Keeping
     room = search.memory // (8 * saved.width + BYTES_OF_TABLE)
     if saved.frontier.count >= room:
         raise FullError(f"{saved.frontier.count} states were saved, and there is memory for {room}")
-
-    def fill(engine: Compiled) -> None:
-        _fill(engine, functions, saver, keeping)
-
-    return Refilled(search.lowered, functions, workers, room, saved.frontier, saved.board, fill)
+    board, fill = answered(search.lowered, saved.board), partial(_fill, functions, saver)
+    return Compiled(search.lowered, functions, workers, room, saved.frontier, board, fill)
 
 
-def _fill(engine: Compiled, functions: dict[str, Function], saver: Saver, keeping: Keeping) -> None:
+def _fill(functions: dict[str, Function], saver: Saver, engine: Compiled) -> None:
+    """All states are of the one process, which has memory for them."""
     room = engine.frontier.count
-    whole = Whole(engine.words, engine.preds, Memory(room, "I"), engine.lowered.layout.words, room)
-    for loaded in saver.parts(keeping):
-        append(whole, functions, loaded, 0, 1)
-    if whole.count != room or whole.numbers.numbers[:room] != memoryview(array("I", range(room))):
+    share = Share(engine.lowered, functions, room)
+    share.words, share.origins = engine.words, engine.preds
+    for loaded in saver.parts():
+        append(share, functions, loaded, 0, 1)
+    if share.count != room or share.numbers.numbers[:room] != memoryview(array("I", range(room))):
         raise SavedError(MISSING_STATES)

@@ -5,7 +5,7 @@ A function that was printed before is not printed again: after a change of a spe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -14,7 +14,6 @@ from fsmdsl.explore.program import python
 from fsmdsl.explore.program.llvm_function import Printer
 from fsmdsl.explore.program.llvm_types import NARROW, Called, Widths, declarations, symbol, type_of
 from fsmdsl.explore.program.nodes import Function, Type
-from fsmdsl.explore.program.queries import constants_of
 
 KEPT = 4096
 """So many functions are kept printed."""
@@ -35,9 +34,8 @@ def listing(function: Function, width: int = NARROW) -> Listing:
     return Listing(python.function(function), function, width)
 
 
-def module(listings: Iterable[Listing], constants: Mapping[str, int], wanted: Sequence[str]) -> str:
-    """A module with the functions wanted and those that they call; `constants` are the variables that stand for numbers
-    known by now. Raises KeyError where a function or a constant is missing."""
+def module(listings: Iterable[Listing], wanted: Sequence[str]) -> str:
+    """A module with the functions wanted and those that they call. Raises KeyError where one is missing."""
     known = {x.function.name: x for x in listings}
     wide = frozenset(name for name, x in known.items() if x.width != NARROW)
     widths = Widths(max((known[name].width for name in wide), default=NARROW), wide)
@@ -45,7 +43,7 @@ def module(listings: Iterable[Listing], constants: Mapping[str, int], wanted: Se
     needed = dict.fromkeys((f.name, widths.types(p.type for p in f.parameters)) for f in entries)
     queue, parts = list(needed), [declarations(widths.row)]
     for name, types in queue:  # which a function makes longer by those that it calls
-        printed = _printed(known[name], types, tuple((x, constants[x]) for x in _constants(known[name])), widths)
+        printed = _printed(known[name], types, widths)
         parts.append(printed.text)
         queue += (x for x in printed.calls if x not in needed)
         needed.update(dict.fromkeys(printed.calls))
@@ -60,15 +58,8 @@ class Printed(NamedTuple):
 
 
 @lru_cache(KEPT)
-def _constants(listing: Listing) -> tuple[str, ...]:
-    return constants_of(listing.function)
-
-
-@lru_cache(KEPT)
-def _printed(
-    listing: Listing, types: tuple[Type, ...], constants: tuple[tuple[str, int], ...], widths: Widths
-) -> Printed:
-    printer = Printer(listing.function, types, dict(constants), widths)
+def _printed(listing: Listing, types: tuple[Type, ...], widths: Widths) -> Printed:
+    printer = Printer(listing.function, types, widths)
     return Printed(printer.text(), tuple(printer.calls))
 
 

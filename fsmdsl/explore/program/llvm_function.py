@@ -31,11 +31,8 @@ class Number(NamedTuple):
 class Printer:
     """One function, statement by statement."""
 
-    def __init__(
-        self, function: ir.Function, types: Sequence[ir.Type], constants: Mapping[str, int], widths: Widths
-    ) -> None:
+    def __init__(self, function: ir.Function, types: Sequence[ir.Type], widths: Widths) -> None:
         self.function = function
-        self.constants = constants
         self.widths = widths
         self.width = widths.of(function.name)
         self.i = f"i{self.width}"
@@ -43,11 +40,8 @@ class Printer:
         self.calls: dict[Called, None] = {}
         """Functions, in the order in which they are called first."""
         self.types: dict[str, ir.Type] = {p.name: of for p, of in zip(function.parameters, types, strict=True)}
-        changing = assigned(function.body)
-        kept = (p.name for p in function.parameters if p.type == "number" or p.name in changing)
-        held = (*kept, *sorted(changing - set(self.types)))
-        self.variables = {x: type_of(self.types.get(x, "number"), self.width) for x in held}
-        """Those with a place of their own, and what it holds: numbers, and arrays that are exchanged."""
+        self.given = [p.name for p in function.parameters if p.type == "number"]
+        """The numbers among the parameters."""
         self.lines: list[str] = []
         self.places: list[str] = []
         self.here = "entry"
@@ -58,10 +52,10 @@ class Printer:
     def text(self) -> str:
         """The function."""
         parameters = ", ".join(f"{type_of(of, self.width)} %{x}.given" for x, of in self.types.items())
-        self.places = [f"  %{x}.kept = alloca {of}" for x, of in self.variables.items()]
-        for x, of in self.variables.items():
-            if x in self.types:
-                self.emit(f"store {of} %{x}.given, ptr %{x}.kept")
+        variables = (*self.given, *sorted(assigned(self.function.body) - set(self.given)))
+        self.places = [f"  %{x}.kept = alloca {self.i}" for x in variables]
+        for x in self.given:
+            self.emit(f"store {self.i} %{x}.given, ptr %{x}.kept")
         self.block(self.function.body)
         self.emit(f"ret {self.i} 0")
         name = symbol(self.function.name, tuple(self.types.values()))
@@ -106,9 +100,6 @@ class Printer:
                 self.store(target, self.number(value))
             case ir.Update(target, operator, value):
                 self.store(target, self.number(ir.Binary(operator, target, value)))
-            case ir.Together(targets, values):
-                for target, given in zip(targets, [self.argument(y) for y in values], strict=True):
-                    self.emit(f"store {given}, ptr %{target.name}.kept")
             case ir.Do(value):
                 self.value(value)
             case ir.If(condition, then, otherwise):
@@ -187,8 +178,9 @@ class Printer:
     def copied(self, x: ir.Count) -> bool:
         """`for i in range(20): a[i] = b[i]`, if it is that, all at once."""
         match x:
-            case ir.Count(i, ir.Int(0), end, (ir.Assign(ir.Element(to, j), ir.Element(source, k)),)) if i == j == k:
-                count = self.known(end)
+            case ir.Count(i, ir.Int(0), ir.Int(count), (ir.Assign(ir.Element(to, j), ir.Element(source, k)),)) if (
+                i == j == k
+            ):
                 kinds = {self.types[to.name], self.types[source.name]}
                 if count > 0 and kinds in ({"row"}, {"words"}):
                     places = f"{self.argument(to)}, {self.argument(source)}"
@@ -196,16 +188,6 @@ class Printer:
                     self.store(i, str(count - 1))
                     return True
         return False
-
-    def known(self, x: ir.Expr) -> int:
-        """A number that is known, or 0."""
-        match x:
-            case ir.Int(value):
-                return value
-            case ir.Var(name):
-                return self.constants.get(name, 0)
-            case _:
-                return 0
 
     def through(self, x: ir.Through) -> None:
         end = self.fresh("end")
@@ -239,8 +221,6 @@ class Printer:
             case ir.Int(value):
                 return Number(str(value))
             case ir.Var(name):
-                if name in self.constants:
-                    return Number(str(self.constants[name]))
                 return Number(self.result(f"load {self.i}, ptr %{name}.kept"))
             case ir.Element():
                 bits, at = self.element(x)
@@ -251,14 +231,10 @@ class Printer:
                 return Number(self.computed(operator, self.number(left), self.number(right)))
             case ir.Not(operand):
                 return Number(self.result(f"xor i1 {self.bit(operand)}, true"), True)
-            case ir.Negative(operand):
-                return Number(self.result(f"sub {self.i} 0, {self.number(operand)}"))
-            case ir.Inverted(operand):
-                return Number(self.result(f"xor {self.i} {self.number(operand)}, -1"))
             case ir.Compare():
                 return Number(self.compared(x), True)
-            case ir.All(operands) | ir.Any(operands):
-                return self.in_turn(operands, isinstance(x, ir.All))
+            case ir.Logic(operator, operands):
+                return self.in_turn(operands, operator == "and")
             case ir.Choice(condition, yes, no):
                 return self.chosen(condition, yes, no)
             case ir.Call(name, arguments):
@@ -278,8 +254,7 @@ class Printer:
     def argument(self, x: ir.Expr, width: int | None = None) -> str:
         """A value with its type, for a function whose numbers may be wider; arrays too."""
         if isinstance(x, ir.Var) and self.types.get(x.name, "number") != "number":
-            kept = x.name in self.variables
-            return f"ptr {self.result(f'load ptr, ptr %{x.name}.kept') if kept else f'%{x.name}.given'}"
+            return f"ptr %{x.name}.given"
         wanted = width or self.width
         return f"i{wanted} {self.converted(self.number(x), self.width, wanted)}"
 
@@ -357,7 +332,7 @@ def is_bit(x: ir.Expr) -> bool:
     match x:
         case ir.Compare() | ir.Not() | ir.Bool():
             return True
-        case ir.All(operands) | ir.Any(operands):
+        case ir.Logic(_, operands):
             return all(map(is_bit, operands))
         case _:
             return False

@@ -1,7 +1,7 @@
 """Programs as machine code: compiled by another process, or here in a hurry; kept in a cache; loaded.
 
-A job is what is compiled into one object: functions, the constants in them, and which of them are wanted. Objects that
-were compiled well take long to make and run fast; in a hurry it is the other way round.
+A job is what is compiled into one object: functions, and which of them are wanted. Objects that were compiled well take
+long to make and run fast; in a hurry it is the other way round.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from fsmdsl.explore.program import llvm
 from fsmdsl.explore.program.compile import HURRY, compiled
 from fsmdsl.explore.program.llvm import Listing
 from fsmdsl.explore.program.nodes import Type
+from fsmdsl.explore.program.queries import bound
 from fsmdsl.explore.program.source import functions_in
 
 COMPILER = (sys.executable, "-P", str(Path(__file__).parent / "compile.py"))
@@ -46,17 +47,16 @@ class Job:
     """What is compiled into one object."""
 
     listings: tuple[Listing, ...]
-    constants: Mapping[str, int]
     wanted: tuple[str, ...]
 
     def name(self, *, hasty: bool = False) -> str:
         """What the object is called in the cache."""
-        made_from = [[(x.text, x.width) for x in self.listings], dict(self.constants), self.wanted, *_machine()]
+        made_from = [[(x.text, x.width) for x in self.listings], self.wanted, *_machine()]
         return f"{sha256(json.dumps(made_from).encode()).hexdigest()}{'.hasty' * hasty}.obj"
 
     def program(self) -> str:
-        """All of it in LLVM's language. Raises KeyError where a function or constant is missing."""
-        return llvm.module(self.listings, self.constants, self.wanted)
+        """All of it in LLVM's language. Raises KeyError where a function is missing."""
+        return llvm.module(self.listings, self.wanted)
 
     def signatures(self) -> Signatures:
         """The types of the parameters of each function wanted."""
@@ -65,9 +65,9 @@ class Job:
 
 
 @cache
-def listings(path: Path) -> tuple[Listing, ...]:
-    """The functions of a file of kernels."""
-    return tuple(map(llvm.listing, functions_in(path)))
+def listings(path: Path, **constants: int) -> tuple[Listing, ...]:
+    """The functions of a file of kernels, with numbers put in for the names in capitals."""
+    return tuple(llvm.listing(bound(f, constants)) for f in functions_in(path))
 
 
 @cache

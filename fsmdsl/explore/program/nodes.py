@@ -9,8 +9,7 @@ Expressions combine with the operators of Python; `==` compares nodes, so compar
 
 from __future__ import annotations
 
-from typing import Any as Anything
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from fsmdsl.explore.program.arithmetic import Operator, combined, means_something
 from fsmdsl.nodes import node
@@ -21,7 +20,7 @@ Type = Literal["number", "row", "words", "halves", "ints"]
 Comparison = Literal["==", "!=", "<", "<=", ">", ">="]
 
 
-Node: TypeAlias = Anything
+Node: TypeAlias = Any
 """An expression, for the type checker: `Combined` is a base of each, and none of them by itself."""
 
 
@@ -60,9 +59,6 @@ class Combined:
     def __or__(self: Node, other: Operand) -> Expr:
         return binary("|", self, number(other))
 
-    def __xor__(self: Node, other: Operand) -> Expr:
-        return Binary("^", self, number(other))
-
     def __lshift__(self: Node, other: Operand) -> Expr:
         return binary("<<", self, number(other))
 
@@ -76,10 +72,10 @@ class Combined:
         return Binary(">>", Int(other), self)
 
     def __neg__(self: Node) -> Expr:
-        return Int(-self.value) if isinstance(self, Int) else Negative(self)
+        return binary("-", ZERO, self)
 
     def __invert__(self: Node) -> Expr:
-        return Inverted(self)
+        return binary("^", self, Int(-1))
 
     def __lt__(self: Node, other: Operand) -> Expr:
         return Compare(self, (("<", number(other)),))
@@ -147,20 +143,6 @@ class Binary(Combined):
 
 
 @node
-class Negative(Combined):
-    """A number with the other sign."""
-
-    operand: Expr
-
-
-@node
-class Inverted(Combined):
-    """A number with every bit the other way round."""
-
-    operand: Expr
-
-
-@node
 class Not(Combined):
     """Is it 0?"""
 
@@ -176,16 +158,10 @@ class Compare(Combined):
 
 
 @node
-class All(Combined):
-    """The first operand that is 0, or the last: what stands behind it is not computed."""
+class Logic(Combined):
+    """The first operand that is 0 (`and`) or not 0 (`or`), or the last: what stands behind it is not computed."""
 
-    operands: tuple[Expr, ...]
-
-
-@node
-class Any(Combined):
-    """The first operand that is not 0, or the last: what stands behind it is not computed."""
-
+    operator: Literal["and", "or"]
     operands: tuple[Expr, ...]
 
 
@@ -206,7 +182,7 @@ class Call(Combined):
     arguments: tuple[Expr, ...]
 
 
-Expr: TypeAlias = Int | Bool | Var | Element | Binary | Negative | Inverted | Not | Compare | All | Any | Choice | Call
+Expr: TypeAlias = Int | Bool | Var | Element | Binary | Not | Compare | Logic | Choice | Call
 
 Operand: TypeAlias = Expr | int
 
@@ -229,14 +205,6 @@ class Update:
     target: Var | Element
     operator: Operator
     value: Expr
-
-
-@node
-class Together:
-    """Variables take values, all of which are computed first."""
-
-    targets: tuple[Var, ...]
-    values: tuple[Expr, ...]
 
 
 @node
@@ -306,9 +274,7 @@ class Comment:
     text: str
 
 
-Statement: TypeAlias = (
-    Assign | Update | Together | Do | If | While | Count | Through | Return | Break | Continue | Comment
-)
+Statement: TypeAlias = Assign | Update | Do | If | While | Count | Through | Return | Break | Continue | Comment
 
 Block: TypeAlias = tuple[Statement, ...]
 
@@ -350,12 +316,12 @@ def binary(operator: Operator, left: Expr, right: Expr) -> Expr:
 
 def all_of(operands: list[Expr]) -> Expr:
     """Are all of them other than 0? True where there are none."""
-    return All(tuple(operands)) if len(operands) > 1 else operands[0] if operands else TRUE
+    return Logic("and", tuple(operands)) if len(operands) > 1 else operands[0] if operands else TRUE
 
 
 def any_of(operands: list[Expr]) -> Expr:
     """Is any of them other than 0? False where there are none."""
-    return Any(tuple(operands)) if len(operands) > 1 else operands[0] if operands else FALSE
+    return Logic("or", tuple(operands)) if len(operands) > 1 else operands[0] if operands else FALSE
 
 
 def call(function: str, *arguments: Operand) -> Call:

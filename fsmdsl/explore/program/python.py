@@ -50,8 +50,6 @@ def _statement(lines: list[str], x: ir.Statement, indent: str) -> None:
                 _headed(lines, f"{indent}else:", otherwise, indent)
         case ir.Update(target, operator, value):
             lines.append(f"{indent}{expression(target)} {operator}= {expression(value)}")
-        case ir.Together(targets, values):
-            lines.append(f"{indent}{', '.join(map(expression, targets))} = {', '.join(map(expression, values))}")
         case ir.Do(call):
             lines.append(f"{indent}{expression(call)}")
         case ir.While(condition, body):
@@ -100,10 +98,9 @@ def expression(x: ir.Expr, outer: int = CHOICE) -> str:
             text, own = f"{expression(x.first, COMPARISON + 1)}{rest}", COMPARISON
         case ir.Call():
             return f"{x.function}({', '.join(map(expression, x.arguments))})"
-        case ir.All(operands):
-            text, own = " and ".join([expression(y, AND + 1) for y in operands]), AND
-        case ir.Any(operands):
-            text, own = " or ".join([expression(y, OR + 1) for y in operands]), OR
+        case ir.Logic(operator, operands):
+            own = AND if operator == "and" else OR
+            text = f" {operator} ".join([expression(y, own + 1) for y in operands])
         case ir.Not(operand):
             text, own = f"not {expression(operand, NOT)}", NOT
         case ir.Choice(condition, yes, no):
@@ -111,10 +108,6 @@ def expression(x: ir.Expr, outer: int = CHOICE) -> str:
             own = CHOICE
         case ir.Bool(value):
             return str(value)
-        case ir.Negative(operand):
-            text, own = f"-{expression(operand, UNARY)}", UNARY
-        case ir.Inverted(operand):
-            text, own = f"~{expression(operand, UNARY)}", UNARY
         case _:
             assert_never(x)
     return f"({text})" if own < outer else text

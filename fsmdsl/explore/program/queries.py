@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import assert_never
 
 from fsmdsl.explore.program import nodes as ir
@@ -19,11 +19,11 @@ def parts_of(x: ir.Expr) -> tuple[ir.Expr, ...]:
             return (array, index)
         case ir.Binary(_, left, right):
             return (left, right)
-        case ir.Negative(operand) | ir.Inverted(operand) | ir.Not(operand):
+        case ir.Not(operand):
             return (operand,)
         case ir.Compare(first, others):
             return (first, *(y for _, y in others))
-        case ir.All(operands) | ir.Any(operands) | ir.Call(_, operands):
+        case ir.Logic(_, operands) | ir.Call(_, operands):
             return operands
         case ir.Choice(condition, yes, no):
             return (condition, yes, no)
@@ -40,7 +40,7 @@ def subexpressions(x: ir.Expr) -> Iterator[ir.Expr]:
         stack.extend(reversed(parts_of(x)))
 
 
-def statements(block: ir.Block) -> Iterator[ir.Statement]:
+def statements(block: Iterable[ir.Statement]) -> Iterator[ir.Statement]:
     """All statements, those of inner blocks too, in order."""
     for x in block:
         yield x
@@ -55,9 +55,7 @@ def blocks_of(x: ir.Statement) -> tuple[ir.Block, ...]:
             return (then, otherwise)
         case ir.While(_, body) | ir.Count(_, _, _, body) | ir.Through(_, _, body):
             return (body,)
-        case ir.Assign() | ir.Update() | ir.Together() | ir.Do() | ir.Return():
-            return ()
-        case ir.Break() | ir.Continue() | ir.Comment():
+        case ir.Assign() | ir.Update() | ir.Do() | ir.Return() | ir.Break() | ir.Continue() | ir.Comment():
             return ()
         case _:
             assert_never(x)
@@ -68,8 +66,6 @@ def values_of(x: ir.Statement) -> tuple[ir.Expr, ...]:
     match x:
         case ir.Assign(target, value) | ir.Update(target, _, value):
             return (target, value)
-        case ir.Together(targets, values):
-            return (*targets, *values)
         case ir.Do(value) | ir.Return(value) | ir.If(value, _, _) | ir.While(value, _):
             return (value,)
         case ir.Count(variable, first, end, _):
@@ -104,8 +100,6 @@ def assigned(block: ir.Block) -> set[str]:
         match x:
             case ir.Assign(ir.Var(name)) | ir.Update(ir.Var(name)) | ir.Count(ir.Var(name)) | ir.Through(ir.Var(name)):
                 names.add(name)
-            case ir.Together(targets):
-                names.update(target.name for target in targets)
             case _:
                 pass
     return names
@@ -127,25 +121,15 @@ def calls(block: ir.Block) -> dict[str, None]:
     return dict.fromkeys(x.function for x in expressions(block) if isinstance(x, ir.Call))
 
 
-def loops(block: Sequence[ir.Statement]) -> bool:
+def loops(block: Iterable[ir.Statement]) -> bool:
     """Is there a loop?"""
-    for x in block:
-        if isinstance(x, ir.While | ir.Count | ir.Through) or (
-            isinstance(x, ir.If) and (loops(x.then) or loops(x.otherwise))
-        ):
-            return True
-    return False
+    return any(isinstance(x, ir.While | ir.Count | ir.Through) for x in statements(block))
 
 
 # Putting in ----------------------------------------------------------------------------------------------------------
 
 Rule = Callable[[ir.Expr], ir.Expr]
 """What stands for an expression whose parts are in place already."""
-
-
-def replaced(x: ir.Expr, values: Callable[[ir.Var], ir.Expr]) -> ir.Expr:
-    """An expression with something else for its variables; arrays keep their names. What is known then is computed."""
-    return rewritten(x, lambda y: values(y) if isinstance(y, ir.Var) else y)
 
 
 def bound(f: ir.Function, constants: Mapping[str, int], names: Mapping[str, str] | None = None) -> ir.Function:
@@ -165,7 +149,7 @@ def bound(f: ir.Function, constants: Mapping[str, int], names: Mapping[str, str]
 
 
 def rewritten(x: ir.Expr, rule: Rule) -> ir.Expr:
-    """An expression, rewritten from the innermost parts on; arrays keep their names."""
+    """An expression, rewritten from the innermost parts on; arrays keep their names. What is known then is computed."""
     return rule(_parts(x, lambda y: rewritten(y, rule)))
 
 
@@ -178,18 +162,12 @@ def _parts(x: ir.Expr, new: Rule) -> ir.Expr:
             return ir.Element(array, new(index))
         case ir.Binary(operator, left, right):
             return ir.binary(operator, new(left), new(right))
-        case ir.Negative(operand):
-            return -new(operand)
-        case ir.Inverted(operand):
-            return ir.Inverted(new(operand))
         case ir.Not(operand):
             return ir.Not(new(operand))
         case ir.Compare(first, others):
             return ir.Compare(new(first), tuple((c, new(y)) for c, y in others))
-        case ir.All(operands):
-            return ir.All(tuple(map(new, operands)))
-        case ir.Any(operands):
-            return ir.Any(tuple(map(new, operands)))
+        case ir.Logic(operator, operands):
+            return ir.Logic(operator, tuple(map(new, operands)))
         case ir.Call(name, arguments):
             return ir.Call(name, tuple(map(new, arguments)))
         case ir.Choice(condition, yes, no):
@@ -209,8 +187,6 @@ def _statement(x: ir.Statement, new: Rule, inner: Callable[[ir.Block], ir.Block]
             return ir.Assign(_target(target, new), new(value))
         case ir.Update(target, operator, value):
             return ir.Update(_target(target, new), operator, new(value))
-        case ir.Together(targets, values):
-            return ir.Together(targets, tuple(map(new, values)))
         case ir.Do(value):
             return ir.Do(new(value))
         case ir.If(condition, then, otherwise):

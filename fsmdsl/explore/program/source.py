@@ -10,19 +10,19 @@ import ast
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any as Anything
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from fsmdsl.explore.program import nodes as ir
 from fsmdsl.explore.program.arithmetic import Operator
+from fsmdsl.explore.program.queries import subexpressions
 
-Row: TypeAlias = Anything
+Row: TypeAlias = Any
 """An array of numbers as wide as those of the program."""
-Words: TypeAlias = Anything
+Words: TypeAlias = Any
 """An array of numbers with 64 bits."""
-Halves: TypeAlias = Anything
+Halves: TypeAlias = Any
 """An array of numbers with 32 bits, without sign."""
-Ints: TypeAlias = Anything
+Ints: TypeAlias = Any
 """An array of numbers with 32 bits, with a sign."""
 
 TYPES: Mapping[str, ir.Type] = {"int": "number", "Row": "row", "Words": "words", "Halves": "halves", "Ints": "ints"}
@@ -69,7 +69,10 @@ def _block(statements: Sequence[ast.stmt]) -> ir.Block:
 def _statement(x: ast.stmt) -> list[ir.Statement]:
     match x:
         case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)):
-            return [ir.Together(tuple(map(_variable, targets)), tuple(map(expression, values)))]
+            variables, given = list(map(_variable, targets)), list(map(expression, values))
+            if any(y in variables[:n] for n, value in enumerate(given) for y in subexpressions(value)):
+                raise TypeError(f"one value depends on another variable that is set: {ast.unparse(x)}")
+            return list(map(ir.Assign, variables, given))
         case ast.Assign(targets, value):
             return [ir.Assign(_place(target), expression(value)) for target in targets]
         case ast.AnnAssign(target, _, ast.expr() as value):
@@ -134,12 +137,12 @@ def expression(x: ast.expr) -> ir.Expr:
         case ast.UnaryOp(ast.USub(), of):
             return -expression(of)
         case ast.UnaryOp(ast.Invert(), of):
-            return ir.Inverted(expression(of))
+            return ~expression(of)
         case ast.Compare(left, ops, others) if all(type(op) in COMPARISONS for op in ops):
             compared = zip(ops, others, strict=True)
             return ir.Compare(expression(left), tuple((COMPARISONS[type(op)], expression(y)) for op, y in compared))
         case ast.BoolOp(op, values):
-            return (ir.All if isinstance(op, ast.And) else ir.Any)(tuple(map(expression, values)))
+            return ir.Logic("and" if isinstance(op, ast.And) else "or", tuple(map(expression, values)))
         case ast.IfExp(test, yes, no):
             return ir.Choice(expression(test), expression(yes), expression(no))
         case ast.Call(ast.Name(name), arguments, []):

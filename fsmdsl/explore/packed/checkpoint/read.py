@@ -26,7 +26,7 @@ from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.layout import Layout
 from fsmdsl.explore.packed.lower import Lowered
 from fsmdsl.explore.packed.memory import Memory
-from fsmdsl.explore.packed.ranks.partition import Loaded, Span, Stretch
+from fsmdsl.explore.packed.ranks.partition import Loaded, Span, stretches
 from fsmdsl.files import reason
 from fsmdsl.files.private import distrust, open_private, read_private
 from fsmdsl.files.seal import is_sealed, seal
@@ -312,15 +312,8 @@ def _laid_out(data: Memory, words: int, count: int, found: Sequence[Span], numbe
         given.numbers[:count] = memoryview(array("I", range(first, first + count)))
         kept.append(given)
         at_numbers = given.address
-    ends = [*(s.place for s in found[1:]), count]
-    stretches = (
-        Stretch(
-            at_words + 8 * words * s.place, at_numbers + 4 * s.place, at_origins + 4 * s.place, end - s.place,
-            s.number, s.origin,
-        )
-        for s, end in zip(found, ends, strict=True)
-    )  # fmt: skip
-    return Loaded(tuple(stretches), tuple(kept))
+    listed = stretches(found, words, (at_words, at_numbers, at_origins), 0, count)
+    return Loaded(tuple(listed), tuple(kept))
 
 
 def files(saved: Saved, rank: int, size: int) -> Iterator[tuple[Part, ...]]:

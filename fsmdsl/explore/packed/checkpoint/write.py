@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
@@ -27,137 +28,107 @@ from fsmdsl.explore.packed.checkpoint.validation import board_of, board_problem,
 from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.engine import Engine, Store
 from fsmdsl.explore.packed.errors import SavedError
-from fsmdsl.explore.packed.frontier import Frontier
-from fsmdsl.explore.packed.lower import Lowered
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.ranks.distributed import Distributed
 from fsmdsl.explore.packed.ranks.exchange import Exchange, agreed
 from fsmdsl.explore.packed.ranks.partition import Loaded, Span
+from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.verdicts.verdict import Keeping
 from fsmdsl.files import reason
 from fsmdsl.files.private import distrust
-from fsmdsl.step import Universe
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """Which search is saved."""
-
-    system: str
-    identity: str
-    refused: dict[str, str]
-    """Why sets are not reduced by symmetry, by name."""
-    lowered: Lowered
-
-    @staticmethod
-    def of(
-        universe: Universe, lowered: Lowered, firsts: Iterable[tuple[int, ...]], refused: Mapping[str, str]
-    ) -> Model:
-        """A system, as it is asked about."""
-        name = universe.system.qualified
-        return Model(name, identity(lowered, firsts), dict(refused), lowered)
-
-    @property
-    def width(self) -> int:
-        """Words of a state."""
-        return self.lowered.layout.words
 
 
 class Saver(Store):
     """What is saved so far, and when it is time to save again."""
 
-    def __init__(self, keeping: Keeping, model: Model, exchange: Exchange) -> None:
-        self._model, self._exchange = model, exchange
-        self._folder = None if keeping.save is None else keeping.save / model.system
-        self._every = keeping.every
+    def __init__(self, keeping: Keeping, search: PackedSearch, exchange: Exchange) -> None:
+        self._keeping, self._exchange, self._lowered = keeping, exchange, search.lowered
+        self._system = search.universe.system.qualified
+        self._identity = identity(search.lowered, search.firsts)
+        self._refused = dict(search.refused)
+        self._folder = None if keeping.save is None else keeping.save / self._system
         self._last = perf_counter()
         self._parts: tuple[tuple[Part, ...], ...] = ()
         self._kept = 0
         """So many states of this rank are on disk."""
         self._stand = (0, 0)
         """How far the search was then: states expanded and found."""
-        self.resumed = self._read(keeping)
+        self.resumed: Saved | None = None
+        """The search to go on with, if there is one."""
         self._failed = False
-        self._prepare(keeping)
+        if keeping.resume is not None:
+            with self._in_all_ranks(f"cannot read `{keeping.resume}`"):
+                self.resumed = self._read(keeping.resume)
+        if self._folder is not None:
+            with self._in_all_ranks(f"cannot save to `{self._folder}`"):
+                self._prepare(self._folder)
 
-    def _read(self, keeping: Keeping) -> Saved | None:
-        """The search to go on with, if there is one. Raises `SavedError`, in all ranks."""
-        if keeping.resume is None:
-            return None
-        saved, problem = None, None
-        folder = keeping.resume / self._model.system
-        try:
-            if (folder / MANIFEST).exists() or not any(keeping.resume.glob(f"*/{MANIFEST}")):
-                saved = self._fitting(read_manifest(folder, self._model.identity, self._model.system), folder)
-            else:
-                self.note = f"nothing is saved of it in `{keeping.resume}`: searched from the beginning"
-        except SavedError as error:
-            problem = str(error)
-        self._agree(problem)
-        return saved
-
-    def _fitting(self, saved: Saved, folder: Path) -> Saved:
-        """The search as it is gone on with. Raises `SavedError` where it cannot be one of this model."""
-        lowered, count = self._model.lowered, saved.frontier.count
-        problem = board_problem(lowered, saved.board, count)
-        if saved.width != self._model.width:
-            problem = f"its states have {saved.width} words, not {self._model.width}"
-        if problem is not None:
-            raise SavedError(f"`{folder / MANIFEST}` is damaged: {problem}")
-        return replace(saved, board=board_of(lowered, saved.board))
-
-    def _prepare(self, keeping: Keeping) -> None:
-        """Make the folder. Raises `SavedError`, in all ranks."""
-        if self._folder is None:
-            return
-        going_on = self.resumed is not None and keeping.resume is not None and _same(keeping.resume, keeping.save)
+    @contextmanager
+    def _in_all_ranks(self, doing: str) -> Iterator[None]:
+        """What goes wrong inside, in one rank, is told to all; each of them raises `SavedError`."""
         problem = None
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            why = distrust(self._folder)
-            if why is not None:
-                problem = f"cannot save to `{self._folder}`: {why}"
-            if keeping.anew and self._exchange.rank == 0:
-                (self._folder / MANIFEST).unlink(missing_ok=True)
-            elif not going_on and not keeping.anew and (self._folder / MANIFEST).exists():
-                problem = (
-                    f"`{keeping.save}` already holds a search of `{self._model.system}`: resume it (`--resume`), or"
-                    " save to another folder"
-                )
+            yield
+        except SavedError as error:
+            problem = str(error)
         except OSError as error:
-            problem = f"cannot save to `{self._folder}`: {reason(error)}"
-        self._agree(problem)
-        if going_on and self.resumed is not None:
-            self._parts = self.resumed.parts
-
-    def _agree(self, problem: str | None) -> None:
+            problem = f"{doing}: {reason(error)}"
         told = agreed(self._exchange, problem)
         if told is not None:
             raise SavedError(told)
 
+    def _read(self, resume: Path) -> Saved | None:
+        folder = resume / self._system
+        if (folder / MANIFEST).exists() or not any(resume.glob(f"*/{MANIFEST}")):
+            return self._fitting(read_manifest(folder, self._identity, self._system), folder)
+        self.note = f"nothing is saved of it in `{resume}`: searched from the beginning"
+        return None
+
+    def _fitting(self, saved: Saved, folder: Path) -> Saved:
+        """The search as it is gone on with. Raises `SavedError` where it cannot be one of this model."""
+        lowered, count = self._lowered, saved.frontier.count
+        problem = board_problem(lowered, saved.board, count)
+        if saved.width != lowered.layout.words:
+            problem = f"its states have {saved.width} words, not {lowered.layout.words}"
+        if problem is not None:
+            raise SavedError(f"`{folder / MANIFEST}` is damaged: {problem}")
+        return replace(saved, board=board_of(lowered, saved.board))
+
+    def _prepare(self, folder: Path) -> None:
+        """Make the folder."""
+        keeping = self._keeping
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self.resumed is not None and _same(keeping.resume, keeping.save):
+            self._parts = self.resumed.parts
+        elif not keeping.anew and (folder / MANIFEST).exists():
+            raise SavedError(
+                f"`{keeping.save}` already holds a search of `{self._system}`: resume it (`--resume`), or"
+                " save to another folder"
+            )
+        why = distrust(folder)
+        if why is not None:
+            raise SavedError(f"cannot save to `{folder}`: {why}")
+        if keeping.anew and self._exchange.rank == 0:
+            (folder / MANIFEST).unlink(missing_ok=True)
+
     # Taking up
 
-    def parts(self, keeping: Keeping) -> Iterator[list[Loaded]]:
+    def parts(self) -> Iterator[list[Loaded]]:
         """The states that were saved, time after time: those of all ranks, or only this one's where there were as many
         as now. Raises `SavedError`, in all ranks."""
-        assert keeping.resume is not None
+        assert self._keeping.resume is not None
         assert self.resumed is not None
-        folder = keeping.resume / self._model.system
+        folder = self._keeping.resume / self._system
         for each in files(self.resumed, self._exchange.rank, self._exchange.size):
-            loaded: list[Loaded] = []
-            problem = None
-            try:
+            with self._in_all_ranks(f"cannot read `{folder}`"):
                 loaded = [self._part(folder, part) for part in each]
-            except SavedError as error:
-                problem = str(error)
-            self._agree(problem)
             yield loaded
 
     def _part(self, folder: Path, part: Part) -> Loaded:
         assert self.resumed is not None
         count = self.resumed.frontier.count
-        loaded = read_part(folder, part, self._model.width, count)
-        problem = states_problem(self._model.lowered, loaded, count)
+        loaded = read_part(folder, part, self._lowered.layout.words, count)
+        problem = states_problem(self._lowered, loaded, count)
         if problem is not None:
             raise SavedError(f"`{folder / part.file}` is damaged: {problem}")
         return loaded
@@ -171,48 +142,36 @@ class Saver(Store):
 
     def due(self) -> bool:
         """Is it time to save again?"""
-        return self._folder is not None and not self._failed and perf_counter() - self._last >= self._every
+        return self._folder is not None and not self._failed and perf_counter() - self._last >= self._keeping.every
 
     def save(self, engine: Engine, /) -> None:
-        """See `Store`."""
+        """See `Store`. Where it goes wrong, the search goes on, but is no longer saved."""
         assert isinstance(engine, Plain | Compiled | Distributed)
         stand = engine.frontier.first, engine.frontier.count
         if self._folder is None or self._failed or stand == self._stand:
             return
-        name = part_name(len(self._parts), self._exchange.rank)
         portion, upto = _portion(engine, self._kept, self._exchange.rank)
-        part, problem = Part(name, 0, 0, ""), None
         try:
-            part = write_part(self._folder, name, self._model.width, portion)
-        except OSError as error:
-            problem = f"cannot write to `{self._folder}`: {reason(error)}"
-        if self._wrong(problem):
-            return
+            self._write(self._folder, engine, portion)
+        except SavedError as error:
+            self._failed, self.note = True, f"no longer saved: {error}; what was saved before is still there"
+        else:
+            self._kept, self._stand, self._last = upto, stand, perf_counter()
+
+    def _write(self, folder: Path, engine: Engine, portion: Portion) -> None:
+        """Raises `SavedError`, in all ranks."""
+        width, cannot = self._lowered.layout.words, f"cannot write to `{folder}`"
+        with self._in_all_ranks(cannot):
+            name = part_name(len(self._parts), self._exchange.rank)
+            part = write_part(folder, name, width, portion)
         parts = (*self._parts, self._all_parts(part))
-        numbers = engine.merged()
-        try:
+        board, frontier = engine.merged(), engine.frontier
+        fired = board[self._lowered.board.fired]
+        saved = Saved(self._system, self._identity, self._refused, width, frontier, board, fired, parts)
+        with self._in_all_ranks(cannot):
             if self._exchange.rank == 0:
-                self._write_manifest(engine.frontier, numbers, parts)
-        except OSError as error:
-            problem = f"cannot write to `{self._folder}`: {reason(error)}"
-        if not self._wrong(problem):
-            self._parts, self._kept, self._stand, self._last = parts, upto, stand, perf_counter()
-
-    def _write_manifest(self, frontier: Frontier, board: list[int], parts: tuple[tuple[Part, ...], ...]) -> None:
-        assert self._folder is not None
-        model = self._model
-        fired = board[model.lowered.board.fired]
-        write_manifest(
-            self._folder,
-            Saved(model.system, model.identity, model.refused, model.width, frontier, board, fired, parts),
-        )
-
-    def _wrong(self, problem: str | None) -> bool:
-        """The search goes on, but is no longer saved."""
-        told = agreed(self._exchange, problem)
-        if told is not None:
-            self._failed, self.note = True, f"no longer saved: {told}; what was saved before is still there"
-        return self._failed
+                write_manifest(folder, saved)
+        self._parts = parts
 
     def _all_parts(self, part: Part) -> tuple[Part, ...]:
         """The files of all ranks."""

@@ -9,7 +9,7 @@ of ranks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from fsmdsl.explore.packed.boards import Board
 from fsmdsl.explore.packed.compiled import Compiled
@@ -21,7 +21,7 @@ from fsmdsl.explore.packed.memory import Memory
 from fsmdsl.explore.packed.native import Function
 from fsmdsl.explore.packed.plain import row
 from fsmdsl.explore.packed.ranks.exchange import Exchange
-from fsmdsl.explore.packed.ranks.partition import DIGITS, Scratch, Share, Stretch
+from fsmdsl.explore.packed.ranks.partition import DIGITS, Scratch, Share, stretches
 
 CAP = 1 << 18
 """Room for the successors that a rank finds in one block; more is made where it does not do."""
@@ -266,29 +266,14 @@ class Distributed:
 
     # Bringing it together
 
-    def stretches(self, first: int, last: int) -> Iterator[Stretch]:
-        """The states of this rank from one place up to another."""
-        share = self.share
-        ends = [*(s.place for s in share.spans[1:]), share.count]
-        for s, end in zip(share.spans, ends, strict=True):
-            begin, beyond = max(s.place, first), min(end, last)
-            if begin < beyond:
-                yield Stretch(
-                    share.words.address + 8 * share.width * begin,
-                    share.numbers.address + 4 * begin,
-                    share.origins.address + 4 * begin,
-                    beyond - begin,
-                    s.number,
-                    s.origin,
-                )
-
     def gather(self, into: Compiled | None) -> None:
         """Bring all states to the first rank, which has an empty search for them; by all together."""
-        each, numbers = self.share.width + 2, Scratch("I")
+        share, each, numbers = self.share, self.share.width + 2, Scratch("I")
+        addresses = share.words.address, share.numbers.address, share.origins.address
         for begin in range(0, self.frontier.count, CHUNK):
-            first, last = (self.share.place(min(x, self.frontier.count)) for x in (begin, begin + CHUNK))
+            first, last = (share.place(min(x, self.frontier.count)) for x in (begin, begin + CHUNK))
             chosen, count = self._sent.at((last - first) * each), 0
-            for s in self.stretches(first, last):
+            for s in stretches(share.spans, share.width, addresses, first, last):
                 count = self._f["choose_block"](
                     s.words, s.numbers, s.origins, s.count, s.number, s.origin, 0, 1, chosen, count
                 )

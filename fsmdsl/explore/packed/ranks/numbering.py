@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fsmdsl.explore.packed.kernels import hashed, owner_of
+    from fsmdsl.explore.packed.kernels import hashed, owner_of, slot_of, tagged
     from fsmdsl.explore.program.source import Halves, Words
 
     WORDS = STRIDE = 0
@@ -72,30 +72,38 @@ def admit_block(
     for k in range(n):
         here = k * (WORDS + 1)
         h = hashed(received, here)
-        slot = h & mask
-        tag = (h >> 32 & 0xFFFFFFFF) >> bits << bits
-        while True:
-            entry = table[slot]
-            if entry == 0:
-                table[slot] = tag | count + 1
-                for i in range(WORDS):
-                    words[count * WORDS + i] = received[here + i]
-                keys[count - known] = received[here + WORDS]
-                slots[count - known] = slot
-                count += 1
-                break
-            if entry & ~low == tag:
-                at = (entry & low) - 1
-                same = True
-                for i in range(WORDS):
-                    if words[at * WORDS + i] != received[here + i]:
-                        same = False
-                if same:
-                    if at >= known and received[here + WORDS] < keys[at - known]:
-                        keys[at - known] = received[here + WORDS]
-                    break
-            slot = slot + 1 & mask
+        slot = slot_of(received, here, h, words, count, words, table, 0, mask, bits)
+        at = (table[slot] & low) - 1
+        if at < 0:
+            table[slot] = tagged(h, bits) | count + 1
+            for i in range(WORDS):
+                words[count * WORDS + i] = received[here + i]
+            keys[count - known] = received[here + WORDS]
+            slots[count - known] = slot
+            count += 1
+        elif at >= known and received[here + WORDS] < keys[at - known]:
+            keys[at - known] = received[here + WORDS]
     return count
+
+
+def deal_keys(
+    keys: Words, order: Words, n: int, shift: int, dealt: Words, moved: Words, counts: Words
+) -> int:  # fmt: skip
+    """Keys in the order of the 11 bits from `shift` on; those with the same stay in their order."""
+    for d in range(2048):
+        counts[d] = 0
+    for k in range(n):
+        counts[keys[k] >> shift & 2047] += 1
+    total = 0
+    for d in range(2048):
+        total += counts[d]
+        counts[d] = total - counts[d]
+    for k in range(n):
+        d = keys[k] >> shift & 2047
+        dealt[counts[d]] = keys[k]
+        moved[counts[d]] = order[k]
+        counts[d] += 1
+    return 0
 
 
 def sort_keys(keys: Words, order: Words, n: int, spare: Words, spared: Words, counts: Words) -> int:
@@ -114,27 +122,16 @@ def sort_keys(keys: Words, order: Words, n: int, spare: Words, spared: Words, co
     turned = False
     while bits >> shift != 0:
         if bits >> shift & 2047 != 0:
-            for d in range(2048):
-                counts[d] = 0
-            for k in range(n):
-                counts[keys[k] >> shift & 2047] += 1
-            total = 0
-            for d in range(2048):
-                total += counts[d]
-                counts[d] = total - counts[d]
-            for k in range(n):
-                d = keys[k] >> shift & 2047
-                spare[counts[d]] = keys[k]
-                spared[counts[d]] = order[k]
-                counts[d] += 1
-            keys, spare = spare, keys
-            order, spared = spared, order
+            if turned:
+                deal_keys(spare, spared, n, shift, keys, order, counts)
+            else:
+                deal_keys(keys, order, n, shift, spare, spared, counts)
             turned = not turned
         shift += 11
     if turned:
         for k in range(n):
-            spare[k] = keys[k]
-            spared[k] = order[k]
+            keys[k] = spare[k]
+            order[k] = spared[k]
     return 0
 
 

@@ -10,7 +10,7 @@ import ctypes
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
 
@@ -121,11 +121,10 @@ class Share:
         """The place of the state with these words, if it is here."""
         if not self.count:
             return None
-        sought, hashes, found = Memory(self.width), Memory(1), Memory(1)
+        sought, found = Memory(self.width), Memory(1)
         sought.numbers[:] = memoryview(array("q", words))
-        self._f["hash_block"](sought.address, 1, hashes.address)
         self._f["find_block"](
-            sought.address, hashes.address, 1, self.words.address, self.table.address, self.slots - 1, self.bits, 1,
+            sought.address, 1, self.words.address, self.table.address, self.slots - 1, self.bits, 1,
             found.address, 0,
         )  # fmt: skip
         place = found.numbers[0]
@@ -173,29 +172,23 @@ class Stretch:
     origin: int
 
 
+def stretches(
+    spans: Sequence[Span], width: int, addresses: tuple[int, int, int], first: int, last: int
+) -> Iterator[Stretch]:
+    """The states from one place up to another, by the addresses of all words, numbers and origins."""
+    words, numbers, origins = addresses
+    for s, end in zip(spans, [*(s.place for s in spans[1:]), last], strict=True):
+        at, beyond = max(s.place, first), min(end, last)
+        if at < beyond:
+            yield Stretch(words + 8 * width * at, numbers + 4 * at, origins + 4 * at, beyond - at, s.number, s.origin)
+
+
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """Stretches, and the memory that they stand in."""
 
     stretches: tuple[Stretch, ...]
     memory: tuple[Memory, ...]
-
-
-@dataclass(slots=True)
-class Whole:
-    """All states."""
-
-    words: Memory
-    origins: Memory
-    numbers: Memory
-    width: int
-    room: int
-    count: int = 0
-    spans: list[Span] = field(default_factory=list)
-
-
-Keeper = Share | Whole
-"""Who takes states in."""
 
 
 def laid_out(states: Sequence[tuple[int, ...]], origins: Sequence[int]) -> Loaded:
@@ -218,30 +211,29 @@ def listed(loaded: Iterable[Loaded], width: int) -> Iterator[tuple[int, tuple[in
             yield number, tuple(words[k * width : (k + 1) * width]), origin
 
 
-def append(keeper: Keeper, functions: dict[str, Function], loaded: Iterable[Loaded], rank: int, size: int) -> None:
-    """Append those states that belong to a rank. None of their numbers is below those that there are. The table of a
-    share is to be made afterwards. Raises `FullError`."""
-    listed = list(loaded)
-    stretches = [s for x in listed for s in x.stretches]
-    for base in sorted({(s.number, s.origin) for s in stretches}):
-        if not keeper.spans or base != (keeper.spans[-1].number, keeper.spans[-1].origin):
-            keeper.spans.append(Span(keeper.count, *base))
-        _append(keeper, functions, [s for s in stretches if (s.number, s.origin) == base], rank, size)
+def append(share: Share, functions: dict[str, Function], loaded: Iterable[Loaded], rank: int, size: int) -> None:
+    """Append those states that belong to a rank. None of their numbers is below those that there are. The table is to
+    be made afterwards. Raises `FullError`."""
+    listed = [s for x in loaded for s in x.stretches]
+    for base in sorted({(s.number, s.origin) for s in listed}):
+        if not share.spans or base != (share.spans[-1].number, share.spans[-1].origin):
+            share.spans.append(Span(share.count, *base))
+        _append(share, functions, [s for s in listed if (s.number, s.origin) == base], rank, size)
 
 
-def _append(keeper: Keeper, functions: dict[str, Function], stretches: list[Stretch], rank: int, size: int) -> None:
+def _append(share: Share, functions: dict[str, Function], listed: list[Stretch], rank: int, size: int) -> None:
     count = 0
-    chosen = Memory(sum(s.count for s in stretches) * (keeper.width + 2))
-    for s in stretches:
+    chosen = Memory(sum(s.count for s in listed) * (share.width + 2))
+    for s in listed:
         count = functions["choose_block"](
             s.words, s.numbers, s.origins, s.count, s.number, s.origin, rank, size, chosen.address, count
         )
-    if keeper.count + count > keeper.room:
-        raise FullError(f"no memory for more than {keeper.room} states in one process")
+    if share.count + count > share.room:
+        raise FullError(f"no memory for more than {share.room} states in one process")
     keys, order, spare, spared, counts = (Memory(x) for x in (count, count, count, count, DIGITS))
     functions["take_keys"](chosen.address, count, keys.address)
     functions["sort_keys"](keys.address, order.address, count, spare.address, spared.address, counts.address)
-    keeper.count = functions["place_block"](
-        chosen.address, order.address, count, keeper.words.address, keeper.numbers.address, keeper.origins.address,
-        keeper.count,
+    share.count = functions["place_block"](
+        chosen.address, order.address, count, share.words.address, share.numbers.address, share.origins.address,
+        share.count,
     )  # fmt: skip

@@ -8,7 +8,9 @@ memory.
 from __future__ import annotations
 
 from fsmdsl.budget import available
+from fsmdsl.explore.packed.boards import answered
 from fsmdsl.explore.packed.checkpoint.write import Saver
+from fsmdsl.explore.packed.compiled import Compiled
 from fsmdsl.explore.packed.engine import Engine, Engines
 from fsmdsl.explore.packed.errors import FullError, UnavailableError
 from fsmdsl.explore.packed.lower import groups
@@ -18,11 +20,9 @@ from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.ranks.distributed import Distributed
 from fsmdsl.explore.packed.ranks.exchange import Exchange, agreed
 from fsmdsl.explore.packed.ranks.partition import BYTES, Share, append, laid_out
-from fsmdsl.explore.packed.restore import Refilled
 from fsmdsl.explore.packed.resumable import MISSING_STATES
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.program.native import missing
-from fsmdsl.explore.verdicts.verdict import Keeping, Limits
 
 SMALL = 2_000
 """So many states every rank looks at for itself before they are dealt out."""
@@ -33,11 +33,8 @@ BYTES_OF_EDGE = 16
 class Ranks(Engines):
     """In every rank: plain Python, then what all do together."""
 
-    def __init__(
-        self, search: PackedSearch, exchange: Exchange, saver: Saver, keeping: Keeping, limits: Limits
-    ) -> None:
-        self._search, self._exchange = search, exchange
-        self._saver, self._keeping, self._limits = saver, keeping, limits
+    def __init__(self, search: PackedSearch, exchange: Exchange, saver: Saver) -> None:
+        self._search, self._exchange, self._saver = search, exchange, saver
         self._ranks: Distributed | None = None
         self._code: dict[str, Function] = {}
 
@@ -65,7 +62,7 @@ class Ranks(Engines):
             return engine, None
         first = self._exchange.rank == 0
         needed = self._needed(ranks)
-        left = (self._limits.memory or available() * 3 // 4) - ranks.used() if first else 0
+        left = (self._search.limits.memory or available() * 3 // 4) - ranks.used() if first else 0
         fits, left = self._exchange.all_reduce([first and needed <= left, left], "max")
         if not fits:
             return engine, (
@@ -74,7 +71,8 @@ class Ranks(Engines):
             )
         if first:
             lowered, count = self._search.lowered, ranks.frontier.count
-            return Refilled(lowered, self._code, 1, count, ranks.frontier, ranks.board, ranks.gather), None
+            board = answered(lowered, ranks.board)
+            return Compiled(lowered, self._code, 1, count, ranks.frontier, board, ranks.gather), None
         ranks.gather(None)
         return engine, "decided by the first rank"
 
@@ -86,7 +84,7 @@ class Ranks(Engines):
         assert isinstance(plain, Plain)
         saved, exchange, lowered = self._saver.resumed, self._exchange, self._search.lowered
         share = Share(lowered, functions, self._room())
-        known = [[laid_out(plain.states, plain.preds)]] if saved is None else self._saver.parts(self._keeping)
+        known = [[laid_out(plain.states, plain.preds)]] if saved is None else self._saver.parts()
         for loaded in known:
             problem = None
             try:

@@ -38,7 +38,7 @@ from fsmdsl.explore.program.nodes import (
     any_of,
     call,
 )
-from fsmdsl.explore.program.queries import replaced, subexpressions
+from fsmdsl.explore.program.queries import rewritten, subexpressions
 from fsmdsl.explore.symmetry import SymmetricSet
 
 LONGEST_KEYS = 1140
@@ -142,7 +142,7 @@ def _size(x: Expr) -> int:
 
 def _of_member(x: Expr, j: int) -> Expr:
     """An expression about the member `j`, for one member."""
-    return replaced(x, lambda y: Int(j) if y == J else y)
+    return rewritten(x, lambda y: Int(j) if y == J else y)
 
 
 def _less(x: SymmetricSet, p: _Places) -> Function:

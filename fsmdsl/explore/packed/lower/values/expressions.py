@@ -29,7 +29,6 @@ from fsmdsl.explore.program.nodes import (
     Compare,
     Expr,
     Int,
-    Negative,
     Not,
     Statement,
     Var,
@@ -89,7 +88,7 @@ def _value(scope: Scope, e: m.Expr) -> Expr:
         case m.Wait():
             return _wait(scope)
         case m.Negative(operand=operand):
-            return Negative(value(scope, operand))
+            return -value(scope, operand)
         case m.InstanceRef():
             return Int(universe.system.number_of[e.name, e.index])
         case m.Instances():
