@@ -12,9 +12,19 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from fsmdsl import model as m
-from fsmdsl.explore.packed.shapes import LARGEST, WIDEST, Shape, UnpackableError, from_number, shape, to_number
+from fsmdsl.explore.packed.shapes import (
+    LARGEST,
+    WIDEST,
+    Shape,
+    UnpackableError,
+    from_number,
+    parts_of,
+    shape,
+    to_number,
+)
 from fsmdsl.explore.packed.words import Packing, packed
 from fsmdsl.step.cascade import LONGEST_ROUND
+from fsmdsl.step.data import RecordValue
 from fsmdsl.step.roster import Queue
 from fsmdsl.step.universe import Universe
 from fsmdsl.step.world import Message, Pending, World
@@ -43,8 +53,8 @@ class Box:
     """The place of their number; the messages come behind it."""
     events: tuple[m.Event, ...]
     """The receiver's events that the channel carries; a message says which by its place here."""
-    shapes: tuple[tuple[Shape, ...], ...]
-    """Those of the arguments of each event."""
+    records: tuple[m.RecordType, ...]
+    """The arguments of each event, which stand in a message as the parts of a record do."""
     argument_bits: int
 
     @property
@@ -59,14 +69,6 @@ class Box:
     @property
     def shape(self) -> Shape:
         return Shape(0, (len(self.events) << self.argument_bits) - 1)
-
-    def offsets(self, event: int) -> tuple[int, ...]:
-        """How far each argument of an event is shifted, the first the furthest."""
-        at, found = self.argument_bits, []
-        for s in self.shapes[event]:
-            at -= s.bits
-            found.append(at)
-        return tuple(found)
 
 
 @dataclass(slots=True)
@@ -184,7 +186,9 @@ class Layout:
             tuple(states),
             tuple(fields),
             frozenset(waited),
-            tuple(tuple(self._messages(box, row)) for box in self.boxes),
+            tuple(
+                tuple(self._message(box, x) for x in row[box.first : box.first + row[box.length]]) for box in self.boxes
+            ),
             tuple(self.awaited[x - 1] for x in pending if x),
             self.down is not None and bool(row[self.down]),
         )
@@ -192,24 +196,14 @@ class Layout:
     def message_number(self, box: Box, message: Message) -> int:
         """A message as it stands in a channel."""
         place = [e.name for e in box.events].index(message.event)
-        number = place << box.argument_bits
-        for p, s, at, value in zip(
-            box.events[place].parameters, box.shapes[place], box.offsets(place), message.arguments, strict=True
-        ):
-            number |= s.code(to_number(p.type, value, self.universe)) << at
-        return number
+        arguments = to_number(box.records[place], RecordValue(message.arguments), self.universe)
+        return place << box.argument_bits | arguments
 
-    def _messages(self, box: Box, row: Sequence[int]) -> list[Message]:
-        found = []
-        for number in row[box.first : box.first + row[box.length]]:
-            event = number >> box.argument_bits
-            parameters = zip(box.events[event].parameters, box.shapes[event], box.offsets(event), strict=True)
-            values = [
-                from_number(p.type, s.number(number >> at & ((1 << s.bits) - 1)), self.universe)
-                for p, s, at in parameters
-            ]
-            found.append(Message(box.events[event].name, tuple(values)))
-        return found
+    def _message(self, box: Box, number: int) -> Message:
+        event = number >> box.argument_bits
+        arguments = from_number(box.records[event], number, self.universe)
+        assert isinstance(arguments, RecordValue)
+        return Message(box.events[event].name, arguments.parts)
 
     # Words
 
@@ -325,10 +319,10 @@ def _add_box(layout: Layout, queue: Queue) -> None:
     senders = 1 if channel.sender is None else len(universe.instances_of(channel.sender))
     known = universe.model.machines[channel.receiver].events
     events = tuple(e for e in known if not e.senders or channel.qualified in e.senders)
-    shapes = tuple(tuple(shape(p.type, universe) for p in e.parameters) for e in events)
-    argument_bits = max((sum(s.bits for s in listed) for listed in shapes), default=0)
+    records = tuple(m.RecordType(e.name, tuple((p.name, p.type) for p in e.parameters)) for e in events)
+    argument_bits = max((sum(s.bits for _, s, _ in parts_of(t, universe).values()) for t in records), default=0)
     length = _add(layout, 1, Shape(0, channel.bound))
-    box = Box(channel, receiver, sender, senders, length, events, shapes, argument_bits)
+    box = Box(channel, receiver, sender, senders, length, events, records, argument_bits)
     if box.shape.bits > WIDEST:
         raise UnpackableError(f"a message of {box.shape.bits} bits in channel `{channel.name}`")
     _add(layout, channel.bound, box.shape)

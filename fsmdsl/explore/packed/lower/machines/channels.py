@@ -144,7 +144,7 @@ def _receive(steps: Steps, box: Box, machine: m.Machine, receiver: Expr, length:
     for n, event in enumerate(box.events):
         with b.when((MESSAGE >> box.argument_bits).equals(n)):
             given = []
-            for s, at in zip(box.shapes[n], box.offsets(n), strict=True):
+            for _, s, at in parts_of(box.records[n], context.universe).values():
                 given.append(b.named(decoded(steps.scope, MESSAGE >> at & (1 << s.bits) - 1, s)))
             site = context.sites.several(6 + len(machine.leaves))
             handled = call(context.handler(machine, event.name), T, receiver, *given)
@@ -179,22 +179,17 @@ LIBRARY = Path(__file__).parents[1] / "library" / "messages.py"
 
 
 def _structured(box: Box) -> bool:
-    return any(is_structured(p.type) for e in box.events for p in e.parameters)
+    return any(map(is_structured, box.records))
 
 
 def _before(context: Context, box: Box, n: int) -> Function:
     """`before`: does one message stand before another? See `step.cascade.message_order`."""
-    b, x, y, c = Builder(), Var("x"), Var("y"), Var("c")
+    b, x, y = Builder(), Var("x"), Var("y")
     with b.when((x >> box.argument_bits).differs(y >> box.argument_bits)):
         b.leave(x < y)
-    for k, event in enumerate(box.events):
+    for k, arguments in enumerate(box.records):
         with b.when((x >> box.argument_bits).equals(k)):
-            for p, s, at in zip(event.parameters, box.shapes[k], box.offsets(k), strict=True):
-                one, other = (message >> at & (1 << s.bits) - 1 for message in (x, y))
-                b.set(c, _compared(context, p.type, one, other))
-                with b.when(c.differs(0)):
-                    b.leave(c < 0)
-            b.leave(FALSE)
+            b.leave(_compared(context, arguments, x, y) < 0)
     b.leave(FALSE)
     return function(f"before_{n}", numbers("x", "y"), b.block, "Does a message stand before another?")
 
@@ -207,7 +202,7 @@ def _compared(context: Context, t: m.Type, a: Expr, b: Expr) -> Expr:
             return Choice(any_of([a.equals(0), b.equals(0)]), a - b, inner)
         case m.SetType():
             return call("set_order", a, b)
-        case m.RecordType() if is_structured(t):
+        case m.RecordType():
             compared: Expr = ZERO
             for of, s, at in reversed(parts_of(t, context.universe).values()):
                 first = _compared(context, of, *(x >> at & (1 << s.bits) - 1 for x in (a, b)))

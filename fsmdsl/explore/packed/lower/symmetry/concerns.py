@@ -86,17 +86,18 @@ def _waiting(layout: Layout, box: Box, apart: int, machines: Sequence[str]) -> I
     yield T[box.length + J * apart], layout.shapes[box.length].bits
     if box.channel.order == "bag":
         return
+    listed = list(_about(layout, box, machines))
     for place in range(box.first, box.first + box.channel.bound):
         message = T[place + J * apart]
-        about = [Choice((message >> box.argument_bits).equals(n), Int(x), ZERO) for n, x in _about(box, machines) if x]
+        about = [Choice((message >> box.argument_bits).equals(n), Int(x), ZERO) for n, x in listed if x]
         yield (message & ~_sum(about) if about else message), box.shape.bits
 
 
-def _about(box: Box, machines: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _about(layout: Layout, box: Box, machines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """By event: the bits of a message that refer to instances of these machines."""
-    for n, event in enumerate(box.events):
-        listed = zip(event.parameters, box.shapes[n], box.offsets(n), strict=True)
-        yield n, sum((1 << s.bits) - 1 << at for p, s, at in listed if any(mentions(p.type, x) for x in machines))
+    for n, arguments in enumerate(box.records):
+        parts = parts_of(arguments, layout.universe).values()
+        yield n, sum((1 << s.bits) - 1 << at for t, s, at in parts if any(mentions(t, x) for x in machines))
 
 
 def _size(layout: Layout, t: m.Type, value: Expr) -> Iterator[Piece]:
@@ -180,17 +181,11 @@ def _in_line(layout: Layout, x: SymmetricSet, box: Box) -> Iterator[Piece]:
     """Where messages have an order: whether the member is an argument of this one."""
     for place in range(box.first, box.first + box.channel.bound):
         event = T[place] >> box.argument_bits
-        by_event = [list(_argument(layout, x, box, n, T[place])) for n in range(len(box.events))]
+        by_event = [list(_refers(layout, x, arguments, T[place])) for arguments in box.records]
         for same in zip_longest(*by_event, fillvalue=(ZERO, 0)):
             parts = [Choice(event.equals(n), part, ZERO) for n, (part, bits) in enumerate(same) if bits]
             there = Int(place - box.first) < T[box.length]
             yield Choice(there, _sum(parts), ZERO), max(bits for _, bits in same)
-
-
-def _argument(layout: Layout, x: SymmetricSet, box: Box, n: int, message: Expr) -> Iterator[Piece]:
-    for p, s, at in zip(box.events[n].parameters, box.shapes[n], box.offsets(n), strict=True):
-        if mentions(p.type, x.machine):
-            yield from _refers(layout, x, p.type, number_of(message >> at & (1 << s.bits) - 1, s))
 
 
 def _in_bag(layout: Layout, x: SymmetricSet, box: Box) -> Iterator[Piece]:
@@ -199,8 +194,8 @@ def _in_bag(layout: Layout, x: SymmetricSet, box: Box) -> Iterator[Piece]:
     parts = []
     for i, place in enumerate(range(box.first, box.first + box.channel.bound)):
         event = T[place] >> box.argument_bits
-        for n in range(len(box.events)):
-            for part, _ in _argument(layout, x, box, n, T[place]):
+        for n, arguments in enumerate(box.records):
+            for part, _ in _refers(layout, x, arguments, T[place]):
                 there = all_of([Int(i) < T[box.length], event.equals(n), part])
                 parts.append(Choice(there, 1 << _rank(box, i) * each, ZERO))
     if parts:
@@ -220,7 +215,7 @@ def ranks(layout: Layout, x: SymmetricSet) -> tuple[list[Function], list[Stateme
     for box in layout.boxes:
         if box.channel.order != "bag" or not list(_in_bag(layout, x, box)):
             continue
-        functions.append(_bare(x, box))
+        functions.append(_bare(layout, x, box))
         bare = [Var(f"bare_{i}") for i in range(box.channel.bound)]
         for i, message in enumerate(bare):
             b.set(message, call(functions[-1].name, T[box.first + i]))
@@ -230,14 +225,13 @@ def ranks(layout: Layout, x: SymmetricSet) -> tuple[list[Function], list[Stateme
     return functions, b.statements
 
 
-def _bare(x: SymmetricSet, box: Box) -> Function:
+def _bare(layout: Layout, x: SymmetricSet, box: Box) -> Function:
     """A message of a bag, with nothing where the member stands."""
     b = Builder()
-    for n, event in enumerate(box.events):
-        for p, s, at in zip(event.parameters, box.shapes[n], box.offsets(n), strict=True):
-            if mentions(p.type, x.machine):
-                with b.when((X >> box.argument_bits).equals(n)):
-                    b.leave(X & ~Int((1 << s.bits) - 1 << at))
+    for n, bits in _about(layout, box, [x.machine]):
+        if bits:
+            with b.when((X >> box.argument_bits).equals(n)):
+                b.leave(X & ~Int(bits))
     b.leave(X)
     name = f"bare_{x.first}_{box.length}"
     return function(name, numbers("x"), b.block, "A message, whoever of them it is about.")

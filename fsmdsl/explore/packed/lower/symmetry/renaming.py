@@ -71,8 +71,10 @@ class Renaming:
 
     def _messages(self, b: Builder, box: Box) -> None:
         with b.aside() as changes:
-            for n, event in enumerate(box.events):
-                self._arguments(b, box, n, event)
+            for n, arguments in enumerate(box.records):
+                if mentions(arguments, self.of.machine):
+                    with b.when((X >> box.argument_bits).equals(n)):
+                        b.set(X, self._renamed(arguments, X))
         if not changes:
             return
         with b.count(ITEM, box.first + T[box.length], box.first):
@@ -91,19 +93,6 @@ class Renaming:
         b.set(T[box.length], ZERO)
         with b.count(ITEM, N):
             b.do(call(put(self.context, box), T, box.length, T[spare + ITEM]))
-
-    def _arguments(self, b: Builder, box: Box, n: int, event: m.Event) -> None:
-        """The arguments of a message `x`, if it is for this event."""
-        listed = zip(event.parameters, box.shapes[n], box.offsets(n), strict=True)
-        referring = [(p.type, s, at) for p, s, at in listed if mentions(p.type, self.of.machine)]
-        if not referring:
-            return
-        with b.when((X >> box.argument_bits).equals(n)):
-            for t, s, at in referring:
-                mask = (1 << s.bits) - 1
-                b.set(Y, number_of(X >> at & mask, s))
-                b.set(Y, self._renamed(t, Y))
-                b.set(X, X & ~Int(mask << at) | code_of(Y, s) << at)
 
     def _awaited(self, b: Builder) -> None:
         first, actions = awaited(self.layout, self.of)
