@@ -186,7 +186,7 @@ class Offers:
                 self.timers.append(timer(context, machine, t, name))
         for machine, stretch in stretches(context, machines):
             free = b.when(Not(call("awaits", S, AT))) if awaitable(machine) else nullcontext()
-            with stretch.each(b, AT), free:
+            with b.through(AT, stretch), free:
                 b.set(STATE, self.scope.at(context.column(machine.qualified, ""), AT))
                 for t in triggered_by(machine, m.OnTimer):
                     with b.when(in_leaves(STATE, machine, machine.leaves_of(t.source))):

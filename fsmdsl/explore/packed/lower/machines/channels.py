@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from itertools import groupby, pairwise
+from itertools import groupby
 from pathlib import Path
 
 from fsmdsl import model as m
@@ -62,38 +62,20 @@ def _rank(listed: Sequence[int], x: Expr) -> Expr:
 
 
 def transmissions(steps: Steps) -> None:
-    """The steps of all channels. Queues of instances one after the other share their text."""
+    """The steps of all channels. The queues of one share their text."""
+    b = steps.builder
     for _, group in groupby(steps.context.layout.boxes, lambda x: x.channel):
         boxes = list(group)
-        for to in _runs(receivers(boxes)):
-            with _each(steps.builder, RECEIVER, to) as receiver:
-                for by in _runs(senders(boxes)) or [()]:
-                    with _each(steps.builder, SENDER, by) as sender:
-                        these = [x for x in boxes if x.receiver in to and (x.sender is None or x.sender in by)]
-                        _ends(steps, boxes, these, sender, receiver)
-
-
-def _runs(listed: Sequence[int]) -> list[Sequence[int]]:
-    """Stretches of numbers without a gap."""
-    cuts = [0, *(n for n in range(1, len(listed)) if listed[n] > listed[n - 1] + 1), len(listed)]
-    return [listed[a:b] for a, b in pairwise(cuts) if a < b]
+        with _each(b, RECEIVER, receivers(boxes)) as receiver, _each(b, SENDER, senders(boxes)) as sender:
+            ends = [*sender, *receiver]
+            _queue(steps, boxes, ends, b.named(_place(boxes, ends)))
 
 
 @contextmanager
-def _each(b: Builder, variable: Var, of: Sequence[int]) -> Iterator[Expr | None]:
+def _each(b: Builder, variable: Var, of: Sequence[int]) -> Iterator[list[Expr]]:
     """A loop, where there are several; no number where there is none."""
-    if len(of) < 2:
-        yield Int(of[0]) if of else None
-        return
-    with b.count(variable, of[-1] + 1, of[0]):
-        yield variable
-
-
-def _ends(steps: Steps, boxes: Sequence[Box], these: Sequence[Box], sender: Expr | None, receiver: Expr | None) -> None:
-    assert receiver is not None
-    ends = [x for x in (sender, receiver) if x is not None]
-    place = Int(these[0].length) if len(these) == 1 else steps.builder.named(_place(boxes, ends))
-    _queue(steps, these, ends, place)
+    with b.through(variable, of) if len(of) > 1 else nullcontext():
+        yield [variable] if len(of) > 1 else [Int(n) for n in of]
 
 
 def _queue(steps: Steps, boxes: Sequence[Box], ends: Sequence[Expr], length: Expr) -> None:

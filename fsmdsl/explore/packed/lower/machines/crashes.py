@@ -14,7 +14,6 @@ from fsmdsl.explore.packed.layout import awaitable, kinds, struck_alone
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, Scope, T
 from fsmdsl.explore.packed.lower.machines.effects import perform
 from fsmdsl.explore.packed.lower.machines.handlers import (
-    Span,
     choose,
     machine_scope,
     mark_followed,
@@ -42,10 +41,10 @@ class _Crash:
     builder: Builder = field(default_factory=Builder)
 
     @contextmanager
-    def each(self, span: Span) -> Iterator[None]:
+    def each(self, numbers: range) -> Iterator[None]:
         """Those of a stretch whom it strikes."""
         b = self.builder
-        with span.each(b, AT):
+        with b.through(AT, numbers):
             if self.struck is None:
                 yield
             else:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from itertools import groupby
 
 from fsmdsl import model as m
 from fsmdsl.core.selection import Level
@@ -15,7 +15,7 @@ from fsmdsl.explore.packed.lower.machines.effects import check_free, perform, wr
 from fsmdsl.explore.packed.lower.sites import BUSY, IGNORED, REENTRANCE, UNHANDLED
 from fsmdsl.explore.packed.lower.values import masks
 from fsmdsl.explore.packed.lower.values.expressions import in_leaves, value
-from fsmdsl.explore.program.builder import Builder, function, rows
+from fsmdsl.explore.program.builder import Builder, Inside, function, rows
 from fsmdsl.explore.program.builder import numbers as parameters
 from fsmdsl.explore.program.nodes import TRUE, Choice, Expr, Function, Int, Not, Var, all_of, any_of
 
@@ -285,44 +285,16 @@ def eventless(context: Context, machine: m.Machine, name: str, *, only_asked: bo
 # Instances -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Instances that a loop visits, by number."""
-
-    values: range | tuple[int, ...]
-
-    @staticmethod
-    def of(numbers: Iterable[int]) -> Span:
-        """Of some instances, or other places; there is at least one."""
-        listed = tuple(sorted(numbers))
-        gapless = range(listed[0], listed[-1] + 1)
-        return Span(gapless if len(gapless) == len(listed) else listed)
-
-    @contextmanager
-    def each(self, b: Builder, variable: Var) -> Iterator[None]:
-        """A loop through them."""
-        match self.values:
-            case range(start=first, stop=end):
-                with b.count(variable, end, first):
-                    yield
-            case _:
-                with b.through(variable, self.values):
-                    yield
+def each_of(context: Context, machine: m.Machine, b: Builder) -> Inside:
+    """A loop through the instances of a machine."""
+    return b.through(AT, sorted(context.universe.instances_of(machine.qualified)))
 
 
-def stretches(context: Context, machines: Sequence[m.Machine]) -> list[tuple[m.Machine, Span]]:
+def stretches(context: Context, machines: Sequence[m.Machine]) -> list[tuple[m.Machine, range]]:
     """All instances of some machines in the order in which they were made: stretches of one machine."""
-    spans: list[tuple[m.Machine, int, int]] = []
-    for n, machine in enumerate(context.universe.machines):
-        if machine not in machines:
-            continue
-        if spans and spans[-1][0] is machine and spans[-1][2] == n:
-            spans[-1] = (machine, spans[-1][1], n + 1)
-        else:
-            spans.append((machine, n, n + 1))
-    return [(machine, Span(range(first, end))) for machine, first, end in spans]
-
-
-def numbers(context: Context, machine: m.Machine) -> Span:
-    """The instances of a machine."""
-    return Span.of(context.universe.instances_of(machine.qualified))
+    found: list[tuple[m.Machine, range]] = []
+    for machine, group in groupby(enumerate(context.universe.machines), lambda x: x[1]):
+        numbers = [n for n, _ in group]
+        if machine in machines:
+            found.append((machine, range(numbers[0], numbers[-1] + 1)))
+    return found

@@ -8,7 +8,6 @@ from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import Box, Layout, awaitable, kinds
 from fsmdsl.explore.packed.lower.context import Context, N, T
 from fsmdsl.explore.packed.lower.machines.channels import put
-from fsmdsl.explore.packed.lower.machines.handlers import Span
 from fsmdsl.explore.packed.lower.values.convert import code_of, number_of
 from fsmdsl.explore.packed.shapes import Shape, none_of, parts_of, shape
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
@@ -66,7 +65,7 @@ class Renaming:
             for f in machine.fields:
                 if mentions(f.type, self.of.machine):
                     column = self.layout.columns[machine.qualified, f.name]
-                    with Span.of(column + n for n in of).each(b, P):
+                    with b.through(P, sorted(column + n for n in of)):
                         b.set(T[P], self._renamed(f.type, T[P]))
 
     def _messages(self, b: Builder, box: Box) -> None:
