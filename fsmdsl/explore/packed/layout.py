@@ -99,7 +99,7 @@ class Layout:
     """Scratch: instances that have followed a transition without event in this round, as a mask. Those that may wait
     for an answer have a column instead, which is part of the world."""
     struck: int = 0
-    """Scratch: instances that crash alone, as a mask."""
+    """Scratch: instances that crash, as a mask."""
     choice: int = 0
     """Scratch: one place for each instance, for the transition that it takes in a crash."""
     copied: int = 0
@@ -357,9 +357,8 @@ def _add_scratch(layout: Layout, marked: bool) -> None:
     for name in (name for name, is_needed in needed.items() if is_needed):
         setattr(layout, name, layout.reserve(layout.mask_words if name in MASKS else 1))
     layout.copied = layout.end
-    if universe.system.process_crashes:
-        layout.struck = layout.reserve(layout.mask_words)
     if universe.system.crashes or universe.system.process_crashes:
+        layout.struck = layout.reserve(layout.mask_words)
         layout.choice = layout.reserve(len(universe.machines))
     if rounds:
         layout.history = layout.reserve((LONGEST_ROUND + 1) * layout.kept)

@@ -202,9 +202,9 @@ class Environment:
         if self._strikes_again(o):
             new = self._fresh([Int(len(self.context.universe.system.offers or ())), *words])
             with b.when(new):
-                self.steps.arrive(Choice(new > 1, Int(FULL), call("crash_alone", T)))
+                self.steps.arrive(Choice(new > 1, Int(FULL), call("crash", T, 0)))
         else:
-            self.steps.arrive(call("crash_alone", T))
+            self.steps.arrive(call("crash", T, 0))
 
     # Each event once, and each crash
 

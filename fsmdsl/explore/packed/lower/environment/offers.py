@@ -130,7 +130,7 @@ class Offers:
         b = self.builder
         applies = self._applies(c)
         with b.when(all_of([applies, Not(CRASHED)]) if several else applies):
-            self.steps.arrive(call("crash", T))
+            self.steps.arrive(call("crash", T, 1))
             if several:
                 b.set(CRASHED, TRUE)
 
@@ -214,4 +214,4 @@ class Offers:
             with b.when(CUT > 0):
                 b.set(T[layout.cut], CUT)
                 self._recover()
-            self.steps.arrive(call("crash", T))
+            self.steps.arrive(call("crash", T, 1))

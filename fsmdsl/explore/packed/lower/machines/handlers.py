@@ -42,12 +42,7 @@ def handler(context: Context, machine: m.Machine, trigger: str, name: str) -> Fu
     arguments = [f"a{n}" for n in range(len(parameters))]
     if event is not None:
         check_free(scope, machine, AT, -REENTRANCE, -BUSY)
-    read_state(scope, machine)
-    for group in context.selection(machine).groups(trigger):
-        with b.when(in_leaves(STATE, machine, group.leaves)):
-            choose(
-                scope, group.levels, group.leaves[0], dict(zip(arguments, parameters, strict=True)), _follow_and_leave
-            )
+    by_state(scope, trigger, dict(zip(arguments, parameters, strict=True)), _follow_and_leave)
     ignored = [i.state for i in machine.ignores if i.event == trigger]
     if ignored:
         with b.when(in_leaves(STATE, machine, ignored)):
@@ -59,6 +54,15 @@ def handler(context: Context, machine: m.Machine, trigger: str, name: str) -> Fu
     else:
         b.leave(-UNHANDLED - STATE)
     return _of_machine(machine, name, trigger, b, arguments)
+
+
+def by_state(scope: Scope, trigger: str, arguments: dict[str, m.Variable], follow: Follow) -> None:
+    """In each state, what a trigger leads to there. Where it leads to nothing, what stands behind goes on."""
+    _, machine = scope.own
+    read_state(scope, machine)
+    for group in scope.context.selection(machine).groups(trigger):
+        with scope.builder.when(in_leaves(STATE, machine, group.leaves)):
+            choose(scope, group.levels, group.leaves[0], arguments, follow)
 
 
 def _follow_and_leave(scope: Scope, t: m.Transition, leaf: str) -> None:
@@ -265,7 +269,6 @@ def eventless(context: Context, machine: m.Machine, name: str, *, only_asked: bo
     the code of the fault that this is if the round does not end with it, negated; 0 if it would."""
     b = Builder()
     scope = machine_scope(context, machine, b)
-    read_state(scope, machine)
     endless = 0 if only_asked else context.sites.several(len(machine.transitions))
 
     def follow(inner: Scope, t: m.Transition, leaf: str) -> None:
@@ -275,9 +278,7 @@ def eventless(context: Context, machine: m.Machine, name: str, *, only_asked: bo
     def would(inner: Scope, t: m.Transition, leaf: str) -> None:
         inner.builder.leave(0)
 
-    for group in context.selection(machine).groups(EVENTLESS):
-        with b.when(in_leaves(STATE, machine, group.leaves)):
-            choose(scope, group.levels, group.leaves[0], {}, would if only_asked else follow)
+    by_state(scope, EVENTLESS, {}, would if only_asked else follow)
     b.leave(IGNORED)
     return _of_machine(machine, name, "without event", b)
 
