@@ -178,8 +178,7 @@ class Layout:
             states.append(machine.leaves[row[self.columns[machine.qualified, ""] + n]].name)
             numbers = (row[self.columns[machine.qualified, f.name] + n] for f in machine.fields)
             fields.append(tuple(from_number(f.type, x, universe) for f, x in zip(machine.fields, numbers, strict=True)))
-            place = self.columns.get((machine.qualified, "wait"), self.row) + n
-            if place < self.row and row[place]:
+            if awaitable(machine) and row[self.columns[machine.qualified, "wait"] + n]:
                 waited.add(n)
         pending = (row[self.pending + n] for n in range(self.pending_places))
         return World(

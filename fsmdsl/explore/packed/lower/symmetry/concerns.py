@@ -5,15 +5,15 @@ Each piece is an expression about the member `j`, worth a number from 0 on in so
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from functools import reduce
 from itertools import zip_longest
 from operator import add
 
 from fsmdsl import model as m
-from fsmdsl.explore.packed.layout import Box, Layout, kinds
+from fsmdsl.explore.packed.layout import Box, Layout
 from fsmdsl.explore.packed.lower.context import T
-from fsmdsl.explore.packed.lower.symmetry.renaming import J, X, awaited, columns, queues
+from fsmdsl.explore.packed.lower.symmetry.renaming import J, X, awaited, columns, queues, referring
 from fsmdsl.explore.packed.lower.values.convert import code_of, number_of
 from fsmdsl.explore.packed.shapes import none_of, parts_of, shape
 from fsmdsl.explore.program.builder import Builder, function, numbers
@@ -32,7 +32,7 @@ def everything(layout: Layout, x: SymmetricSet) -> Iterator[Piece]:
     for box, apart in queues(layout, x):
         for place in range(box.length, box.length + box.places):
             yield T[place + J * apart], layout.shapes[place].bits
-    for t, places in _fields_referring(layout, x, range(len(layout.universe.machines))):
+    for t, places in referring(layout, x, range(len(layout.universe.machines))):
         for place in places:
             yield from _refers(layout, x, t, T[place])
     for box in layout.boxes:
@@ -50,13 +50,13 @@ def outline(layout: Layout, x: SymmetricSet, reduction: Reduction) -> Iterator[P
         else:
             yield code_of(T[place + J], s), s.bits
     for y in reduction.sets:
-        for t, places in _fields_referring(layout, x, y.numbers):
+        for t, places in referring(layout, x, y.numbers):
             if isinstance(t, m.SetType) or is_reference(t):
                 parts = [part for place in places for part, _ in _refers(layout, x, t, T[place])]
                 yield _sum(parts), len(parts).bit_length()
     members = {n for y in reduction.sets for n in y.numbers}
     others = [n for n in range(len(layout.universe.machines)) if n not in members]
-    for t, places in _fields_referring(layout, x, others):
+    for t, places in referring(layout, x, others):
         for place in places:
             yield from _refers(layout, x, t, T[place])
     for box, apart in queues(layout, x):
@@ -122,17 +122,6 @@ def _bit(condition: Expr) -> Expr:
 
 
 # Fields --------------------------------------------------------------------------------------------------------------
-
-
-def _fields_referring(layout: Layout, x: SymmetricSet, among: Iterable[int]) -> Iterator[tuple[m.Type, list[int]]]:
-    """The fields of instances that can refer to a member: their type, and where they stand."""
-    listed = set(among)
-    for machine in kinds(layout.universe):
-        of = sorted(listed & layout.universe.instances_of(machine.qualified))
-        for f in machine.fields:
-            if of and mentions(f.type, x.machine):
-                column = layout.columns[machine.qualified, f.name]
-                yield f.type, [column + n for n in of]
 
 
 def _refers(layout: Layout, x: SymmetricSet, t: m.Type, value: Expr) -> Iterator[Piece]:

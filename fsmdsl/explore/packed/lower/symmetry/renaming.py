@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fsmdsl import model as m
@@ -60,13 +61,9 @@ class Renaming:
             b.set(T[place], T[self.spare + J])
 
     def _referring(self, b: Builder) -> None:
-        for machine in kinds(self.layout.universe):
-            of = self.layout.universe.instances_of(machine.qualified)
-            for f in machine.fields:
-                if mentions(f.type, self.of.machine):
-                    column = self.layout.columns[machine.qualified, f.name]
-                    with b.through(P, sorted(column + n for n in of)):
-                        b.set(T[P], self._renamed(f.type, T[P]))
+        for t, places in referring(self.layout, self.of, range(len(self.layout.universe.machines))):
+            with b.through(P, places):
+                b.set(T[P], self._renamed(t, T[P]))
 
     def _messages(self, b: Builder, box: Box) -> None:
         with b.aside() as changes:
@@ -178,8 +175,18 @@ class Renaming:
 
 def columns(layout: Layout, of: SymmetricSet) -> list[tuple[str, int]]:
     """The columns of a world that members have, by name: where that of the first member stands."""
-    found = ((name, at + of.first) for (machine, name), at in layout.columns.items() if machine == of.machine)
-    return [(name, place) for name, place in found if place < layout.row]
+    return [(name, at + of.first) for (machine, name), at in layout.columns.items() if machine == of.machine]
+
+
+def referring(layout: Layout, of: SymmetricSet, among: Iterable[int]) -> Iterator[tuple[m.Type, list[int]]]:
+    """The fields of instances that can refer to a member: their type, and where they stand."""
+    listed = set(among)
+    for machine in kinds(layout.universe):
+        instances = sorted(listed & layout.universe.instances_of(machine.qualified))
+        for f in machine.fields:
+            if instances and mentions(f.type, of.machine):
+                column = layout.columns[machine.qualified, f.name]
+                yield f.type, [column + n for n in instances]
 
 
 def queues(layout: Layout, of: SymmetricSet) -> list[tuple[Box, int]]:
