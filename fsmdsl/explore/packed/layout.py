@@ -7,11 +7,12 @@ search: parameters, what was seen, what failed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from fsmdsl import model as m
+from fsmdsl.core.hierarchy import Hierarchy
+from fsmdsl.core.triggers import triggered_by
 from fsmdsl.explore.packed.shapes import (
     LARGEST,
     WIDEST,
@@ -275,8 +276,11 @@ def span(universe: Universe, machine: str) -> range:
 
 
 def _add_column(layout: Layout, machine: m.Machine, name: str, s: Shape) -> None:
+    """In gaps between instances nothing ever stands but 0."""
     numbers = span(layout.universe, machine.qualified)
-    layout.columns[machine.qualified, name] = _add(layout, len(numbers), s) - numbers.start
+    layout.columns[machine.qualified, name] = column = _add(layout, len(numbers), Shape(0, 0)) - numbers.start
+    for n in layout.universe.instances_of(machine.qualified):
+        layout.shapes[column + n] = s
 
 
 def _add_pending(layout: Layout) -> None:
@@ -290,22 +294,20 @@ def _add_pending(layout: Layout) -> None:
 def _most_awaited(machine: m.Machine) -> int:
     """How many answers an instance awaits at most. Where answers can lead to ever more questions, room for some more:
     whoever needs it gets an error when there is none."""
-    most = max((_asked(machine, t) for t in machine.transitions), default=0)
-    again = max((_asked(machine, t) for t in machine.transitions if isinstance(t.trigger, m.OnOutcome)), default=0)
+    hierarchy = Hierarchy(machine)
+    asked = {t.index: _asked(hierarchy, t) for t in machine.transitions}
+    most = max(asked.values(), default=0)
+    again = max((asked[t.index] for t in triggered_by(machine, m.OnOutcome)), default=0)
     return most if again < 2 else most + MORE_AWAITED
 
 
-def _asked(machine: m.Machine, t: m.Transition) -> int:
+def _asked(hierarchy: Hierarchy, t: m.Transition) -> int:
     """How many actions with outcomes a transition calls at most, hooks included: one at the end of each block."""
-    hooks = [h.effects for h in machine.hooks if t.target is not None and _passes(machine, t, h)]
+    machine = hierarchy.machine
+    passed = {("entry", s) for s in hierarchy.arrived(t)}
+    passed |= {("exit", s) for leaf in machine.leaves_of(t.source) for s in hierarchy.left(t, leaf)}
+    hooks = [h.effects for h in machine.hooks if (h.kind, h.state) in passed]
     return sum(_asks(machine, body) for body in (t.effects, *hooks))
-
-
-def _passes(machine: m.Machine, t: m.Transition, h: m.Hook) -> bool:
-    """May a transition leave or enter the state of a hook?"""
-    assert t.target is not None
-    inside = machine.leaves_of(t.source) if h.kind == "exit" else (machine.entered(t.target),)
-    return any(h.state in machine.ancestors(leaf) for leaf in inside)
 
 
 def _asks(machine: m.Machine, body: Sequence[m.Effect]) -> bool:
@@ -329,20 +331,9 @@ def _add_box(layout: Layout, queue: Queue) -> None:
 
 
 def _into_words(layout: Layout) -> None:
-    """Places in gaps between instances have no word, nor have those with one value."""
-    used = [(place, layout.shapes[place]) for place in _used(layout)]
-    layout.packing, layout.words = packed((place, s) for place, s in used if s.bits)
-    layout.params.update((place, s.number(0)) for place, s in used if not s.bits)
-
-
-def _used(layout: Layout) -> Iterator[int]:
-    """The places that belong to something: all but those in gaps."""
-    universe = layout.universe
-    gaps: set[int] = set()
-    for (machine, _), column in layout.columns.items():
-        of = universe.instances_of(machine)
-        gaps.update(column + n for a, b in pairwise(sorted(of)) for n in range(a + 1, b))
-    return (place for place in range(layout.row) if place not in gaps)
+    """Places with one value have no word."""
+    layout.packing, layout.words = packed((place, s) for place, s in enumerate(layout.shapes) if s.bits)
+    layout.params.update((place, s.number(0)) for place, s in enumerate(layout.shapes) if not s.bits)
 
 
 def _add_scratch(layout: Layout, marked: bool) -> None:

@@ -58,8 +58,6 @@ class Environment:
         self.seen: int | None = None
         """Where it is counted how often events were told apart, if they are."""
         self.width = 0
-        self.tables: dict[m.Type, int] = {}
-        """Where all values of a type stand."""
 
     def begin(self) -> None:
         """Before the first event."""
@@ -337,17 +335,12 @@ class Environment:
             with b.through(x, values):
                 yield x
             return
-        first = self._table(t, values)
+        # Others are written down once and for all.
+        first = self.context.layout.reserve(len(values))
+        self.context.layout.params.update(enumerate(values, first))
         with b.count(n, first + len(values), first):
             b.set(x, T[n])
             yield x
-
-    def _table(self, t: m.Type, values: Sequence[int]) -> int:
-        """Where the values of a type that have gaps stand, written down once and for all."""
-        if t not in self.tables:
-            self.tables[t] = self.context.layout.reserve(len(values))
-            self.context.layout.params.update(enumerate(values, self.tables[t]))
-        return self.tables[t]
 
 
 def _mentions(e: m.Expr, names: set[str]) -> bool:

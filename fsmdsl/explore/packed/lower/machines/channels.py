@@ -143,7 +143,7 @@ def put(context: Context, box: Box) -> str:
     """The function that puts a message into a queue: at the end, or, where order means nothing, in its place."""
     if box.channel.order == "fifo":
         return "put"
-    if not _structured(box):
+    if not any(map(is_structured, box.records)):
         return "put_sorted"
     return f"put_{next(n for n, x in enumerate(context.layout.boxes) if x.channel is box.channel)}"
 
@@ -158,10 +158,6 @@ def orders(context: Context) -> list[Function]:
 
 
 LIBRARY = Path(__file__).parents[1] / "library" / "messages.py"
-
-
-def _structured(box: Box) -> bool:
-    return any(map(is_structured, box.records))
 
 
 def _before(context: Context, box: Box, n: int) -> Function:
