@@ -102,30 +102,17 @@ def choose(scope: Scope, levels: Sequence[Level], leaf: str, arguments: dict[str
     Where none is enabled, what stands behind goes on."""
     for level in levels:
         guards = [_guard(scope, t, arguments) for t in level]
-        if len(level) == 1:
-            _alone(scope, level[0], guards[0], leaf, arguments, follow)
-        else:
-            _ranked(scope, level, guards, leaf, arguments, follow)
+        _ranked(scope, level, guards, leaf, arguments, follow)
         if TRUE in guards:
             return
-
-
-def _bound(t: m.Transition, arguments: dict[str, m.Variable]) -> dict[str, tuple[Expr, m.Type]]:
-    match t.trigger:
-        case m.OnEvent(arguments=names) if names:
-            pairs = zip(names, arguments.items(), strict=True)
-            return {name: (Var(given), p.type) for name, (given, p) in pairs}
-        case _:
-            return {}
 
 
 def _guard(scope: Scope, t: m.Transition, arguments: dict[str, m.Variable]) -> Expr:
     """The guard's value in a variable, and a note of what it was."""
     if t.guard is None:
         return TRUE
-    context, b, (instance, machine) = scope.context, scope.builder, scope.own
-    inner = scope.inner(instance, machine)
-    inner.locals = _bound(t, arguments)
+    context, b, (_, machine) = scope.context, scope.builder, scope.own
+    inner = _inside(scope, t, arguments)
     types = {name: of for name, (_, of) in inner.locals.items()}
     held = b.named(value(inner, context.elaboration.expression(t.guard, types)))
     key = machine.qualified, t.index
@@ -136,20 +123,16 @@ def _guard(scope: Scope, t: m.Transition, arguments: dict[str, m.Variable]) -> E
     return held
 
 
-def _alone(
-    scope: Scope, t: m.Transition, guard: Expr, leaf: str, arguments: dict[str, m.Variable], follow: Follow
-) -> None:
-    if guard == TRUE:
-        _follow(scope, t, leaf, arguments, follow)
-        return
-    with scope.builder.when(guard):
-        _follow(scope, t, leaf, arguments, follow)
-
-
-def _follow(scope: Scope, t: m.Transition, leaf: str, arguments: dict[str, m.Variable], follow: Follow) -> None:
+def _inside(scope: Scope, t: m.Transition, arguments: dict[str, m.Variable]) -> Scope:
+    """The same place, with the names that a transition gives to arguments."""
     inner = scope.inner(scope.instance, scope.machine)
-    inner.locals = _bound(t, arguments)
-    follow(inner, t, leaf)
+    match t.trigger:
+        case m.OnEvent(arguments=names) if names:
+            pairs = zip(names, arguments.items(), strict=True)
+            inner.locals = {name: (Var(given), p.type) for name, (given, p) in pairs}
+        case _:
+            pass
+    return inner
 
 
 def _ranked(
@@ -178,11 +161,10 @@ def _ranked(
         with b.when(all_of([best[n], any_of(best[:n])])):
             scope.fail("overlap")
     for t, first in zip(level, best, strict=True):
+        with b.when(first) if first != TRUE else nullcontext():
+            follow(_inside(scope, t, arguments), t, leaf)
         if first == TRUE:
-            _follow(scope, t, leaf, arguments, follow)
             return
-        with b.when(first):
-            _follow(scope, t, leaf, arguments, follow)
 
 
 def refuser(context: Context, machine: m.Machine, event: str, given: Sequence[m.Variable], name: str) -> Function:
