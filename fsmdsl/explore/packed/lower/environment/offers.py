@@ -53,15 +53,15 @@ class Offers:
         refused = refusals(self.context)
         within = self._bounded()
         b.do(call("copy", S, T))
+        self._still()
         if refused:
-            b.set(F, call("refused", S))
+            b.set(F, call("refused", S, STILL if layout.standing else ZERO))
             with b.when(F.differs(0)):
                 b.leave(-F)
         if layout.down is not None:
             with b.when(S[layout.down]):
                 self._down()
                 b.leave(N)
-        self._still()
         self._in_order()
         b.leave(N)
         given = (*rows("s", "t"), *words("out"), *parameters("n", "cap"))
