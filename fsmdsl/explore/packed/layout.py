@@ -7,14 +7,25 @@ search: parameters, what was seen, what failed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from fsmdsl import model as m
-from fsmdsl.explore.packed.shapes import LARGEST, WIDEST, Shape, UnpackableError, from_number, shape, to_number
+from fsmdsl.core.hierarchy import Hierarchy
+from fsmdsl.core.triggers import triggered_by
+from fsmdsl.explore.packed.shapes import (
+    LARGEST,
+    WIDEST,
+    Shape,
+    UnpackableError,
+    from_number,
+    parts_of,
+    shape,
+    to_number,
+)
 from fsmdsl.explore.packed.words import Packing, packed
 from fsmdsl.step.cascade import LONGEST_ROUND
+from fsmdsl.step.data import RecordValue
 from fsmdsl.step.roster import Queue
 from fsmdsl.step.universe import Universe
 from fsmdsl.step.world import Message, Pending, World
@@ -43,8 +54,8 @@ class Box:
     """The place of their number; the messages come behind it."""
     events: tuple[m.Event, ...]
     """The receiver's events that the channel carries; a message says which by its place here."""
-    shapes: tuple[tuple[Shape, ...], ...]
-    """Those of the arguments of each event."""
+    records: tuple[m.RecordType, ...]
+    """The arguments of each event, which stand in a message as the parts of a record do."""
     argument_bits: int
 
     @property
@@ -59,14 +70,6 @@ class Box:
     @property
     def shape(self) -> Shape:
         return Shape(0, (len(self.events) << self.argument_bits) - 1)
-
-    def offsets(self, event: int) -> tuple[int, ...]:
-        """How far each argument of an event is shifted, the first the furthest."""
-        at, found = self.argument_bits, []
-        for s in self.shapes[event]:
-            at -= s.bits
-            found.append(at)
-        return tuple(found)
 
 
 @dataclass(slots=True)
@@ -97,7 +100,7 @@ class Layout:
     """Scratch: instances that have followed a transition without event in this round, as a mask. Those that may wait
     for an answer have a column instead, which is part of the world."""
     struck: int = 0
-    """Scratch: instances that crash alone, as a mask."""
+    """Scratch: instances that crash, as a mask."""
     choice: int = 0
     """Scratch: one place for each instance, for the transition that it takes in a crash."""
     copied: int = 0
@@ -176,15 +179,16 @@ class Layout:
             states.append(machine.leaves[row[self.columns[machine.qualified, ""] + n]].name)
             numbers = (row[self.columns[machine.qualified, f.name] + n] for f in machine.fields)
             fields.append(tuple(from_number(f.type, x, universe) for f, x in zip(machine.fields, numbers, strict=True)))
-            place = self.columns.get((machine.qualified, "wait"), self.row) + n
-            if place < self.row and row[place]:
+            if awaitable(machine) and row[self.columns[machine.qualified, "wait"] + n]:
                 waited.add(n)
         pending = (row[self.pending + n] for n in range(self.pending_places))
         return World(
             tuple(states),
             tuple(fields),
             frozenset(waited),
-            tuple(tuple(self._messages(box, row)) for box in self.boxes),
+            tuple(
+                tuple(self._message(box, x) for x in row[box.first : box.first + row[box.length]]) for box in self.boxes
+            ),
             tuple(self.awaited[x - 1] for x in pending if x),
             self.down is not None and bool(row[self.down]),
         )
@@ -192,24 +196,14 @@ class Layout:
     def message_number(self, box: Box, message: Message) -> int:
         """A message as it stands in a channel."""
         place = [e.name for e in box.events].index(message.event)
-        number = place << box.argument_bits
-        for p, s, at, value in zip(
-            box.events[place].parameters, box.shapes[place], box.offsets(place), message.arguments, strict=True
-        ):
-            number |= s.code(to_number(p.type, value, self.universe)) << at
-        return number
+        arguments = to_number(box.records[place], RecordValue(message.arguments), self.universe)
+        return place << box.argument_bits | arguments
 
-    def _messages(self, box: Box, row: Sequence[int]) -> list[Message]:
-        found = []
-        for number in row[box.first : box.first + row[box.length]]:
-            event = number >> box.argument_bits
-            parameters = zip(box.events[event].parameters, box.shapes[event], box.offsets(event), strict=True)
-            values = [
-                from_number(p.type, s.number(number >> at & ((1 << s.bits) - 1)), self.universe)
-                for p, s, at in parameters
-            ]
-            found.append(Message(box.events[event].name, tuple(values)))
-        return found
+    def _message(self, box: Box, number: int) -> Message:
+        event = number >> box.argument_bits
+        arguments = from_number(box.records[event], number, self.universe)
+        assert isinstance(arguments, RecordValue)
+        return Message(box.events[event].name, arguments.parts)
 
     # Words
 
@@ -282,8 +276,11 @@ def span(universe: Universe, machine: str) -> range:
 
 
 def _add_column(layout: Layout, machine: m.Machine, name: str, s: Shape) -> None:
+    """In gaps between instances nothing ever stands but 0."""
     numbers = span(layout.universe, machine.qualified)
-    layout.columns[machine.qualified, name] = _add(layout, len(numbers), s) - numbers.start
+    layout.columns[machine.qualified, name] = column = _add(layout, len(numbers), Shape(0, 0)) - numbers.start
+    for n in layout.universe.instances_of(machine.qualified):
+        layout.shapes[column + n] = s
 
 
 def _add_pending(layout: Layout) -> None:
@@ -297,22 +294,20 @@ def _add_pending(layout: Layout) -> None:
 def _most_awaited(machine: m.Machine) -> int:
     """How many answers an instance awaits at most. Where answers can lead to ever more questions, room for some more:
     whoever needs it gets an error when there is none."""
-    most = max((_asked(machine, t) for t in machine.transitions), default=0)
-    again = max((_asked(machine, t) for t in machine.transitions if isinstance(t.trigger, m.OnOutcome)), default=0)
+    hierarchy = Hierarchy(machine)
+    asked = {t.index: _asked(hierarchy, t) for t in machine.transitions}
+    most = max(asked.values(), default=0)
+    again = max((asked[t.index] for t in triggered_by(machine, m.OnOutcome)), default=0)
     return most if again < 2 else most + MORE_AWAITED
 
 
-def _asked(machine: m.Machine, t: m.Transition) -> int:
+def _asked(hierarchy: Hierarchy, t: m.Transition) -> int:
     """How many actions with outcomes a transition calls at most, hooks included: one at the end of each block."""
-    hooks = [h.effects for h in machine.hooks if t.target is not None and _passes(machine, t, h)]
+    machine = hierarchy.machine
+    passed = {("entry", s) for s in hierarchy.arrived(t)}
+    passed |= {("exit", s) for leaf in machine.leaves_of(t.source) for s in hierarchy.left(t, leaf)}
+    hooks = [h.effects for h in machine.hooks if (h.kind, h.state) in passed]
     return sum(_asks(machine, body) for body in (t.effects, *hooks))
-
-
-def _passes(machine: m.Machine, t: m.Transition, h: m.Hook) -> bool:
-    """May a transition leave or enter the state of a hook?"""
-    assert t.target is not None
-    inside = machine.leaves_of(t.source) if h.kind == "exit" else (machine.entered(t.target),)
-    return any(h.state in machine.ancestors(leaf) for leaf in inside)
 
 
 def _asks(machine: m.Machine, body: Sequence[m.Effect]) -> bool:
@@ -325,10 +320,10 @@ def _add_box(layout: Layout, queue: Queue) -> None:
     senders = 1 if channel.sender is None else len(universe.instances_of(channel.sender))
     known = universe.model.machines[channel.receiver].events
     events = tuple(e for e in known if not e.senders or channel.qualified in e.senders)
-    shapes = tuple(tuple(shape(p.type, universe) for p in e.parameters) for e in events)
-    argument_bits = max((sum(s.bits for s in listed) for listed in shapes), default=0)
+    records = tuple(m.RecordType(e.name, tuple((p.name, p.type) for p in e.parameters)) for e in events)
+    argument_bits = max((sum(s.bits for _, s, _ in parts_of(t, universe).values()) for t in records), default=0)
     length = _add(layout, 1, Shape(0, channel.bound))
-    box = Box(channel, receiver, sender, senders, length, events, shapes, argument_bits)
+    box = Box(channel, receiver, sender, senders, length, events, records, argument_bits)
     if box.shape.bits > WIDEST:
         raise UnpackableError(f"a message of {box.shape.bits} bits in channel `{channel.name}`")
     _add(layout, channel.bound, box.shape)
@@ -336,20 +331,9 @@ def _add_box(layout: Layout, queue: Queue) -> None:
 
 
 def _into_words(layout: Layout) -> None:
-    """Places in gaps between instances have no word, nor have those with one value."""
-    used = [(place, layout.shapes[place]) for place in _used(layout)]
-    layout.packing, layout.words = packed((place, s) for place, s in used if s.bits)
-    layout.params.update((place, s.number(0)) for place, s in used if not s.bits)
-
-
-def _used(layout: Layout) -> Iterator[int]:
-    """The places that belong to something: all but those in gaps."""
-    universe = layout.universe
-    gaps: set[int] = set()
-    for (machine, _), column in layout.columns.items():
-        of = universe.instances_of(machine)
-        gaps.update(column + n for a, b in pairwise(sorted(of)) for n in range(a + 1, b))
-    return (place for place in range(layout.row) if place not in gaps)
+    """Places with one value have no word."""
+    layout.packing, layout.words = packed((place, s) for place, s in enumerate(layout.shapes) if s.bits)
+    layout.params.update((place, s.number(0)) for place, s in enumerate(layout.shapes) if not s.bits)
 
 
 def _add_scratch(layout: Layout, marked: bool) -> None:
@@ -363,9 +347,8 @@ def _add_scratch(layout: Layout, marked: bool) -> None:
     for name in (name for name, is_needed in needed.items() if is_needed):
         setattr(layout, name, layout.reserve(layout.mask_words if name in MASKS else 1))
     layout.copied = layout.end
-    if universe.system.process_crashes:
-        layout.struck = layout.reserve(layout.mask_words)
     if universe.system.crashes or universe.system.process_crashes:
+        layout.struck = layout.reserve(layout.mask_words)
         layout.choice = layout.reserve(len(universe.machines))
     if rounds:
         layout.history = layout.reserve((LONGEST_ROUND + 1) * layout.kept)

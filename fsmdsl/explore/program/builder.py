@@ -74,8 +74,11 @@ class Builder:
         """What is written inside happens for each number from `first` on, below `end`."""
         return Inside(self, lambda block: ir.Count(variable, ir.number(first), ir.number(end), block), loop=True)
 
-    def through(self, variable: ir.Var, values: Sequence[ir.Operand]) -> Inside:
-        """What is written inside happens for each of the values."""
+    def through(self, variable: ir.Var, values: Sequence[int]) -> Inside:
+        """What is written inside happens for each of the values, of which there are some; without gaps it counts."""
+        counted = range(values[0], values[0] + len(values))
+        if [*values] == [*counted]:
+            return self.count(variable, counted.stop, counted.start)
         return Inside(self, lambda block: ir.Through(variable, tuple(map(ir.number, values)), block), loop=True)
 
     def aside(self) -> Inside:

@@ -18,7 +18,7 @@ from fsmdsl.explore.packed.layout import Box, Layout, kinds
 from fsmdsl.explore.packed.lower import Lowered
 from fsmdsl.explore.packed.plain import row
 from fsmdsl.explore.packed.ranks.partition import LOWER, Loaded, Stretch
-from fsmdsl.explore.packed.shapes import Shape, from_number, to_number
+from fsmdsl.explore.packed.shapes import Shape, from_number, parts_of, to_number
 
 Possible = Callable[[int], bool]
 """Can a place of the row hold this number?"""
@@ -146,8 +146,8 @@ def _message(layout: Layout, box: Box) -> Possible:
             return False
         if not box.events:
             return number == 0
-        parameters = zip(box.events[event].parameters, box.shapes[event], box.offsets(event), strict=True)
-        return all(_argument(layout, p.type, s, number >> at & ((1 << s.bits) - 1)) for p, s, at in parameters)
+        parts = parts_of(box.records[event], layout.universe).values()
+        return all(_argument(layout, t, s, number >> at & ((1 << s.bits) - 1)) for t, s, at in parts)
 
     return possible
 

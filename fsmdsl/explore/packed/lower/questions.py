@@ -9,7 +9,7 @@ from fsmdsl import model as m
 from fsmdsl.explore.circular_wait import CircularWaits
 from fsmdsl.explore.packed.layout import kinds
 from fsmdsl.explore.packed.lower.context import AT, Context, S, Scope
-from fsmdsl.explore.packed.lower.machines.handlers import numbers as instances
+from fsmdsl.explore.packed.lower.machines.handlers import each_of
 from fsmdsl.explore.packed.lower.values.expressions import in_leaves, value
 from fsmdsl.explore.packed.shapes import LARGEST, to_number
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
@@ -45,7 +45,7 @@ def ask(context: Context, asked: Sequence[Asked], name: str) -> list[Function]:
                 functions += _one(context, question, b, f"{name}_{k}_{n}", n, None)
             else:
                 machine = context.universe.model.machines[question.machine]
-                with instances(context, machine).each(b, AT):
+                with each_of(context, machine, b):
                     functions += _one(context, question, b, f"{name}_{k}_{n}", n, machine)
         b.leave(YES)
         functions.append(function(f"{name}_{k}", rows("s"), b.block))
@@ -108,7 +108,7 @@ def stuck(context: Context) -> list[Function]:
     ending = [x for x in kinds(context.universe) if any(s.final for s in x.states)]
     for machine in ending:
         final = [s.name for s in machine.leaves if s.final]
-        with instances(context, machine).each(b, AT):
+        with each_of(context, machine, b):
             state = scope.at(context.column(machine.qualified, ""), AT)
             ended = in_leaves(state, machine, final) if final else FALSE
             with b.when(Not(ended)):
@@ -126,7 +126,7 @@ def waiting(context: Context, circular: CircularWaits) -> list[Function]:
             machine = context.universe.model.machines[name]
             own = Asked(circular.waits[name].any, machine=name)
             functions.append(_true(context, own, f"waits_{n}_{k}", machine))
-            with instances(context, machine).each(b, AT), b.when(call(f"waits_{n}_{k}", S, AT).equals(0)):
+            with each_of(context, machine, b), b.when(call(f"waits_{n}_{k}", S, AT).equals(0)):
                 b.set(all_wait, FALSE)
         with b.when(all_wait):
             b.leave(TRUE)

@@ -14,7 +14,7 @@ from fsmdsl.core.guards import conjuncts
 from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower.context import AT, S, T
 from fsmdsl.explore.packed.lower.environment.steps import Steps
-from fsmdsl.explore.packed.lower.machines.handlers import Span, numbers, refuser, stretches
+from fsmdsl.explore.packed.lower.machines.handlers import refuser, stretches
 from fsmdsl.explore.packed.lower.sites import FULL, IGNORED
 from fsmdsl.explore.packed.lower.values import masks
 from fsmdsl.explore.packed.lower.values.convert import coded, converted, element_of, misfit
@@ -58,8 +58,6 @@ class Environment:
         self.seen: int | None = None
         """Where it is counted how often events were told apart, if they are."""
         self.width = 0
-        self.tables: dict[m.Type, tuple[int, int]] = {}
-        """Where all values of a type stand, and how many there are."""
 
     def begin(self) -> None:
         """Before the first event."""
@@ -202,9 +200,9 @@ class Environment:
         if self._strikes_again(o):
             new = self._fresh([Int(len(self.context.universe.system.offers or ())), *words])
             with b.when(new):
-                self.steps.arrive(Choice(new > 1, Int(FULL), call("crash_alone", T)))
+                self.steps.arrive(Choice(new > 1, Int(FULL), call("crash", T, 0)))
         else:
-            self.steps.arrive(call("crash_alone", T))
+            self.steps.arrive(call("crash", T, 0))
 
     # Each event once, and each crash
 
@@ -315,7 +313,7 @@ class Environment:
         for machine, stretch in stretches(self.context, universe.machines):
             events = [e for e in machine.events if e.from_environment]
             possible = {e for n, e, combinations in offered if combinations and universe.machines[n] is machine}
-            with stretch.each(b, AT):
+            with b.through(AT, stretch):
                 for e in events:
                     if e.name in possible:
                         with b.when(self._listens(machine.qualified, e.name, AT)):
@@ -331,41 +329,18 @@ class Environment:
     @contextmanager
     def _each(self, t: m.Type) -> Iterator[Var]:
         """A loop through all values of a type, in order."""
-        b, x = self.steps.builder, self.steps.builder.name()
-        span = self._span(t)
-        if span is not None:
-            with span.each(b, x):
+        b, x, n = self.steps.builder, self.steps.builder.name(), self.steps.builder.name()
+        values = [to_number(t, x, self.context.universe) for x in domain(t, self.context.universe)]
+        if values == [*range(values[0], values[0] + len(values))]:
+            with b.through(x, values):
                 yield x
             return
-        first, count = self._table(t)
-        n = b.name()
-        with b.count(n, first + count, first):
+        # Others are written down once and for all.
+        first = self.context.layout.reserve(len(values))
+        self.context.layout.params.update(enumerate(values, first))
+        with b.count(n, first + len(values), first):
             b.set(x, T[n])
             yield x
-
-    def _span(self, t: m.Type) -> Span | None:
-        """The numbers of a type, where they have no gaps."""
-        universe = self.context.universe
-        match t:
-            case m.RefType(machine):
-                return numbers(self.context, universe.model.machines[machine])
-            case m.DurationType() | m.OpaqueType() | m.NoneType():
-                return Span(range(1))
-            case m.BoolType() | m.RangeType() | m.EnumType():
-                s = self.context.shape(t)
-                return Span(range(s.low, s.high + 1))
-            case _:
-                return None
-
-    def _table(self, t: m.Type) -> tuple[int, int]:
-        """Others are written down once and for all."""
-        layout, universe = self.context.layout, self.context.universe
-        if t not in self.tables:
-            values = [to_number(t, x, universe) for x in domain(t, universe)]
-            first = layout.reserve(len(values))
-            layout.params.update(enumerate(values, first))
-            self.tables[t] = first, len(values)
-        return self.tables[t]
 
 
 def _mentions(e: m.Expr, names: set[str]) -> bool:

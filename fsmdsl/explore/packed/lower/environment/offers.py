@@ -53,15 +53,15 @@ class Offers:
         refused = refusals(self.context)
         within = self._bounded()
         b.do(call("copy", S, T))
+        self._still()
         if refused:
-            b.set(F, call("refused", S))
+            b.set(F, call("refused", S, STILL if layout.standing else ZERO))
             with b.when(F.differs(0)):
                 b.leave(-F)
         if layout.down is not None:
             with b.when(S[layout.down]):
                 self._down()
                 b.leave(N)
-        self._still()
         self._in_order()
         b.leave(N)
         given = (*rows("s", "t"), *words("out"), *parameters("n", "cap"))
@@ -130,7 +130,7 @@ class Offers:
         b = self.builder
         applies = self._applies(c)
         with b.when(all_of([applies, Not(CRASHED)]) if several else applies):
-            self.steps.arrive(call("crash", T))
+            self.steps.arrive(call("crash", T, 1))
             if several:
                 b.set(CRASHED, TRUE)
 
@@ -186,7 +186,7 @@ class Offers:
                 self.timers.append(timer(context, machine, t, name))
         for machine, stretch in stretches(context, machines):
             free = b.when(Not(call("awaits", S, AT))) if awaitable(machine) else nullcontext()
-            with stretch.each(b, AT), free:
+            with b.through(AT, stretch), free:
                 b.set(STATE, self.scope.at(context.column(machine.qualified, ""), AT))
                 for t in triggered_by(machine, m.OnTimer):
                     with b.when(in_leaves(STATE, machine, machine.leaves_of(t.source))):
@@ -214,4 +214,4 @@ class Offers:
             with b.when(CUT > 0):
                 b.set(T[layout.cut], CUT)
                 self._recover()
-            self.steps.arrive(call("crash", T))
+            self.steps.arrive(call("crash", T, 1))

@@ -16,14 +16,15 @@ from fsmdsl.explore.packed.lower.values.expressions import value
 from fsmdsl.explore.packed.lower.values.loops import loop
 from fsmdsl.explore.packed.lower.values.references import reference
 from fsmdsl.explore.packed.lower.values.sets import collected
-from fsmdsl.explore.program.builder import Builder, function, rows
-from fsmdsl.explore.program.nodes import FALSE, TRUE, Expr, Function, Not, Var, any_of
+from fsmdsl.explore.program.builder import Builder, function, numbers, rows
+from fsmdsl.explore.program.nodes import TRUE, Expr, Function, Not, Var
 
-K, STILL = Var("k"), Var("still")
+STILL = Var("still")
 
 
 def refusals(context: Context) -> list[Function]:
-    """`refused`: the code of the fault, or 0. None where nothing can be missing."""
+    """`refused`: the code of the fault, or 0; given whether an action holds up the system. None where nothing can be
+    missing."""
     layout, b = context.layout, Builder()
     failing: list[str] = []
 
@@ -45,7 +46,8 @@ def refusals(context: Context) -> list[Function]:
         _offer(scope, o, 0, {})
     if not failing:
         return []
-    return [function("refused", rows("s"), b.block, "Has a condition of the environment no value here?")]
+    given = (*rows("s"), *numbers(STILL.name))
+    return [function("refused", given, b.block, "Has a condition of the environment no value here?")]
 
 
 def _crashes(scope: Scope, *, during_recovery: bool) -> None:
@@ -55,12 +57,7 @@ def _crashes(scope: Scope, *, during_recovery: bool) -> None:
 
 
 def _offers(scope: Scope) -> None:
-    layout, b = scope.context.layout, scope.builder
-    if standing := layout.standing:
-        b.set(STILL, FALSE)
-        with b.count(K, layout.pending + layout.pending_places, layout.pending):
-            b.set(STILL, any_of([STILL, *(S[K].equals(code) for code in standing)]))
-    with b.when(Not(STILL)) if standing else nullcontext():
+    with scope.builder.when(Not(STILL)) if scope.context.layout.standing else nullcontext():
         for o in scope.context.universe.system.offers or ():
             _offer(scope, o, 0, {})
 

@@ -65,7 +65,7 @@ class Steps:
                 b.set(T[layout.cut], CUT)
                 b.set(F, step)
                 self.settle()
-                self.arrive(call("crash", T))
+                self.arrive(call("crash", T, 1))
 
 
 SETTLED = Choice(F.equals(0), call("settle", T), F)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from itertools import groupby, pairwise
+from itertools import groupby
 from pathlib import Path
 
 from fsmdsl import model as m
@@ -62,38 +62,20 @@ def _rank(listed: Sequence[int], x: Expr) -> Expr:
 
 
 def transmissions(steps: Steps) -> None:
-    """The steps of all channels. Queues of instances one after the other share their text."""
+    """The steps of all channels. The queues of one share their text."""
+    b = steps.builder
     for _, group in groupby(steps.context.layout.boxes, lambda x: x.channel):
         boxes = list(group)
-        for to in _runs(receivers(boxes)):
-            with _each(steps.builder, RECEIVER, to) as receiver:
-                for by in _runs(senders(boxes)) or [()]:
-                    with _each(steps.builder, SENDER, by) as sender:
-                        these = [x for x in boxes if x.receiver in to and (x.sender is None or x.sender in by)]
-                        _ends(steps, boxes, these, sender, receiver)
-
-
-def _runs(listed: Sequence[int]) -> list[Sequence[int]]:
-    """Stretches of numbers without a gap."""
-    cuts = [0, *(n for n in range(1, len(listed)) if listed[n] > listed[n - 1] + 1), len(listed)]
-    return [listed[a:b] for a, b in pairwise(cuts) if a < b]
+        with _each(b, RECEIVER, receivers(boxes)) as receiver, _each(b, SENDER, senders(boxes)) as sender:
+            ends = [*sender, *receiver]
+            _queue(steps, boxes, ends, b.named(_place(boxes, ends)))
 
 
 @contextmanager
-def _each(b: Builder, variable: Var, of: Sequence[int]) -> Iterator[Expr | None]:
+def _each(b: Builder, variable: Var, of: Sequence[int]) -> Iterator[list[Expr]]:
     """A loop, where there are several; no number where there is none."""
-    if len(of) < 2:
-        yield Int(of[0]) if of else None
-        return
-    with b.count(variable, of[-1] + 1, of[0]):
-        yield variable
-
-
-def _ends(steps: Steps, boxes: Sequence[Box], these: Sequence[Box], sender: Expr | None, receiver: Expr | None) -> None:
-    assert receiver is not None
-    ends = [x for x in (sender, receiver) if x is not None]
-    place = Int(these[0].length) if len(these) == 1 else steps.builder.named(_place(boxes, ends))
-    _queue(steps, these, ends, place)
+    with b.through(variable, of) if len(of) > 1 else nullcontext():
+        yield [variable] if len(of) > 1 else [Int(n) for n in of]
 
 
 def _queue(steps: Steps, boxes: Sequence[Box], ends: Sequence[Expr], length: Expr) -> None:
@@ -144,7 +126,7 @@ def _receive(steps: Steps, box: Box, machine: m.Machine, receiver: Expr, length:
     for n, event in enumerate(box.events):
         with b.when((MESSAGE >> box.argument_bits).equals(n)):
             given = []
-            for s, at in zip(box.shapes[n], box.offsets(n), strict=True):
+            for _, s, at in parts_of(box.records[n], context.universe).values():
                 given.append(b.named(decoded(steps.scope, MESSAGE >> at & (1 << s.bits) - 1, s)))
             site = context.sites.several(6 + len(machine.leaves))
             handled = call(context.handler(machine, event.name), T, receiver, *given)
@@ -161,7 +143,7 @@ def put(context: Context, box: Box) -> str:
     """The function that puts a message into a queue: at the end, or, where order means nothing, in its place."""
     if box.channel.order == "fifo":
         return "put"
-    if not _structured(box):
+    if not any(map(is_structured, box.records)):
         return "put_sorted"
     return f"put_{next(n for n, x in enumerate(context.layout.boxes) if x.channel is box.channel)}"
 
@@ -178,23 +160,14 @@ def orders(context: Context) -> list[Function]:
 LIBRARY = Path(__file__).parents[1] / "library" / "messages.py"
 
 
-def _structured(box: Box) -> bool:
-    return any(is_structured(p.type) for e in box.events for p in e.parameters)
-
-
 def _before(context: Context, box: Box, n: int) -> Function:
     """`before`: does one message stand before another? See `step.cascade.message_order`."""
-    b, x, y, c = Builder(), Var("x"), Var("y"), Var("c")
+    b, x, y = Builder(), Var("x"), Var("y")
     with b.when((x >> box.argument_bits).differs(y >> box.argument_bits)):
         b.leave(x < y)
-    for k, event in enumerate(box.events):
+    for k, arguments in enumerate(box.records):
         with b.when((x >> box.argument_bits).equals(k)):
-            for p, s, at in zip(event.parameters, box.shapes[k], box.offsets(k), strict=True):
-                one, other = (message >> at & (1 << s.bits) - 1 for message in (x, y))
-                b.set(c, _compared(context, p.type, one, other))
-                with b.when(c.differs(0)):
-                    b.leave(c < 0)
-            b.leave(FALSE)
+            b.leave(_compared(context, arguments, x, y) < 0)
     b.leave(FALSE)
     return function(f"before_{n}", numbers("x", "y"), b.block, "Does a message stand before another?")
 
@@ -207,7 +180,7 @@ def _compared(context: Context, t: m.Type, a: Expr, b: Expr) -> Expr:
             return Choice(any_of([a.equals(0), b.equals(0)]), a - b, inner)
         case m.SetType():
             return call("set_order", a, b)
-        case m.RecordType() if is_structured(t):
+        case m.RecordType():
             compared: Expr = ZERO
             for of, s, at in reversed(parts_of(t, context.universe).values()):
                 first = _compared(context, of, *(x >> at & (1 << s.bits) - 1 for x in (a, b)))

@@ -1,10 +1,9 @@
-"""What a crash does: the functions `crash`, of all instances, and `crash_alone`, of those in a mask."""
+"""What a crash does: the function `crash`, of all instances, or of those in a mask."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from fsmdsl import model as m
 from fsmdsl.core.selection import Selection
@@ -13,98 +12,71 @@ from fsmdsl.explore.liveness.plan import Crashes
 from fsmdsl.explore.packed.layout import awaitable, kinds, struck_alone
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, Scope, T
 from fsmdsl.explore.packed.lower.machines.effects import perform
-from fsmdsl.explore.packed.lower.machines.handlers import (
-    Span,
-    choose,
-    machine_scope,
-    mark_followed,
-    read_state,
-    stretches,
-)
-from fsmdsl.explore.packed.lower.symmetry.orders import apart_where_symmetric, in_doubt_of_fault, lost_apart
+from fsmdsl.explore.packed.lower.machines.handlers import by_state, machine_scope, mark_followed, stretches
+from fsmdsl.explore.packed.lower.symmetry.orders import in_doubt_of_fault, lost_apart
 from fsmdsl.explore.packed.lower.values import masks
 from fsmdsl.explore.packed.lower.values.expressions import in_leaves
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
-from fsmdsl.explore.program.nodes import ONE, ZERO, Function, Int, Var, call, number
+from fsmdsl.explore.program.nodes import ZERO, Function, Int, Var, call, number
 
-CHOSEN = Var("chosen")
-
-
-@dataclass(frozen=True, slots=True)
-class _Crash:
-    """A crash while its function is built."""
-
-    context: Context
-    machines: Sequence[m.Machine]
-    """Whose instances it can strike."""
-    struck: int | None
-    """The mask of those whom it strikes; none: all."""
-    builder: Builder = field(default_factory=Builder)
-
-    @contextmanager
-    def each(self, span: Span) -> Iterator[None]:
-        """Those of a stretch whom it strikes."""
-        b = self.builder
-        with span.each(b, AT):
-            if self.struck is None:
-                yield
-            else:
-                with b.when(masks.test(self.context.layout, T, self.struck, AT)):
-                    yield
+CHOSEN, ALL = Var("chosen"), Var("all")
 
 
 def crashes(context: Context) -> list[Function]:
-    """The functions that the environment needs, behind those that they call."""
-    universe = context.universe
-    made: list[_Crash] = []
-    if universe.system.crashes:
-        made.append(_Crash(context, kinds(universe), None))
-    if universe.system.process_crashes:
-        made.append(_Crash(context, struck_alone(universe), context.layout.struck))
-    struck = [x for x in kinds(universe) if any(x in crash.machines for crash in made)]
-    choices = [_choice(context, x) for x in struck if _concerned(context, x) and not _foreseen(x)]
-    return [*choices, *(f for x in made for f in _functions(x))]
-
-
-def _functions(crash: _Crash) -> list[Function]:
-    """All choose, then what does not last is as in the beginning, then each takes its transition."""
-    context, b, layout = crash.context, crash.builder, crash.context.layout
-    name, doc = ("crash", "All at once.") if crash.struck is None else ("crash_alone", "Those in the mask, together.")
+    """`crash`, behind the functions that it calls: all choose, then what does not last is as in the beginning, then
+    each takes its transition."""
+    universe, layout, b = context.universe, context.layout, Builder()
+    if not universe.system.crashes and not universe.system.process_crashes:
+        return []
+    machines = kinds(universe) if universe.system.crashes else struck_alone(universe)
     if context.cuts:
         b.set(T[layout.cut], ZERO)
     if context.obligations:
         b.set(T[layout.mark], Int(sum(1 << n for n, o in enumerate(context.obligations) if isinstance(o, Crashes))))
-    _choose(crash)
-    _forget(crash)
-    moving = [x for x in crash.machines if triggered_by(x, m.OnCrash)]
-    with apart_where_symmetric(context, moving, b, f"{name}_effects", crash.struck) as functions:
-        for machine, span in stretches(context, moving):
-            with crash.each(span):
-                _effects(context, machine, b)
-    if crash.struck is None and layout.down is not None:
-        b.set(T[layout.down], ONE)
-    return [*functions, function(name, rows("t"), b.block, doc)]
+    with b.when(ALL):
+        for k in range(layout.mask_words):
+            b.set(T[layout.struck + k], -1)
+    _choose(context, machines, b)
+    _forget(context, machines, b)
+    functions = [_choice(context, x) for x in machines if _concerned(context, x) and not _foreseen(x)]
+    moving = [x for x in machines if triggered_by(x, m.OnCrash)]
+    if moving:
+        functions.append(_transitions(context, moving))
+        b.set(F, call("crash_transitions", T))
+        with b.when(F.differs(0)):
+            in_doubt_of_fault(context, moving, b)
+            b.leave(F)
+    if layout.down is not None:
+        b.set(T[layout.down], ALL)
+    given = (*rows("t"), *numbers(ALL.name))
+    return [*functions, function("crash", given, b.block, "All at once, or those in the mask, together.")]
+
+
+def _if_struck(context: Context, b: Builder, instance: Var | int) -> AbstractContextManager[object]:
+    """What is written inside happens where it strikes an instance: all of them, where none crash alone."""
+    if not context.universe.system.process_crashes:
+        return nullcontext()
+    return b.when(masks.test(context.layout, T, context.layout.struck, instance))
 
 
 # Which transition ----------------------------------------------------------------------------------------------------
 
 
-def _choose(crash: _Crash) -> None:
+def _choose(context: Context, machines: Sequence[m.Machine], b: Builder) -> None:
     """Which transition each takes is known before any has been taken, and whether an instance is lost."""
-    context, b = crash.context, crash.builder
-    for machine, span in stretches(context, [x for x in crash.machines if _concerned(context, x)]):
+    for machine, span in stretches(context, [x for x in machines if _concerned(context, x)]):
         if not _foreseen(machine):
-            with crash.each(span):
+            with b.through(AT, span), _if_struck(context, b, AT):
                 b.set(F, call(_name(context, machine), T, AT))
                 with b.when(F < 0):
-                    in_doubt_of_fault(context, [machine], b, crash.struck)
+                    in_doubt_of_fault(context, [machine], b)
                     b.leave(-F)
                 b.set(T[context.layout.choice + AT], F)
         elif fragile := _lost(context, machine):
-            with crash.each(span):
+            with b.through(AT, span), _if_struck(context, b, AT):
                 state = machine_scope(context, machine, b).at(context.column(machine.qualified, ""), AT)
                 with b.when(in_leaves(state, machine, fragile)):
-                    lost_apart(context, machine, fragile, b, crash.struck)
+                    lost_apart(context, machine, fragile, b)
                     b.leave(context.sites.several(len(machine.leaves)) + state)
 
 
@@ -138,19 +110,22 @@ def _passing(selection: Selection) -> list[str]:
 
 def _choice(context: Context, machine: m.Machine) -> Function:
     """The function that says which crash transition an instance takes: its index plus 1, or 0; a fault below 0."""
-    b, selection = Builder(), context.selection(machine)
-    passing = _passing(selection)
+    b = Builder()
     scope = Scope(context, b, T, AT, machine, lambda _, code=None: b.leave(-number(context.code(code))))
-    read_state(scope, machine)
-    for s in machine.leaves:
-        levels, lasting = selection.levels(s.name, CRASH), s.name not in passing
-        if not levels and lasting:
-            continue
-        with b.when(STATE.equals(machine.leaf_numbers[s.name])):
-            choose(scope, levels, s.name, {}, lambda _, t, leaf: b.leave(t.index + 1))
-            if not lasting:
-                scope.fail("lost")
+    by_state(scope, CRASH, {}, lambda _, t, leaf: b.leave(t.index + 1))
+    for s in _passing(context.selection(machine)):
+        with b.when(STATE.equals(machine.leaf_numbers[s])):
+            scope.fail("lost")
     return function(_name(context, machine), (*rows("t"), *numbers("at")), b.block, f"{machine.name}: in a crash")
+
+
+def _transitions(context: Context, moving: Sequence[m.Machine]) -> Function:
+    """The function for the crash transitions of all whom it strikes, one after the other."""
+    b = Builder()
+    for machine, span in stretches(context, moving):
+        with b.through(AT, span), _if_struck(context, b, AT):
+            _effects(context, machine, b)
+    return function("crash_transitions", rows("t"), b.block, "Each takes its crash transition.")
 
 
 def _effects(context: Context, machine: m.Machine, b: Builder) -> None:
@@ -171,29 +146,24 @@ def _effects(context: Context, machine: m.Machine, b: Builder) -> None:
 # What does not last --------------------------------------------------------------------------------------------------
 
 
-def _forget(crash: _Crash) -> None:
+def _forget(context: Context, machines: Sequence[m.Machine], b: Builder) -> None:
     """Pending actions are gone, and in a crash of everything messages; what is not durable is as it was in the
     beginning."""
-    context, b, layout = crash.context, crash.builder, crash.context.layout
-    if crash.struck is None:
+    universe, layout = context.universe, context.layout
+    with b.when(ALL):
         for n in range(layout.pending, layout.pending + layout.pending_places):
             b.set(T[n], ZERO)
         for box in layout.boxes:
-            for n in range(box.length, box.first + box.channel.bound):
+            for n in range(box.length, box.length + box.places):
                 b.set(T[n], ZERO)
-    else:
+    with b.otherwise():
         for code, p in enumerate(layout.awaited, 1):
-            if context.universe.machines[p.instance] in crash.machines:
-                with b.when(masks.test(layout, T, crash.struck, p.instance)):
-                    b.do(call("unasked", T, code))
-    first = layout.encode(context.universe.start)
-    for machine in crash.machines:
-        passing = [f.name for f in machine.fields if not f.durable]
-        columns = [context.column(machine.qualified, name) for name in passing]
-        for n in sorted(context.universe.instances_of(machine.qualified)):
-            struck = None if crash.struck is None else masks.test(layout, T, crash.struck, n)
-            with nullcontext() if struck is None else b.when(struck):
-                if awaitable(machine):
-                    b.set(T[context.column(machine.qualified, "wait") + n], ZERO)
-                for column in columns:
-                    b.set(T[column + n], first[column + n])
+            with b.when(masks.test(layout, T, layout.struck, p.instance)):
+                b.do(call("unasked", T, code))
+    first = layout.encode(universe.start)
+    for n, machine in enumerate(universe.machines):
+        if machine in machines:
+            passing = ["wait"] * bool(awaitable(machine)) + [f.name for f in machine.fields if not f.durable]
+            with _if_struck(context, b, n):
+                for place in (context.column(machine.qualified, name) + n for name in passing):
+                    b.set(T[place], first[place])

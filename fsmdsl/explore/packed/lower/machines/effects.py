@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.explore.packed.layout import Box, awaitable
+from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower.context import Scope, T
 from fsmdsl.explore.packed.lower.machines.channels import place_of, put
 from fsmdsl.explore.packed.lower.sites import BUSY, CUT, FULL, REENTRANCE
@@ -19,6 +19,7 @@ from fsmdsl.explore.packed.lower.values.loops import loop
 from fsmdsl.explore.packed.lower.values.parts import effects_apart, too_deep
 from fsmdsl.explore.packed.lower.values.references import owner, reference
 from fsmdsl.explore.packed.lower.values.sets import bit, collected
+from fsmdsl.explore.packed.shapes import parts_of
 from fsmdsl.explore.program.nodes import (
     ZERO,
     Choice,
@@ -247,13 +248,8 @@ def _post(scope: Scope, e: m.Post) -> None:
     box, place = found[0], b.named(found[1])
     with b.when(T[place] >= box.channel.bound):
         scope.fail("overflow")
-    message: Expr = Int(box.events.index(event) << box.argument_bits)
-    for n, x in enumerate(given):
-        message |= _field_of_message(scope, box, event, n, x)
+    n = box.events.index(event)
+    message: Expr = Int(n << box.argument_bits)
+    for x, (_, s, at) in zip(given, parts_of(box.records[n], context.universe).values(), strict=True):
+        message |= coded(scope, x, s) << at
     b.do(call(put(context, box), T, place, message))
-
-
-def _field_of_message(scope: Scope, box: Box, event: m.Event, n: int, x: Expr) -> Expr:
-    """An argument where it stands in a message."""
-    place = box.events.index(event)
-    return coded(scope, x, box.shapes[place][n]) << box.offsets(place)[n]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from itertools import groupby
 
 from fsmdsl import model as m
 from fsmdsl.core.selection import Level
@@ -15,7 +15,7 @@ from fsmdsl.explore.packed.lower.machines.effects import check_free, perform, wr
 from fsmdsl.explore.packed.lower.sites import BUSY, IGNORED, REENTRANCE, UNHANDLED
 from fsmdsl.explore.packed.lower.values import masks
 from fsmdsl.explore.packed.lower.values.expressions import in_leaves, value
-from fsmdsl.explore.program.builder import Builder, function, rows
+from fsmdsl.explore.program.builder import Builder, Inside, function, rows
 from fsmdsl.explore.program.builder import numbers as parameters
 from fsmdsl.explore.program.nodes import TRUE, Choice, Expr, Function, Int, Not, Var, all_of, any_of
 
@@ -42,12 +42,7 @@ def handler(context: Context, machine: m.Machine, trigger: str, name: str) -> Fu
     arguments = [f"a{n}" for n in range(len(parameters))]
     if event is not None:
         check_free(scope, machine, AT, -REENTRANCE, -BUSY)
-    read_state(scope, machine)
-    for group in context.selection(machine).groups(trigger):
-        with b.when(in_leaves(STATE, machine, group.leaves)):
-            choose(
-                scope, group.levels, group.leaves[0], dict(zip(arguments, parameters, strict=True)), _follow_and_leave
-            )
+    by_state(scope, trigger, dict(zip(arguments, parameters, strict=True)), _follow_and_leave)
     ignored = [i.state for i in machine.ignores if i.event == trigger]
     if ignored:
         with b.when(in_leaves(STATE, machine, ignored)):
@@ -59,6 +54,15 @@ def handler(context: Context, machine: m.Machine, trigger: str, name: str) -> Fu
     else:
         b.leave(-UNHANDLED - STATE)
     return _of_machine(machine, name, trigger, b, arguments)
+
+
+def by_state(scope: Scope, trigger: str, arguments: dict[str, m.Variable], follow: Follow) -> None:
+    """In each state, what a trigger leads to there. Where it leads to nothing, what stands behind goes on."""
+    _, machine = scope.own
+    read_state(scope, machine)
+    for group in scope.context.selection(machine).groups(trigger):
+        with scope.builder.when(in_leaves(STATE, machine, group.leaves)):
+            choose(scope, group.levels, group.leaves[0], arguments, follow)
 
 
 def _follow_and_leave(scope: Scope, t: m.Transition, leaf: str) -> None:
@@ -98,30 +102,17 @@ def choose(scope: Scope, levels: Sequence[Level], leaf: str, arguments: dict[str
     Where none is enabled, what stands behind goes on."""
     for level in levels:
         guards = [_guard(scope, t, arguments) for t in level]
-        if len(level) == 1:
-            _alone(scope, level[0], guards[0], leaf, arguments, follow)
-        else:
-            _ranked(scope, level, guards, leaf, arguments, follow)
+        _ranked(scope, level, guards, leaf, arguments, follow)
         if TRUE in guards:
             return
-
-
-def _bound(t: m.Transition, arguments: dict[str, m.Variable]) -> dict[str, tuple[Expr, m.Type]]:
-    match t.trigger:
-        case m.OnEvent(arguments=names) if names:
-            pairs = zip(names, arguments.items(), strict=True)
-            return {name: (Var(given), p.type) for name, (given, p) in pairs}
-        case _:
-            return {}
 
 
 def _guard(scope: Scope, t: m.Transition, arguments: dict[str, m.Variable]) -> Expr:
     """The guard's value in a variable, and a note of what it was."""
     if t.guard is None:
         return TRUE
-    context, b, (instance, machine) = scope.context, scope.builder, scope.own
-    inner = scope.inner(instance, machine)
-    inner.locals = _bound(t, arguments)
+    context, b, (_, machine) = scope.context, scope.builder, scope.own
+    inner = _inside(scope, t, arguments)
     types = {name: of for name, (_, of) in inner.locals.items()}
     held = b.named(value(inner, context.elaboration.expression(t.guard, types)))
     key = machine.qualified, t.index
@@ -132,20 +123,16 @@ def _guard(scope: Scope, t: m.Transition, arguments: dict[str, m.Variable]) -> E
     return held
 
 
-def _alone(
-    scope: Scope, t: m.Transition, guard: Expr, leaf: str, arguments: dict[str, m.Variable], follow: Follow
-) -> None:
-    if guard == TRUE:
-        _follow(scope, t, leaf, arguments, follow)
-        return
-    with scope.builder.when(guard):
-        _follow(scope, t, leaf, arguments, follow)
-
-
-def _follow(scope: Scope, t: m.Transition, leaf: str, arguments: dict[str, m.Variable], follow: Follow) -> None:
+def _inside(scope: Scope, t: m.Transition, arguments: dict[str, m.Variable]) -> Scope:
+    """The same place, with the names that a transition gives to arguments."""
     inner = scope.inner(scope.instance, scope.machine)
-    inner.locals = _bound(t, arguments)
-    follow(inner, t, leaf)
+    match t.trigger:
+        case m.OnEvent(arguments=names) if names:
+            pairs = zip(names, arguments.items(), strict=True)
+            inner.locals = {name: (Var(given), p.type) for name, (given, p) in pairs}
+        case _:
+            pass
+    return inner
 
 
 def _ranked(
@@ -174,11 +161,10 @@ def _ranked(
         with b.when(all_of([best[n], any_of(best[:n])])):
             scope.fail("overlap")
     for t, first in zip(level, best, strict=True):
+        with b.when(first) if first != TRUE else nullcontext():
+            follow(_inside(scope, t, arguments), t, leaf)
         if first == TRUE:
-            _follow(scope, t, leaf, arguments, follow)
             return
-        with b.when(first):
-            _follow(scope, t, leaf, arguments, follow)
 
 
 def refuser(context: Context, machine: m.Machine, event: str, given: Sequence[m.Variable], name: str) -> Function:
@@ -265,7 +251,6 @@ def eventless(context: Context, machine: m.Machine, name: str, *, only_asked: bo
     the code of the fault that this is if the round does not end with it, negated; 0 if it would."""
     b = Builder()
     scope = machine_scope(context, machine, b)
-    read_state(scope, machine)
     endless = 0 if only_asked else context.sites.several(len(machine.transitions))
 
     def follow(inner: Scope, t: m.Transition, leaf: str) -> None:
@@ -275,9 +260,7 @@ def eventless(context: Context, machine: m.Machine, name: str, *, only_asked: bo
     def would(inner: Scope, t: m.Transition, leaf: str) -> None:
         inner.builder.leave(0)
 
-    for group in context.selection(machine).groups(EVENTLESS):
-        with b.when(in_leaves(STATE, machine, group.leaves)):
-            choose(scope, group.levels, group.leaves[0], {}, would if only_asked else follow)
+    by_state(scope, EVENTLESS, {}, would if only_asked else follow)
     b.leave(IGNORED)
     return _of_machine(machine, name, "without event", b)
 
@@ -285,44 +268,16 @@ def eventless(context: Context, machine: m.Machine, name: str, *, only_asked: bo
 # Instances -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Instances that a loop visits, by number."""
-
-    values: range | tuple[int, ...]
-
-    @staticmethod
-    def of(numbers: Iterable[int]) -> Span:
-        """Of some instances, or other places; there is at least one."""
-        listed = tuple(sorted(numbers))
-        gapless = range(listed[0], listed[-1] + 1)
-        return Span(gapless if len(gapless) == len(listed) else listed)
-
-    @contextmanager
-    def each(self, b: Builder, variable: Var) -> Iterator[None]:
-        """A loop through them."""
-        match self.values:
-            case range(start=first, stop=end):
-                with b.count(variable, end, first):
-                    yield
-            case _:
-                with b.through(variable, self.values):
-                    yield
+def each_of(context: Context, machine: m.Machine, b: Builder) -> Inside:
+    """A loop through the instances of a machine."""
+    return b.through(AT, sorted(context.universe.instances_of(machine.qualified)))
 
 
-def stretches(context: Context, machines: Sequence[m.Machine]) -> list[tuple[m.Machine, Span]]:
+def stretches(context: Context, machines: Sequence[m.Machine]) -> list[tuple[m.Machine, range]]:
     """All instances of some machines in the order in which they were made: stretches of one machine."""
-    spans: list[tuple[m.Machine, int, int]] = []
-    for n, machine in enumerate(context.universe.machines):
-        if machine not in machines:
-            continue
-        if spans and spans[-1][0] is machine and spans[-1][2] == n:
-            spans[-1] = (machine, spans[-1][1], n + 1)
-        else:
-            spans.append((machine, n, n + 1))
-    return [(machine, Span(range(first, end))) for machine, first, end in spans]
-
-
-def numbers(context: Context, machine: m.Machine) -> Span:
-    """The instances of a machine."""
-    return Span.of(context.universe.instances_of(machine.qualified))
+    found: list[tuple[m.Machine, range]] = []
+    for machine, group in groupby(enumerate(context.universe.machines), lambda x: x[1]):
+        numbers = [n for n, _ in group]
+        if machine in machines:
+            found.append((machine, range(numbers[0], numbers[-1] + 1)))
+    return found

@@ -10,8 +10,7 @@ from fsmdsl.explore.packed.layout import awaitable, kinds
 from fsmdsl.explore.packed.lower.context import AT, Context, F, N, Scope, T
 from fsmdsl.explore.packed.lower.helpers import of_library
 from fsmdsl.explore.packed.lower.machines.effects import perform
-from fsmdsl.explore.packed.lower.machines.handlers import eventless, stretches
-from fsmdsl.explore.packed.lower.machines.handlers import numbers as instances
+from fsmdsl.explore.packed.lower.machines.handlers import each_of, eventless, stretches
 from fsmdsl.explore.packed.lower.sites import IGNORED
 from fsmdsl.explore.packed.lower.symmetry.orders import (
     doubt,
@@ -71,7 +70,7 @@ def rounds(context: Context) -> list[Function]:
     scope = Scope(context, b, T, None, None, lambda _, __=None: None)
     for machine in kinds(context.universe):
         if awaitable(machine):
-            with instances(context, machine).each(b, AT), b.when(Not(call("awaits", T, AT))):
+            with each_of(context, machine, b), b.when(Not(call("awaits", T, AT))):
                 b.set(scope.at(context.column(machine.qualified, "wait"), AT), ZERO)
     return [*functions, function("settle", rows("t"), b.block, "The round, to its end.")]
 
@@ -84,11 +83,11 @@ def _until_quiet(context: Context, machines: Sequence[m.Machine], b: Builder) ->
         for machine, span in stretches(context, machines):
             name = f"without_event_{machines.index(machine)}"
             if context.layout.mask_words == 1:
-                for instance in span.values:
+                for instance in span:
                     _unless_rivals(context, machine, instance, b)
                     _follow_one(context, machine, instance, name, b)
             else:
-                with span.each(b, AT):
+                with b.through(AT, span):
                     _unless_rivals(context, machine, AT, b)
                     _follow_one(context, machine, AT, name, b)
         with b.when(QUIET):

@@ -148,13 +148,8 @@ def _of_member(x: Expr, j: int) -> Expr:
 def _less(x: SymmetricSet, p: _Places) -> Function:
     """`less`: by the words of the keys, from the first."""
     b = Builder()
-    for n in range(p.words):
-        one, other = (T[p.keys + n * x.count + at] for at in (A, B))
-        if n < p.words - 1:
-            with b.when(one.differs(other)):
-                b.leave(one < other)
-        else:
-            b.leave(one < other)
+    one, other = ([T[p.keys + n * x.count + at] for n in range(p.words)] for at in (A, B))
+    b.leave(_smaller(one, other))
     return function(f"less_{x.first}", (*rows("t"), *numbers("a", "b")), b.block, "Does one stand before another?")
 
 
@@ -200,7 +195,8 @@ def _arranged(context: Context, places: dict[SymmetricSet, _Places]) -> Function
             b.do(call(f"rename_{x.first}", T))
         _in_order(b, reduction.ordered)
         b.do(call("pack", T, T, other))
-        with b.when(any_of([Not(FOUND), _smaller(other, best, layout.words)])):
+        words = ([T[place + n] for n in range(layout.words)] for place in (other, best))
+        with b.when(any_of([Not(FOUND), _smaller(*words)])):
             b.set(FOUND, TRUE)
             for word in range(layout.words):
                 b.set(T[best + word], T[other + word])
@@ -216,10 +212,9 @@ def _table(layout: Layout, k: int) -> int:
     return table
 
 
-def _smaller(other: int, best: int, words: int) -> Expr:
-    """Are the words of one arrangement less than those of the best?"""
-    smaller = T[other + words - 1] < T[best + words - 1]
-    for n in reversed(range(words - 1)):
-        one, least = T[other + n], T[best + n]
-        smaller = any_of([one < least, all_of([one.equals(least), smaller])])
+def _smaller(one: Sequence[Expr], other: Sequence[Expr]) -> Expr:
+    """Are some words less than others, from the first on?"""
+    smaller = one[-1] < other[-1]
+    for x, y in reversed([*zip(one[:-1], other[:-1], strict=True)]):
+        smaller = any_of([x < y, all_of([x.equals(y), smaller])])
     return smaller

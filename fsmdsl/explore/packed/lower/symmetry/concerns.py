@@ -5,15 +5,15 @@ Each piece is an expression about the member `j`, worth a number from 0 on in so
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from functools import reduce
 from itertools import zip_longest
 from operator import add
 
 from fsmdsl import model as m
-from fsmdsl.explore.packed.layout import Box, Layout, kinds
+from fsmdsl.explore.packed.layout import Box, Layout
 from fsmdsl.explore.packed.lower.context import T
-from fsmdsl.explore.packed.lower.symmetry.renaming import J, X, awaited, columns, queues
+from fsmdsl.explore.packed.lower.symmetry.renaming import J, X, awaited, columns, queues, referring
 from fsmdsl.explore.packed.lower.values.convert import code_of, number_of
 from fsmdsl.explore.packed.shapes import none_of, parts_of, shape
 from fsmdsl.explore.program.builder import Builder, function, numbers
@@ -32,7 +32,7 @@ def everything(layout: Layout, x: SymmetricSet) -> Iterator[Piece]:
     for box, apart in queues(layout, x):
         for place in range(box.length, box.length + box.places):
             yield T[place + J * apart], layout.shapes[place].bits
-    for t, places in _fields_referring(layout, x, range(len(layout.universe.machines))):
+    for t, places in referring(layout, x, range(len(layout.universe.machines))):
         for place in places:
             yield from _refers(layout, x, t, T[place])
     for box in layout.boxes:
@@ -50,13 +50,13 @@ def outline(layout: Layout, x: SymmetricSet, reduction: Reduction) -> Iterator[P
         else:
             yield code_of(T[place + J], s), s.bits
     for y in reduction.sets:
-        for t, places in _fields_referring(layout, x, y.numbers):
+        for t, places in referring(layout, x, y.numbers):
             if isinstance(t, m.SetType) or is_reference(t):
                 parts = [part for place in places for part, _ in _refers(layout, x, t, T[place])]
                 yield _sum(parts), len(parts).bit_length()
     members = {n for y in reduction.sets for n in y.numbers}
     others = [n for n in range(len(layout.universe.machines)) if n not in members]
-    for t, places in _fields_referring(layout, x, others):
+    for t, places in referring(layout, x, others):
         for place in places:
             yield from _refers(layout, x, t, T[place])
     for box, apart in queues(layout, x):
@@ -86,17 +86,18 @@ def _waiting(layout: Layout, box: Box, apart: int, machines: Sequence[str]) -> I
     yield T[box.length + J * apart], layout.shapes[box.length].bits
     if box.channel.order == "bag":
         return
+    listed = list(_about(layout, box, machines))
     for place in range(box.first, box.first + box.channel.bound):
         message = T[place + J * apart]
-        about = [Choice((message >> box.argument_bits).equals(n), Int(x), ZERO) for n, x in _about(box, machines) if x]
+        about = [Choice((message >> box.argument_bits).equals(n), Int(x), ZERO) for n, x in listed if x]
         yield (message & ~_sum(about) if about else message), box.shape.bits
 
 
-def _about(box: Box, machines: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _about(layout: Layout, box: Box, machines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """By event: the bits of a message that refer to instances of these machines."""
-    for n, event in enumerate(box.events):
-        listed = zip(event.parameters, box.shapes[n], box.offsets(n), strict=True)
-        yield n, sum((1 << s.bits) - 1 << at for p, s, at in listed if any(mentions(p.type, x) for x in machines))
+    for n, arguments in enumerate(box.records):
+        parts = parts_of(arguments, layout.universe).values()
+        yield n, sum((1 << s.bits) - 1 << at for t, s, at in parts if any(mentions(t, x) for x in machines))
 
 
 def _size(layout: Layout, t: m.Type, value: Expr) -> Iterator[Piece]:
@@ -121,17 +122,6 @@ def _bit(condition: Expr) -> Expr:
 
 
 # Fields --------------------------------------------------------------------------------------------------------------
-
-
-def _fields_referring(layout: Layout, x: SymmetricSet, among: Iterable[int]) -> Iterator[tuple[m.Type, list[int]]]:
-    """The fields of instances that can refer to a member: their type, and where they stand."""
-    listed = set(among)
-    for machine in kinds(layout.universe):
-        of = sorted(listed & layout.universe.instances_of(machine.qualified))
-        for f in machine.fields:
-            if of and mentions(f.type, x.machine):
-                column = layout.columns[machine.qualified, f.name]
-                yield f.type, [column + n for n in of]
 
 
 def _refers(layout: Layout, x: SymmetricSet, t: m.Type, value: Expr) -> Iterator[Piece]:
@@ -180,17 +170,11 @@ def _in_line(layout: Layout, x: SymmetricSet, box: Box) -> Iterator[Piece]:
     """Where messages have an order: whether the member is an argument of this one."""
     for place in range(box.first, box.first + box.channel.bound):
         event = T[place] >> box.argument_bits
-        by_event = [list(_argument(layout, x, box, n, T[place])) for n in range(len(box.events))]
+        by_event = [list(_refers(layout, x, arguments, T[place])) for arguments in box.records]
         for same in zip_longest(*by_event, fillvalue=(ZERO, 0)):
             parts = [Choice(event.equals(n), part, ZERO) for n, (part, bits) in enumerate(same) if bits]
             there = Int(place - box.first) < T[box.length]
             yield Choice(there, _sum(parts), ZERO), max(bits for _, bits in same)
-
-
-def _argument(layout: Layout, x: SymmetricSet, box: Box, n: int, message: Expr) -> Iterator[Piece]:
-    for p, s, at in zip(box.events[n].parameters, box.shapes[n], box.offsets(n), strict=True):
-        if mentions(p.type, x.machine):
-            yield from _refers(layout, x, p.type, number_of(message >> at & (1 << s.bits) - 1, s))
 
 
 def _in_bag(layout: Layout, x: SymmetricSet, box: Box) -> Iterator[Piece]:
@@ -199,8 +183,8 @@ def _in_bag(layout: Layout, x: SymmetricSet, box: Box) -> Iterator[Piece]:
     parts = []
     for i, place in enumerate(range(box.first, box.first + box.channel.bound)):
         event = T[place] >> box.argument_bits
-        for n in range(len(box.events)):
-            for part, _ in _argument(layout, x, box, n, T[place]):
+        for n, arguments in enumerate(box.records):
+            for part, _ in _refers(layout, x, arguments, T[place]):
                 there = all_of([Int(i) < T[box.length], event.equals(n), part])
                 parts.append(Choice(there, 1 << _rank(box, i) * each, ZERO))
     if parts:
@@ -220,7 +204,7 @@ def ranks(layout: Layout, x: SymmetricSet) -> tuple[list[Function], list[Stateme
     for box in layout.boxes:
         if box.channel.order != "bag" or not list(_in_bag(layout, x, box)):
             continue
-        functions.append(_bare(x, box))
+        functions.append(_bare(layout, x, box))
         bare = [Var(f"bare_{i}") for i in range(box.channel.bound)]
         for i, message in enumerate(bare):
             b.set(message, call(functions[-1].name, T[box.first + i]))
@@ -230,14 +214,13 @@ def ranks(layout: Layout, x: SymmetricSet) -> tuple[list[Function], list[Stateme
     return functions, b.statements
 
 
-def _bare(x: SymmetricSet, box: Box) -> Function:
+def _bare(layout: Layout, x: SymmetricSet, box: Box) -> Function:
     """A message of a bag, with nothing where the member stands."""
     b = Builder()
-    for n, event in enumerate(box.events):
-        for p, s, at in zip(event.parameters, box.shapes[n], box.offsets(n), strict=True):
-            if mentions(p.type, x.machine):
-                with b.when((X >> box.argument_bits).equals(n)):
-                    b.leave(X & ~Int((1 << s.bits) - 1 << at))
+    for n, bits in _about(layout, box, [x.machine]):
+        if bits:
+            with b.when((X >> box.argument_bits).equals(n)):
+                b.leave(X & ~Int(bits))
     b.leave(X)
     name = f"bare_{x.first}_{box.length}"
     return function(name, numbers("x"), b.block, "A message, whoever of them it is about.")

@@ -9,7 +9,7 @@ doubt is noted, for which the search gives up the reduction.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from fsmdsl import model as m
@@ -288,50 +288,29 @@ def rivals(context: Context, machine: m.Machine, would: str) -> list[Function]:
     return functions
 
 
-def lost_apart(context: Context, machine: m.Machine, fragile: Sequence[str], b: Builder, struck: int | None) -> None:
+def lost_apart(context: Context, machine: m.Machine, fragile: Sequence[str], b: Builder) -> None:
     """Where a crash finds an instance in a state that does not last: is a member of its set, also struck, in another
-    such state? `struck`: the mask of those whom it strikes; none: all."""
+    such state?"""
     column = context.column(machine.qualified, "")
     other = T[column + OTHER]
-    in_such = [any_of([other.equals(machine.leaf_numbers[leaf]) for leaf in fragile])]
-    if struck is not None:
-        in_such.append(masks.test(context.layout, T, struck, OTHER))
+    in_such = any_of([other.equals(machine.leaf_numbers[leaf]) for leaf in fragile])
+    struck = masks.test(context.layout, T, context.layout.struck, OTHER)
     for x in context.reduction.of_machine(machine.qualified):
         with (
             b.count(OTHER, Choice(x.first <= AT, Int(x.first + x.count), ZERO), AT + 1),
-            b.when(all_of([*in_such, other.differs(T[column + AT])])),
+            b.when(all_of([in_such, struck, other.differs(T[column + AT])])),
         ):
             b.put([doubt(context, T, [x.name], "which of them is lost first in a crash makes a difference")])
 
 
-def in_doubt_of_fault(context: Context, machines: Sequence[m.Machine], b: Builder, struck: int | None) -> None:
+def in_doubt_of_fault(context: Context, machines: Sequence[m.Machine], b: Builder) -> None:
     """A crash fails: whoever comes first."""
     sets = [x for k in machines for x in context.reduction.of_machine(k.qualified)]
     if not sets:
         return
     why = "which of them fails first in a crash may make a difference"
-    several = [] if struck is None else [masks.several(context.layout, T, struck, x) for x in sets]
-    with b.when(any_of(several)) if several else nullcontext():
+    with b.when(any_of([masks.several(context.layout, T, context.layout.struck, x) for x in sets])):
         b.put([doubt(context, T, [x.name for x in sets], why)])
-
-
-@contextmanager
-def apart_where_symmetric(
-    context: Context, machines: Sequence[m.Machine], b: Builder, name: str, struck: int | None
-) -> Iterator[list[Function]]:
-    """Crash transitions, one after the other: where members follow some, in a function of its own, whose faults are
-    in doubt."""
-    functions: list[Function] = []
-    if not any(context.reduction.of_machine(x.qualified) for x in machines):
-        yield functions
-        return
-    with b.aside() as body:
-        yield functions
-    functions.append(function(name, rows("t"), body, "Each takes its crash transition."))
-    b.set(F, call(name, T))
-    with b.when(F.differs(0)):
-        in_doubt_of_fault(context, machines, b, struck)
-        b.leave(F)
 
 
 def functions(context: Context) -> list[Function]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import Box, Layout, awaitable, kinds
 from fsmdsl.explore.packed.lower.context import Context, N, T
 from fsmdsl.explore.packed.lower.machines.channels import put
-from fsmdsl.explore.packed.lower.machines.handlers import Span
 from fsmdsl.explore.packed.lower.values.convert import code_of, number_of
 from fsmdsl.explore.packed.shapes import Shape, none_of, parts_of, shape
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
@@ -61,18 +61,16 @@ class Renaming:
             b.set(T[place], T[self.spare + J])
 
     def _referring(self, b: Builder) -> None:
-        for machine in kinds(self.layout.universe):
-            of = self.layout.universe.instances_of(machine.qualified)
-            for f in machine.fields:
-                if mentions(f.type, self.of.machine):
-                    column = self.layout.columns[machine.qualified, f.name]
-                    with Span.of(column + n for n in of).each(b, P):
-                        b.set(T[P], self._renamed(f.type, T[P]))
+        for t, places in referring(self.layout, self.of, range(len(self.layout.universe.machines))):
+            with b.through(P, places):
+                b.set(T[P], self._renamed(t, T[P]))
 
     def _messages(self, b: Builder, box: Box) -> None:
         with b.aside() as changes:
-            for n, event in enumerate(box.events):
-                self._arguments(b, box, n, event)
+            for n, arguments in enumerate(box.records):
+                if mentions(arguments, self.of.machine):
+                    with b.when((X >> box.argument_bits).equals(n)):
+                        b.set(X, self._renamed(arguments, X))
         if not changes:
             return
         with b.count(ITEM, box.first + T[box.length], box.first):
@@ -91,19 +89,6 @@ class Renaming:
         b.set(T[box.length], ZERO)
         with b.count(ITEM, N):
             b.do(call(put(self.context, box), T, box.length, T[spare + ITEM]))
-
-    def _arguments(self, b: Builder, box: Box, n: int, event: m.Event) -> None:
-        """The arguments of a message `x`, if it is for this event."""
-        listed = zip(event.parameters, box.shapes[n], box.offsets(n), strict=True)
-        referring = [(p.type, s, at) for p, s, at in listed if mentions(p.type, self.of.machine)]
-        if not referring:
-            return
-        with b.when((X >> box.argument_bits).equals(n)):
-            for t, s, at in referring:
-                mask = (1 << s.bits) - 1
-                b.set(Y, number_of(X >> at & mask, s))
-                b.set(Y, self._renamed(t, Y))
-                b.set(X, X & ~Int(mask << at) | code_of(Y, s) << at)
 
     def _awaited(self, b: Builder) -> None:
         first, actions = awaited(self.layout, self.of)
@@ -190,8 +175,18 @@ class Renaming:
 
 def columns(layout: Layout, of: SymmetricSet) -> list[tuple[str, int]]:
     """The columns of a world that members have, by name: where that of the first member stands."""
-    found = ((name, at + of.first) for (machine, name), at in layout.columns.items() if machine == of.machine)
-    return [(name, place) for name, place in found if place < layout.row]
+    return [(name, at + of.first) for (machine, name), at in layout.columns.items() if machine == of.machine]
+
+
+def referring(layout: Layout, of: SymmetricSet, among: Iterable[int]) -> Iterator[tuple[m.Type, list[int]]]:
+    """The fields of instances that can refer to a member: their type, and where they stand."""
+    listed = set(among)
+    for machine in kinds(layout.universe):
+        instances = sorted(listed & layout.universe.instances_of(machine.qualified))
+        for f in machine.fields:
+            if instances and mentions(f.type, of.machine):
+                column = layout.columns[machine.qualified, f.name]
+                yield f.type, [column + n for n in instances]
 
 
 def queues(layout: Layout, of: SymmetricSet) -> list[tuple[Box, int]]:
