@@ -121,7 +121,7 @@ def _read(scope: Scope, e: m.Read) -> Expr:
 def _record(scope: Scope, e: m.Construction) -> Expr:
     """The codes of the parts beside one another; a fault where a part cannot hold its value."""
     shape_of(scope, e.type)
-    values = [scope.builder.named(x) for x in sets.in_order(scope, [(x, x.type) for x in e.parts])]
+    values = [scope.builder.named(value(scope, x)) for x in e.parts]
     made: Expr = ZERO
     for (of, s, at), x, given in zip(parts_of(e.type, scope.context.universe).values(), e.parts, values, strict=True):
         for wrong, kind in misfit(scope, given, x.type, of):
@@ -252,15 +252,13 @@ def _binary(scope: Scope, e: m.Binary) -> Expr:
             return sets.contained(scope, e)
         case "==" | "!=" | "<" | "<=" | ">" | ">=":
             t = common(e.left.type, e.right.type)
-            left, right = _both(scope, e.left, e.right, t)
-            return Compare(left, ((e.operator, right),))
+            return Compare(value(scope, e.left, t), ((e.operator, value(scope, e.right, t)),))
         case "union" | "difference" | "intersection":
             t = common(e.left.type, e.right.type)
-            left, right = _both(scope, e.left, e.right, t)
+            left, right = value(scope, e.left, t), value(scope, e.right, t)
             return converted(scope, _of_sets(e.operator, left, right), t, e.type)
         case _:  # of numbers: each has its like in programs
-            left, right = _both(scope, e.left, e.right, e.left.type, e.right.type)
-            return _of_numbers(scope, e, left, right)
+            return _of_numbers(scope, e, value(scope, e.left), value(scope, e.right))
 
 
 def _of_numbers(scope: Scope, e: m.Binary, left: Expr, right: Expr) -> Expr:
@@ -288,18 +286,6 @@ def _of_sets(operator: SetOperator, left: Expr, right: Expr) -> Expr:
             return left & right
         case _:
             assert_never(operator)
-
-
-def _both(scope: Scope, left: m.Expr, right: m.Expr, t: m.Type, other: m.Type | None = None) -> tuple[Expr, Expr]:
-    """Two operands: the left one in a variable if the right one needs statements, so that it is computed before
-    them."""
-    first = value(scope, left, t)
-    with scope.builder.aside() as statements:
-        second = value(scope, right, other or t)
-    if statements:
-        first = scope.builder.named(first)
-        scope.builder.put(statements)
-    return first, second
 
 
 def _conditional(scope: Scope, e: m.Conditional, want: m.Type) -> Expr:
@@ -342,8 +328,7 @@ def _apply(scope: Scope, e: m.Apply) -> Expr:
         case "item":
             return sets.item(scope, first, e.arguments[1])
         case "concat":
-            left, right = _both(scope, first, e.arguments[1], e.type)
-            return sets.concat(scope, left, right, e.type)
+            return sets.concat(scope, value(scope, first, e.type), value(scope, e.arguments[1], e.type), e.type)
         case "rest":
             return sets.rest(scope, first, e.type)
         case "filled":

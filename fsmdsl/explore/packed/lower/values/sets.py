@@ -42,7 +42,7 @@ def collection(scope: Scope, e: m.Collection, want: m.Type) -> Expr:
     if not e.items:
         return ZERO
     of, at = element_of(scope, own), own.bound.bit_length()
-    items = in_order(scope, [(x, own.of) for x in e.items])
+    items = [scope.value(x, own.of) for x in e.items]
     parts = [coded(scope, x, of) << at + n * of.bits for n, x in enumerate(items)]
     return converted(scope, union([Int(len(parts)), *parts]), own, inner)
 
@@ -52,8 +52,7 @@ def _set(scope: Scope, e: m.Collection, want: m.SetType) -> Expr:
         return ZERO
     own = e.type if isinstance(e.type, m.SetType) else want
     of = element_of(scope, own)
-    items = in_order(scope, [(x, own.of) for x in e.items])
-    bits = [bit(coded(scope, x, of)) for x in items]
+    bits = [bit(coded(scope, scope.value(x, own.of), of)) for x in e.items]
     return converted(scope, union(bits), own, want)
 
 
@@ -65,19 +64,6 @@ def union(parts: Sequence[Expr]) -> Expr:
 def bit(code: Expr) -> Expr:
     """A set of one element."""
     return 1 << code
-
-
-def in_order(scope: Scope, items: list[tuple[m.Expr, m.Type]]) -> list[Expr]:
-    """Values, each in a variable where one behind it needs statements."""
-    values: list[Expr] = []
-    for x, t in items:
-        with scope.builder.aside() as statements:
-            new = scope.value(x, t)
-        if statements:
-            values = [scope.builder.named(x) for x in values]
-            scope.builder.put(statements)
-        values.append(new)
-    return values
 
 
 # Gone through --------------------------------------------------------------------------------------------------------
@@ -178,7 +164,7 @@ def _packable(scope: Scope, t: m.Type) -> bool:
 def _one_of(scope: Scope, item: m.Expr, these: m.Collection) -> Expr:
     """`n in {100, 200}`, where there would be too many places."""
     t = reduce(common, [x.type for x in these.items], item.type)
-    first, *others = [scope.builder.named(x) for x in in_order(scope, [(x, t) for x in (item, *these.items)])]
+    first, *others = [scope.builder.named(scope.value(x, t)) for x in (item, *these.items)]
     return any_of([first.equals(x) for x in others])
 
 
