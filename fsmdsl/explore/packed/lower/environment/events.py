@@ -17,7 +17,7 @@ from fsmdsl.explore.packed.lower.environment.steps import Steps
 from fsmdsl.explore.packed.lower.machines.handlers import Span, numbers, refuser, stretches
 from fsmdsl.explore.packed.lower.sites import FULL, IGNORED
 from fsmdsl.explore.packed.lower.values import masks
-from fsmdsl.explore.packed.lower.values.convert import coded, converted, element_of, misfit
+from fsmdsl.explore.packed.lower.values.convert import code_of, converted, element_of, misfit
 from fsmdsl.explore.packed.lower.values.expressions import in_leaves, joined, value
 from fsmdsl.explore.packed.lower.values.loops import loop
 from fsmdsl.explore.packed.lower.values.references import reference
@@ -134,7 +134,7 @@ class Environment:
             with loop(scope, whole.type, members) as item, scope.binding(x, item, of):
                 condition = value(scope, self.context.elaboration.expression(body, {**types, x: of}))
                 with b.when(condition):
-                    b.update(those, "|", bit(coded(scope, item, element_of(scope, whole.type))))
+                    b.update(those, "|", bit(code_of(item, element_of(scope, whole.type))))
         if failing:
             return None
         b.put(statements)

@@ -13,7 +13,7 @@ from fsmdsl.explore.packed.lower.machines.channels import place_of, put
 from fsmdsl.explore.packed.lower.sites import BUSY, CUT, FULL, REENTRANCE
 from fsmdsl.explore.packed.lower.symmetry.orders import in_every_order, members_in
 from fsmdsl.explore.packed.lower.values import masks
-from fsmdsl.explore.packed.lower.values.convert import coded, converted, element_of, length_of, misfit, placed, refuse
+from fsmdsl.explore.packed.lower.values.convert import code_of, converted, element_of, length_of, misfit, placed, refuse
 from fsmdsl.explore.packed.lower.values.expressions import value
 from fsmdsl.explore.packed.lower.values.loops import loop
 from fsmdsl.explore.packed.lower.values.parts import effects_apart, too_deep
@@ -101,7 +101,7 @@ def _change(scope: Scope, e: m.Change) -> None:
         _append(scope, e, e.type, place, item, length)
     elif e.kind == "add":
         refuse(scope, misfit(scope, item, e.item.type, e.type.of))
-        code = coded(scope, converted(scope, item, e.item.type, e.type.of), element_of(scope, e.type))
+        code = code_of(converted(scope, item, e.item.type, e.type.of), element_of(scope, e.type))
         b.update(place, "|", bit(code))
     else:
         conditions, code = placed(scope, item, e.item.type, e.type.of)
@@ -115,7 +115,7 @@ def _change(scope: Scope, e: m.Change) -> None:
 
 def _append(scope: Scope, e: m.Change, t: m.ListType, place: Element, item: Expr, length: Expr) -> None:
     of, at = element_of(scope, t), t.bound.bit_length()
-    code = coded(scope, converted(scope, item, e.item.type, t.of), of)
+    code = code_of(converted(scope, item, e.item.type, t.of), of)
     scope.builder.set(place, (place | code << at + length * of.bits) + 1)
 
 
@@ -256,4 +256,4 @@ def _post(scope: Scope, e: m.Post) -> None:
 def _field_of_message(scope: Scope, box: Box, event: m.Event, n: int, x: Expr) -> Expr:
     """An argument where it stands in a message."""
     place = box.events.index(event)
-    return coded(scope, x, box.shapes[place][n]) << box.offsets(place)[n]
+    return code_of(x, box.shapes[place][n]) << box.offsets(place)[n]

@@ -19,7 +19,7 @@ from fsmdsl.explore.packed.lower.context import AT, Context, F, Scope, T
 from fsmdsl.explore.packed.lower.helpers import of_library
 from fsmdsl.explore.packed.lower.sites import CUT, IGNORED
 from fsmdsl.explore.packed.lower.values import masks
-from fsmdsl.explore.packed.lower.values.convert import decoded, element_of
+from fsmdsl.explore.packed.lower.values.convert import element_of, number_of
 from fsmdsl.explore.packed.shapes import Shape
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
 from fsmdsl.explore.program.nodes import (
@@ -151,7 +151,7 @@ class _Loop:
 
     def turn(self, b: Builder, code: Expr) -> None:
         """A turn, with the element of a code: `f` is what it comes to."""
-        b.set(F, self.call("turn", decoded(replace(self.scope, builder=b), code, self.of)))
+        b.set(F, self.call("turn", number_of(code, self.of)))
 
 
 def in_every_order(scope: Scope, e: m.ForEach, over: Expr, perform: Perform) -> None:

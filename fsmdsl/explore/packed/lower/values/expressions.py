@@ -17,9 +17,9 @@ from fsmdsl.core.presence import Known, present_if
 from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.values import lets, maps, masks, sets
-from fsmdsl.explore.packed.lower.values.convert import coded, converted, decoded, misfit, shape_of
+from fsmdsl.explore.packed.lower.values.convert import code_of, converted, misfit, number_of, shape_of
 from fsmdsl.explore.packed.lower.values.references import machine_of, owner
-from fsmdsl.explore.packed.shapes import LARGEST, UnpackableError, parts_of, to_number
+from fsmdsl.explore.packed.shapes import LARGEST, UnpackableError, none_of, parts_of, to_number
 from fsmdsl.explore.program import queries
 from fsmdsl.explore.program.nodes import (
     TRUE,
@@ -127,14 +127,14 @@ def _record(scope: Scope, e: m.Construction) -> Expr:
         for wrong, kind in misfit(scope, given, x.type, of):
             with scope.builder.when(wrong):
                 scope.fail(kind)
-        made = made | coded(scope, converted(scope, given, x.type, of), s) << at
+        made = made | code_of(converted(scope, given, x.type, of), s) << at
     return made
 
 
 def _part(scope: Scope, e: m.Part) -> Expr:
     assert isinstance(e.of.type, m.RecordType)
     _, s, at = parts_of(e.of.type, scope.context.universe)[e.name]
-    return decoded(scope, value(scope, e.of) >> at & (1 << s.bits) - 1, s)
+    return number_of(value(scope, e.of) >> at & (1 << s.bits) - 1, s)
 
 
 def _in_state(scope: Scope, e: m.InState) -> Expr:
@@ -143,7 +143,7 @@ def _in_state(scope: Scope, e: m.InState) -> Expr:
     state = scope.at(scope.context.column(machine.qualified, ""), target)
     there = in_leaves(state, machine, e.states)
     if isinstance(e.target.type, m.OptionalType):
-        return all_of([target >= 0, there])
+        return all_of([target.differs(none_of(e.target.type, scope.context.universe)), there])
     return there
 
 
@@ -312,9 +312,8 @@ def _apply(scope: Scope, e: m.Apply) -> Expr:
     match e.function:
         case "present":
             given = scope.builder.named(value(scope, first))
-            none = shape_of(scope, first.type).none
-            if none is not None and first not in scope.known:
-                with scope.builder.when(given.equals(none)):
+            if isinstance(first.type, m.OptionalType) and first not in scope.known:
+                with scope.builder.when(given.equals(none_of(first.type, scope.context.universe))):
                     scope.fail("none")
             return given
         case "size":

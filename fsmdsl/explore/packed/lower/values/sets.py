@@ -11,12 +11,12 @@ from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.machines.channels import place_of
 from fsmdsl.explore.packed.lower.symmetry.orders import failing
 from fsmdsl.explore.packed.lower.values.convert import (
-    coded,
+    code_of,
     converted,
-    decoded,
     element_of,
     item_of,
     length_of,
+    number_of,
     placed,
     shape_of,
 )
@@ -43,7 +43,7 @@ def collection(scope: Scope, e: m.Collection, want: m.Type) -> Expr:
         return ZERO
     of, at = element_of(scope, own), own.bound.bit_length()
     items = [scope.value(x, own.of) for x in e.items]
-    parts = [coded(scope, x, of) << at + n * of.bits for n, x in enumerate(items)]
+    parts = [code_of(x, of) << at + n * of.bits for n, x in enumerate(items)]
     return converted(scope, union([Int(len(parts)), *parts]), own, inner)
 
 
@@ -52,7 +52,7 @@ def _set(scope: Scope, e: m.Collection, want: m.SetType) -> Expr:
         return ZERO
     own = e.type if isinstance(e.type, m.SetType) else want
     of = element_of(scope, own)
-    bits = [bit(coded(scope, scope.value(x, own.of), of)) for x in e.items]
+    bits = [bit(code_of(scope.value(x, own.of), of)) for x in e.items]
     return converted(scope, union(bits), own, want)
 
 
@@ -185,7 +185,7 @@ def first(scope: Scope, listed: m.Expr) -> Expr:
         scope.fail("none")
     if isinstance(listed.type, m.ListType):
         return item_of(scope, items, listed.type, 0)
-    return decoded(scope, call("lowest", items), element_of(scope, listed.type))
+    return number_of(call("lowest", items), element_of(scope, listed.type))
 
 
 def item(scope: Scope, of: m.Expr, at: m.Expr) -> Expr:
