@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from fsmdsl import model as m
 from fsmdsl.core.elaborate import Elaboration
@@ -23,11 +22,18 @@ from fsmdsl.step.universe import Universe
 from fsmdsl.step.values import cardinality
 
 
-class Fail(Protocol):
-    """Writes what happens where a value is missing: the kind of fault, and its code where a function has returned one;
-    else the fault has a new code."""
+@dataclass(slots=True)
+class Fail:
+    """Writes what happens where a value is missing: a fault, of which a function may have returned the code; else it is
+    a new one."""
 
-    def __call__(self, kind: str, code: Expr | None = None, /) -> None: ...
+    write: Callable[[Expr | None], None]
+    used: bool = False
+    """Can a value be missing at all?"""
+
+    def __call__(self, code: Expr | None = None) -> None:
+        self.used = True
+        self.write(code)
 
 
 Bits = dict[int, dict[tuple[tuple[int, int], ...], int]]

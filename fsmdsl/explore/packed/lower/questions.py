@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fsmdsl import model as m
 from fsmdsl.explore.circular_wait import CircularWaits
 from fsmdsl.explore.packed.layout import kinds
-from fsmdsl.explore.packed.lower.context import AT, Context, S, Scope
+from fsmdsl.explore.packed.lower.context import AT, Context, Fail, S, Scope
 from fsmdsl.explore.packed.lower.machines.handlers import numbers as instances
 from fsmdsl.explore.packed.lower.values.expressions import in_leaves, value
 from fsmdsl.explore.packed.shapes import LARGEST, to_number
@@ -79,22 +79,16 @@ def _true(context: Context, question: Asked, name: str, machine: m.Machine | Non
 
 def _condition(context: Context, question: Asked, b: Builder, machine: m.Machine | None) -> tuple[bool, Expr]:
     """Whether a question may have no value, and what is asked."""
-    failing: list[str] = []
-
-    def fail(kind: str, code: Expr | None = None) -> None:
-        failing.append(kind)
-        b.leave(0)
-
     universe = context.universe
     instance: Var | Int | None = None
     if question.instance is not None:
         machine, instance = universe.machines[question.instance], Int(question.instance)
     elif machine is not None:
         instance = AT
-    scope = Scope(context, b, S, instance, machine, fail)
+    scope = Scope(context, b, S, instance, machine, Fail(lambda _: b.leave(0)))
     scope.locals = {n: (Int(to_number(t, v, universe)), t) for n, (t, v) in question.locals.items()}
     condition = value(scope, context.elaboration.expression(question.condition))
-    return bool(failing), condition
+    return scope.fail.used, condition
 
 
 def stuck(context: Context) -> list[Function]:
@@ -104,7 +98,7 @@ def stuck(context: Context) -> list[Function]:
         if box.channel.waiting:
             with b.when(S[box.length] > 0):
                 b.leave(TRUE)
-    scope = Scope(context, b, S, None, None, lambda _, __=None: None)
+    scope = Scope(context, b, S, None, None, Fail(lambda _: None))
     ending = [x for x in kinds(context.universe) if any(s.final for s in x.states)]
     for machine in ending:
         final = [s.name for s in machine.leaves if s.final]

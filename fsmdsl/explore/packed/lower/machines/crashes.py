@@ -11,7 +11,7 @@ from fsmdsl.core.selection import Selection
 from fsmdsl.core.triggers import CRASH, triggered_by
 from fsmdsl.explore.liveness.plan import Crashes
 from fsmdsl.explore.packed.layout import awaitable, kinds, struck_alone
-from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, Scope, T
+from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, Fail, Scope, T
 from fsmdsl.explore.packed.lower.machines.effects import perform
 from fsmdsl.explore.packed.lower.machines.handlers import (
     Span,
@@ -140,7 +140,7 @@ def _choice(context: Context, machine: m.Machine) -> Function:
     """The function that says which crash transition an instance takes: its index plus 1, or 0; a fault below 0."""
     b, selection = Builder(), context.selection(machine)
     passing = _passing(selection)
-    scope = Scope(context, b, T, AT, machine, lambda _, code=None: b.leave(-number(context.code(code))))
+    scope = Scope(context, b, T, AT, machine, Fail(lambda code: b.leave(-number(context.code(code)))))
     read_state(scope, machine)
     for s in machine.leaves:
         levels, lasting = selection.levels(s.name, CRASH), s.name not in passing
@@ -149,7 +149,7 @@ def _choice(context: Context, machine: m.Machine) -> Function:
         with b.when(STATE.equals(machine.leaf_numbers[s.name])):
             choose(scope, levels, s.name, {}, lambda _, t, leaf: b.leave(t.index + 1))
             if not lasting:
-                scope.fail("lost")
+                scope.fail()
     return function(_name(context, machine), (*rows("t"), *numbers("at")), b.block, f"{machine.name}: in a crash")
 
 

@@ -97,7 +97,7 @@ def _change(scope: Scope, e: m.Change) -> None:
     assert isinstance(e.type, m.SetType | m.ListType)
     if isinstance(e.type, m.ListType) and e.kind == "add":
         length = b.named(length_of(place, e.type))
-        refuse(scope, [(length.equals(e.type.bound), "overflow"), *misfit(scope, item, e.item.type, e.type.of)])
+        refuse(scope, [length.equals(e.type.bound), *misfit(scope, item, e.item.type, e.type.of)])
         _append(scope, e, e.type, place, item, length)
     elif e.kind == "add":
         refuse(scope, misfit(scope, item, e.item.type, e.type.of))
@@ -246,7 +246,7 @@ def _post(scope: Scope, e: m.Post) -> None:
         return
     box, place = found[0], b.named(found[1])
     with b.when(T[place] >= box.channel.bound):
-        scope.fail("overflow")
+        scope.fail()
     message: Expr = Int(box.events.index(event) << box.argument_bits)
     for n, x in enumerate(given):
         message |= _field_of_message(scope, box, event, n, x)

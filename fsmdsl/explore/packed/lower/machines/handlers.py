@@ -10,7 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.core.selection import Level
 from fsmdsl.core.triggers import EVENTLESS
 from fsmdsl.explore.packed.layout import awaitable
-from fsmdsl.explore.packed.lower.context import AT, STATE, Bits, Context, F, Scope, T
+from fsmdsl.explore.packed.lower.context import AT, STATE, Bits, Context, F, Fail, Scope, T
 from fsmdsl.explore.packed.lower.machines.effects import check_free, perform, wrote
 from fsmdsl.explore.packed.lower.sites import BUSY, IGNORED, REENTRANCE, UNHANDLED
 from fsmdsl.explore.packed.lower.values import masks
@@ -25,7 +25,7 @@ Follow = Callable[[Scope, m.Transition, str], None]
 
 def machine_scope(context: Context, machine: m.Machine, builder: Builder) -> Scope:
     """Inside a function about the instance `at` of a machine: a fault is its result."""
-    return Scope(context, builder, T, AT, machine, lambda _, code=None: builder.leave(context.code(code)))
+    return Scope(context, builder, T, AT, machine, Fail(lambda code: builder.leave(context.code(code))))
 
 
 def read_state(scope: Scope, machine: m.Machine) -> None:
@@ -169,10 +169,10 @@ def _ranked(
         with b.when(Not(any_of(best))):
             for g in reversed(guards):
                 with b.when(g):
-                    scope.fail("overlap")
+                    scope.fail()
     for n in range(len(level) - 1, 0, -1):
         with b.when(all_of([best[n], any_of(best[:n])])):
-            scope.fail("overlap")
+            scope.fail()
     for t, first in zip(level, best, strict=True):
         if first == TRUE:
             _follow(scope, t, leaf, arguments, follow)
@@ -185,7 +185,7 @@ def refuser(context: Context, machine: m.Machine, event: str, given: Sequence[m.
     """The function for an event with an argument that its parameter cannot hold: the fault `f` if a transition for it
     is enabled all the same, for then it is offered."""
     b = Builder()
-    scope = Scope(context, b, T, AT, machine, lambda _, __=None: b.leave(F))
+    scope = Scope(context, b, T, AT, machine, Fail(lambda _: b.leave(F)))
     read_state(scope, machine)
     arguments = {f"a{n}": p for n, p in enumerate(given)}
     for group in context.selection(machine).groups(event):

@@ -47,7 +47,7 @@ def placed(scope: Scope, item: Expr, have: m.Type, of: m.Type) -> tuple[list[Exp
     """What must be so for an item, in a variable, to be one of a type's values, and its code then."""
     if isinstance(have, m.NoneType) and not isinstance(of, m.OptionalType):
         return [FALSE], ZERO
-    fits: list[Expr] = [Not(wrong) for wrong, _ in misfit(scope, item, have, of)]
+    fits: list[Expr] = [Not(wrong) for wrong in misfit(scope, item, have, of)]
     return fits, code_of(converted(scope, item, have, of), shape_of(scope, of))
 
 
@@ -148,15 +148,15 @@ def item_of(scope: Scope, listed: Expr, t: m.ListType, place: Operand) -> Expr:
 # What does not fit ---------------------------------------------------------------------------------------------------
 
 
-def refuse(scope: Scope, conditions: Sequence[tuple[Expr, str]]) -> None:
-    """A fault where one of the conditions holds."""
-    for condition, kind in conditions:
+def refuse(scope: Scope, conditions: Sequence[Expr]) -> None:
+    """A fault of its own where one of the conditions holds."""
+    for condition in conditions:
         with scope.builder.when(condition):
-            scope.fail(kind)
+            scope.fail()
 
 
-def misfit(scope: Scope, x: Expr, have: m.Type, want: m.Type) -> list[tuple[Expr, str]]:
-    """When a place of one type cannot hold a value of another: conditions on its number, and the kind of fault, in the
+def misfit(scope: Scope, x: Expr, have: m.Type, want: m.Type) -> list[Expr]:
+    """When a place of one type cannot hold a value of another: conditions on its number, for each kind of fault, in the
     order in which they are looked at. Those that can never hold are left out. See `step.values.outside`."""
     match have, want:
         case (m.NoneType(), _):
@@ -165,19 +165,19 @@ def misfit(scope: Scope, x: Expr, have: m.Type, want: m.Type) -> list[tuple[Expr
             there = x.differs(none_of(have, scope.context.universe))
             with _there(scope, there):
                 faults = misfit(scope, x, a, b)
-            return [(all_of([there, condition]), kind) for condition, kind in faults]
+            return [all_of([there, condition]) for condition in faults]
         case (_, m.OptionalType(b)):
             return misfit(scope, x, have, b)
         case (m.OptionalType(a), _):
             none = none_of(have, scope.context.universe)
             with _there(scope, x.differs(none)):
                 faults = misfit(scope, x, a, want)
-            return [(x.equals(none), "none"), *faults]
+            return [x.equals(none), *faults]
         case (m.RangeType(low, high), m.RangeType(least, most)):
             beyond = [x < least] * (low < least) + [x > most] * (high > most)
-            return [(any_of(beyond), "range")] if beyond else []
+            return [any_of(beyond)] if beyond else []
         case (m.SetType(a), m.SetType(b)) if not holds(b, a):
-            return [(x & _outside(element_of(scope, have), bare(a), bare(b)), "range")]
+            return [x & _outside(element_of(scope, have), bare(a), bare(b))]
         case (m.ListType(), m.ListType()):
             return _list_misfit(scope, x, have, want)
         case _:
@@ -191,9 +191,9 @@ def _outside(places: Shape, have: m.Type, want: m.Type) -> int:
     return sum(1 << places.code(x) for x in range(have.low, have.high + 1) if not want.low <= x <= want.high)
 
 
-def _list_misfit(scope: Scope, x: Expr, have: m.ListType, want: m.ListType) -> list[tuple[Expr, str]]:
+def _list_misfit(scope: Scope, x: Expr, have: m.ListType, want: m.ListType) -> list[Expr]:
     b, length = scope.builder, length_of(x, have)
-    faults: list[tuple[Expr, str]] = [(length > want.bound, "overflow")] if have.bound > want.bound else []
+    faults = [length > want.bound] if have.bound > want.bound else []
     if isinstance(have.of, m.NeverType) or holds(want.of, have.of):
         return faults
     if isinstance(want.of, m.SetType | m.ListType):
@@ -202,7 +202,7 @@ def _list_misfit(scope: Scope, x: Expr, have: m.ListType, want: m.ListType) -> l
     b.set(wrong, FALSE)
     with b.count(place, length):
         b.set(item, item_of(scope, x, have, place))
-        for condition, _ in misfit(scope, item, have.of, want.of):
+        for condition in misfit(scope, item, have.of, want.of):
             with b.when(condition):
                 b.set(wrong, TRUE)
-    return [*faults, (wrong, "range")]
+    return [*faults, wrong]

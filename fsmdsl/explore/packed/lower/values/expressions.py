@@ -15,9 +15,9 @@ from typing import Literal, assert_never
 from fsmdsl import model as m
 from fsmdsl.core.presence import Known, present_if
 from fsmdsl.explore.packed.layout import awaitable
-from fsmdsl.explore.packed.lower.context import Scope
+from fsmdsl.explore.packed.lower.context import Fail, Scope
 from fsmdsl.explore.packed.lower.values import lets, maps, masks, sets
-from fsmdsl.explore.packed.lower.values.convert import code_of, converted, misfit, number_of, shape_of
+from fsmdsl.explore.packed.lower.values.convert import code_of, converted, misfit, number_of, refuse, shape_of
 from fsmdsl.explore.packed.lower.values.references import machine_of, owner
 from fsmdsl.explore.packed.shapes import LARGEST, UnpackableError, none_of, parts_of, to_number
 from fsmdsl.explore.program import queries
@@ -124,9 +124,7 @@ def _record(scope: Scope, e: m.Construction) -> Expr:
     values = [scope.builder.named(value(scope, x)) for x in e.parts]
     made: Expr = ZERO
     for (of, s, at), x, given in zip(parts_of(e.type, scope.context.universe).values(), e.parts, values, strict=True):
-        for wrong, kind in misfit(scope, given, x.type, of):
-            with scope.builder.when(wrong):
-                scope.fail(kind)
+        refuse(scope, misfit(scope, given, x.type, of))
         made = made | code_of(converted(scope, given, x.type, of), s) << at
     return made
 
@@ -210,20 +208,15 @@ def joined(scope: Scope, operands: Sequence[tuple[m.Expr, bool]], operator: Conn
 def _easily(scope: Scope, e: m.Expr) -> tuple[list[Statement], Expr] | None:
     """A condition that has a value whatever else is true, and needs no loop, with its statements; else None."""
     hard = scope.context.hard
-    failing: list[str] = []
     if id(e) in hard:
         return None
     if any(isinstance(x, m.Quantified) for x in expressions(e)):
         hard[id(e)] = e
         return None
-
-    def fail(kind: str, code: Expr | None = None) -> None:
-        failing.append(kind)
-
-    trial = replace(scope, fail=fail, known=frozenset())
+    trial = replace(scope, fail=Fail(lambda _: None), known=frozenset())
     with scope.builder.aside() as statements:
         condition = value(trial, e)
-    if failing or queries.loops(statements) or lets.called_in(scope.context, statements):
+    if trial.fail.used or queries.loops(statements) or lets.called_in(scope.context, statements):
         hard[id(e)] = e
         return None
     return statements, condition
@@ -266,7 +259,7 @@ def _of_numbers(scope: Scope, e: m.Binary, left: Expr, right: Expr) -> Expr:
     if may_divide_by_zero(e.operator, (e.right.type.low, e.right.type.high)):
         left, right = scope.builder.named(left), scope.builder.named(right)
         with scope.builder.when(right.equals(0)):
-            scope.fail("none")
+            scope.fail()
     match e.operator:
         case "/":
             return binary("//", left, right)
@@ -314,7 +307,7 @@ def _apply(scope: Scope, e: m.Apply) -> Expr:
             given = scope.builder.named(value(scope, first))
             if isinstance(first.type, m.OptionalType) and first not in scope.known:
                 with scope.builder.when(given.equals(none_of(first.type, scope.context.universe))):
-                    scope.fail("none")
+                    scope.fail()
             return given
         case "size":
             return sets.size(scope, first, e.arguments[1:])

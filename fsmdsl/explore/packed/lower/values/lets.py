@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from fsmdsl import model as m
-from fsmdsl.explore.packed.lower.context import AT, Context, Key, Let, S, Scope
+from fsmdsl.explore.packed.lower.context import AT, Context, Fail, Key, Let, S, Scope
 from fsmdsl.explore.packed.lower.sites import FAULT, UNKNOWN
 from fsmdsl.explore.packed.lower.values.references import machine_of, reference
 from fsmdsl.explore.program import queries
@@ -86,20 +86,13 @@ def received(scope: Scope, called: Expr, fails: bool) -> Expr:
     result = scope.builder.named(called)
     if fails:
         with scope.builder.when(result <= FAULT):
-            scope.fail("none", FAULT - result)
+            scope.fail(FAULT - result)
     return result
 
 
-class Missing:
-    """The `Fail` of a function that is worth a value: it returns the fault. Has it ever to do so?"""
-
-    def __init__(self, context: Context, builder: Builder) -> None:
-        self._context, self._builder = context, builder
-        self.used = False
-
-    def __call__(self, kind: str, code: Expr | None = None, /) -> None:
-        self.used = True
-        self._builder.leave(FAULT - number(self._context.code(code)))
+def missing(context: Context, b: Builder) -> Fail:
+    """In a function that is worth a value: it returns the fault."""
+    return Fail(lambda code: b.leave(FAULT - number(context.code(code))))
 
 
 def _let(context: Context, e: m.Derived, machine: m.Machine | None) -> Let:
@@ -110,7 +103,7 @@ def _let(context: Context, e: m.Derived, machine: m.Machine | None) -> Let:
     if key in context.lets:
         return context.lets[key]
     b = Builder()
-    fail = Missing(context, b)
+    fail = missing(context, b)
     shared: dict[Hashable, Var] = {}
     parameters = [Var(f"p{n}") for n in range(len(types))]
     scope = Scope(context, b, S, None if machine is None else AT, machine, fail, shared=shared)

@@ -48,7 +48,7 @@ def _found(scope: Scope, e: m.Apply, t: m.MapType) -> tuple[Expr, Expr]:
     key = scope.builder.named(scope.value(at))
     if isinstance(t.key, m.RangeType) and not holds(t.key, at.type):
         with scope.builder.when(any_of([key < t.key.low, key > t.key.high])):
-            scope.fail("none")
+            scope.fail()
     shape_of(scope, t)
     place = code_of(key, shape_of(scope, t.key)) * shape_of(scope, t.of).bits
     return held, scope.builder.named(place)

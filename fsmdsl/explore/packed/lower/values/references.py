@@ -15,7 +15,7 @@ def reference(scope: Scope, e: m.Expr) -> Var | Int:
     assert not isinstance(instance, Bool)
     if isinstance(e.type, m.OptionalType) and e not in scope.known:
         with scope.builder.when(instance.equals(none_of(e.type, scope.context.universe))):
-            scope.fail("none")
+            scope.fail()
     return instance
 
 

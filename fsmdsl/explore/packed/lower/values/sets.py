@@ -79,7 +79,7 @@ def quantified(scope: Scope, e: m.Quantified) -> Expr:
     b.set(result, ZERO if e.kind == "count" else Bool(e.kind == "all"))
     of = m.element_of(e.over.type)
     with (
-        failing(scope, e, over) as asked_of_all,
+        failing(scope, e, over) as fail,
         loop(scope, e.over.type, over, e.over) as x,
         scope.binding(e.variable, x, of),
     ):
@@ -90,7 +90,7 @@ def quantified(scope: Scope, e: m.Quantified) -> Expr:
         else:
             with b.when(Not(holds) if e.kind == "all" else holds):
                 b.set(result, Bool(e.kind == "some"))
-                if not asked_of_all:
+                if not fail.used:
                     b.stop()
     return result
 
@@ -182,7 +182,7 @@ def first(scope: Scope, listed: m.Expr) -> Expr:
     """The first item; a fault where there is none."""
     items = scope.builder.named(scope.value(listed))
     with scope.builder.when(items.equals(0)):
-        scope.fail("none")
+        scope.fail()
     if isinstance(listed.type, m.ListType):
         return item_of(scope, items, listed.type, 0)
     return number_of(call("lowest", items), element_of(scope, listed.type))
@@ -201,7 +201,7 @@ def item(scope: Scope, of: m.Expr, at: m.Expr) -> Expr:
         assert isinstance(of.type, m.ListType)
         count = length_of(listed, of.type)
     with b.when(any_of([place < 0, place >= count])):
-        scope.fail("none")
+        scope.fail()
     if instances is not None:
         return place + (instances[0] if instances else 0)
     assert isinstance(of.type, m.ListType)
