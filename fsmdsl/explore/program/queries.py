@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import assert_never
 
 from fsmdsl.explore.program import nodes as ir
@@ -125,16 +125,6 @@ def bits_of(f: ir.Function) -> int:
 def calls(block: ir.Block) -> dict[str, None]:
     """The functions that are called, in the order in which they come first."""
     return dict.fromkeys(x.function for x in expressions(block) if isinstance(x, ir.Call))
-
-
-def loops(block: Sequence[ir.Statement]) -> bool:
-    """Is there a loop?"""
-    for x in block:
-        if isinstance(x, ir.While | ir.Count | ir.Through) or (
-            isinstance(x, ir.If) and (loops(x.then) or loops(x.otherwise))
-        ):
-            return True
-    return False
 
 
 # Putting in ----------------------------------------------------------------------------------------------------------

@@ -82,8 +82,6 @@ class Context:
     reduction: Reduction = field(default_factory=Reduction)
     sends: int = 0
     """How many statements were built that can come to other instances: calls of handlers, and loops that have some."""
-    hard: dict[int, m.Expr] = field(default_factory=dict)
-    """Conditions that can be without a value, or need a loop, by identity."""
     lets: dict[Key, Let] = field(default_factory=dict)
     weights: dict[tuple[str, str], int] = field(default_factory=dict)
     """By owner and name of a `let`: how many nodes it has where all that it uses is written out."""

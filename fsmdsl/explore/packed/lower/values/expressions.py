@@ -8,31 +8,25 @@ an `if`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from functools import reduce
 from typing import Literal, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.core.presence import Known, present_if
 from fsmdsl.explore.packed.layout import awaitable
-from fsmdsl.explore.packed.lower.context import Fail, Scope
+from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.values import lets, maps, masks, sets
 from fsmdsl.explore.packed.lower.values.convert import code_of, converted, misfit, number_of, refuse, shape_of
 from fsmdsl.explore.packed.lower.values.references import machine_of, owner
 from fsmdsl.explore.packed.shapes import LARGEST, UnpackableError, none_of, parts_of, to_number
-from fsmdsl.explore.program import queries
 from fsmdsl.explore.program.nodes import (
     TRUE,
     ZERO,
-    Binary,
     Choice,
     Compare,
     Expr,
     Int,
     Negative,
     Not,
-    Statement,
-    Var,
     all_of,
     any_of,
     binary,
@@ -40,7 +34,6 @@ from fsmdsl.explore.program.nodes import (
 )
 from fsmdsl.model.typing import common
 from fsmdsl.operators import SetOperator, may_divide_by_zero
-from fsmdsl.walk import expressions
 
 Connective = Literal["and", "or"]
 
@@ -177,64 +170,28 @@ def _logic(scope: Scope, e: m.Logic) -> Expr:
 
 
 def joined(scope: Scope, operands: Sequence[tuple[m.Expr, bool]], operator: Connective) -> Expr:
-    """Conditions (negated where it says so), looked at from left to right and no further than needed; those that always
-    have a value and cost little are all looked at, for a processor foresees a jump less well than it adds."""
-    b = scope.builder
-    pending: list[Expr] = []
-    result: Var | None = None
+    """Conditions (negated where it says so), looked at from left to right and no further than needed."""
+    b, result = scope.builder, scope.builder.name()
+    combined = all_of if operator == "and" else any_of
+    found: list[Expr] = []
     known: Known = frozenset()
     for x, negated in operands:
-        easy = _easily(scope, x)
-        if easy is not None:
-            statements, condition = easy
-            b.put(statements)
-        else:
-            with b.aside() as statements, scope.knowing(known):
-                condition = value(scope, x)
-            if pending or result is not None:
-                result = _so_far(scope, result, pending, operator)
-                with b.when(result if operator == "and" else Not(result)):
-                    b.put(statements)
-                    b.set(result, Not(condition) if negated else condition)
-                pending = []
-                known |= present_if(x, (operator == "and") is not negated)
-                continue
-            b.put(statements)
+        with b.aside() as statements, scope.knowing(known):
+            condition = value(scope, x)
+        if negated:
+            condition = Not(condition)
         known |= present_if(x, (operator == "and") is not negated)
-        pending.append(Not(condition) if negated else condition)
-    return _combined(result, pending, operator)
-
-
-def _easily(scope: Scope, e: m.Expr) -> tuple[list[Statement], Expr] | None:
-    """A condition that has a value whatever else is true, and needs no loop, with its statements; else None."""
-    hard = scope.context.hard
-    if id(e) in hard:
-        return None
-    if any(isinstance(x, m.Quantified) for x in expressions(e)):
-        hard[id(e)] = e
-        return None
-    trial = replace(scope, fail=Fail(lambda _: None), known=frozenset())
-    with scope.builder.aside() as statements:
-        condition = value(trial, e)
-    if trial.fail.used or queries.loops(statements) or lets.called_in(scope.context, statements):
-        hard[id(e)] = e
-        return None
-    return statements, condition
-
-
-def _so_far(scope: Scope, result: Var | None, pending: Sequence[Expr], operator: Connective) -> Var:
-    """What is known before an operand with statements of its own, in a variable."""
-    if not pending and result is not None:
-        return result
-    name = result or scope.builder.name()
-    scope.builder.set(name, _combined(result, pending, operator))
-    return name
-
-
-def _combined(result: Var | None, pending: Sequence[Expr], operator: Connective) -> Expr:
-    """Conditions in one number, all of them looked at."""
-    operands = [*([] if result is None else [result]), *pending]
-    return reduce(lambda a, b: Binary("&" if operator == "and" else "|", a, b), operands)
+        if statements and found:
+            if found != [result]:
+                b.set(result, combined(found))
+            with b.when(result if operator == "and" else Not(result)):
+                b.put(statements)
+                b.set(result, condition)
+            found = [result]
+        else:
+            b.put(statements)
+            found.append(condition)
+    return combined(found)
 
 
 def _binary(scope: Scope, e: m.Binary) -> Expr:

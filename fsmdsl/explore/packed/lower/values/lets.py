@@ -7,13 +7,12 @@ are lets.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.lower.context import AT, Context, Fail, Key, Let, S, Scope
 from fsmdsl.explore.packed.lower.sites import FAULT, UNKNOWN
 from fsmdsl.explore.packed.lower.values.references import machine_of, reference
-from fsmdsl.explore.program import queries
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
 from fsmdsl.explore.program.nodes import Assign, Bool, Expr, Int, Operand, Statement, Var, call, number
 from fsmdsl.walk import expressions as all_in
@@ -37,14 +36,6 @@ def derived(scope: Scope, e: m.Derived) -> Expr:
     with scope.builder.when(shared.equals(UNKNOWN)):
         scope.builder.set(shared, _called(scope, e))
     return shared
-
-
-def called_in(context: Context, statements: Sequence[Statement]) -> bool:
-    """Is a function for a `let` called, or one for a loop?"""
-    if not context.parts:
-        return False
-    called = queries.calls(tuple(statements))
-    return any(x.name in called for x in context.parts)
 
 
 def _weight(context: Context, e: m.Derived) -> int:
