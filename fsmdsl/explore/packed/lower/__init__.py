@@ -148,10 +148,9 @@ def lower(
     parts += [*_handlers(context), *orders.functions(context)]
     if context.reduction.sets:
         parts += canonical(context)
-    codes = context.sites.end
-    faults = layout.reserve(codes)
+    faults = layout.reserve(context.codes)
     board = Board(
-        current, fired, led, answered, answers, dead, first_waiting, waits, beyond, faults, codes,
+        current, fired, led, answered, answers, dead, first_waiting, waits, beyond, faults, context.codes,
         context.followed, context.guards,
     )  # fmt: skip
     parts += [_note(board, len(asked)), _hold(len(atoms)), _arrive(context, board), *expand]

@@ -13,7 +13,7 @@ from fsmdsl.core.selection import Selection
 from fsmdsl.core.triggers import trigger_name
 from fsmdsl.explore.liveness.plan import Delivery, Duty, Obligation, Waits
 from fsmdsl.explore.packed.layout import Box, Layout, has_cuts, kinds
-from fsmdsl.explore.packed.lower.sites import Sites
+from fsmdsl.explore.packed.lower.sites import FIRST
 from fsmdsl.explore.packed.shapes import Shape, shape, to_number
 from fsmdsl.explore.program.builder import Builder
 from fsmdsl.explore.program.nodes import Element, Expr, Function, Int, Operand, Var
@@ -70,7 +70,8 @@ class Context:
     elaboration: Elaboration = field(init=False)
     """The model's expressions, with types as wide as their values."""
     _selections: dict[str, Selection] = field(default_factory=dict)
-    sites: Sites = field(default_factory=Sites)
+    codes: int = FIRST
+    """How many codes there are of what a step can come to."""
     wanted: dict[tuple[str, str], str] = field(default_factory=dict)
     """The handlers that are called: machine and trigger, and the function's name."""
     followed: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -144,7 +145,12 @@ class Context:
 
     def code(self, code: Expr | None) -> Operand:
         """The code of a fault: the one that a function has returned, or a new one."""
-        return self.sites.one() if code is None else code
+        return self.site() if code is None else code
+
+    def site(self, count: int = 1) -> int:
+        """The first of so many new codes, one after the other."""
+        self.codes += count
+        return self.codes - count
 
     def followed_bits(self, machine: m.Machine, t: m.Transition) -> Bits:
         """What is fulfilled when an instance follows a transition."""

@@ -185,7 +185,7 @@ class Environment:
         b.set(code, 0)
         for condition in reversed(faults):
             with b.when(condition):
-                b.set(code, self.context.sites.one())
+                b.set(code, self.context.site())
         return code
 
     def _strike(self, o: m.ProcessCrash, types: Types) -> None:

@@ -146,7 +146,7 @@ def _receive(steps: Steps, box: Box, machine: m.Machine, receiver: Expr, length:
             given = []
             for s, at in zip(box.shapes[n], box.offsets(n), strict=True):
                 given.append(b.named(number_of(MESSAGE >> at & (1 << s.bits) - 1, s)))
-            site = context.sites.several(6 + len(machine.leaves))
+            site = context.site(6 + len(machine.leaves))
             handled = call(context.handler(machine, event.name), T, receiver, *given)
             steps.take(call(come_to, call("take_out", T, length, K) + handled, site), skips=waits)
             if waits:

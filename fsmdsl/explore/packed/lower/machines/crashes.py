@@ -105,7 +105,7 @@ def _choose(crash: _Crash) -> None:
                 state = machine_scope(context, machine, b).at(context.column(machine.qualified, ""), AT)
                 with b.when(in_leaves(state, machine, fragile)):
                     lost_apart(context, machine, fragile, b, crash.struck)
-                    b.leave(context.sites.several(len(machine.leaves)) + state)
+                    b.leave(context.site(len(machine.leaves)) + state)
 
 
 def _concerned(context: Context, machine: m.Machine) -> bool:

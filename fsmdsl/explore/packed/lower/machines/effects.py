@@ -173,7 +173,7 @@ def _send(scope: Scope, e: m.Send) -> None:
     values = _values(scope, e.arguments)
     if not context.universe.instances_of(e.machine):
         return  # There is nobody to receive it, so the target is none, and that has failed.
-    first = context.sites.several(6 + len(machine.leaves))
+    first = context.site(6 + len(machine.leaves))
     event = machine.event_named[e.event]
     if not all(holds(p.type, a.type) for a, p in zip(e.arguments, event.parameters, strict=True)):
         # Whether the receiver is free is looked at before the arguments.

@@ -55,7 +55,7 @@ def handler(context: Context, machine: m.Machine, trigger: str, name: str) -> Fu
             b.leave(IGNORED)
     if event is None:
         # The answer was asked for; nobody can be blamed but the machine itself.
-        b.leave(context.sites.several(len(machine.leaves)) + STATE)
+        b.leave(context.site(len(machine.leaves)) + STATE)
     else:
         b.leave(-UNHANDLED - STATE)
     return _of_machine(machine, name, trigger, b, arguments)
@@ -266,7 +266,7 @@ def eventless(context: Context, machine: m.Machine, name: str, *, only_asked: bo
     b = Builder()
     scope = machine_scope(context, machine, b)
     read_state(scope, machine)
-    endless = 0 if only_asked else context.sites.several(len(machine.transitions))
+    endless = 0 if only_asked else context.site(len(machine.transitions))
 
     def follow(inner: Scope, t: m.Transition, leaf: str) -> None:
         follow_transition(inner, t, leaf)
