@@ -30,10 +30,6 @@ def loop(scope: Scope, t: m.Type, over: Expr, e: m.Expr | None = None) -> Iterat
         with b.through(x, listed):
             yield x
         return
-    if isinstance(t.of, m.NeverType):
-        with b.count(x, 0):
-            yield x
-        return
     if isinstance(t, m.ListType):
         place = b.name()
         with b.count(place, length_of(over, t)):

@@ -211,8 +211,6 @@ def item(scope: Scope, of: m.Expr, at: m.Expr) -> Expr:
 def concat(scope: Scope, left: Expr, right: Expr, t: m.Type) -> Expr:
     """A list behind another, both as ones of their type."""
     assert isinstance(t, m.ListType)
-    if isinstance(t.of, m.NeverType):
-        return ZERO
     of, at = element_of(scope, t), t.bound.bit_length()
     left, right = scope.builder.named(left), scope.builder.named(right)
     return left + length_of(right, t) | right >> at << at + length_of(left, t) * of.bits
