@@ -84,8 +84,6 @@ class Context:
     sends: int = 0
     """How many statements were built that can come to other instances: calls of handlers, and loops that have some."""
     lets: dict[Key, Let] = field(default_factory=dict)
-    weights: dict[tuple[str, str], int] = field(default_factory=dict)
-    """By owner and name of a `let`: how many nodes it has where all that it uses is written out."""
     parts: list[Function] = field(default_factory=list)
     """Functions for `let`s, and for loops that would stand too deep in others."""
     doubts: list[Doubt] = field(default_factory=list)
