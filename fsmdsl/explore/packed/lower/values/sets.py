@@ -25,7 +25,7 @@ from fsmdsl.explore.packed.lower.values.parts import too_deep, value_apart
 from fsmdsl.explore.packed.lower.values.references import reference
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Bool, Choice, Expr, Int, Not, all_of, any_of, call
-from fsmdsl.model.typing import bare, common, is_structured, machine_of
+from fsmdsl.model.typing import common, is_structured, machine_of
 from fsmdsl.step.values import MAX_VALUES
 
 # Made ----------------------------------------------------------------------------------------------------------------
@@ -33,27 +33,18 @@ from fsmdsl.step.values import MAX_VALUES
 
 def collection(scope: Scope, e: m.Collection, want: m.Type) -> Expr:
     """`{a, b}` or `[a, b]`, as one of the type wanted."""
-    inner = bare(want)
-    if isinstance(inner, m.SetType):
-        return _set(scope, e, inner)
-    if not isinstance(inner, m.ListType):
-        raise UnpackableError("a collection of no known kind")
-    own = e.type if isinstance(e.type, m.ListType) and e.items else inner
     if not e.items:
         return ZERO
-    of, at = element_of(scope, own), own.bound.bit_length()
-    items = [scope.value(x, own.of) for x in e.items]
-    parts = [code_of(x, of) << at + n * of.bits for n, x in enumerate(items)]
-    return converted(scope, union([Int(len(parts)), *parts]), own, inner)
-
-
-def _set(scope: Scope, e: m.Collection, want: m.SetType) -> Expr:
-    if not e.items:
-        return ZERO
-    own = e.type if isinstance(e.type, m.SetType) else want
+    own = e.type
+    assert isinstance(own, m.SetType | m.ListType)
     of = element_of(scope, own)
-    bits = [bit(code_of(scope.value(x, own.of), of)) for x in e.items]
-    return converted(scope, union(bits), own, want)
+    codes = [code_of(scope.value(x, own.of), of) for x in e.items]
+    if isinstance(own, m.SetType):
+        made = union([bit(x) for x in codes])
+    else:
+        at = own.bound.bit_length()
+        made = union([Int(len(codes)), *(x << at + n * of.bits for n, x in enumerate(codes))])
+    return converted(scope, made, own, want)
 
 
 def union(parts: Sequence[Expr]) -> Expr:
@@ -192,20 +183,20 @@ def item(scope: Scope, of: m.Expr, at: m.Expr) -> Expr:
     """The item at a place, or an instance by its number; a fault where there is none. The numbers of the instances of a
     set follow one another."""
     b = scope.builder
-    instances = sorted(scope.context.universe.instances_called(of.name)) if isinstance(of, m.Instances) else None
-    listed = ZERO if instances is not None else b.named(scope.value(of))
-    place = b.named(scope.value(at))
-    if instances is not None:
-        count: Expr = Int(len(instances))
+    if isinstance(of, m.Instances):
+        place = b.named(scope.value(at))
+        numbers = sorted(scope.context.universe.instances_called(of.name))
+        count: Expr = Int(len(numbers))
+        found = place + (numbers[0] if numbers else 0)
     else:
         assert isinstance(of.type, m.ListType)
+        listed = b.named(scope.value(of))
+        place = b.named(scope.value(at))
         count = length_of(listed, of.type)
+        found = item_of(scope, listed, of.type, place)
     with b.when(any_of([place < 0, place >= count])):
         scope.fail()
-    if instances is not None:
-        return place + (instances[0] if instances else 0)
-    assert isinstance(of.type, m.ListType)
-    return item_of(scope, listed, of.type, place)
+    return found
 
 
 def concat(scope: Scope, left: Expr, right: Expr, t: m.Type) -> Expr:
