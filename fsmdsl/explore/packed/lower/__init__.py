@@ -72,8 +72,6 @@ class Lowered:
     listings: tuple[llvm.Listing, ...]
     """The functions, each with its text."""
     board: Board
-    size: int
-    """Places of a row with scratch and all that is kept."""
     marked: bool
     """Whether every successor comes with the mark of its step, behind its words."""
     asked: int
@@ -160,7 +158,6 @@ def lower(
         layout,
         tuple(llvm.listing(f, bits) for f in functions),
         board,
-        layout.end,
         bool(obligations),
         len(asked),
         len(atoms),
