@@ -305,6 +305,31 @@ machine A {
 }
 system X { as: A[2] }
 """,
+    "a set whose numbers begin higher is taken out of a list of sets": """
+machine A {
+    held: list<set<0..3>>[2]
+    left: 0..3
+    initial state S
+    event put(n: 1..2), take(n: 1..2) from environment
+    S on put(n) when size(held) < 2 do add {n} to held
+    S on take(n) do { remove {n} from held  left = size(held) + 1 }
+}
+system X { a: A }
+""",
+    "none, where numbers begin elsewhere or below 0": """
+machine A {
+    low: -3..2?
+    high: 1..4?
+    seen: set<-2..5?>
+    next: A?
+    ok: bool
+    initial state S
+    event put(x: 1..2?, a: A?), look from environment
+    S on put(x, a) do { low = x  high = x  next = a  add x to seen }
+    S on look do { ok = low == high and high in seen and (next in S => next.low == low)  remove low from seen }
+}
+system X { a: A[2] }
+""",
     "subsets are taken from the first element on": """
 machine A {
     held: list<B>[2]

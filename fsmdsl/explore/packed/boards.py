@@ -15,7 +15,7 @@ class Board:
 
     def __init__(self, lowered: Lowered) -> None:
         words = lowered.width // 64
-        self._memory = Memory((lowered.size + 1) * words)
+        self._memory = Memory((lowered.layout.end + 1) * words)
         self.address = self._memory.address
         self.numbers = self._memory.numbers[::words]
         for place, number in enumerate(row(lowered)):

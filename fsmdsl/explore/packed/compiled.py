@@ -214,7 +214,7 @@ class Compiled(OneProcess):
         return words, self._origins.address + at * 4, self._hashes.address + at * 8
 
     def _next(self, worker: int) -> int:
-        return int(self.boards[worker].numbers[self.lowered.size])
+        return int(self.boards[worker].numbers[self.lowered.layout.end])
 
     def _together(self) -> None:
         frontier, parts = self.frontier, self.workers
@@ -342,7 +342,7 @@ class Compiled(OneProcess):
         while first < done:
             last = min(first + self._most(), done)
             n = self._by_one(partial(self._expand, 0, first, last, board), last - first)
-            following = board.numbers[self.lowered.size]
+            following = board.numbers[self.lowered.layout.end]
             if following == first:
                 self._buffers(2 * self._cap)
                 continue

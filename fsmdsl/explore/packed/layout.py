@@ -106,7 +106,7 @@ class Layout:
     copied: int = 0
     """The row and scratch: what a step begins with."""
     end: int = 0
-    """The first free place behind."""
+    """The first free place behind; in the end: how many places a row has with scratch and all that is kept."""
     param_columns: dict[tuple[str, str], int] = field(default_factory=dict)
     params: dict[int, int] = field(default_factory=dict)
     """What stands in places that never change."""

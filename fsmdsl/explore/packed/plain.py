@@ -207,7 +207,7 @@ def _code(text: str) -> CodeType:
 
 def row(lowered: Lowered) -> list[int]:
     """A row with all that is kept behind it, as a search begins."""
-    made = [0] * (lowered.size + 1)
+    made = [0] * (lowered.layout.end + 1)
     for place, number in lowered.layout.params.items():
         made[place] = number
     return made

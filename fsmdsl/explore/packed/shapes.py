@@ -1,9 +1,9 @@
 """How the values of a type stand in one whole number.
 
-A bool is 0 or 1, a range itself, an enum's member its place, an instance its number, none -1 (or far below, where
-numbers may be negative), a set a bit for each possible element, a list its length and then its elements, lowest bits
-first, a record its parts, highest bits first, a map its values where the codes of their keys say. An element, part or
-value stands there as its code: its place among the values there are, none first.
+A bool is 0 or 1, a range itself, an enum's member its place, an instance its number, none the number below all others
+of its type, a set a bit for each possible element, a list its length and then its elements, lowest bits first, a record
+its parts, highest bits first, a map its values where the codes of their keys say. An element, part or value stands
+there as its code: its place among the values there are, none first.
 """
 
 from __future__ import annotations
@@ -26,9 +26,6 @@ WIDEST = 1022
 
 LONGEST_DURATION = 1 << 40
 
-FAR_BELOW = -(1 << 50)
-"""None, where a number may be negative."""
-
 
 class UnpackableError(Exception):
     """The system has something that does not fit in words; the message says what."""
@@ -36,42 +33,27 @@ class UnpackableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The numbers from `low` to `high`, and `none` if a value may be missing."""
+    """The numbers from `low` to `high`."""
 
     low: int
     high: int
-    none: int | None = None
 
     @property
     def codes(self) -> int:
         """How many different values there are."""
-        return self.high - self.low + 1 + (self.none is not None)
-
-    @property
-    def base(self) -> int:
-        """What must be added to a code; where `far` has a number, not to 0."""
-        return self.low - (self.none is not None)
-
-    @property
-    def far(self) -> int | None:
-        """None, if its number is not the one just below all others."""
-        return None if self.none == self.base else self.none
+        return self.high - self.low + 1
 
     @property
     def bits(self) -> int:
         return (self.codes - 1).bit_length()
 
     def code(self, number: int) -> int:
-        """A number as one of 0 … codes - 1; none is 0."""
-        if self.none is None:
-            return number - self.low
-        return 0 if number == self.none else number - self.low + 1
+        """A number as one of 0 … codes - 1."""
+        return number - self.low
 
     def number(self, code: int) -> int:
         """The number of a code."""
-        if self.none is None:
-            return code + self.low
-        return self.none if code == 0 else code + self.low - 1
+        return code + self.low
 
 
 _KNOWN: WeakKeyDictionary[Roster, dict[m.Type, Shape]] = WeakKeyDictionary()
@@ -104,13 +86,11 @@ def _shape(t: m.Type, roster: Roster) -> Shape:
             parts = parts_of(t, roster)
             _fitting(sum(s.bits for _, s, _ in parts.values()), "a record with too many parts")
             return Shape(0, sum(s.codes - 1 << at for _, s, at in parts.values()))
+        case m.OptionalType(of=m.OptionalType()):
+            raise UnpackableError("a value that may be none in two ways")
         case m.OptionalType(of):
             inner = shape(of, roster)
-            if inner.none is not None:
-                raise UnpackableError("a value that may be none in two ways")
-            if inner.low <= FAR_BELOW:
-                raise UnpackableError(f"numbers down to {inner.low}, or none")
-            return Shape(inner.low, inner.high, -1 if inner.low >= 0 else FAR_BELOW)
+            return Shape(inner.low - 1, inner.high)
         case m.SetType(of) if is_structured(of):
             raise UnpackableError("a set of sets or lists")
         case m.SetType(of):
@@ -139,9 +119,7 @@ def parts_of(t: m.RecordType, roster: Roster) -> dict[str, tuple[m.Type, Shape, 
 
 def none_of(t: m.OptionalType, roster: Roster) -> int:
     """The number that stands for none."""
-    none = shape(t, roster).none
-    assert none is not None
-    return none
+    return shape(t, roster).low
 
 
 def _fitting(bits: int, what: str) -> int:
@@ -202,7 +180,7 @@ def from_number(t: m.Type, number: int, roster: Roster) -> Value:
         case m.OpaqueType(name):
             return name
         case m.OptionalType(of):
-            return None if number == shape(t, roster).none else from_number(of, number, roster)
+            return None if number == none_of(t, roster) else from_number(of, number, roster)
         case m.RecordType():
             parts = parts_of(t, roster).values()
             codes = ((of, s, number >> at & (1 << s.bits) - 1) for of, s, at in parts)
@@ -235,6 +213,6 @@ def _elements_listed(of: m.Type, bound: int, number: int, roster: Roster) -> lis
 
 
 __all__ = [
-    "FAR_BELOW", "LARGEST", "WIDEST", "Shape", "UnpackableError", "from_number", "none_of", "parts_of",
-    "shape", "to_number", "width",
+    "LARGEST", "WIDEST", "Shape", "UnpackableError", "from_number", "none_of", "parts_of", "shape", "to_number",
+    "width",
 ]  # fmt: skip

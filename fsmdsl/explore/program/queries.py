@@ -121,11 +121,6 @@ def calls(block: ir.Block) -> dict[str, None]:
     return dict.fromkeys(x.function for x in expressions(block) if isinstance(x, ir.Call))
 
 
-def loops(block: Iterable[ir.Statement]) -> bool:
-    """Is there a loop?"""
-    return any(isinstance(x, ir.While | ir.Count | ir.Through) for x in statements(block))
-
-
 # Putting in ----------------------------------------------------------------------------------------------------------
 
 Rule = Callable[[ir.Expr], ir.Expr]

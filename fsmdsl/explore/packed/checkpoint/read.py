@@ -86,7 +86,7 @@ def identity(lowered: Lowered, firsts: Iterable[tuple[int, ...]]) -> str:
     """What a search must have in common with one that goes on with it: every step, every question, every place."""
     layout: Layout = lowered.layout
     words = [x for first in firsts for x in first]
-    made_from = [FORMAT, lowered.text, sorted(layout.params.items()), words, layout.words, lowered.size]
+    made_from = [FORMAT, lowered.text, sorted(layout.params.items()), words, layout.words, layout.end]
     return sha256(json.dumps(made_from).encode()).hexdigest()
 
 

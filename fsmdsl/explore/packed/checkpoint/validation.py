@@ -26,8 +26,8 @@ Possible = Callable[[int], bool]
 
 def board_problem(lowered: Lowered, board: list[int], count: int) -> str | None:
     """What is wrong with the board of a search that has found `count` states, if anything."""
-    if len(board) != lowered.size + 1:
-        return f"its board has {len(board)} places, not {lowered.size + 1}"
+    if len(board) != lowered.layout.end + 1:
+        return f"its board has {len(board)} places, not {lowered.layout.end + 1}"
     if any(not 0 <= board[x] <= count for x in lowered.firsts):
         return "something was found in a state that there is not"
     if any(board[x] not in (0, 1) for x in lowered.flags) or any(board[x] < 0 for x in lowered.counts):

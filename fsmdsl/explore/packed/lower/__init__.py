@@ -72,8 +72,6 @@ class Lowered:
     listings: tuple[llvm.Listing, ...]
     """The functions, each with its text."""
     board: Board
-    size: int
-    """Places of a row with scratch and all that is kept."""
     marked: bool
     """Whether every successor comes with the mark of its step, behind its words."""
     asked: int
@@ -148,10 +146,9 @@ def lower(
     parts += [*_handlers(context), *orders.functions(context)]
     if context.reduction.sets:
         parts += canonical(context)
-    codes = context.sites.end
-    faults = layout.reserve(codes)
+    faults = layout.reserve(context.codes)
     board = Board(
-        current, fired, led, answered, answers, dead, first_waiting, waits, beyond, faults, codes,
+        current, fired, led, answered, answers, dead, first_waiting, waits, beyond, faults, context.codes,
         context.followed, context.guards,
     )  # fmt: skip
     parts += [_note(board, len(asked)), _hold(len(atoms)), _arrive(context, board), *expand]
@@ -161,7 +158,6 @@ def lower(
         layout,
         tuple(llvm.listing(f, bits) for f in functions),
         board,
-        layout.end,
         bool(obligations),
         len(asked),
         len(atoms),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from fsmdsl import model as m
 from fsmdsl.core.elaborate import Elaboration
@@ -14,7 +13,7 @@ from fsmdsl.core.selection import Selection
 from fsmdsl.core.triggers import trigger_name
 from fsmdsl.explore.liveness.plan import Delivery, Duty, Obligation, Waits
 from fsmdsl.explore.packed.layout import Box, Layout, has_cuts, kinds
-from fsmdsl.explore.packed.lower.sites import Sites
+from fsmdsl.explore.packed.lower.sites import FIRST
 from fsmdsl.explore.packed.shapes import Shape, shape, to_number
 from fsmdsl.explore.program.builder import Builder
 from fsmdsl.explore.program.nodes import Element, Expr, Function, Int, Operand, Var
@@ -23,11 +22,18 @@ from fsmdsl.step.universe import Universe
 from fsmdsl.step.values import cardinality
 
 
-class Fail(Protocol):
-    """Writes what happens where a value is missing: the kind of fault, and its code where a function has returned one;
-    else the fault has a new code."""
+@dataclass(slots=True)
+class Fail:
+    """Writes what happens where a value is missing: a fault, of which a function may have returned the code; else it is
+    a new one."""
 
-    def __call__(self, kind: str, code: Expr | None = None, /) -> None: ...
+    write: Callable[[Expr | None], None]
+    used: bool = False
+    """Can a value be missing at all?"""
+
+    def __call__(self, code: Expr | None = None) -> None:
+        self.used = True
+        self.write(code)
 
 
 Bits = dict[int, dict[tuple[tuple[int, int], ...], int]]
@@ -64,7 +70,8 @@ class Context:
     elaboration: Elaboration = field(init=False)
     """The model's expressions, with types as wide as their values."""
     _selections: dict[str, Selection] = field(default_factory=dict)
-    sites: Sites = field(default_factory=Sites)
+    codes: int = FIRST
+    """How many codes there are of what a step can come to."""
     wanted: dict[tuple[str, str], str] = field(default_factory=dict)
     """The handlers that are called: machine and trigger, and the function's name."""
     followed: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -76,11 +83,7 @@ class Context:
     reduction: Reduction = field(default_factory=Reduction)
     sends: int = 0
     """How many statements were built that can come to other instances: calls of handlers, and loops that have some."""
-    hard: dict[int, m.Expr] = field(default_factory=dict)
-    """Conditions that can be without a value, or need a loop, by identity."""
     lets: dict[Key, Let] = field(default_factory=dict)
-    weights: dict[tuple[str, str], int] = field(default_factory=dict)
-    """By owner and name of a `let`: how many nodes it has where all that it uses is written out."""
     parts: list[Function] = field(default_factory=list)
     """Functions for `let`s, and for loops that would stand too deep in others."""
     doubts: list[Doubt] = field(default_factory=list)
@@ -140,7 +143,12 @@ class Context:
 
     def code(self, code: Expr | None) -> Operand:
         """The code of a fault: the one that a function has returned, or a new one."""
-        return self.sites.one() if code is None else code
+        return self.site() if code is None else code
+
+    def site(self, count: int = 1) -> int:
+        """The first of so many new codes, one after the other."""
+        self.codes += count
+        return self.codes - count
 
     def followed_bits(self, machine: m.Machine, t: m.Transition) -> Bits:
         """What is fulfilled when an instance follows a transition."""

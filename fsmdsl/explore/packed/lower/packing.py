@@ -12,7 +12,7 @@ from fsmdsl.explore.packed.words import Piece
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows, words
 from fsmdsl.explore.program.nodes import ZERO, Expr, Function, Var
 
-WORDS, C = Var("words"), Var("c")
+WORDS = Var("words")
 
 
 def pack(layout: Layout) -> Function:
@@ -45,8 +45,6 @@ def unpack(layout: Layout) -> Function:
 
     for p in layout.packing:
         code = reduce(or_, map(part, p.pieces))
-        if p.shape.far is not None:
-            b.set(C, code)
-        b.set(S[p.place], number_of(code if p.shape.far is None else C, p.shape))
+        b.set(S[p.place], number_of(code, p.shape))
     parameters = (*words("words"), *numbers("at"), *rows("s"))
     return function("unpack", parameters, b.block, "The row of words.")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from fsmdsl import model as m
 from fsmdsl.explore.circular_wait import CircularWaits
 from fsmdsl.explore.packed.layout import kinds
-from fsmdsl.explore.packed.lower.context import AT, Context, S, Scope
+from fsmdsl.explore.packed.lower.context import AT, Context, Fail, S, Scope
 from fsmdsl.explore.packed.lower.machines.handlers import each_of
 from fsmdsl.explore.packed.lower.values.expressions import in_leaves, value
 from fsmdsl.explore.packed.shapes import LARGEST, to_number
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
-from fsmdsl.explore.program.nodes import FALSE, ONE, TRUE, ZERO, Choice, Expr, Function, Int, Not, Var, call
+from fsmdsl.explore.program.nodes import FALSE, ONE, TRUE, ZERO, Choice, Expr, Function, Int, Not, Return, Var, call
 from fsmdsl.step.world import Value
 
 
@@ -41,60 +42,43 @@ def ask(context: Context, asked: Sequence[Asked], name: str) -> list[Function]:
         b = Builder()
         b.set(YES, ZERO)
         for n, question in enumerate(asked[first : first + LARGEST]):
-            if question.machine is None:
-                functions += _one(context, question, b, f"{name}_{k}_{n}", n, None)
-            else:
-                machine = context.universe.model.machines[question.machine]
-                with each_of(context, machine, b):
-                    functions += _one(context, question, b, f"{name}_{k}_{n}", n, machine)
+            with _each(context, question, b):
+                condition, own = _true(context, question, b, f"{name}_{k}_{n}")
+                functions += own
+                with b.when(condition if question.wanted else Not(condition)):
+                    b.update(YES, "|", 1 << n)
         b.leave(YES)
         functions.append(function(f"{name}_{k}", rows("s"), b.block))
     return functions
 
 
-def _one(
-    context: Context, question: Asked, b: Builder, name: str, bit: int, machine: m.Machine | None
-) -> list[Function]:
-    """A question answered in the place, or, if it may have no value, in a function of its own."""
-    with b.aside() as statements:
-        partial, condition = _condition(context, question, b, machine)
-    functions: list[Function] = []
-    if partial:
-        functions = [_true(context, question, name, machine)]
-        condition = call(name, S, *([] if machine is None else [AT])).equals(1)
-    else:
-        b.put(statements)
-    with b.when(condition if question.wanted else Not(condition)):
-        b.update(YES, "|", 1 << bit)
-    return functions
+def _each(context: Context, question: Asked, b: Builder) -> AbstractContextManager[object]:
+    """A loop through the instances of a machine, if the question is about some of them."""
+    if question.machine is None:
+        return nullcontext()
+    return each_of(context, context.universe.model.machines[question.machine], b)
 
 
-def _true(context: Context, question: Asked, name: str, machine: m.Machine | None) -> Function:
-    """Is a condition true? 0 if it is not, or has no value."""
-    own = Builder()
-    _, inner = _condition(context, question, own, machine)
-    own.leave(Choice(inner, ONE, ZERO))
-    return function(name, (*rows("s"), *numbers(*([] if machine is None else [AT.name]))), own.block)
-
-
-def _condition(context: Context, question: Asked, b: Builder, machine: m.Machine | None) -> tuple[bool, Expr]:
-    """Whether a question may have no value, and what is asked."""
-    failing: list[str] = []
-
-    def fail(kind: str, code: Expr | None = None) -> None:
-        failing.append(kind)
-        b.leave(0)
-
+def _true(context: Context, question: Asked, b: Builder, name: str) -> tuple[Expr, list[Function]]:
+    """Is a condition true? Answered in the place, or, if it may have no value, by a function of its own."""
     universe = context.universe
     instance: Var | Int | None = None
+    machine: m.Machine | None = None
     if question.instance is not None:
         machine, instance = universe.machines[question.instance], Int(question.instance)
-    elif machine is not None:
-        instance = AT
-    scope = Scope(context, b, S, instance, machine, fail)
+    elif question.machine is not None:
+        machine, instance = universe.model.machines[question.machine], AT
+    scope = Scope(context, b, S, instance, machine, Fail(lambda _: b.leave(0)))
     scope.locals = {n: (Int(to_number(t, v, universe)), t) for n, (t, v) in question.locals.items()}
-    condition = value(scope, context.elaboration.expression(question.condition))
-    return bool(failing), condition
+    with b.aside() as statements:
+        condition = value(scope, context.elaboration.expression(question.condition))
+    if not scope.fail.used:
+        b.put(statements)
+        return condition, []
+    given = [AT] if instance == AT else []
+    parameters = (*rows("s"), *numbers(*(x.name for x in given)))
+    body = [*statements, Return(Choice(condition, ONE, ZERO))]
+    return call(name, S, *given).equals(1), [function(name, parameters, body)]
 
 
 def stuck(context: Context) -> list[Function]:
@@ -104,7 +88,7 @@ def stuck(context: Context) -> list[Function]:
         if box.channel.waiting:
             with b.when(S[box.length] > 0):
                 b.leave(TRUE)
-    scope = Scope(context, b, S, None, None, lambda _, __=None: None)
+    scope = Scope(context, b, S, None, None, Fail(lambda _: None))
     ending = [x for x in kinds(context.universe) if any(s.final for s in x.states)]
     for machine in ending:
         final = [s.name for s in machine.leaves if s.final]
@@ -123,11 +107,12 @@ def waiting(context: Context, circular: CircularWaits) -> list[Function]:
     for n, circle in enumerate(circular.circles):
         b.set(all_wait, TRUE)
         for k, name in enumerate(sorted(circle)):
-            machine = context.universe.model.machines[name]
-            own = Asked(circular.waits[name].any, machine=name)
-            functions.append(_true(context, own, f"waits_{n}_{k}", machine))
-            with each_of(context, machine, b), b.when(call(f"waits_{n}_{k}", S, AT).equals(0)):
-                b.set(all_wait, FALSE)
+            question = Asked(circular.waits[name].any, machine=name)
+            with _each(context, question, b):
+                condition, own = _true(context, question, b, f"waits_{n}_{k}")
+                functions += own
+                with b.when(Not(condition)):
+                    b.set(all_wait, FALSE)
         with b.when(all_wait):
             b.leave(TRUE)
     b.leave(FALSE)

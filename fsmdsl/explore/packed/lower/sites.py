@@ -18,19 +18,3 @@ FAULT = -(1 << 62)
 
 UNKNOWN = -(1 << 61)
 """In a variable: the value has not been computed yet. No value is as low."""
-
-
-class Sites:
-    """Hands out codes."""
-
-    def __init__(self) -> None:
-        self.end = FIRST
-
-    def one(self) -> int:
-        """The code of a fault."""
-        return self.several(1)
-
-    def several(self, count: int) -> int:
-        """The first of so many codes, one after the other."""
-        self.end += count
-        return self.end - count

@@ -138,7 +138,7 @@ class Distributed:
                 self.share.words.address, at, end, self._out.address + n * stride, self._origins.address + 4 * n,
                 self._hashes.address + 8 * n, self._cap - n, self._row.address, self._board.address,
             )  # fmt: skip
-            at = self._board.numbers[self.lowered.size]
+            at = self._board.numbers[self.lowered.layout.end]
             if at < end:
                 self._hold(2 * self._cap, n)
         return n

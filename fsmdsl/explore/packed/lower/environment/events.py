@@ -12,12 +12,12 @@ from fsmdsl import model as m
 from fsmdsl.core.elaborate import Types
 from fsmdsl.core.guards import conjuncts
 from fsmdsl.explore.packed.layout import awaitable
-from fsmdsl.explore.packed.lower.context import AT, S, T
+from fsmdsl.explore.packed.lower.context import AT, Fail, S, T
 from fsmdsl.explore.packed.lower.environment.steps import Steps
 from fsmdsl.explore.packed.lower.machines.handlers import refuser, stretches
 from fsmdsl.explore.packed.lower.sites import FULL, IGNORED
 from fsmdsl.explore.packed.lower.values import masks
-from fsmdsl.explore.packed.lower.values.convert import coded, converted, element_of, misfit
+from fsmdsl.explore.packed.lower.values.convert import code_of, converted, element_of, misfit
 from fsmdsl.explore.packed.lower.values.expressions import in_leaves, joined, value
 from fsmdsl.explore.packed.lower.values.loops import loop
 from fsmdsl.explore.packed.lower.values.references import reference
@@ -124,16 +124,15 @@ class Environment:
     def _those(self, whole: m.Expr, members: Expr, x: str, body: m.Expr, types: Types) -> Expr | None:
         assert isinstance(whole.type, m.SetType)
         b, of = self.steps.builder, whole.type.of
-        failing: list[str] = []
-        scope = replace(self.steps.scope, fail=lambda kind, _=None: failing.append(kind))
+        scope = replace(self.steps.scope, fail=Fail(lambda _: None))
         with b.aside() as statements:
             those = b.name()
             b.set(those, 0)
             with loop(scope, whole.type, members) as item, scope.binding(x, item, of):
                 condition = value(scope, self.context.elaboration.expression(body, {**types, x: of}))
                 with b.when(condition):
-                    b.update(those, "|", bit(coded(scope, item, element_of(scope, whole.type))))
-        if failing:
+                    b.update(those, "|", bit(code_of(item, element_of(scope, whole.type))))
+        if scope.fail.used:
             return None
         b.put(statements)
         return those
@@ -175,17 +174,16 @@ class Environment:
         """The code of the fault, in a variable, if an argument is not one that its parameter can hold; if that can
         be."""
         scope, b = self.steps.scope, self.steps.builder
-        faults: list[tuple[Expr, str]] = []
+        faults: list[Expr] = []
         for x, a, p in zip(values, arguments, event.parameters, strict=True):
             faults += misfit(scope, x, a.type, p.type)
         if not faults:
             return None
-        sites = {kind: self.context.sites.one() for _, kind in faults}
         code = b.name()
         b.set(code, 0)
-        for condition, kind in reversed(faults):
+        for condition in reversed(faults):
             with b.when(condition):
-                b.set(code, sites[kind])
+                b.set(code, self.context.site())
         return code
 
     def _strike(self, o: m.ProcessCrash, types: Types) -> None:

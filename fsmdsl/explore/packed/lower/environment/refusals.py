@@ -10,7 +10,7 @@ from contextlib import nullcontext
 
 from fsmdsl import model as m
 from fsmdsl.core.elaborate import Types
-from fsmdsl.explore.packed.lower.context import Context, S, Scope
+from fsmdsl.explore.packed.lower.context import Context, Fail, S, Scope
 from fsmdsl.explore.packed.lower.symmetry.orders import doubt
 from fsmdsl.explore.packed.lower.values.expressions import value
 from fsmdsl.explore.packed.lower.values.loops import loop
@@ -26,16 +26,14 @@ def refusals(context: Context) -> list[Function]:
     """`refused`: the code of the fault, or 0; given whether an action holds up the system. None where nothing can be
     missing."""
     layout, b = context.layout, Builder()
-    failing: list[str] = []
 
-    def fail(kind: str, code: Expr | None = None) -> None:
-        failing.append(kind)
+    def refuse(code: Expr | None) -> None:
         if context.reduction.sets:
             why = "which condition of the environment it is that has no value may depend on their order"
             b.put([doubt(context, S, context.reduction.names, why)])
         b.leave(context.code(code))
 
-    scope = Scope(context, b, S, None, None, fail)
+    scope = Scope(context, b, S, None, None, Fail(refuse))
     if layout.down is not None:
         with b.when(S[layout.down]):
             _crashes(scope, during_recovery=True)
@@ -44,7 +42,7 @@ def refusals(context: Context) -> list[Function]:
     _crashes(scope, during_recovery=False)
     for o in context.universe.system.process_crashes:
         _offer(scope, o, 0, {})
-    if not failing:
+    if not scope.fail.used:
         return []
     given = (*rows("s"), *numbers(STILL.name))
     return [function("refused", given, b.block, "Has a condition of the environment no value here?")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from fsmdsl.explore.packed.lower.context import CAP, OUT, Context, F, N, S, Scope, T
+from fsmdsl.explore.packed.lower.context import CAP, OUT, Context, F, Fail, N, S, Scope, T
 from fsmdsl.explore.packed.lower.sites import IGNORED
 from fsmdsl.explore.program.builder import Builder
 from fsmdsl.explore.program.nodes import ZERO, Choice, Expr, Var, all_of, call
@@ -22,7 +22,7 @@ class Steps:
         self.led = led
         """Where steps that lead on are counted."""
         self.builder = Builder()
-        self.scope = Scope(context, self.builder, S, None, None, lambda _, __=None: None)
+        self.scope = Scope(context, self.builder, S, None, None, Fail(lambda _: None))
         """A condition of the environment that has no value here never comes into question: see `refusals`."""
 
     def arrive(self, code: Expr) -> None:

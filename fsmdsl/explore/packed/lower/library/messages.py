@@ -15,17 +15,6 @@ def set_order(a: int, b: int) -> int:
     return 0
 
 
-def list_order(a: int, b: int, at: int, bits: int) -> int:
-    """Which of two lists comes first, by their items from the first?"""
-    n, k = a & (1 << at) - 1, b & (1 << at) - 1
-    for i in range(min(n, k)):
-        x = a >> at + i * bits & (1 << bits) - 1
-        y = b >> at + i * bits & (1 << bits) - 1
-        if x != y:
-            return x - y
-    return n - k
-
-
 def map_order(a: int, b: int, keys: int, bits: int) -> int:
     """Which of two maps comes first, by their values from that of the first key?"""
     for i in range(keys):
@@ -34,3 +23,10 @@ def map_order(a: int, b: int, keys: int, bits: int) -> int:
         if x != y:
             return x - y
     return 0
+
+
+def list_order(a: int, b: int, at: int, bits: int) -> int:
+    """Which of two lists comes first, by their items from the first?"""
+    n, k = a & (1 << at) - 1, b & (1 << at) - 1
+    first = map_order(a >> at, b >> at, min(n, k), bits)
+    return first if first != 0 else n - k

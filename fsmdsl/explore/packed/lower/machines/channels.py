@@ -13,7 +13,7 @@ from fsmdsl.explore.packed.layout import Box, awaitable
 from fsmdsl.explore.packed.lower.context import Context, F, S, T
 from fsmdsl.explore.packed.lower.environment.steps import Steps
 from fsmdsl.explore.packed.lower.sites import IGNORED
-from fsmdsl.explore.packed.lower.values.convert import decoded
+from fsmdsl.explore.packed.lower.values.convert import number_of
 from fsmdsl.explore.packed.shapes import UnpackableError, parts_of, shape
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
 from fsmdsl.explore.program.nodes import FALSE, ZERO, Choice, Expr, Function, Int, Not, Var, all_of, any_of, call
@@ -127,8 +127,8 @@ def _receive(steps: Steps, box: Box, machine: m.Machine, receiver: Expr, length:
         with b.when((MESSAGE >> box.argument_bits).equals(n)):
             given = []
             for _, s, at in parts_of(box.records[n], context.universe).values():
-                given.append(b.named(decoded(steps.scope, MESSAGE >> at & (1 << s.bits) - 1, s)))
-            site = context.sites.several(6 + len(machine.leaves))
+                given.append(b.named(number_of(MESSAGE >> at & (1 << s.bits) - 1, s)))
+            site = context.site(6 + len(machine.leaves))
             handled = call(context.handler(machine, event.name), T, receiver, *given)
             steps.take(call(come_to, call("take_out", T, length, K) + handled, site), skips=waits)
             if waits:

@@ -10,7 +10,7 @@ from fsmdsl.core.selection import Selection
 from fsmdsl.core.triggers import CRASH, triggered_by
 from fsmdsl.explore.liveness.plan import Crashes
 from fsmdsl.explore.packed.layout import awaitable, kinds, struck_alone
-from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, Scope, T
+from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, Fail, Scope, T
 from fsmdsl.explore.packed.lower.machines.effects import perform
 from fsmdsl.explore.packed.lower.machines.handlers import by_state, machine_scope, mark_followed, stretches
 from fsmdsl.explore.packed.lower.symmetry.orders import in_doubt_of_fault, lost_apart
@@ -77,7 +77,7 @@ def _choose(context: Context, machines: Sequence[m.Machine], b: Builder) -> None
                 state = machine_scope(context, machine, b).at(context.column(machine.qualified, ""), AT)
                 with b.when(in_leaves(state, machine, fragile)):
                     lost_apart(context, machine, fragile, b)
-                    b.leave(context.sites.several(len(machine.leaves)) + state)
+                    b.leave(context.site(len(machine.leaves)) + state)
 
 
 def _concerned(context: Context, machine: m.Machine) -> bool:
@@ -111,11 +111,11 @@ def _passing(selection: Selection) -> list[str]:
 def _choice(context: Context, machine: m.Machine) -> Function:
     """The function that says which crash transition an instance takes: its index plus 1, or 0; a fault below 0."""
     b = Builder()
-    scope = Scope(context, b, T, AT, machine, lambda _, code=None: b.leave(-number(context.code(code))))
+    scope = Scope(context, b, T, AT, machine, Fail(lambda code: b.leave(-number(context.code(code)))))
     by_state(scope, CRASH, {}, lambda _, t, leaf: b.leave(t.index + 1))
     for s in _passing(context.selection(machine)):
         with b.when(STATE.equals(machine.leaf_numbers[s])):
-            scope.fail("lost")
+            scope.fail()
     return function(_name(context, machine), (*rows("t"), *numbers("at")), b.block, f"{machine.name}: in a crash")
 
 

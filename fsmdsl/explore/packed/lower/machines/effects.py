@@ -13,7 +13,7 @@ from fsmdsl.explore.packed.lower.machines.channels import place_of, put
 from fsmdsl.explore.packed.lower.sites import BUSY, CUT, FULL, REENTRANCE
 from fsmdsl.explore.packed.lower.symmetry.orders import in_every_order, members_in
 from fsmdsl.explore.packed.lower.values import masks
-from fsmdsl.explore.packed.lower.values.convert import coded, converted, element_of, length_of, misfit, placed, refuse
+from fsmdsl.explore.packed.lower.values.convert import code_of, converted, element_of, length_of, misfit, placed, refuse
 from fsmdsl.explore.packed.lower.values.expressions import value
 from fsmdsl.explore.packed.lower.values.loops import loop
 from fsmdsl.explore.packed.lower.values.parts import effects_apart, too_deep
@@ -98,11 +98,11 @@ def _change(scope: Scope, e: m.Change) -> None:
     assert isinstance(e.type, m.SetType | m.ListType)
     if isinstance(e.type, m.ListType) and e.kind == "add":
         length = b.named(length_of(place, e.type))
-        refuse(scope, [(length.equals(e.type.bound), "overflow"), *misfit(scope, item, e.item.type, e.type.of)])
+        refuse(scope, [length.equals(e.type.bound), *misfit(scope, item, e.item.type, e.type.of)])
         _append(scope, e, e.type, place, item, length)
     elif e.kind == "add":
         refuse(scope, misfit(scope, item, e.item.type, e.type.of))
-        code = coded(scope, converted(scope, item, e.item.type, e.type.of), element_of(scope, e.type))
+        code = code_of(converted(scope, item, e.item.type, e.type.of), element_of(scope, e.type))
         b.update(place, "|", bit(code))
     else:
         conditions, code = placed(scope, item, e.item.type, e.type.of)
@@ -116,7 +116,7 @@ def _change(scope: Scope, e: m.Change) -> None:
 
 def _append(scope: Scope, e: m.Change, t: m.ListType, place: Element, item: Expr, length: Expr) -> None:
     of, at = element_of(scope, t), t.bound.bit_length()
-    code = coded(scope, converted(scope, item, e.item.type, t.of), of)
+    code = code_of(converted(scope, item, e.item.type, t.of), of)
     scope.builder.set(place, (place | code << at + length * of.bits) + 1)
 
 
@@ -174,7 +174,7 @@ def _send(scope: Scope, e: m.Send) -> None:
     values = _values(scope, e.arguments)
     if not context.universe.instances_of(e.machine):
         return  # There is nobody to receive it, so the target is none, and that has failed.
-    first = context.sites.several(6 + len(machine.leaves))
+    first = context.site(6 + len(machine.leaves))
     event = machine.event_named[e.event]
     if not all(holds(p.type, a.type) for a, p in zip(e.arguments, event.parameters, strict=True)):
         # Whether the receiver is free is looked at before the arguments.
@@ -247,9 +247,9 @@ def _post(scope: Scope, e: m.Post) -> None:
         return
     box, place = found[0], b.named(found[1])
     with b.when(T[place] >= box.channel.bound):
-        scope.fail("overflow")
+        scope.fail()
     n = box.events.index(event)
     message: Expr = Int(n << box.argument_bits)
     for x, (_, s, at) in zip(given, parts_of(box.records[n], context.universe).values(), strict=True):
-        message |= coded(scope, x, s) << at
+        message |= code_of(x, s) << at
     b.do(call(put(context, box), T, place, message))

@@ -10,7 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.core.selection import Level
 from fsmdsl.core.triggers import EVENTLESS
 from fsmdsl.explore.packed.layout import awaitable
-from fsmdsl.explore.packed.lower.context import AT, STATE, Bits, Context, F, Scope, T
+from fsmdsl.explore.packed.lower.context import AT, STATE, Bits, Context, F, Fail, Scope, T
 from fsmdsl.explore.packed.lower.machines.effects import check_free, perform, wrote
 from fsmdsl.explore.packed.lower.sites import BUSY, IGNORED, REENTRANCE, UNHANDLED
 from fsmdsl.explore.packed.lower.values import masks
@@ -25,7 +25,7 @@ Follow = Callable[[Scope, m.Transition, str], None]
 
 def machine_scope(context: Context, machine: m.Machine, builder: Builder) -> Scope:
     """Inside a function about the instance `at` of a machine: a fault is its result."""
-    return Scope(context, builder, T, AT, machine, lambda _, code=None: builder.leave(context.code(code)))
+    return Scope(context, builder, T, AT, machine, Fail(lambda code: builder.leave(context.code(code))))
 
 
 def read_state(scope: Scope, machine: m.Machine) -> None:
@@ -50,7 +50,7 @@ def handler(context: Context, machine: m.Machine, trigger: str, name: str) -> Fu
             b.leave(IGNORED)
     if event is None:
         # The answer was asked for; nobody can be blamed but the machine itself.
-        b.leave(context.sites.several(len(machine.leaves)) + STATE)
+        b.leave(context.site(len(machine.leaves)) + STATE)
     else:
         b.leave(-UNHANDLED - STATE)
     return _of_machine(machine, name, trigger, b, arguments)
@@ -156,10 +156,10 @@ def _ranked(
         with b.when(Not(any_of(best))):
             for g in reversed(guards):
                 with b.when(g):
-                    scope.fail("overlap")
+                    scope.fail()
     for n in range(len(level) - 1, 0, -1):
         with b.when(all_of([best[n], any_of(best[:n])])):
-            scope.fail("overlap")
+            scope.fail()
     for t, first in zip(level, best, strict=True):
         with b.when(first) if first != TRUE else nullcontext():
             follow(_inside(scope, t, arguments), t, leaf)
@@ -171,7 +171,7 @@ def refuser(context: Context, machine: m.Machine, event: str, given: Sequence[m.
     """The function for an event with an argument that its parameter cannot hold: the fault `f` if a transition for it
     is enabled all the same, for then it is offered."""
     b = Builder()
-    scope = Scope(context, b, T, AT, machine, lambda _, __=None: b.leave(F))
+    scope = Scope(context, b, T, AT, machine, Fail(lambda _: b.leave(F)))
     read_state(scope, machine)
     arguments = {f"a{n}": p for n, p in enumerate(given)}
     for group in context.selection(machine).groups(event):
@@ -251,7 +251,7 @@ def eventless(context: Context, machine: m.Machine, name: str, *, only_asked: bo
     the code of the fault that this is if the round does not end with it, negated; 0 if it would."""
     b = Builder()
     scope = machine_scope(context, machine, b)
-    endless = 0 if only_asked else context.sites.several(len(machine.transitions))
+    endless = 0 if only_asked else context.site(len(machine.transitions))
 
     def follow(inner: Scope, t: m.Transition, leaf: str) -> None:
         follow_transition(inner, t, leaf)

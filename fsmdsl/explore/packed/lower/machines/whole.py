@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fsmdsl import model as m
 from fsmdsl.core.triggers import triggered_by
 from fsmdsl.explore.packed.layout import awaitable, kinds
-from fsmdsl.explore.packed.lower.context import AT, Context, F, N, Scope, T
+from fsmdsl.explore.packed.lower.context import AT, Context, F, Fail, N, Scope, T
 from fsmdsl.explore.packed.lower.helpers import of_library
 from fsmdsl.explore.packed.lower.machines.effects import perform
 from fsmdsl.explore.packed.lower.machines.handlers import each_of, eventless, stretches
@@ -67,7 +67,7 @@ def rounds(context: Context) -> list[Function]:
             functions += rivals(context, machine, f"would_{n}")
     if machines:
         _until_quiet(context, machines, b)
-    scope = Scope(context, b, T, None, None, lambda _, __=None: None)
+    scope = Scope(context, b, T, None, None, Fail(lambda _: None))
     for machine in kinds(context.universe):
         if awaitable(machine):
             with each_of(context, machine, b), b.when(Not(call("awaits", T, AT))):
@@ -141,7 +141,7 @@ def returned(context: Context) -> Function:
 def recovery(context: Context) -> Function:
     """`recover`: the system's block, as one step."""
     b = Builder()
-    scope = Scope(context, b, T, None, None, lambda _, code=None: b.leave(context.code(code)))
+    scope = Scope(context, b, T, None, None, Fail(lambda code: b.leave(context.code(code))))
     assert context.layout.down is not None
     b.set(T[context.layout.down], ZERO)
     perform(scope, context.universe.system.recover or ())

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from fsmdsl import model as m
 from fsmdsl.describe import words
 from fsmdsl.explore.packed.layout import awaitable
-from fsmdsl.explore.packed.lower.context import AT, Context, F, Scope, T
+from fsmdsl.explore.packed.lower.context import AT, Context, F, Fail, Scope, T
 from fsmdsl.explore.packed.lower.helpers import of_library
 from fsmdsl.explore.packed.lower.sites import CUT, IGNORED
 from fsmdsl.explore.packed.lower.values import masks
-from fsmdsl.explore.packed.lower.values.convert import decoded, element_of
+from fsmdsl.explore.packed.lower.values.convert import element_of, number_of
 from fsmdsl.explore.packed.shapes import Shape
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
 from fsmdsl.explore.program.nodes import (
@@ -82,29 +82,28 @@ def mask_of(x: SymmetricSet, of: Shape) -> int:
 
 
 @contextmanager
-def failing(scope: Scope, e: m.Quantified, over: Expr) -> Iterator[list[str]]:
-    """Inside, a body without value is a doubt where it could be another member's that is looked at first. The list is
-    no longer empty once the body can be without value: then it must be looked at for all of them."""
-    sets = members_in(scope.context, e.over.type)
-    failures: list[str] = []
-    if not sets:
-        yield failures
-        return
+def failing(scope: Scope, e: m.Quantified, over: Expr) -> Iterator[Fail]:
+    """Inside, a body without value is a doubt where it could be another member's that is looked at first. What it gives
+    is used once the body can be without value: then it must be looked at for all of them."""
     b, before = scope.builder, scope.fail
     several = b.name()
 
-    def fail(kind: str, code: Expr | None = None) -> None:
-        failures.append(kind)
+    def write(code: Expr | None) -> None:
         why = f"whether `{words(e)}` has a value depends on their order ({e.span})"
         with b.when(several):
             b.put([doubt(scope.context, scope.row, [x.name for x in sets], why)])
-        before(kind, code)
+        before(code)
 
+    fail = Fail(write)
+    sets = members_in(scope.context, e.over.type)
+    if not sets:
+        yield fail
+        return
     with b.aside() as body:
         scope.fail = fail
-        yield failures
+        yield fail
         scope.fail = before
-    if failures:
+    if fail.used:
         b.set(several, _several(scope, e.over, over, sets))
     b.put(body)
 
@@ -151,7 +150,7 @@ class _Loop:
 
     def turn(self, b: Builder, code: Expr) -> None:
         """A turn, with the element of a code: `f` is what it comes to."""
-        b.set(F, self.call("turn", decoded(replace(self.scope, builder=b), code, self.of)))
+        b.set(F, self.call("turn", number_of(code, self.of)))
 
 
 def in_every_order(scope: Scope, e: m.ForEach, over: Expr, perform: Perform) -> None:
@@ -160,7 +159,7 @@ def in_every_order(scope: Scope, e: m.ForEach, over: Expr, perform: Perform) -> 
     number = len(context.loops)
     context.loops.append([])
     turn = b.inner()
-    inner = replace(scope, builder=turn, fail=lambda _, code=None: turn.leave(context.code(code)))
+    inner = replace(scope, builder=turn, fail=Fail(lambda code: turn.leave(context.code(code))))
     assert isinstance(e.over.type, m.SetType)
     x = turn.name()
     with inner.binding(e.variable, x, e.over.type.of):

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from fsmdsl import model as m
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.shapes import Shape, UnpackableError, none_of
-from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Choice, Compare, Expr, Int, Operand, all_of, any_of
-from fsmdsl.model.typing import holds
+from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Choice, Expr, Int, Not, Operand, all_of, any_of
+from fsmdsl.model.typing import bare, holds
 
 
 def shape_of(scope: Scope, t: m.Type) -> Shape:
@@ -27,26 +27,14 @@ def element_of(scope: Scope, t: m.Type) -> Shape:
 # Codes: places in sets, items of lists, arguments in messages --------------------------------------------------------
 
 
-def coded(scope: Scope, x: Expr, s: Shape) -> Expr:
-    """A number as its code."""
-    return code_of(x if s.far is None else scope.builder.named(x), s)
-
-
-def decoded(scope: Scope, x: Expr, s: Shape) -> Expr:
-    """The number of a code."""
-    return number_of(x if s.far is None else scope.builder.named(x), s)
-
-
 def code_of(number: Expr, s: Shape) -> Expr:
-    """The code of a number, which is computed twice where `s.far` has a number."""
-    code = _plus(number, -s.base)
-    return code if s.far is None else Choice(number.equals(s.far), ZERO, code)
+    """The code of a number."""
+    return _plus(number, -s.low)
 
 
 def number_of(code: Expr, s: Shape) -> Expr:
-    """The number of a code, which is computed twice where `s.far` has a number."""
-    number = _plus(code, s.base)
-    return number if s.far is None else Choice(code.equals(0), Int(s.far), number)
+    """The number of a code."""
+    return _plus(code, s.low)
 
 
 def _plus(x: Expr, number: int) -> Expr:
@@ -57,18 +45,10 @@ def _plus(x: Expr, number: int) -> Expr:
 
 def placed(scope: Scope, item: Expr, have: m.Type, of: m.Type) -> tuple[list[Expr], Expr]:
     """What must be so for an item, in a variable, to be one of a type's values, and its code then."""
-    if isinstance(have, m.NoneType):
-        return ([], ZERO) if isinstance(of, m.OptionalType) else ([FALSE], ZERO)
-    given, s = shape_of(scope, have), shape_of(scope, of)
-    inside: list[Expr] = []
-    if given.low < s.low or given.high > s.high:
-        inside.append(Compare(Int(s.low), (("<=", item), ("<=", Int(s.high)))))
-    if given.none is None:
-        return inside, coded(scope, item, Shape(s.low, s.high, None if s.none is None else s.low - 1))
-    if s.none is None:
-        return [item.differs(given.none), *inside], coded(scope, item, s)
-    inside = [any_of([item.equals(given.none), x]) for x in inside]
-    return inside, coded(scope, item, Shape(s.low, s.high, given.none))
+    if isinstance(have, m.NoneType) and not isinstance(of, m.OptionalType):
+        return [FALSE], ZERO
+    fits: list[Expr] = [Not(wrong) for wrong in misfit(scope, item, have, of)]
+    return fits, code_of(converted(scope, item, have, of), shape_of(scope, of))
 
 
 # Values --------------------------------------------------------------------------------------------------------------
@@ -124,11 +104,10 @@ def _reset(scope: Scope, x: Expr, have: m.SetType, want: m.SetType) -> Expr:
     """A set whose elements have other places."""
     if isinstance(have.of, m.NoneType):
         return x  # {none} is 1 wherever none may be
-    old, new = element_of(scope, have), element_of(scope, want)
-    up = old.base - new.base
+    up = element_of(scope, have).low - element_of(scope, want).low
     if up == 0:
         return x
-    if old.none is None:
+    if not isinstance(have.of, m.OptionalType):
         return _shifted(x, up)
     name = scope.builder.named(x)
     return name & 1 | _shifted(name & -2, up) & -2
@@ -150,7 +129,7 @@ def _relisted(scope: Scope, x: Expr, have: m.ListType, want: m.ListType) -> Expr
     place, item = b.name(), b.name()
     with b.count(place, length_of(listed, have)):
         b.set(item, item_of(scope, listed, have, place))
-        code = coded(scope, converted(scope, item, have.of, want.of), new)
+        code = code_of(converted(scope, item, have.of, want.of), new)
         b.update(made, "|", code << new_at + place * new.bits)
     return made
 
@@ -163,21 +142,21 @@ def length_of(listed: Expr, t: m.ListType) -> Expr:
 def item_of(scope: Scope, listed: Expr, t: m.ListType, place: Operand) -> Expr:
     """What stands at a place of a list."""
     of, at = element_of(scope, t), t.bound.bit_length()
-    return decoded(scope, listed >> at + place * of.bits & (1 << of.bits) - 1, of)
+    return number_of(listed >> at + place * of.bits & (1 << of.bits) - 1, of)
 
 
 # What does not fit ---------------------------------------------------------------------------------------------------
 
 
-def refuse(scope: Scope, conditions: Sequence[tuple[Expr, str]]) -> None:
-    """A fault where one of the conditions holds."""
-    for condition, kind in conditions:
+def refuse(scope: Scope, conditions: Sequence[Expr]) -> None:
+    """A fault of its own where one of the conditions holds."""
+    for condition in conditions:
         with scope.builder.when(condition):
-            scope.fail(kind)
+            scope.fail()
 
 
-def misfit(scope: Scope, x: Expr, have: m.Type, want: m.Type) -> list[tuple[Expr, str]]:
-    """When a place of one type cannot hold a value of another: conditions on its number, and the kind of fault, in the
+def misfit(scope: Scope, x: Expr, have: m.Type, want: m.Type) -> list[Expr]:
+    """When a place of one type cannot hold a value of another: conditions on its number, for each kind of fault, in the
     order in which they are looked at. Those that can never hold are left out. See `step.values.outside`."""
     match have, want:
         case (m.NoneType(), _):
@@ -186,36 +165,35 @@ def misfit(scope: Scope, x: Expr, have: m.Type, want: m.Type) -> list[tuple[Expr
             there = x.differs(none_of(have, scope.context.universe))
             with _there(scope, there):
                 faults = misfit(scope, x, a, b)
-            return [(all_of([there, condition]), kind) for condition, kind in faults]
+            return [all_of([there, condition]) for condition in faults]
         case (_, m.OptionalType(b)):
             return misfit(scope, x, have, b)
         case (m.OptionalType(a), _):
             none = none_of(have, scope.context.universe)
             with _there(scope, x.differs(none)):
                 faults = misfit(scope, x, a, want)
-            return [(x.equals(none), "none"), *faults]
+            return [x.equals(none), *faults]
         case (m.RangeType(low, high), m.RangeType(least, most)):
             beyond = [x < least] * (low < least) + [x > most] * (high > most)
-            return [(any_of(beyond), "range")] if beyond else []
-        case (m.SetType(a), m.SetType(b)) if not isinstance(a, m.NeverType | m.NoneType | m.SetType):
-            outside = _outside(element_of(scope, have), element_of(scope, want))
-            return [(x & outside, "range")] if outside else []
+            return [any_of(beyond)] if beyond else []
+        case (m.SetType(a), m.SetType(b)) if not holds(b, a):
+            return [x & _outside(element_of(scope, have), bare(a), bare(b))]
         case (m.ListType(), m.ListType()):
             return _list_misfit(scope, x, have, want)
         case _:
             return []
 
 
-def _outside(old: Shape, new: Shape) -> int:
-    """The places of the elements of one shape that are no values of the other, as bits."""
-    if old.low >= new.low and old.high <= new.high:
-        return 0
-    return sum(1 << old.code(x) for x in range(old.low, old.high + 1) if not new.low <= x <= new.high)
+def _outside(places: Shape, have: m.Type, want: m.Type) -> int:
+    """The places of the numbers of one type that are none of the other, as bits."""
+    assert isinstance(have, m.RangeType)
+    assert isinstance(want, m.RangeType)
+    return sum(1 << places.code(x) for x in range(have.low, have.high + 1) if not want.low <= x <= want.high)
 
 
-def _list_misfit(scope: Scope, x: Expr, have: m.ListType, want: m.ListType) -> list[tuple[Expr, str]]:
+def _list_misfit(scope: Scope, x: Expr, have: m.ListType, want: m.ListType) -> list[Expr]:
     b, length = scope.builder, length_of(x, have)
-    faults: list[tuple[Expr, str]] = [(length > want.bound, "overflow")] if have.bound > want.bound else []
+    faults = [length > want.bound] if have.bound > want.bound else []
     if isinstance(have.of, m.NeverType) or holds(want.of, have.of):
         return faults
     if isinstance(want.of, m.SetType | m.ListType):
@@ -224,7 +202,7 @@ def _list_misfit(scope: Scope, x: Expr, have: m.ListType, want: m.ListType) -> l
     b.set(wrong, FALSE)
     with b.count(place, length):
         b.set(item, item_of(scope, x, have, place))
-        for condition, _ in misfit(scope, item, have.of, want.of):
+        for condition in misfit(scope, item, have.of, want.of):
             with b.when(condition):
                 b.set(wrong, TRUE)
-    return [*faults, (wrong, "range")]
+    return [*faults, wrong]

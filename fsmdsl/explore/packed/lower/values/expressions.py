@@ -8,8 +8,6 @@ an `if`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from functools import reduce
 from typing import Literal, assert_never
 
 from fsmdsl import model as m
@@ -17,21 +15,17 @@ from fsmdsl.core.presence import Known, present_if
 from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.values import lets, maps, masks, sets
-from fsmdsl.explore.packed.lower.values.convert import coded, converted, decoded, misfit, shape_of
+from fsmdsl.explore.packed.lower.values.convert import code_of, converted, misfit, number_of, refuse, shape_of
 from fsmdsl.explore.packed.lower.values.references import machine_of, owner
-from fsmdsl.explore.packed.shapes import LARGEST, UnpackableError, parts_of, to_number
-from fsmdsl.explore.program import queries
+from fsmdsl.explore.packed.shapes import LARGEST, UnpackableError, none_of, parts_of, to_number
 from fsmdsl.explore.program.nodes import (
     TRUE,
     ZERO,
-    Binary,
     Choice,
     Compare,
     Expr,
     Int,
     Not,
-    Statement,
-    Var,
     all_of,
     any_of,
     binary,
@@ -39,7 +33,6 @@ from fsmdsl.explore.program.nodes import (
 )
 from fsmdsl.model.typing import common
 from fsmdsl.operators import SetOperator, may_divide_by_zero
-from fsmdsl.walk import expressions
 
 Connective = Literal["and", "or"]
 
@@ -120,20 +113,18 @@ def _read(scope: Scope, e: m.Read) -> Expr:
 def _record(scope: Scope, e: m.Construction) -> Expr:
     """The codes of the parts beside one another; a fault where a part cannot hold its value."""
     shape_of(scope, e.type)
-    values = [scope.builder.named(x) for x in sets.in_order(scope, [(x, x.type) for x in e.parts])]
+    values = [scope.builder.named(value(scope, x)) for x in e.parts]
     made: Expr = ZERO
     for (of, s, at), x, given in zip(parts_of(e.type, scope.context.universe).values(), e.parts, values, strict=True):
-        for wrong, kind in misfit(scope, given, x.type, of):
-            with scope.builder.when(wrong):
-                scope.fail(kind)
-        made = made | coded(scope, converted(scope, given, x.type, of), s) << at
+        refuse(scope, misfit(scope, given, x.type, of))
+        made = made | code_of(converted(scope, given, x.type, of), s) << at
     return made
 
 
 def _part(scope: Scope, e: m.Part) -> Expr:
     assert isinstance(e.of.type, m.RecordType)
     _, s, at = parts_of(e.of.type, scope.context.universe)[e.name]
-    return decoded(scope, value(scope, e.of) >> at & (1 << s.bits) - 1, s)
+    return number_of(value(scope, e.of) >> at & (1 << s.bits) - 1, s)
 
 
 def _in_state(scope: Scope, e: m.InState) -> Expr:
@@ -142,7 +133,7 @@ def _in_state(scope: Scope, e: m.InState) -> Expr:
     state = scope.at(scope.context.column(machine.qualified, ""), target)
     there = in_leaves(state, machine, e.states)
     if isinstance(e.target.type, m.OptionalType):
-        return all_of([target >= 0, there])
+        return all_of([target.differs(none_of(e.target.type, scope.context.universe)), there])
     return there
 
 
@@ -178,69 +169,28 @@ def _logic(scope: Scope, e: m.Logic) -> Expr:
 
 
 def joined(scope: Scope, operands: Sequence[tuple[m.Expr, bool]], operator: Connective) -> Expr:
-    """Conditions (negated where it says so), looked at from left to right and no further than needed; those that always
-    have a value and cost little are all looked at, for a processor foresees a jump less well than it adds."""
-    b = scope.builder
-    pending: list[Expr] = []
-    result: Var | None = None
+    """Conditions (negated where it says so), looked at from left to right and no further than needed."""
+    b, result = scope.builder, scope.builder.name()
+    combined = all_of if operator == "and" else any_of
+    found: list[Expr] = []
     known: Known = frozenset()
     for x, negated in operands:
-        easy = _easily(scope, x)
-        if easy is not None:
-            statements, condition = easy
-            b.put(statements)
-        else:
-            with b.aside() as statements, scope.knowing(known):
-                condition = value(scope, x)
-            if pending or result is not None:
-                result = _so_far(scope, result, pending, operator)
-                with b.when(result if operator == "and" else Not(result)):
-                    b.put(statements)
-                    b.set(result, Not(condition) if negated else condition)
-                pending = []
-                known |= present_if(x, (operator == "and") is not negated)
-                continue
-            b.put(statements)
+        with b.aside() as statements, scope.knowing(known):
+            condition = value(scope, x)
+        if negated:
+            condition = Not(condition)
         known |= present_if(x, (operator == "and") is not negated)
-        pending.append(Not(condition) if negated else condition)
-    return _combined(result, pending, operator)
-
-
-def _easily(scope: Scope, e: m.Expr) -> tuple[list[Statement], Expr] | None:
-    """A condition that has a value whatever else is true, and needs no loop, with its statements; else None."""
-    hard = scope.context.hard
-    failing: list[str] = []
-    if id(e) in hard:
-        return None
-    if any(isinstance(x, m.Quantified) for x in expressions(e)):
-        hard[id(e)] = e
-        return None
-
-    def fail(kind: str, code: Expr | None = None) -> None:
-        failing.append(kind)
-
-    trial = replace(scope, fail=fail, known=frozenset())
-    with scope.builder.aside() as statements:
-        condition = value(trial, e)
-    if failing or queries.loops(statements) or lets.called_in(scope.context, statements):
-        hard[id(e)] = e
-        return None
-    return statements, condition
-
-
-def _so_far(scope: Scope, result: Var | None, pending: Sequence[Expr], operator: Connective) -> Var:
-    """What is known before an operand with statements of its own, in a variable."""
-    if not pending and result is not None:
-        return result
-    name = result or scope.builder.name()
-    scope.builder.set(name, _combined(result, pending, operator))
-    return name
-
-
-def _combined(result: Var | None, pending: Sequence[Expr], operator: Connective) -> Expr:
-    """Conditions in one number, all of them looked at."""
-    operands = [*([] if result is None else [result]), *pending]
-    return reduce(lambda a, b: Binary("&" if operator == "and" else "|", a, b), operands)
+        if statements and found:
+            if found != [result]:
+                b.set(result, combined(found))
+            with b.when(result if operator == "and" else Not(result)):
+                b.put(statements)
+                b.set(result, condition)
+            found = [result]
+        else:
+            b.put(statements)
+            found.append(condition)
+    return combined(found)
 
 
 def _binary(scope: Scope, e: m.Binary) -> Expr:
@@ -251,15 +201,13 @@ def _binary(scope: Scope, e: m.Binary) -> Expr:
             return sets.contained(scope, e)
         case "==" | "!=" | "<" | "<=" | ">" | ">=":
             t = common(e.left.type, e.right.type)
-            left, right = _both(scope, e.left, e.right, t)
-            return Compare(left, ((e.operator, right),))
+            return Compare(value(scope, e.left, t), ((e.operator, value(scope, e.right, t)),))
         case "union" | "difference" | "intersection":
             t = common(e.left.type, e.right.type)
-            left, right = _both(scope, e.left, e.right, t)
+            left, right = value(scope, e.left, t), value(scope, e.right, t)
             return converted(scope, _of_sets(e.operator, left, right), t, e.type)
         case _:  # of numbers: each has its like in programs
-            left, right = _both(scope, e.left, e.right, e.left.type, e.right.type)
-            return _of_numbers(scope, e, left, right)
+            return _of_numbers(scope, e, value(scope, e.left), value(scope, e.right))
 
 
 def _of_numbers(scope: Scope, e: m.Binary, left: Expr, right: Expr) -> Expr:
@@ -267,7 +215,7 @@ def _of_numbers(scope: Scope, e: m.Binary, left: Expr, right: Expr) -> Expr:
     if may_divide_by_zero(e.operator, (e.right.type.low, e.right.type.high)):
         left, right = scope.builder.named(left), scope.builder.named(right)
         with scope.builder.when(right.equals(0)):
-            scope.fail("none")
+            scope.fail()
     match e.operator:
         case "/":
             return binary("//", left, right)
@@ -287,18 +235,6 @@ def _of_sets(operator: SetOperator, left: Expr, right: Expr) -> Expr:
             return left & right
         case _:
             assert_never(operator)
-
-
-def _both(scope: Scope, left: m.Expr, right: m.Expr, t: m.Type, other: m.Type | None = None) -> tuple[Expr, Expr]:
-    """Two operands: the left one in a variable if the right one needs statements, so that it is computed before
-    them."""
-    first = value(scope, left, t)
-    with scope.builder.aside() as statements:
-        second = value(scope, right, other or t)
-    if statements:
-        first = scope.builder.named(first)
-        scope.builder.put(statements)
-    return first, second
 
 
 def _conditional(scope: Scope, e: m.Conditional, want: m.Type) -> Expr:
@@ -325,10 +261,9 @@ def _apply(scope: Scope, e: m.Apply) -> Expr:
     match e.function:
         case "present":
             given = scope.builder.named(value(scope, first))
-            none = shape_of(scope, first.type).none
-            if none is not None and first not in scope.known:
-                with scope.builder.when(given.equals(none)):
-                    scope.fail("none")
+            if isinstance(first.type, m.OptionalType) and first not in scope.known:
+                with scope.builder.when(given.equals(none_of(first.type, scope.context.universe))):
+                    scope.fail()
             return given
         case "size":
             return sets.size(scope, first, e.arguments[1:])
@@ -341,8 +276,7 @@ def _apply(scope: Scope, e: m.Apply) -> Expr:
         case "item":
             return sets.item(scope, first, e.arguments[1])
         case "concat":
-            left, right = _both(scope, first, e.arguments[1], e.type)
-            return sets.concat(scope, left, right, e.type)
+            return sets.concat(scope, value(scope, first, e.type), value(scope, e.arguments[1], e.type), e.type)
         case "rest":
             return sets.rest(scope, first, e.type)
         case "filled":

@@ -1,36 +1,24 @@
-"""Derived values: a small `let` is written out where it is used, any other is a function, made once and called.
+"""Derived values: a `let` is a function, made once and called.
 
-A function for a `let` returns its value, or `FAULT` less the code of the fault where it has none. It changes nothing,
-so that what it uses several times is computed once: lets that each use the one before twice cost as many calls as there
-are lets.
+It returns its value, or `FAULT` less the code of the fault where it has none. It changes nothing, so that what it uses
+several times is computed once: lets that each use the one before twice cost as many calls as there are lets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 
 from fsmdsl import model as m
-from fsmdsl.explore.packed.lower.context import AT, Context, Key, Let, S, Scope
+from fsmdsl.explore.packed.lower.context import AT, Context, Fail, Key, Let, S, Scope
 from fsmdsl.explore.packed.lower.sites import FAULT, UNKNOWN
-from fsmdsl.explore.packed.lower.values.references import machine_of, reference
-from fsmdsl.explore.program import queries
+from fsmdsl.explore.packed.lower.values.references import owner
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
-from fsmdsl.explore.program.nodes import Assign, Bool, Expr, Int, Operand, Statement, Var, call, number
+from fsmdsl.explore.program.nodes import Assign, Bool, Expr, Int, Statement, Var, call, number
 from fsmdsl.walk import expressions as all_in
-
-SMALL = 100
-"""A `let` with up to so many nodes, all that it uses written out, has no function of its own."""
-
-Instance = Var | Int | None
 
 
 def derived(scope: Scope, e: m.Derived) -> Expr:
     """The value of a `let` where it is used like this."""
-    if _weight(scope.context, e) <= SMALL:
-        instance, machine, bound = _given(scope, e)
-        inner = scope.inner(instance, machine)
-        inner.locals = bound
-        return inner.value(scope.context.elaboration.body(e).value, e.type)
     shared = _shared(scope, e)
     if shared is None:
         return _called(scope, e)
@@ -39,46 +27,17 @@ def derived(scope: Scope, e: m.Derived) -> Expr:
     return shared
 
 
-def called_in(context: Context, statements: Sequence[Statement]) -> bool:
-    """Is a function for a `let` called, or one for a loop?"""
-    if not context.parts:
-        return False
-    called = queries.calls(tuple(statements))
-    return any(x.name in called for x in context.parts)
-
-
-def _weight(context: Context, e: m.Derived) -> int:
-    """The nodes of a `let`, with those of all that it uses."""
-    key = e.owner, e.name
-    if key not in context.weights:
-        nodes = all_in(context.universe.let(e).value)
-        context.weights[key] = sum(_weight(context, x) if isinstance(x, m.Derived) else 1 for x in nodes)
-    return context.weights[key]
-
-
-def _given(scope: Scope, e: m.Derived) -> tuple[Instance, m.Machine | None, dict[str, tuple[Expr, m.Type]]]:
-    """What a `let` is about: the instance, its machine, and its parameters with their values, each in a variable."""
-    if e.target is not None:
-        instance: Instance = reference(scope, e.target)
-        machine: m.Machine | None = machine_of(scope, e.target.type)
-    else:
-        instance, machine = scope.instance, scope.machine
-    pairs = zip(scope.context.elaboration.body(e).parameters.items(), e.arguments, strict=True)
-    bound: dict[str, tuple[Expr, m.Type]] = {}
-    for (name, t), a in pairs:
-        bound[name] = scope.builder.named(scope.value(a, t)), t
-    return instance, machine, bound
-
-
 # Calls ---------------------------------------------------------------------------------------------------------------
 
 
 def _called(scope: Scope, e: m.Derived) -> Expr:
     """A call, with the value in a variable; a fault where it has none."""
-    instance, machine, bound = _given(scope, e)
+    instance, machine = (scope.instance, scope.machine) if e.target is None else owner(scope, e.target)
+    types = scope.context.elaboration.body(e).parameters.values()
+    given = [scope.value(a, t) for a, t in zip(e.arguments, types, strict=True)]
     let = _let(scope.context, e, machine if instance is not None else None)
-    about: list[Operand] = [] if instance is None else [instance]
-    return received(scope, call(let.name, scope.row, *about, *(x for x, _ in bound.values())), let.fails)
+    about = [] if instance is None else [instance]
+    return received(scope, call(let.name, scope.row, *about, *given), let.fails)
 
 
 def received(scope: Scope, called: Expr, fails: bool) -> Expr:
@@ -86,20 +45,13 @@ def received(scope: Scope, called: Expr, fails: bool) -> Expr:
     result = scope.builder.named(called)
     if fails:
         with scope.builder.when(result <= FAULT):
-            scope.fail("none", FAULT - result)
+            scope.fail(FAULT - result)
     return result
 
 
-class Missing:
-    """The `Fail` of a function that is worth a value: it returns the fault. Has it ever to do so?"""
-
-    def __init__(self, context: Context, builder: Builder) -> None:
-        self._context, self._builder = context, builder
-        self.used = False
-
-    def __call__(self, kind: str, code: Expr | None = None, /) -> None:
-        self.used = True
-        self._builder.leave(FAULT - number(self._context.code(code)))
+def missing(context: Context, b: Builder) -> Fail:
+    """In a function that is worth a value: it returns the fault."""
+    return Fail(lambda code: b.leave(FAULT - number(context.code(code))))
 
 
 def _let(context: Context, e: m.Derived, machine: m.Machine | None) -> Let:
@@ -110,7 +62,7 @@ def _let(context: Context, e: m.Derived, machine: m.Machine | None) -> Let:
     if key in context.lets:
         return context.lets[key]
     b = Builder()
-    fail = Missing(context, b)
+    fail = missing(context, b)
     shared: dict[Hashable, Var] = {}
     parameters = [Var(f"p{n}") for n in range(len(types))]
     scope = Scope(context, b, S, None if machine is None else AT, machine, fail, shared=shared)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.lower.context import Scope
-from fsmdsl.explore.packed.lower.values.convert import decoded, element_of, item_of, length_of, shape_of
+from fsmdsl.explore.packed.lower.values.convert import element_of, item_of, length_of, number_of, shape_of
 from fsmdsl.explore.packed.shapes import LARGEST, to_number
 from fsmdsl.explore.program.nodes import Expr, Int, Var, call
 
@@ -30,10 +30,6 @@ def loop(scope: Scope, t: m.Type, over: Expr, e: m.Expr | None = None) -> Iterat
         with b.through(x, listed):
             yield x
         return
-    if isinstance(t.of, m.NeverType):
-        with b.count(x, 0):
-            yield x
-        return
     if isinstance(t, m.ListType):
         place = b.name()
         with b.count(place, length_of(over, t)):
@@ -41,7 +37,7 @@ def loop(scope: Scope, t: m.Type, over: Expr, e: m.Expr | None = None) -> Iterat
             yield x
         return
     of = element_of(scope, t)
-    if over == Int((1 << of.codes) - 1) and of.none is None:
+    if over == Int((1 << of.codes) - 1):
         with b.count(x, of.high + 1, of.low):
             yield x
         return
@@ -49,7 +45,7 @@ def loop(scope: Scope, t: m.Type, over: Expr, e: m.Expr | None = None) -> Iterat
     rest = b.name()
     b.set(rest, over)
     with b.repeat(rest):
-        b.set(x, decoded(scope, call("lowest", rest), of))
+        b.set(x, number_of(call("lowest", rest), of))
         b.update(rest, "&", rest - 1)
         yield x
 

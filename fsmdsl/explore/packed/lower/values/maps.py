@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.lower.context import Scope
-from fsmdsl.explore.packed.lower.values.convert import coded, converted, decoded, misfit, refuse, shape_of
+from fsmdsl.explore.packed.lower.values.convert import code_of, converted, misfit, number_of, refuse, shape_of
 from fsmdsl.explore.packed.shapes import to_number
 from fsmdsl.explore.program.nodes import Expr, Int, any_of
 from fsmdsl.model.typing import holds
@@ -16,7 +16,7 @@ def entry(scope: Scope, e: m.Apply) -> Expr:
     t = _of_map(e.arguments[0].type)
     held, place = _found(scope, e, t)
     of = shape_of(scope, t.of)
-    return decoded(scope, held >> place & (1 << of.bits) - 1, of)
+    return number_of(held >> place & (1 << of.bits) - 1, of)
 
 
 def replaced(scope: Scope, e: m.Apply) -> Expr:
@@ -48,9 +48,9 @@ def _found(scope: Scope, e: m.Apply, t: m.MapType) -> tuple[Expr, Expr]:
     key = scope.builder.named(scope.value(at))
     if isinstance(t.key, m.RangeType) and not holds(t.key, at.type):
         with scope.builder.when(any_of([key < t.key.low, key > t.key.high])):
-            scope.fail("none")
+            scope.fail()
     shape_of(scope, t)
-    place = coded(scope, key, shape_of(scope, t.key)) * shape_of(scope, t.of).bits
+    place = code_of(key, shape_of(scope, t.key)) * shape_of(scope, t.of).bits
     return held, scope.builder.named(place)
 
 
@@ -58,4 +58,4 @@ def _coded_value(scope: Scope, e: m.Expr, t: m.MapType) -> Expr:
     """The code of a value in a map; a fault where the map cannot hold it."""
     given = scope.builder.named(scope.value(e))
     refuse(scope, misfit(scope, given, e.type, t.of))
-    return scope.builder.named(coded(scope, converted(scope, given, e.type, t.of), shape_of(scope, t.of)))
+    return scope.builder.named(code_of(converted(scope, given, e.type, t.of), shape_of(scope, t.of)))

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 
-from fsmdsl.explore.packed.lower.context import Scope
-from fsmdsl.explore.packed.lower.values.lets import Missing, received, unknown
+from fsmdsl.explore.packed.lower.context import Fail, Scope
+from fsmdsl.explore.packed.lower.values.lets import missing, received, unknown
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
 from fsmdsl.explore.program.nodes import Expr, Var, call
 from fsmdsl.explore.program.queries import constants_of
@@ -28,7 +28,7 @@ def too_deep(scope: Scope) -> bool:
 def value_apart(scope: Scope, body: Callable[[Scope], Expr]) -> Expr:
     """A value, computed in a function of its own."""
     b = scope.builder.inner()
-    fail = Missing(scope.context, b)
+    fail = missing(scope.context, b)
     shared: dict[Hashable, Var] | None = None if scope.shared is None else {}
     b.leave(body(replace(scope, builder=b, fail=fail, shared=shared)))
     b.statements[:0] = unknown(shared or {})
@@ -38,7 +38,7 @@ def value_apart(scope: Scope, body: Callable[[Scope], Expr]) -> Expr:
 def effects_apart(scope: Scope, body: Callable[[Scope], None]) -> None:
     """Effects, in a function of its own."""
     b = scope.builder.inner()
-    body(replace(scope, builder=b, fail=lambda _, code=None: b.leave(scope.context.code(code))))
+    body(replace(scope, builder=b, fail=Fail(lambda code: b.leave(scope.context.code(code)))))
     b.leave(0)
     code = scope.builder.named(_made(scope, b))
     with scope.builder.when(code.differs(0)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.lower.context import Scope
+from fsmdsl.explore.packed.shapes import none_of
 from fsmdsl.explore.program.nodes import Bool, Int, Var
 from fsmdsl.model.typing import bare
 
@@ -13,8 +14,8 @@ def reference(scope: Scope, e: m.Expr) -> Var | Int:
     instance = scope.builder.named(scope.value(e))
     assert not isinstance(instance, Bool)
     if isinstance(e.type, m.OptionalType) and e not in scope.known:
-        with scope.builder.when(instance < 0):
-            scope.fail("none")
+        with scope.builder.when(instance.equals(none_of(e.type, scope.context.universe))):
+            scope.fail()
     return instance
 
 

@@ -11,12 +11,12 @@ from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.machines.channels import place_of
 from fsmdsl.explore.packed.lower.symmetry.orders import failing
 from fsmdsl.explore.packed.lower.values.convert import (
-    coded,
+    code_of,
     converted,
-    decoded,
     element_of,
     item_of,
     length_of,
+    number_of,
     placed,
     shape_of,
 )
@@ -25,7 +25,7 @@ from fsmdsl.explore.packed.lower.values.parts import too_deep, value_apart
 from fsmdsl.explore.packed.lower.values.references import reference
 from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.program.nodes import FALSE, TRUE, ZERO, Bool, Choice, Expr, Int, Not, all_of, any_of, call
-from fsmdsl.model.typing import bare, common, is_structured, machine_of
+from fsmdsl.model.typing import common, is_structured, machine_of
 from fsmdsl.step.values import MAX_VALUES
 
 # Made ----------------------------------------------------------------------------------------------------------------
@@ -33,28 +33,18 @@ from fsmdsl.step.values import MAX_VALUES
 
 def collection(scope: Scope, e: m.Collection, want: m.Type) -> Expr:
     """`{a, b}` or `[a, b]`, as one of the type wanted."""
-    inner = bare(want)
-    if isinstance(inner, m.SetType):
-        return _set(scope, e, inner)
-    if not isinstance(inner, m.ListType):
-        raise UnpackableError("a collection of no known kind")
-    own = e.type if isinstance(e.type, m.ListType) and e.items else inner
     if not e.items:
         return ZERO
-    of, at = element_of(scope, own), own.bound.bit_length()
-    items = in_order(scope, [(x, own.of) for x in e.items])
-    parts = [coded(scope, x, of) << at + n * of.bits for n, x in enumerate(items)]
-    return converted(scope, union([Int(len(parts)), *parts]), own, inner)
-
-
-def _set(scope: Scope, e: m.Collection, want: m.SetType) -> Expr:
-    if not e.items:
-        return ZERO
-    own = e.type if isinstance(e.type, m.SetType) else want
+    own = e.type
+    assert isinstance(own, m.SetType | m.ListType)
     of = element_of(scope, own)
-    items = in_order(scope, [(x, own.of) for x in e.items])
-    bits = [bit(coded(scope, x, of)) for x in items]
-    return converted(scope, union(bits), own, want)
+    codes = [code_of(scope.value(x, own.of), of) for x in e.items]
+    if isinstance(own, m.SetType):
+        made = union([bit(x) for x in codes])
+    else:
+        at = own.bound.bit_length()
+        made = union([Int(len(codes)), *(x << at + n * of.bits for n, x in enumerate(codes))])
+    return converted(scope, made, own, want)
 
 
 def union(parts: Sequence[Expr]) -> Expr:
@@ -65,19 +55,6 @@ def union(parts: Sequence[Expr]) -> Expr:
 def bit(code: Expr) -> Expr:
     """A set of one element."""
     return 1 << code
-
-
-def in_order(scope: Scope, items: list[tuple[m.Expr, m.Type]]) -> list[Expr]:
-    """Values, each in a variable where one behind it needs statements."""
-    values: list[Expr] = []
-    for x, t in items:
-        with scope.builder.aside() as statements:
-            new = scope.value(x, t)
-        if statements:
-            values = [scope.builder.named(x) for x in values]
-            scope.builder.put(statements)
-        values.append(new)
-    return values
 
 
 # Gone through --------------------------------------------------------------------------------------------------------
@@ -93,7 +70,7 @@ def quantified(scope: Scope, e: m.Quantified) -> Expr:
     b.set(result, ZERO if e.kind == "count" else Bool(e.kind == "all"))
     of = m.element_of(e.over.type)
     with (
-        failing(scope, e, over) as asked_of_all,
+        failing(scope, e, over) as fail,
         loop(scope, e.over.type, over, e.over) as x,
         scope.binding(e.variable, x, of),
     ):
@@ -104,7 +81,7 @@ def quantified(scope: Scope, e: m.Quantified) -> Expr:
         else:
             with b.when(Not(holds) if e.kind == "all" else holds):
                 b.set(result, Bool(e.kind == "some"))
-                if not asked_of_all:
+                if not fail.used:
                     b.stop()
     return result
 
@@ -178,7 +155,7 @@ def _packable(scope: Scope, t: m.Type) -> bool:
 def _one_of(scope: Scope, item: m.Expr, these: m.Collection) -> Expr:
     """`n in {100, 200}`, where there would be too many places."""
     t = reduce(common, [x.type for x in these.items], item.type)
-    first, *others = [scope.builder.named(x) for x in in_order(scope, [(x, t) for x in (item, *these.items)])]
+    first, *others = [scope.builder.named(scope.value(x, t)) for x in (item, *these.items)]
     return any_of([first.equals(x) for x in others])
 
 
@@ -196,37 +173,35 @@ def first(scope: Scope, listed: m.Expr) -> Expr:
     """The first item; a fault where there is none."""
     items = scope.builder.named(scope.value(listed))
     with scope.builder.when(items.equals(0)):
-        scope.fail("none")
+        scope.fail()
     if isinstance(listed.type, m.ListType):
         return item_of(scope, items, listed.type, 0)
-    return decoded(scope, call("lowest", items), element_of(scope, listed.type))
+    return number_of(call("lowest", items), element_of(scope, listed.type))
 
 
 def item(scope: Scope, of: m.Expr, at: m.Expr) -> Expr:
     """The item at a place, or an instance by its number; a fault where there is none. The numbers of the instances of a
     set follow one another."""
     b = scope.builder
-    instances = sorted(scope.context.universe.instances_called(of.name)) if isinstance(of, m.Instances) else None
-    listed = ZERO if instances is not None else b.named(scope.value(of))
-    place = b.named(scope.value(at))
-    if instances is not None:
-        count: Expr = Int(len(instances))
+    if isinstance(of, m.Instances):
+        place = b.named(scope.value(at))
+        numbers = sorted(scope.context.universe.instances_called(of.name))
+        count: Expr = Int(len(numbers))
+        found = place + (numbers[0] if numbers else 0)
     else:
         assert isinstance(of.type, m.ListType)
+        listed = b.named(scope.value(of))
+        place = b.named(scope.value(at))
         count = length_of(listed, of.type)
+        found = item_of(scope, listed, of.type, place)
     with b.when(any_of([place < 0, place >= count])):
-        scope.fail("none")
-    if instances is not None:
-        return place + (instances[0] if instances else 0)
-    assert isinstance(of.type, m.ListType)
-    return item_of(scope, listed, of.type, place)
+        scope.fail()
+    return found
 
 
 def concat(scope: Scope, left: Expr, right: Expr, t: m.Type) -> Expr:
     """A list behind another, both as ones of their type."""
     assert isinstance(t, m.ListType)
-    if isinstance(t.of, m.NeverType):
-        return ZERO
     of, at = element_of(scope, t), t.bound.bit_length()
     left, right = scope.builder.named(left), scope.builder.named(right)
     return left + length_of(right, t) | right >> at << at + length_of(left, t) * of.bits
