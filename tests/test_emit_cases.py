@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -367,6 +368,29 @@ def test_a_first_value_that_does_not_fit_is_no_matter_where_another_is_given(tmp
         long.Node(long.System(), Calls())
 
 
+def test_a_derived_value_may_be_given_what_its_parameters_do_not_hold(tmp_path: Path) -> None:
+    text = """module derived
+    let at(votes: map<0..2, bool>, k: 0..2) = votes[k]
+    machine Node {
+        votes: map<0..2, bool> = true
+        n: 0..9 = 3
+        initial state A
+        event own, ours, well from environment
+        let entry(k: 0..2) = votes[k]
+        A on own when entry(n) do n = 0
+        A on ours when at(votes, n) do n = 0
+        A on well when entry(n - 1) and at(votes, n - 1) do n = 0
+    }
+    """
+    made: Any = Generated(tmp_path, text)
+    node = made.Node()
+    for event in (node.own, node.ours):
+        with pytest.raises(made.StepRefused, match="votes has the keys 0 to 2, not 3"):
+            event()
+    node.well()
+    assert node.n == 0
+
+
 # Names ---------------------------------------------------------------------------------------------------------------
 
 
@@ -387,3 +411,52 @@ def test_a_variable_does_not_hide_the_function_of_another_name(tmp_path: Path) -
     node.go(2)
     node.all_((3, 1))
     assert node.n == 3
+
+
+def test_a_function_does_not_hide_the_file_of_a_machine(tmp_path: Path) -> None:
+    """`cell` is exported beside the file of `Cell`, which the file of `Group` imports as a whole."""
+    text = """module names
+    let cell(c: Cell) = c in Used
+    machine Cell {
+        initial state Free
+        state Used
+        event take from environment
+        Free -> Used on take
+    }
+    machine Group {
+        wanted: map<Cell, bool>
+        given: map<Cell, bool> = true
+        initial state Idle
+        state Done
+        event give(c: Cell), end from environment
+        Idle on give(c) when cell(c) do given[c] = false
+        Idle -> Done on end when given == wanted
+    }
+    """
+    made: Any = Generated(tmp_path, text)
+    system = made.System()
+    cell, group = made.Cell(system), made.Group(system)
+    for event in (lambda: group.give(cell), group.end):
+        with pytest.raises(made.StepRefused):
+            event()
+    cell.take()
+    group.give(cell)
+    group.end()
+    assert group.state is made.GroupState.DONE
+
+
+def test_numbers_below_0_are_compared_with_none(tmp_path: Path) -> None:
+    text = """module below
+    machine Node {
+        n: 0..1
+        initial state A
+        event go from environment
+        A on go when -1 != none and -1 == -1 do n = 1
+    }
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made: Any = Generated(tmp_path, text)
+        node = made.Node()
+        node.go()
+    assert node.n == 1

@@ -126,7 +126,7 @@ def in_derived(context: Context, module: m.Module) -> list[m.Let]:
 def derived_function(file: File, module: m.Module, let: m.Let) -> list[str]:
     """A derived value of a module."""
     name = file.context.packages[module.name].lets[let.name]
-    place, names = Place(file, locals={"": "system"}).given(let.parameters)
+    place, names = Place(file, locals={"": "system"}).inside(let)
     given = typed(file, names, let.parameters)
     if looks_beyond(file.context.model, let.value):
         given.insert(0, f"system: {file.machinery('System', typing=True)}")

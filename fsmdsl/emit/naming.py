@@ -85,11 +85,12 @@ def folder(module: str) -> tuple[str, ...]:
 def package_names(module: m.Module, inner: Iterable[str]) -> PackageNames:
     """The names of one module's package. `inner` are the packages inside its folder."""
     classes = Namespace([*RESERVED, *_TAKEN])
-    files = Namespace([*RESERVED, *SUPPORT, *inner])
+    functions = Namespace([*RESERVED, *FUNCTIONS])
+    lets = {x.name: functions.claim(snake(x.name)) for x in module.lets}
+    files = Namespace([*RESERVED, *SUPPORT, *inner, *lets.values()])  # a package exports functions beside its files
     declared: tuple[m.Enum | m.Record | m.Opaque, ...] = (*module.enums, *module.records, *module.opaques)
     types = {x.type.name: classes.claim(camel(x.name)) for x in declared}
     machines = {x.qualified: _machine(x, classes, files) for x in module.machines}
-    functions = Namespace([*RESERVED, *FUNCTIONS])
     return PackageNames(
         folder(module.name),
         machines,
@@ -97,7 +98,7 @@ def package_names(module: m.Module, inner: Iterable[str]) -> PackageNames:
         {(e.type.name, n): name for e in module.enums for n, name in _constants(e.type.members).items()},
         {(r.type.name, part): name for r in module.records for part, name in _attributes(r.type).items()},
         {c.qualified: classes.claim(camel(c.name)) for c in module.channels},
-        {x.name: functions.claim(snake(x.name)) for x in module.lets},
+        lets,
         {x.name: classes.claim(camel(x.name)) for x in module.locks},
         {x.qualified: classes.claim(camel(x.name)) for x in module.systems},
     )

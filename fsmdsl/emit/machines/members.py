@@ -169,7 +169,7 @@ def value_members(place: Place) -> list[Member]:
 
 def let_member(place: Place, let: m.Let, name: str) -> Member:
     """A derived value: a property, or a method where it has parameters."""
-    inner, names = place.given(let.parameters)
+    inner, names = place.inside(let)
     given = signature(place, names, let.parameters)
     doc = sentence(let.doc) or sentence(f"`{shown(let.value)}`")
     kind, value = annotation(place.file, let.type), python(inner, let.value)

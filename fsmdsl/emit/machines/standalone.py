@@ -140,7 +140,7 @@ def _staged_lets(place: Place, done: Sequence[m.Effect]) -> tuple[Block, Place]:
 
 
 def _staged_let(place: Place, let: m.Let, name: str) -> Suite:
-    inner, names = replace(place, present=NOTHING).given(let.parameters)
+    inner, names = replace(place, present=NOTHING).inside(let)
     given = ", ".join(typed(place.file, names, let.parameters))
     head = f"def {name}({given}) -> {annotation(place.file, let.type)}:"
     return Suite(head, (f"return {python(inner, let.value)}",))

@@ -29,6 +29,8 @@ class Place:
     """Own derived values that read such fields: functions of the method, by the name of the `let`."""
     present: Known = NOTHING
     """Optional values that are known not to be none."""
+    loose: bool = False
+    """Inside a derived value with parameters: it may be given values that their types do not have."""
 
     @property
     def system_name(self) -> str:
@@ -79,6 +81,11 @@ class Place:
         names = [p.name for p in parameters]
         place = self.bind(*names)
         return place, [place.locals[name] for name in names]
+
+    def inside(self, let: m.Let) -> tuple[Place, list[str]]:
+        """The place inside a derived value, and what its parameters are called there."""
+        place, names = self.given(let.parameters)
+        return replace(place, loose=bool(names)), names
 
     def taking(self, t: m.Transition, parameters: Iterable[str]) -> Place:
         """The place where guard and effects of a transition stand, in the method of an event with these parameters."""

@@ -9,8 +9,8 @@ from fsmdsl import model as m
 from fsmdsl.core.lets import looks_beyond, may_lack_value
 from fsmdsl.emit.statements.code import Binds, Text, binding
 from fsmdsl.emit.statements.expression_context import Place, constant, machine_of
-from fsmdsl.emit.statements.limits import fitting
-from fsmdsl.emit.statements.logic import flips, gathered, unique
+from fsmdsl.emit.statements.limits import fitting, unlimited
+from fsmdsl.emit.statements.logic import fixed, flips, gathered, unique
 from fsmdsl.emit.statements.state_tests import state_test
 from fsmdsl.emit.statements.text import literal, one_line, tuple_of
 from fsmdsl.emit.types import ranked
@@ -25,6 +25,8 @@ def python(place: Place, e: m.Expr, within: Binds = Binds.LOOSE) -> str:
 
 def wide(place: Place, e: m.Expr) -> m.Type:
     """The type of an expression, as wide as its values."""
+    if place.loose and not isinstance(e, m.Constant):
+        return unlimited(e.type)
     return place.file.context.elaboration(place.system).expression(e).type
 
 
@@ -183,8 +185,8 @@ def _binary(place: Place, e: m.Binary) -> Text:
         case "=>":
             conclusion = python(place.knowing(e.left), e.right, Binds.NOT)
             return Text(f"{_negated(place, e.left).within(Binds.NOT)} or {conclusion}", Binds.OR)
-        case "==" | "!=" if isinstance(e.left, m.Constant) and isinstance(e.right, m.Constant):
-            return Text(str((e.left.value == e.right.value) is (e.operator == "==")))
+        case "==" | "!=" if (one := fixed(e.left)) and (other := fixed(e.right)):
+            return Text(str((one == other) is (e.operator == "==")))
         case "==" | "!=" if isinstance(e.left.type, m.MapType):
             left, right = (python(place, x, Binds.CONDITIONAL) for x in (e.left, e.right))
             same = f"{place.file.machinery('alike')}({left}, {right}, {_keys(place, e.left.type)})"

@@ -10,6 +10,7 @@ from fsmdsl.emit.files import File
 from fsmdsl.emit.statements.code import Binds, Block, Text
 from fsmdsl.emit.statements.text import literal
 from fsmdsl.model.typing import holds, is_limited
+from fsmdsl.operators import LARGEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,21 @@ def fitting(file: File, t: m.Type, text: Text, wide: m.Type, shown: str) -> Text
             return found if holds(of, inner) else _each(file, of, "tuple", found, shown)
         case _:
             return _checked(file, t, text, shown)
+
+
+def unlimited(t: m.Type) -> m.Type:
+    """A type, with any number and lists of any length."""
+    match t:
+        case m.RangeType():
+            return m.RangeType(-LARGEST, LARGEST)
+        case m.OptionalType(of):
+            return m.OptionalType(unlimited(of))
+        case m.SetType(of):
+            return m.SetType(unlimited(of))
+        case m.ListType(of=of):
+            return m.ListType(unlimited(of), LARGEST)
+        case _:
+            return t
 
 
 def _is_checked(t: m.Type, where: Border | None) -> bool:

@@ -57,3 +57,14 @@ def unique(t: m.Type) -> bool:
             return False
         case _:
             assert_never(t)
+
+
+def fixed(e: m.Expr) -> tuple[bool | int | str | None, ...]:
+    """The value of a constant, with or without a sign; of anything else, nothing."""
+    match e:
+        case m.Constant(value=value):
+            return (value,)
+        case m.Negative(m.Constant(value=int(value))):
+            return (-value,)
+        case _:
+            return ()
