@@ -125,6 +125,27 @@ def test_it_is_explored_alike() -> None:
     assert found["states"] > 300  # type: ignore[operator]
 
 
+def test_messages_that_are_sorted_stand_by_their_first_keys() -> None:
+    found = explored_alike("""module sorted
+    channel c: bag[3] to Reader
+    machine Reader {
+        last: map<bool, 0..2>
+        initial state A
+        event x(t: map<bool, 0..2>) from c
+        A on x(t) do last = t
+    }
+    machine Writer {
+        n: 0..3
+        t: map<bool, 0..2>
+        initial state A
+        event go(k: bool, v: 0..2) from environment
+        A on go(k, v) when n < 3 do { n = n + 1; t[k] = v; send c.x(t) }
+    }
+    system S { r: Reader  w: Writer }
+    """)
+    assert found["states"] > 400  # type: ignore[operator]
+
+
 @pytest.mark.parametrize("seed", range(0, 100, 10))
 def test_random_polls_are_explored_alike(seed: int) -> None:
     explored_alike(poll(seed))

@@ -177,9 +177,9 @@ def is_limited(place: Type) -> bool:
 
 
 def is_structured(t: Type) -> bool:
-    """Is a value of a type a set or list, or has it one in it? Such values have no numbers in their order."""
+    """Is a value of a type a set, list or map, or has it one in it? Such values have no numbers in their order."""
     match t:
-        case SetType() | ListType():
+        case SetType() | ListType() | MapType():
             return True
         case OptionalType(of):
             return is_structured(of)

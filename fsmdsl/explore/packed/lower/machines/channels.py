@@ -190,7 +190,7 @@ def _compared(context: Context, t: m.Type, a: Expr, b: Expr) -> Expr:
             raise UnpackableError("a bag of messages with lists of sets or lists")
         case m.ListType(of=of, bound=bound):
             return call("list_order", a, b, bound.bit_length(), shape(of, context.universe).bits)
-        case m.MapType(of=m.SetType() | m.ListType() | m.OptionalType(of=m.SetType() | m.ListType())):
+        case m.MapType(of=of) if is_structured(of):
             raise UnpackableError("a bag of messages with maps to sets or lists")
         case m.MapType(key, of):
             keys, s = shape(key, context.universe).codes, shape(of, context.universe)
