@@ -42,6 +42,19 @@ def test_links_lead_somewhere(path: Path) -> None:
             assert (path.parent / target.partition("#")[0]).exists(), target
 
 
+def test_files_of_code_that_are_named_are_there() -> None:
+    """By as much of their paths as is given: `values/lets.py`. A name in capitals stands for any."""
+    folders = ("fsmdsl", "runtime", "tests", "benchmarks", "specs", "generated", "deploy", "editors", "docs")
+    known = [p.relative_to(ROOT).as_posix() for name in folders for p in (ROOT / name).rglob("*.py")]
+    missing = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in DOCUMENTS
+        for name in re.findall(r"`([a-z][\w./-]*/[a-z]\w*\.py)`", path.read_text("utf-8"))
+        if not any(f"/{x}".endswith(f"/{name}") for x in known)
+    ]
+    assert missing == []
+
+
 def test_the_model_of_other_tools_deadlocks_here() -> None:
     """`coming-from.md` says so."""
     (text,) = blocks(ROOT / "docs" / "coming-from.md", "fsm")
