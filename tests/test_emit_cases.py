@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generating import Calls, Generated
+from generating import Generated
 from stepping import compiled
 
 from fsmdsl import emit
@@ -316,133 +316,6 @@ def test_loops_inside_loops(depth: int, staged: bool, tmp_path: Path) -> None:
     sized = made.Sized()
     sized.e(1)
     assert (sized.a, sized.b) == ((0, 9) if staged else (5, 0))
-
-
-# Which fault is told -------------------------------------------------------------------------------------------------
-
-TWICE_WRONG = """module twice
-record Entry { term: 0..3 }
-record Few { few: list<0..3>[1] }
-machine Node {
-    peer: Node?
-    n: 0..3 = 2
-    some_: Few = Few([1])
-    kept: map<bool, 0..1> = 1
-    initial state A
-    event join(x: Node), go, ask from environment
-    event poke(x: Node), take(votes: map<bool, 0..1>) from Node
-    action tell(few: list<0..3>[1], e: Entry)
-    A on join(x) do peer = x
-    A on go do if peer != none { peer.poke(self) }
-    A on poke(x) do x.take(n)
-    A on take(votes) do kept = votes
-    A on ask do tell([n, n], Entry(n + n))
-}
-"""
-
-
-@pytest.mark.parametrize(("event", "told"), [("go", "n is 0 to 1, not 2"), ("ask", "term is 0 to 3, not 4")])
-def test_where_two_things_are_wrong_the_one_that_is_computed_first_is_told(
-    event: str, told: str, tmp_path: Path
-) -> None:
-    """A map holds what it is made of before it is sent to a machine that is busy; what is handed to an action is
-    computed before it is looked at whether it fits."""
-    made: Any = Generated(tmp_path, TWICE_WRONG)
-    system = made.System()
-    a, b = (made.Node(system, Calls()) for _ in range(2))
-    a.join(b)
-    b.join(a)
-    with pytest.raises(made.StepRefused, match=told):
-        getattr(a, event)()
-
-
-def test_a_first_value_that_does_not_fit_is_no_matter_where_another_is_given(tmp_path: Path) -> None:
-    made: Any = Generated(tmp_path, TWICE_WRONG.replace("1> = 1", "1> = 2"))
-    system = made.System()
-    node = made.Node(system, Calls(), kept=made.Table(0))
-    assert node.kept[True] == 0
-    with pytest.raises(made.StepRefused, match="2 is 0 to 1, not 2"):
-        made.Node(system, Calls())
-    long: Any = Generated(tmp_path, TWICE_WRONG.replace("Few([1])", "Few([1, 2])"))
-    with pytest.raises(long.StepRefused, match="few holds 1, not 2"):
-        long.Node(long.System(), Calls())
-
-
-def test_a_derived_value_may_be_given_what_its_parameters_do_not_hold(tmp_path: Path) -> None:
-    text = """module derived
-    let at(votes: map<0..2, bool>, k: 0..2) = votes[k]
-    machine Node {
-        votes: map<0..2, bool> = true
-        n: 0..9 = 3
-        initial state A
-        event own, ours, well from environment
-        let entry(k: 0..2) = votes[k]
-        A on own when entry(n) do n = 0
-        A on ours when at(votes, n) do n = 0
-        A on well when entry(n - 1) and at(votes, n - 1) do n = 0
-    }
-    """
-    made: Any = Generated(tmp_path, text)
-    node = made.Node()
-    for event in (node.own, node.ours):
-        with pytest.raises(made.StepRefused, match="votes has the keys 0 to 2, not 3"):
-            event()
-    node.well()
-    assert node.n == 0
-
-
-# Names ---------------------------------------------------------------------------------------------------------------
-
-
-def test_a_variable_does_not_hide_the_function_of_another_name(tmp_path: Path) -> None:
-    """`class` and `class_` are two names in a spec, and one in Python."""
-    text = """module names
-    let class(n: 0..3) = n > 1
-    machine Node {
-        n: 0..3
-        initial state A
-        event go(class_: 0..3), all_(few: list<0..3>[2]) from environment
-        A on go(class_) when class(class_) do n = class_
-        A on all_(few) do for class_ in few { if class(class_) { n = class_ } }
-    }
-    """
-    made: Any = Generated(tmp_path, text)
-    node = made.Node()
-    node.go(2)
-    node.all_((3, 1))
-    assert node.n == 3
-
-
-def test_a_function_does_not_hide_the_file_of_a_machine(tmp_path: Path) -> None:
-    """`cell` is exported beside the file of `Cell`, which the file of `Group` imports as a whole."""
-    text = """module names
-    let cell(c: Cell) = c in Used
-    machine Cell {
-        initial state Free
-        state Used
-        event take from environment
-        Free -> Used on take
-    }
-    machine Group {
-        wanted: map<Cell, bool>
-        given: map<Cell, bool> = true
-        initial state Idle
-        state Done
-        event give(c: Cell), end from environment
-        Idle on give(c) when cell(c) do given[c] = false
-        Idle -> Done on end when given == wanted
-    }
-    """
-    made: Any = Generated(tmp_path, text)
-    system = made.System()
-    cell, group = made.Cell(system), made.Group(system)
-    for event in (lambda: group.give(cell), group.end):
-        with pytest.raises(made.StepRefused):
-            event()
-    cell.take()
-    group.give(cell)
-    group.end()
-    assert group.state is made.GroupState.DONE
 
 
 def test_numbers_below_0_are_compared_with_none(tmp_path: Path) -> None:

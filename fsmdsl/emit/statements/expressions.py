@@ -354,21 +354,23 @@ def queue(place: Place, channel: str, ends: Sequence[m.Expr]) -> str:
 
 def _applied(place: Place, e: m.Apply) -> Text:
     first = e.arguments[0]
-    if e.function == "size" and isinstance(first, m.ChannelRef):
-        return Text(f"len({queue(place, first.name, e.arguments[1:])})")
-    if e.function == "present" and first in place.present:
-        return code(place, first)
-    if e.function == "rest":
-        return Text(f"{python(place, first, Binds.ATOM)}[1:]")
-    if e.function == "concat":
-        second = python(place, e.arguments[1], Binds.PRODUCT)
-        return Text(f"{python(place, first, Binds.SUM)} + {second}", Binds.SUM)
-    given = [python(place, a, Binds.CONDITIONAL) for a in e.arguments]
     match e.function:
-        case "item" if isinstance(first.type, m.MapType):
-            return Text(f"{python(place, first, Binds.ATOM)}[{_key(place, first, e.arguments[1])}]")
+        case "size" if isinstance(first, m.ChannelRef):
+            return Text(f"len({queue(place, first.name, e.arguments[1:])})")
+        case "present" if first in place.present:
+            return code(place, first)
+        case "rest":
+            return Text(f"{python(place, first, Binds.ATOM)}[1:]")
+        case "concat":
+            second = python(place, e.arguments[1], Binds.PRODUCT)
+            return Text(f"{python(place, first, Binds.SUM)} + {second}", Binds.SUM)
         case "filled" | "replaced":
             return _made(place, e)
+        case "item" if isinstance(first.type, m.MapType):
+            return Text(f"{python(place, first, Binds.ATOM)}[{_key(place, first, e.arguments[1])}]")
+        case _:
+            given = [python(place, a, Binds.CONDITIONAL) for a in e.arguments]
+    match e.function:
         case "present" | "first":
             return Text(f"{place.file.machinery(e.function)}({given[0]}, {_shown(first)})")
         case "item":

@@ -65,7 +65,7 @@ class Saver(Store):
 
     @contextmanager
     def _in_all_ranks(self, doing: str) -> Iterator[None]:
-        """What goes wrong inside, in one rank, is told to all; each of them raises `SavedError`."""
+        """An error inside, in one rank, is raised in all of them as `SavedError`."""
         problem = None
         try:
             yield

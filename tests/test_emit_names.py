@@ -1,0 +1,60 @@
+"""Names of a spec that come close to one another in Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from generating import Generated
+
+
+def test_a_variable_does_not_hide_the_function_of_another_name(tmp_path: Path) -> None:
+    """`class` and `class_` are two names in a spec, and one in Python."""
+    text = """module names
+    let class(n: 0..3) = n > 1
+    machine Node {
+        n: 0..3
+        initial state A
+        event go(class_: 0..3), all_(few: list<0..3>[2]) from environment
+        A on go(class_) when class(class_) do n = class_
+        A on all_(few) do for class_ in few { if class(class_) { n = class_ } }
+    }
+    """
+    made: Any = Generated(tmp_path, text)
+    node = made.Node()
+    node.go(2)
+    node.all_((3, 1))
+    assert node.n == 3
+
+
+def test_a_function_does_not_hide_the_file_of_a_machine(tmp_path: Path) -> None:
+    """`cell` is exported beside the file of `Cell`, which the file of `Group` imports as a whole."""
+    text = """module names
+    let cell(c: Cell) = c in Used
+    machine Cell {
+        initial state Free
+        state Used
+        event take from environment
+        Free -> Used on take
+    }
+    machine Group {
+        wanted: map<Cell, bool>
+        given: map<Cell, bool> = true
+        initial state Idle
+        state Done
+        event give(c: Cell), end from environment
+        Idle on give(c) when cell(c) do given[c] = false
+        Idle -> Done on end when given == wanted
+    }
+    """
+    made: Any = Generated(tmp_path, text)
+    system = made.System()
+    cell, group = made.Cell(system), made.Group(system)
+    for event in (lambda: group.give(cell), group.end):
+        with pytest.raises(made.StepRefused):
+            event()
+    cell.take()
+    group.give(cell)
+    group.end()
+    assert group.state is made.GroupState.DONE
