@@ -171,7 +171,8 @@ class DurableAllocator:
         images: dict[str, str | None] = {}
         names = {gang.name for gang in self._moved}
         home = self.homes.get(pod.uid)
-        self._touched.update(dict.fromkeys((*names, pod.spec.gang.name, *([home.name] if home is not None else ()))))
+        asked = (pod.spec.gang.name,) if home is None else (pod.spec.gang.name, home.name)
+        self._touched.update(dict.fromkeys((*sorted(names), *asked)))
         if home is not None and (home.state is PENDING or gang_key(home.name) not in self.journal.images):
             image = images[gang_key(home.name)] = write_gang(home)
             if self.journal.images.get(gang_key(home.name)) != image:

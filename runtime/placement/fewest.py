@@ -107,7 +107,7 @@ class Fewest:
         for gang in sorted(victims, key=lambda x: len(x.virtual), reverse=True)[:SPARED]:
             if gang not in victims or not budget.spend():
                 continue
-            found = self._attempt(victims - {gang})
+            found = self._attempt(victims.keys() - {gang})
             if not isinstance(found, Misfit):
                 best, victims = found, _victims(found)
         return best
@@ -122,8 +122,9 @@ class Fewest:
         return sorted((x for x in gangs if x is not None), key=lambda x: len(x.virtual))[:GANGS]
 
 
-def _victims(devices: Devices) -> frozenset[Gang]:
-    return frozenset(gang for device in devices.values() if (gang := _guest(device)) is not None)
+def _victims(devices: Devices) -> dict[Gang, None]:
+    """In the order of their devices: which of them is spared must not depend on where objects are in memory."""
+    return {gang: None for device in devices.values() if (gang := _guest(device)) is not None}
 
 
 def _guest(device: Device) -> Gang | None:

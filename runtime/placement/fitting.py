@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import TypeAlias
 
 from runtime.cells import FREE, Device, Forest, PhysicalCell, VirtualCell
@@ -13,7 +13,7 @@ from runtime.placement.offer import Offer
 from runtime.placement.wanted import Devices, Wanted
 from runtime.preemption.victims import owner
 
-Victims: TypeAlias = frozenset[Gang] | None
+Victims: TypeAlias = Set[Gang] | None
 """The opportunistic gangs that may be displaced; none where any of them may."""
 
 NOBODY: Victims = frozenset()

@@ -12,9 +12,9 @@ from contextlib import AbstractContextManager, nullcontext
 from generated.hived import AffinityGroupState
 from runtime.allocator import Allocator
 from runtime.lifecycle import ApplicationSpec, CliqueSpec, Lives
-from runtime.preemption.victims import displaced
+from runtime.preemption.victims import displaced, victims
 from runtime.simulate.observe import ClusterFace
-from runtime.simulate.scheduler import Alone, Claimed, Ending, Outcome, Placed, Refused
+from runtime.simulate.scheduler import Alone, Ending, Outcome, Placed, Refused, claimed
 from runtime.simulate.workload import Request
 
 PATIENT = 1_000_000_000
@@ -62,9 +62,9 @@ class FullLife:
             sizes = {pod.uid: pod.spec.leaf_cells for pod in self.allocator.gangs[name].allocated}
             chain = self.allocator.gangs[name].places.chain
             return Placed(chain, tuple((node, sizes[uid]) for uid, node in round_.bound.items()))
-        victims = displaced(self.allocator.gangs[name].virtual) if self.claims(request) else []
-        if victims:
-            return Claimed(tuple(gang.name for gang in victims))
+        gone = displaced(self.allocator.gangs[name].virtual) if self.claims(request) else []
+        if gone:
+            return claimed(victims(gone))
         return Refused(round_.waiting.get(name, ""))
 
     def claims(self, request: Request) -> bool:

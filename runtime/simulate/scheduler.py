@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import Enum
@@ -42,6 +43,11 @@ class Refused:
 
 
 Outcome: TypeAlias = Placed | Claimed | Refused
+
+
+def claimed(victims: Mapping[str, tuple[Pod, ...]]) -> Claimed:
+    """The gangs of these pods, which are listed by node, in that order."""
+    return Claimed(tuple(dict.fromkeys(pod.spec.gang.name for there in victims.values() for pod in there)))
 
 
 class Ending(Enum):
@@ -154,7 +160,7 @@ class PodByPod:
                 return self._bind(pods, answer)
             case Preempt(victims):
                 self._claiming.add(request.gang)
-                return Claimed(tuple({pod.spec.gang.name: None for there in victims.values() for pod in there}))
+                return claimed(victims)
             case Wait(reason):
                 return Refused(reason)
 

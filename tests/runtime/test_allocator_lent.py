@@ -45,6 +45,23 @@ def test_an_opportunistic_gang_is_displaced_where_there_is_no_other_node() -> No
     assert {p.uid for pods in answer.victims.values() for p in pods} == {"guest-0"}
 
 
+def test_of_gangs_alike_the_same_one_is_displaced_wherever_its_object_is_in_memory() -> None:
+    """What calls answer depends on the calls before them: a standby that follows them comes to the same."""
+    kept, displaced = [], []
+    for _ in range(16):
+        allocator = healthy(config(nodes("a", "b", "c", "d"), A={"NODE": 4}))
+        for name, own in (("one", "ac"), ("other", "bd")):
+            for pod in gang(name, "A", 3, 3, priority=-1, ignore_suggested=False):
+                answer = allocator.schedule(pod, own)
+                assert isinstance(answer, Bind)
+                allocator.allocate(pod, answer.info)
+        kept.append(allocator)
+        answer = allocator.schedule(gang("new", "A", 4, 4, priority=5)[0])
+        assert isinstance(answer, Preempt)
+        displaced.append({pod.spec.gang.name for pods in answer.victims.values() for pod in pods})
+    assert displaced == [{"other"}] * len(kept)
+
+
 def test_a_node_that_is_used_already_is_packed_even_where_it_is_lent() -> None:
     """Else the virtual cluster would not have later what it is promised: a whole node."""
     allocator, _, there = lent(2)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from clusters import config, nodes
 from hypothesis import HealthCheck, given, settings
 from simulating import RACKS, TWO, Log, request, simulation, workloads
 
+from runtime import Member
 from runtime.simulate.checking import Checking
 from runtime.simulate.full import FullLife
 from runtime.simulate.observe import ClusterFace, Event
@@ -49,6 +51,23 @@ def test_with_all_machines_the_same_happens(workload: tuple[list[Request], list[
     lives = Lives(full.scheduler)
     full.run([Checking(full, 500), lives])
     assert lives.events == log.events
+
+
+def test_victims_are_told_in_the_same_order() -> None:
+    """By node, those of a node as they come: the first pod of `wide` is on the node that is looked at last."""
+    two = config(nodes("a", "b"), A={"NODE": 2})
+    gangs = [
+        Request("wide", "A", 0, 1000, (Member(1, 2), Member(1, 3)), -1),
+        request("left", at=1, each=1, priority=-1),
+        request("right", at=2, each=2, priority=-1),
+        request("strong", at=5, pods=2, each=4, priority=5),
+    ]
+    told = []
+    for full_life in (False, True):
+        made, log = simulation(two, gangs, full_life=full_life), Log()
+        made.run([log])
+        told.append([event.gang for event in log.events if event.kind.value == "evicted"])
+    assert told == [["wide", "right", "left"]] * 2
 
 
 def test_applications_pass_through_their_machines() -> None:
