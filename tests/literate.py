@@ -19,7 +19,7 @@ from fsmdsl.checks import check
 from fsmdsl.diagnostics import Diagnostic, Severity, ordered
 from fsmdsl.parse import parse
 from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.source import Source, Span
 
 CASES = Path(__file__).parent / "cases"
 
@@ -111,6 +111,32 @@ def differences(case: Case) -> list[str]:
     missing = [f"missing: {w}" for w in wanted if not any(_answers(f, w) for f in found)]
     extra = [f"not expected: {f}" for f in counted if not any(_answers(f, w) for w in wanted)]
     return missing + extra
+
+
+def reported(path: Path) -> str:
+    """Everything that the blocks of a file report, to the last word: with labels, notes, advice and fixes."""
+    out: list[str] = []
+    for number, case in enumerate(cases(path), 1):
+        title = case.name.partition(" ")[2]
+        out += [
+            f"{number}. {title}",
+            *(line for d in findings(case.sources, as_documented=case.as_documented) for line in _told(d)),
+            "",
+        ]
+    return "\n".join(out)
+
+
+def _told(d: Diagnostic) -> Iterator[str]:
+    yield f"{_place(d.span)} {d.severity}[{d.rule.code}] {d.message}"
+    yield from (f"  label {_place(x.span)} {x.text}" for x in d.labels)
+    yield from (f"  note {x}" for x in d.remarks)
+    yield from () if d.advice is None else (f"  help {d.advice}",)
+    yield from () if d.fix is None else (f"  fix {_place(d.fix.span)} {d.fix.replacement!r}: {d.fix.title}",)
+
+
+def _place(span: Span) -> str:
+    (line, column), (last, end) = (span.source.position(x) for x in (span.start, span.end))
+    return f"{span.source.name}:{line}:{column}-{f'{last}:' * (last > line)}{end}"
 
 
 def _answers(found: Expected, wanted: Expected) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
-from literate import CASES, Case, cases, differences
+from literate import CASES, Case, cases, differences, reported
 
 from fsmdsl.rules import all_rules
 
@@ -13,6 +16,15 @@ ALL = [case for path in sorted(CASES.glob("*.md")) for case in cases(path)]
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
 def test_case(case: Case) -> None:
     assert differences(case) == []
+
+
+@pytest.mark.parametrize("path", sorted(CASES.glob("*.md")), ids=lambda path: path.stem)
+def test_all_that_is_reported(path: Path) -> None:
+    """Each word and place. `UPDATE=1 pytest tests/test_cases.py` writes it down again; read what is different."""
+    written = CASES / "reported" / f"{path.stem}.txt"
+    if os.environ.get("UPDATE"):
+        written.write_text(reported(path), "utf-8")
+    assert reported(path) == written.read_text("utf-8")
 
 
 def test_the_runner_notices_what_is_too_much() -> None:

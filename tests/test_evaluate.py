@@ -77,6 +77,9 @@ def test_large_domains_are_refused_before_they_are_made(universe: Universe) -> N
         domain(m.SetType(m.RangeType(0, 10**9)), universe)
     with pytest.raises(TooManyValuesError):
         domains([m.RangeType(1, 1000), m.RangeType(1, 1000)], universe)
+    wide = m.RecordType("t.Wide", (("a", m.RangeType(1, 1000)), ("b", m.RangeType(1, 1000)), ("c", m.BOOL)))
+    with pytest.raises(TooManyValuesError):
+        domain(wide, universe)
     assert len(domains([m.RangeType(1, 256), m.RangeType(1, 256)], universe)) == MAX_VALUES
 
 

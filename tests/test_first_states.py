@@ -81,6 +81,17 @@ def test_a_system_begins_with_every_value_the_last_field_changing_fastest() -> N
     assert u.fault is None
 
 
+def test_a_system_that_begins_in_one_of_them_begins_in_no_other() -> None:
+    u = universe(COUNTERS + "system S { c: Counter }")
+    for start in u.starts:
+        one = u.beginning(start)
+        assert (one.start, one.starts, one.fault) == (start, (start,), None)
+    assert len(u.starts) == 6
+    only = universe(COUNTERS + "system S { c: Counter { n = 1, live = true } }")
+    assert only.beginning(only.start) is only
+    assert only.beginning(u.starts[0]).starts == (u.starts[0],)
+
+
 def test_a_value_of_the_system_takes_the_place_of_any_and_the_other_way_round() -> None:
     u = universe(COUNTERS + "system S { c: Counter { n = 1 }  d: Counter { live = true, twice = any } }")
     assert len(u.starts) == 2 * 3 * 5

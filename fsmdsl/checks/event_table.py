@@ -97,7 +97,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     for shape in subject.shapes:
         machine = shape.machine
         listed = [e for e in machine.events if any(_may_be_a_fault(subject.model, s) for s in e.senders)]
-        parts = list(_faults(subject.model, shape, listed)) if listed else []
+        parts = list(_faults(subject.model, shape, listed))
         if parts:
             found = INCOMPLETE.at(machine.span, f"`{machine.name}` does not take every event in every state")
             for part in parts:

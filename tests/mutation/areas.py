@@ -19,6 +19,10 @@ _EDITING = (
     f"test_names test_error_type test_connections test_documents {_GENERATED} test_rewording test_editing"
     " test_completion test_ordinals test_binders test_workspace test_refinement test_fair_deliveries test_without"
 )
+_FEATURES = (
+    "test_records test_maps test_state_values test_first_states test_first_leaves test_sharing test_queues test_pairs"
+    " test_waiting_channels test_bounds test_named_amendments test_every_feature test_holes test_crash_alone"
+)
 _ALLOCATOR = (
     "runtime/test_allocator_packing runtime/test_allocator_scheduling runtime/test_allocator_preemption"
     " runtime/test_allocator_defects runtime/test_allocator_requests runtime/test_allocator_growth"
@@ -30,17 +34,17 @@ _HISTORIES = (
 )
 
 TESTS: Mapping[str, tuple[str, ...]] = {
-    "fsmdsl/step": (_SMALL, "test_meanings test_core", _EXPLORED),
-    "fsmdsl/resolve": (_SMALL, f"test_meanings {_EDITING}"),
+    "fsmdsl/step": (_SMALL, "test_meanings test_core", f"{_EXPLORED} {_FEATURES}"),
+    "fsmdsl/resolve": (_SMALL, f"test_meanings {_EDITING}", _FEATURES),
     "runtime/journal": ("runtime/test_journal runtime/test_durable",),
     "runtime/preemption": (_ALLOCATOR, _HISTORIES),
     "runtime/placement": (_ALLOCATOR, _HISTORIES),
-    "fsmdsl/emit": (_GOLDEN, _CLASSES, "test_replay test_program twin/test_random_twin"),
-    "fsmdsl/checks": ("test_cases", "test_meanings test_checks test_vacuity test_oracles"),
+    "fsmdsl/emit": (_GOLDEN, _CLASSES, f"test_replay test_program {_FEATURES} twin/test_random_twin"),
+    "fsmdsl/checks": ("test_cases", "test_meanings test_checks test_vacuity test_oracles", _FEATURES),
     "fsmdsl/explore/packed/lower": (
         "test_meanings test_symmetry_cases",
         _EXPLORED,
-        "test_symmetry test_liveness test_fairness test_properties",
+        f"test_symmetry test_liveness test_fairness test_properties {_FEATURES}",
     ),
 }
 """Folder → files of tests, in stages: what takes seconds, then what takes minutes. Which of the tests run with a

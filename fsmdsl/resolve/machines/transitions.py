@@ -78,7 +78,7 @@ def _on(scope: Scope, on: s.On) -> tuple[m.Trigger, Scope] | None:
         return _on_event(scope, machine.events[first.text], on)
     if len(rest) == 1 and first.text in machine.actions and rest[0].text in machine.actions[first.text].outcomes:
         return m.OnOutcome(first.text, rest[0].text), scope
-    if rest and str(on.path).rpartition(".")[2] in machine.events and first.text in scope.module.channels:
+    if rest and rest[-1].text in machine.events and first.text in scope.module.channels:
         return _on_event(scope, machine.events[rest[-1].text], on)
     _unknown_trigger(scope, machine, on)
     return None
@@ -106,7 +106,7 @@ def _unknown_trigger(scope: Scope, machine: MachineNames, on: s.On) -> None:
         return
     outcomes = (f"{a.name}.{o}" for a in machine.actions.values() for o in a.outcomes)
     found = unknown("event", str(on.path), on.path.span, (*machine.events, *outcomes, "crash"))
-    if found.advice is None or "did you mean" not in found.advice:
+    if found.fix is None:
         found = found.help(f"declare it: `event {on.path} from environment`")
     scope.report(found)
 

@@ -178,11 +178,12 @@ def call_let(scope: Scope, e: s.Call) -> m.Expr:
 def settled(scope: Scope, e: m.Expr) -> m.Expr:
     """A value where no step could end in a fault `range`; reports a map that may not be able to hold what it is made
     of."""
-    if not isinstance(e, m.Apply) or e.function != "filled" or not isinstance(e.type, m.MapType):
-        return e
-    if not holds(e.type.of, e.arguments[0].type):
-        found = rules.MISMATCH.at(e.span, f"this may be outside of {shown(e.type.of)}, and stands for a map of such")
-        scope.report(found.help("write `max(…, min(…, x))` around it"))
+    match e:
+        case m.Apply("filled", (value,), m.MapType(of=of)) if not holds(of, value.type):
+            found = rules.MISMATCH.at(e.span, f"this may be outside of {shown(of)}, and stands for a map of such")
+            scope.report(found.help("write `max(…, min(…, x))` around it"))
+        case _:
+            pass
     return e
 
 

@@ -345,9 +345,12 @@ def _collection(scope: Scope, e: s.Collection, expected: m.Type | None) -> m.Exp
 
 def _items(scope: Scope, e: s.Expr, of: m.Type | None) -> tuple[m.Expr, ...]:
     """What is listed: a value, or the states inside a composite one."""
-    wanted = of if of is None else bare(of)
-    if isinstance(wanted, m.EnumType) and wanted.machine and isinstance(e, s.Name) and e.text not in wanted.members:
-        states = states_meant(scope, wanted, e) if not scope.holds(e.text) else None
-        if states:
-            return tuple(m.Constant(x, wanted, e.span) for x in wanted.members if x in states)
+    match of:
+        case (m.EnumType() as wanted) | m.OptionalType(m.EnumType() as wanted):
+            if isinstance(e, s.Name) and e.text not in wanted.members:
+                states = states_meant(scope, wanted, e)
+                if states:
+                    return tuple(m.Constant(x, wanted, e.span) for x in wanted.members if x in states)
+        case _:
+            pass
     return (typed(scope, e, of),)
