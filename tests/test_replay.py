@@ -217,6 +217,9 @@ def test_of_equal_messages_in_a_line_the_one_that_is_meant_is_lost(tmp_path: Pat
     found = Run(universe, "line", ("the last is lost",), moments(run(universe, steps, None)), None, 0)
     text = replay(found, PACKAGE)
     assert "    letters.lose(2)" in text
+    assert text.count("    assert [(x.event, x.arguments) for x in letters.messages] == [") == 6, (
+        "after each step, and at the end"
+    )
     head = " ".join(text.split('"""')[-2].split())
     assert head.startswith("1. office.write(1), 2. office.write(2), 3. office.write(1), 4. lose ")
     assert head.endswith("5. deliver letters.letter(1).")
@@ -238,6 +241,42 @@ def test_answers_are_steps_of_their_own_and_async_ones_have_tickets(tmp_path: Pa
     (tmp_path / "replays" / "test_tickets.py").write_text(text)
     code, told = pytest_on(tmp_path / "replays")
     assert (code, "skipped" in told) == (0, False), told[-3000:]
+
+
+HELP = """
+machine Job {
+    param peers: set<Job>
+    initial state Idle
+    state Working
+    event go from environment
+    event help from Job
+    action work -> ok | err
+    go:   Idle -> Working on go do { for p in peers { p.help }  work }
+    help: Idle -> Working on help do work
+    Working -> Idle on work.ok
+    Working -> Idle on crash
+    Working -> Idle on work.err
+}
+system S {
+    one: Job { peers = {two, three} }
+    two: Job { peers = {} }
+    three: Job { peers = {} }
+    environment {
+        one.go
+        some j in {two, three}: crash of j
+    }
+}
+"""
+
+
+def test_a_crash_takes_what_its_instances_have_called_for_and_no_more(tmp_path: Path) -> None:
+    """While `two` waits for its answer, the calls of `three` and `one` wait as well: only that of `three` is gone."""
+    model = compiled(HELP)
+    universe = Universe(model, only_system(model))
+    trace = taken(universe, "one.go", "crash of three", "two.work.ok", "one.work.ok")
+    text = replay(Run(universe, "help", (), moments(trace)), PACKAGE)
+    write_one(model, text, tmp_path / "replays")
+    assert pytest_on(tmp_path / "replays")[0] == 0
 
 
 def test_a_crash_inside_a_step_is_put_and_not_played(tmp_path: Path) -> None:

@@ -254,10 +254,10 @@ def is_constant(e: m.Expr) -> bool:
 def _is_fixed(e: m.Expr) -> bool:
     """Of the operation itself, not of its operands."""
     match e:
-        case m.Constant() | m.Collection() | m.Construction() | m.Negative():
+        case m.Constant() | m.Collection() | m.Construction() | m.Negative() | m.Apply():
             return True
         case _:
-            return isinstance(e, m.Apply) and e.function == "filled"
+            return False
 
 
 def always_given(place: Place) -> list[str]:

@@ -110,7 +110,8 @@ Block = tuple[Statement, ...]
 
 
 def filled(block: Block, otherwise: Callable[[], Block]) -> Block:
-    """A block with something in the place of `Otherwise`, which is asked for where there is such a place alone."""
+    """A block with something in the place of `Otherwise`, which is asked for where there is such a place alone. What is
+    chosen stands in no loop."""
     found: list[Statement] = []
     for x in block:
         match x:
@@ -119,9 +120,7 @@ def filled(block: Block, otherwise: Callable[[], Block]) -> Block:
             case If(branches=branches, otherwise=last):
                 inner = tuple(Branch(b.test, filled(b.body, otherwise)) for b in branches)
                 found.append(replace(x, branches=inner, otherwise=filled(last, otherwise)))
-            case Suite(body=body):
-                found.append(replace(x, body=filled(body, otherwise)))
-            case str() | Comment():
+            case Suite() | str() | Comment():
                 found.append(x)
             case _:
                 assert_never(x)

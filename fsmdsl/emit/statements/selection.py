@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 
 from fsmdsl import model as m
 from fsmdsl.core.graphs import reachable
@@ -188,8 +187,7 @@ def _tests(trigger: Trigger, level: Level) -> tuple[Mapping[int, Text], Block]:
     model = trigger.place.file.context.model
     risky = len(level) > 1 and any(t.guard is not None and may_lack_value(model, t.guard) for t in level)
     computed_first = bool(disputed) or risky
-    asked = level if computed_first else takewhile(lambda t: t.guard is not None, level)
-    guards = {t.index: code(trigger.at(t), t.guard) for t in asked if t.guard is not None}
+    guards = {t.index: code(trigger.at(t), t.guard) for t in level if t.guard is not None}
     if not computed_first:
         return guards, ()
     names = _variables(trigger, level)

@@ -62,10 +62,11 @@ def docstring(text: str, indent: int = 0) -> list[str]:
     lines: list[str] = []
     for p in paragraphs:
         lines += ["", *_filled(p, WIDTH - len(INDENT) * indent)]
-    lines = [_quotable(line) for line in lines[1:]] or [""]
-    if len(lines) == 1 and len(lines[0]) + 6 + len(INDENT) * indent <= WIDTH:
-        return [f'"""{_ended(lines[0])}"""']
-    return [f'"""{lines[0]}', *lines[1:], '"""']
+    first, *others = lines[1:] or [""]
+    alone = f'"""{_quotable(first, ends=True)}"""'
+    if not others and len(alone) + len(INDENT) * indent <= WIDTH:
+        return [alone]
+    return [f'"""{_quotable(first)}', *map(_quotable, others), '"""']
 
 
 def _filled(paragraph: str, width: int) -> list[str]:
@@ -81,13 +82,10 @@ def rows(listed: Iterable[str]) -> str:
     return "\n".join(f"|{line}" for line in listed)
 
 
-def _quotable(line: str) -> str:
-    """A line that no quote or backslash in it lets out of the docstring."""
-    return _printable(line.replace("\\", "\\\\").replace('"""', '\\"\\"\\"'))
-
-
-def _ended(line: str) -> str:
-    return f'{line[:-1]}\\"' if line.endswith('"') else line
+def _quotable(line: str, *, ends: bool = False) -> str:
+    """A line that no quote or backslash in it lets out of a docstring, which may end behind it."""
+    quotes = r'"{3,}|"+\Z' if ends else r'"{3,}'
+    return _printable(re.sub(quotes, lambda found: '\\"' * len(found[0]), line.replace("\\", "\\\\")))
 
 
 def indented(lines: Iterable[str], levels: int = 1) -> list[str]:
