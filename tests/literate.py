@@ -115,23 +115,18 @@ def differences(case: Case) -> list[str]:
 
 def reported(path: Path) -> str:
     """Everything that the blocks of a file report, to the last word: with labels, notes, advice and fixes."""
-    out: list[str] = []
-    for number, case in enumerate(cases(path), 1):
-        title = case.name.partition(" ")[2]
-        out += [
-            f"{number}. {title}",
-            *(line for d in findings(case.sources, as_documented=case.as_documented) for line in _told(d)),
-            "",
-        ]
-    return "\n".join(out)
+    blocks = ((case, findings(case.sources, as_documented=case.as_documented)) for case in cases(path))
+    told = (f"# {case.name.partition(' ')[2]}\n{''.join(map(_told, found))}" for case, found in blocks if found)
+    return "\n".join(told)
 
 
-def _told(d: Diagnostic) -> Iterator[str]:
-    yield f"{_place(d.span)} {d.severity}[{d.rule.code}] {d.message}"
-    yield from (f"  label {_place(x.span)} {x.text}" for x in d.labels)
-    yield from (f"  note {x}" for x in d.remarks)
-    yield from () if d.advice is None else (f"  help {d.advice}",)
-    yield from () if d.fix is None else (f"  fix {_place(d.fix.span)} {d.fix.replacement!r}: {d.fix.title}",)
+def _told(d: Diagnostic) -> str:
+    lines = [f"{_place(d.span)} {d.severity}[{d.rule.code}] {d.message}"]
+    lines += [f"  label {_place(x.span)} {x.text}" for x in d.labels]
+    lines += [f"  note {x}" for x in d.remarks]
+    lines += [] if d.advice is None else [f"  help {d.advice}"]
+    lines += [] if d.fix is None else [f"  fix {_place(d.fix.span)} {d.fix.replacement!r}: {d.fix.title}"]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _place(span: Span) -> str:

@@ -95,6 +95,12 @@ def test_a_name_is_given_once(spec: Path) -> None:
     assert found.advice is not None
 
 
+def test_each_is_declared_where_it_stands() -> None:
+    uses = resolve([parse(Source("desk.fsm", TEXT)).module]).uses
+    named = [(x.span.text, x.declares) for x in uses if x.meaning.kind == "amendment"]
+    assert sorted(named) == [("bell", True), ("later", True), ("quiet", True), ("stop", True)]
+
+
 def test_the_formatter_keeps_it() -> None:
     once = format_source(parse(Source("desk.fsm", TEXT)))
     assert '    amends bell "the bell rings" {\n' in once

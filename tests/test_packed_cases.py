@@ -316,6 +316,22 @@ machine A {
 }
 system X { a: A }
 """,
+    "a set that may be none is put where numbers begin higher": """
+machine A {
+    low: set<0..1>?
+    high: set<1..2>?
+    kept: list<set<1..2>?>[1]
+    initial state S
+    event put(n: 0..1), empty, clear, copy, keep from environment
+    S on put(n) do low = {n}
+    S on empty do low = {}
+    S on clear do low = none
+    S on copy do high = low
+    S on keep when size(kept) == 0 do add low to kept
+    invariant alike: high == none or high == {} or high == {1}
+}
+system X { a: A }
+""",
     "none, where numbers begin elsewhere or below 0": """
 machine A {
     low: -3..2?

@@ -19,6 +19,7 @@ from fsmdsl.explore.liveness.ground import questions
 from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.liveness.record import Marks
 from fsmdsl.explore.liveness.why import _Reader as Reader
+from fsmdsl.explore.packed import layout as layouts
 from fsmdsl.explore.packed.lower.symmetry import orders
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.explore.packed.shapes import UnpackableError
@@ -375,6 +376,14 @@ def test_members_that_are_not_told_apart_are_exchanged(parts: dict[str, str]) ->
     assert compare(compiled(crowded(**parts))) == "fewer"
     x = explored(crowded(**parts))
     assert (x.note, x.reduced) == (None, ("items",))
+
+
+@pytest.mark.parametrize("parts", REDUCED[:11])
+def test_masks_of_several_words_tell_the_same(parts: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than 62 instances: here, more than one, with two in each word."""
+    monkeypatch.setattr(layouts, "ONE_WORD", 1)
+    monkeypatch.setattr(layouts, "PER_WORD", 2)
+    assert compare(compiled(crowded(**parts))) == "fewer"
 
 
 def test_a_bag_of_sets_is_kept_in_order() -> None:

@@ -203,7 +203,7 @@ def _in_any_order(loop: _Loop) -> Function:
     """`loop`: elements one after the other, but members of a symmetric set in every order."""
     context, e, b = loop.scope.context, loop.e, loop.scope.builder.inner()
     parts: dict[int, SymmetricSet | None] = {mask_of(x, loop.of): x for x in members_in(context, e.over.type)}
-    parts |= dict.fromkeys(_others((1 << loop.of.codes) - 1, list(parts)))
+    parts |= dict.fromkeys(_others(loop.of.codes, list(parts)))
     for mask in sorted(parts):
         b.set(REST, OVER if len(parts) == 1 else OVER & mask)
         x = parts[mask]
@@ -220,10 +220,10 @@ def _in_any_order(loop: _Loop) -> Function:
     return loop.function("loop", [OVER], b, f"Turns of `{e.variable}`, in any order.")
 
 
-def _others(all_of_them: int, masks: Sequence[int]) -> Iterator[int]:
-    """What stands below, between and above the masks."""
+def _others(codes: int, masks: Sequence[int]) -> Iterator[int]:
+    """What stands below, between and above the masks, of so many codes."""
     low = 0
-    for mask in [*sorted(masks), 1 << all_of_them.bit_length()]:
+    for mask in [*sorted(masks), 1 << codes]:
         between = (mask & -mask) - 1 & ~((1 << low) - 1)
         if between:
             yield between

@@ -185,9 +185,9 @@ def item(scope: Scope, of: m.Expr, at: m.Expr) -> Expr:
     b = scope.builder
     if isinstance(of, m.Instances):
         place = b.named(scope.value(at))
-        numbers = sorted(scope.context.universe.instances_called(of.name))
+        numbers = scope.context.universe.instances_called(of.name)
         count: Expr = Int(len(numbers))
-        found = place + (numbers[0] if numbers else 0)
+        found = place + min(numbers)
     else:
         assert isinstance(of.type, m.ListType)
         listed = b.named(scope.value(of))
