@@ -22,6 +22,7 @@ _EDITING = (
 _FEATURES = (
     "test_records test_maps test_state_values test_first_states test_first_leaves test_sharing test_queues test_pairs"
     " test_waiting_channels test_bounds test_named_amendments test_every_feature test_holes test_crash_alone"
+    " test_fair_arguments"
 )
 _ALLOCATOR = (
     "runtime/test_allocator_packing runtime/test_allocator_scheduling runtime/test_allocator_preemption"
@@ -44,7 +45,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "fsmdsl/explore/packed/lower": (
         "test_meanings test_symmetry_cases",
         _EXPLORED,
-        f"test_symmetry test_liveness test_fairness test_properties {_FEATURES}",
+        f"test_symmetry test_liveness test_fairness test_properties test_packed_wide {_FEATURES}",
     ),
 }
 """Folder → files of tests, in stages: what takes seconds, then what takes minutes. Which of the tests run with a
