@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -317,6 +319,47 @@ def test_loops_inside_loops(depth: int, staged: bool, tmp_path: Path) -> None:
     sized = made.Sized()
     sized.e(1)
     assert (sized.a, sized.b) == ((0, 9) if staged else (5, 0))
+
+
+SAME_NAME = """module same
+machine Cell {
+    initial state Free
+}
+machine Holder {
+    param cells: set<Cell>
+    n: 0..9
+    last: Cell?
+    initial state On
+    event go(xs: set<0..3>), all_of(ys: list<0..9>[2]), both(x: Cell) from environment
+    On on go(xs) do { for x in xs { n = x }  for x in cells { last = x }  for x in xs { n = max(n, x) } }
+    On on all_of(ys) do { for x in cells { last = x }  for x in ys { n = x } }
+    On on both(x) do { last = x  for y in {1, 2} { n = y } }
+}
+system Two {
+    cells: Cell[2]
+    holder: Holder { cells = cells }
+    environment { crash }
+    recover { for x in cells { holder.last = x }  for x in {1, 2} { holder.n = x } }
+}
+"""
+
+
+def test_loops_of_one_variable_may_run_through_values_of_different_types(tmp_path: Path) -> None:
+    made: Any = Generated(tmp_path, SAME_NAME)
+    system = made.System()
+    cell = made.Cell(system)
+    holder = made.Holder(system, cells=frozenset({cell}))
+    holder.go(frozenset({1, 3}))
+    assert (holder.n, holder.last) == (3, cell)
+    holder.all_of((5, 4))
+    assert (holder.n, holder.last) == (4, cell)
+    written = tmp_path / "typed"
+    for path, text in emit.python(compiled(SAME_NAME), "same").items():
+        (written / path).parent.mkdir(parents=True, exist_ok=True)
+        (written / path).write_text(text, "utf-8")
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir", str(tmp_path / "cache"), "."]
+    done = subprocess.run(mypy, cwd=written, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 def test_numbers_below_0_are_compared_with_none(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def _statements(place: Place, e: m.Effect) -> Block:
         case m.Request():
             return _request(place, e)
         case m.ForEach(variable=variable, over=over, body=body):
-            inner = place.bind(variable)
+            inner = place.turn(e)
             head = f"for {inner.locals[variable]} in {in_order(place, over)}:"
             inner = inner.after(e)  # known in each turn: what is known before the first, as far as no turn changes it
             return (Suite(head, statements(inner, body), tuple(place.staged.values())),)

@@ -13,6 +13,7 @@ from fsmdsl.emit.names import RESERVED, Namespace, module_of, snake
 from fsmdsl.emit.naming import FUNCTIONS, MachineNames
 from fsmdsl.emit.statements.code import Binds, Text
 from fsmdsl.emit.statements.text import literal
+from fsmdsl.walk import effects, effects_of
 
 
 @dataclass(frozen=True)
@@ -66,15 +67,26 @@ class Place:
         return self.file.context.machine(self.own_machine.qualified)
 
     def bind(self, *variables: str) -> Place:
-        """The place inside a loop, a quantifier or a function with parameters."""
+        """The place inside a quantifier or a function with parameters."""
         place = self
         for variable in variables:
-            others = (function for function, let in place.file.context.functions if let != variable)
-            taken = Namespace([*place.locals.values(), *RESERVED, *FUNCTIONS, *others, "self", "_"])
-            name = taken.claim(snake(variable))
-            known = without(place.present, variable)
-            place = replace(place, locals={**place.locals, variable: name}, present=known)
+            place = place._with(variable)
         return place
+
+    def turn(self, loop: m.ForEach) -> Place:
+        """The place inside a loop of effects. Python has one type for a variable of a method: where another loop of the
+        same variable runs through values of another type, that is another variable."""
+        whole = effects_of(self.own_machine) if self.system is None else effects(self.system.recover or ())
+        loops = (x for x in whole if isinstance(x, m.ForEach) and x.variable == loop.variable)
+        return self._with(loop.variable, [*dict.fromkeys(map(_kind, loops))].index(_kind(loop)))
+
+    def _with(self, variable: str, earlier: int = 0) -> Place:
+        """The place where a variable is known as well, by a name behind those of so many earlier ones."""
+        others = (function for function, let in self.file.context.functions if let != variable)
+        taken = Namespace([*self.locals.values(), *RESERVED, *FUNCTIONS, *others, "self", "_"])
+        name = [taken.claim(snake(variable)) for _ in range(earlier + 1)][-1]
+        known = without(self.present, variable)
+        return replace(self, locals={**self.locals, variable: name}, present=known)
 
     def given(self, parameters: Iterable[m.Variable]) -> tuple[Place, list[str]]:
         """The place inside a function with these parameters, and what they are called there."""
@@ -100,6 +112,12 @@ class Place:
     def after(self, done: m.Effect) -> Place:
         """The place behind an effect."""
         return replace(self, present=after(self.present, done))
+
+
+def _kind(loop: m.ForEach) -> m.Type:
+    """What it runs through, as Python sees it: a number is a number."""
+    of = m.element_of(loop.over.type)
+    return m.RangeType(0, 0) if isinstance(of, m.RangeType) else of
 
 
 # What needs no place -------------------------------------------------------------------------------------------------
