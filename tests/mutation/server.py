@@ -24,18 +24,21 @@ import resource
 import select
 import signal
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, BinaryIO, Literal
 
 import pytest
 
 WAIT = 300
 """Seconds by the clock, on top of five times what the tests may take of the processor, before the end of a request."""
-MEMORY = 6 << 30
-"""Bytes of addresses that a child may have."""
+MEMORY = 4 << 30
+"""Bytes of memory that a child may use. Not of addresses: compiled searches reserve more than they use."""
+LOOK = 0.5
+"""Seconds between two looks at how much that is."""
 
 Answer = dict[str, object]
 
@@ -120,20 +123,20 @@ class Server(Plugin):
         if child == 0:
             os.setsid()
             os.close(inward)
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             os.write(outward, json.dumps(self.tried(tests, request)).encode())
             os._exit(0)
         os.close(outward)
         with os.fdopen(inward, "rb") as answer:
-            in_time = bool(select.select([answer], [], [], WAIT + 5 * sum(x[1] for x in tests))[0])
-            text = answer.read1() if in_time else b""
+            ended = _awaited(answer, child, WAIT + 5 * sum(x[1] for x in tests))
+            text = answer.read1() if ended == "exit" else b""
         _end(child)
         _, status, used = os.wait4(child, 0)
         spent = round(used.ru_utime + used.ru_stime, 2)
         if text:
             return {**json.loads(text), "seconds": spent}
-        late = not in_time or status == signal.SIGPROF
-        return {"result": "timeout" if late else "killed", "by": f"exit {status}", "seconds": spent, "run": 0}
+        late = ended == "late" or status == signal.SIGPROF
+        by = "memory" if ended == "memory" else f"exit {status}"
+        return {"result": "timeout" if late else "killed", "by": by, "seconds": spent, "run": 0}
 
     def tried(self, tests: list[tuple[pytest.Item, float]], request: dict[str, object]) -> Answer:
         """Run tests in this order until one fails. One that takes too long ends the process."""
@@ -151,6 +154,19 @@ class Server(Plugin):
             if self.failed:
                 return {"result": "killed", "by": self.failed, "run": n + 1}
         return {"result": "survived", "by": "", "run": len(tests)}
+
+
+def _awaited(answer: BinaryIO, child: int, seconds: float) -> Literal["exit", "late", "memory"]:
+    """Why a child is not waited for any more: it has answered or ended, it takes too long, or too much memory."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if select.select([answer], [], [], LOOK)[0]:
+            return "exit"
+        with contextlib.suppress(OSError):
+            pages = int(Path(f"/proc/{child}/statm").read_text("ascii").split()[1])
+            if pages * resource.getpagesize() > MEMORY:
+                return "memory"
+    return "late"
 
 
 def _end(child: int) -> None:
