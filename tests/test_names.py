@@ -301,3 +301,47 @@ def test_a_wrong_member_is_said_to_be_none_of_its_enum() -> None:
     text = "enum Colour { red | green }  machine M { c: Colour  initial state S  invariant c != gren }"
     (found,) = resolve([parse(Source("m.fsm", text)).module]).diagnostics
     assert (found.message, found.advice) == ("there is no member of Colour `gren`", "did you mean `green`?")
+
+
+# What has a name, and what has none ----------------------------------------------------------------------------------
+
+NAMED = """
+machine Door {
+    opened: 0..9
+    initial state Open
+    event push from environment
+    go: Open on push when opened < 9 do opened = opened + 1
+    invariant few: opened < 10
+    invariant opened >= 0
+}
+system One {
+    door: Door
+    invariant open: door in Open
+    invariant door.opened < 10
+    reachable door.opened == 1
+    reachable pushed: door.opened == 2
+    reachable door.opened == 3
+    property first: eventually door.opened == 1 under fair push
+    property eventually door.opened == 2 under fair push
+}
+"""
+
+
+def test_what_has_no_name_is_called_by_its_number() -> None:
+    system = only_system(compiled(NAMED))
+    assert [x.name for x in system.invariants] == ["open", "invariant 2"]
+    assert [x.name for x in system.reachables] == ["reachable 1", "pushed", "reachable 3"]
+    assert [x.name for x in system.properties] == ["first", "property 2"]
+
+
+def test_each_name_is_declared_once() -> None:
+    uses = resolve([parse(Source("t.fsm", NAMED)).module]).uses
+    named = {(x.meaning.kind, x.span.text) for x in uses if x.declares}
+    assert {
+        ("label", "go"),
+        ("invariant", "few"),
+        ("invariant", "open"),
+        ("reachable", "pushed"),
+        ("property", "first"),
+    } <= named
+    assert len([x for x in uses if x.declares]) == len(named)

@@ -332,6 +332,30 @@ machine A {
 }
 system X { a: A }
 """,
+    "an answer that nothing takes": """
+machine A {
+    n: 0..2
+    initial state S
+    state T
+    event go from environment
+    async action ask -> yes | no
+    S -> T on go do ask
+    T -> S on ask.yes do n = min(n + 1, 2)
+    T -> S on ask.no when n > 0
+}
+system X { as: A[2] }
+""",
+    "many events, of two lists": """
+machine A {
+    held: list<0..2>[3]
+    sum: 0..6
+    initial state S
+    event grow, put(x: 0..2, y: 0..2) from environment
+    S on grow when size(held) < 3 do add size(held) to held
+    S on put(x, y) do sum = x + y + 2 * min(x, 1)
+}
+system X { a: A  environment { a.grow  some x in a.held, y in a.held: a.put(x, y) } }
+""",
     "none, where numbers begin elsewhere or below 0": """
 machine A {
     low: -3..2?
