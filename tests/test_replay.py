@@ -273,7 +273,7 @@ def test_a_crash_takes_what_its_instances_have_called_for_and_no_more(tmp_path: 
     """While `two` waits for its answer, the calls of `three` and `one` wait as well: only that of `three` is gone."""
     model = compiled(HELP)
     universe = Universe(model, only_system(model))
-    trace = taken(universe, "one.go", "crash of three", "two.work.ok", "one.work.ok")
+    trace = taken(universe, "one.go", "crash of three", "two.work.ok", "one.work.ok", "one.go")
     text = replay(Run(universe, "help", (), moments(trace)), PACKAGE)
     write_one(model, text, tmp_path / "replays")
     assert pytest_on(tmp_path / "replays")[0] == 0
