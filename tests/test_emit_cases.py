@@ -412,6 +412,32 @@ machine Peer {{
 """
 
 
+@pytest.mark.parametrize(
+    ("declared", "sent", "method"),
+    [
+        ("fifo[2] to Peer", "send link.word(2)", "def post_word_link(self, n: int) -> None:"),
+        (
+            "fifo[2] to each Peer",
+            "send link.word(2) to self",
+            "def post_word_link(self, receiver: Peer, n: int) -> None:",
+        ),
+    ],
+)
+def test_for_transitions_there_is_a_method_that_sends(declared: str, sent: str, method: str) -> None:
+    text = f"""module peers
+    channel link: {declared}
+    machine Peer {{
+        heard: bool
+        initial state On
+        event go from environment
+        event word(n: 0..3) from link
+        On on go do {sent}
+        On on word(n) do heard = n > 1
+    }}
+    """
+    assert method in emit.transitions(compiled(text), "peers")["peers/peer.py"]
+
+
 @pytest.mark.parametrize("length", range(WIDTH - 14, WIDTH - 6))
 def test_a_docstring_is_one_line_where_it_fits(length: int) -> None:
     """With its quotes, and with what stands before it."""
@@ -419,6 +445,10 @@ def test_a_docstring_is_one_line_where_it_fits(length: int) -> None:
     text = f"module t\n/// {said}\nrecord Entry {{ term: 0..3 }}\nmachine M {{ e: Entry = Entry(0)  initial state A }}"
     lines = "\n".join(emit.python(compiled(text), "t").values()).splitlines()
     assert (f'    """{said}"""' in lines) is (4 + 3 + length + 3 <= WIDTH)
+
+
+def test_a_quote_at_the_end_of_a_line_is_left_alone_where_the_docstring_goes_on() -> None:
+    assert docstring('say "hi"\n\nand go') == ['"""say "hi"', "", "and go", '"""']
 
 
 @pytest.mark.parametrize("said", ['it is "full"', '"full"', "full", "a \\", '"""', '\\"', 'four """"', '\\"""'])

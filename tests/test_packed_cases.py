@@ -7,6 +7,7 @@ from campaign import by_definition, compare, found, packed
 from packed_search import PLAIN, SWITCH, explored, own_objects
 from stepping import compiled, only_system
 
+from fsmdsl.explore.packed.lower.library import basic
 from fsmdsl.explore.verdicts.verdict import Limits, Means
 
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
@@ -463,3 +464,12 @@ system X { crowd: Crowd[70]  a: A }
 """
     found = {v.span.text for v in explored(text, means).violations if v.kind == "fault" and v.span is not None}
     assert found == {f"T -> T when n == {n}" for n in range(3)}
+
+
+@pytest.mark.parametrize("x", [0, 1, 2, 0b1010, (1 << 62) - 1, 1 << 61, 0b1001 << 40])
+def test_what_processors_have_instructions_for_is_what_the_library_says(x: int) -> None:
+    """Its text is not what runs: see `program.llvm_types.BITS`, and `packed.plain`."""
+    assert basic.ones(x) == x.bit_count()
+    if x:
+        assert x >> basic.lowest(x) & 1
+        assert x & (1 << basic.lowest(x)) - 1 == 0

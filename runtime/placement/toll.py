@@ -20,9 +20,6 @@ class Toll:
     """Of gangs that lose their guarantee, and go on."""
 
 
-NOTHING = Toll(0, 0, 0)
-
-
 def toll(displaced: Iterable[Gang], demoted: Collection[Gang]) -> Toll:
     """Of gangs as they are before; one that is demoted and displaced all the same counts as killed alone."""
     gone = list(displaced)
