@@ -386,6 +386,29 @@ def test_masks_of_several_words_tell_the_same(parts: dict[str, str], monkeypatch
     assert compare(compiled(crowded(**parts))) == "fewer"
 
 
+READY = """
+machine Item {
+    n: 0..1
+    initial state A
+    state B
+    event go from environment
+    A on go
+    B on go do n = 1
+    A -> B when n == 0
+}
+system Ready { items: Item[3] symmetric  environment { some i in items: i.go } }
+"""
+
+
+@pytest.mark.parametrize("per_word", [2, 62])
+def test_who_takes_no_part_in_a_step_is_no_rival(per_word: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At first all could go on without an event, but only who has got one does."""
+    if per_word < 62:
+        monkeypatch.setattr(layouts, "ONE_WORD", 1)
+    monkeypatch.setattr(layouts, "PER_WORD", per_word)
+    assert compare(compiled(READY)) == "fewer"
+
+
 def test_a_bag_of_sets_is_kept_in_order() -> None:
     text = """
     channel box: bag[2] to Hub

@@ -29,9 +29,9 @@ def value_apart(scope: Scope, body: Callable[[Scope], Expr]) -> Expr:
     """A value, computed in a function of its own."""
     b = scope.builder.inner()
     fail = missing(scope.context, b)
-    shared: dict[Hashable, Var] | None = None if scope.shared is None else {}
+    shared: dict[Hashable, Var] = {}
     b.leave(body(replace(scope, builder=b, fail=fail, shared=shared)))
-    b.statements[:0] = unknown(shared or {})
+    b.statements[:0] = unknown(shared)
     return received(scope, _made(scope, b), fail.used)
 
 
