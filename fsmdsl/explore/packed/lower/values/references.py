@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from fsmdsl import model as m
 from fsmdsl.explore.packed.lower.context import Scope
-from fsmdsl.explore.packed.shapes import none_of
 from fsmdsl.explore.program.nodes import Bool, Int, Var
 from fsmdsl.model.typing import bare
 
 
 def reference(scope: Scope, e: m.Expr) -> Var | Int:
-    """The number of the instance that an expression stands for; a fault where it is none."""
+    """The number of the instance that an expression stands for. What may be none has been opened, by `present`."""
+    assert isinstance(e.type, m.RefType)
     instance = scope.builder.named(scope.value(e))
     assert not isinstance(instance, Bool)
-    if isinstance(e.type, m.OptionalType) and e not in scope.known:
-        with scope.builder.when(instance.equals(none_of(e.type, scope.context.universe))):
-            scope.fail()
     return instance
 
 
