@@ -333,6 +333,30 @@ machine A {
 }
 system X { a: A }
 """,
+    "a set that is given is gone through twice, and kept": """
+machine A {
+    held: set<0..2>
+    sum: 0..9
+    initial state S
+    event put(xs: set<0..2>), list(ys: list<0..1>[2]) from environment
+    S on put(xs) when size(held) == 0 do { for x in xs { sum = min(sum + x, 9) }  for x in xs { sum = min(sum + 1, 9) }  held = xs }
+    S on list(ys) when sum == 0 do { for y in ys { sum = min(sum + y, 9) }  if size(ys) > 0 { held = held + {first(ys)} } }
+}
+system X { a: A }
+""",
+    "who is in a transition takes no event, whatever it carries": """
+machine A {
+    n: 0..2
+    next: A?
+    initial state S
+    event go, tell from environment
+    event put(x: 0..2) from A
+    S on go do { n = 1  self.put(n + 2) }
+    S on tell when next != none do next.put(n + 1)
+    S on put(x) do { n = x  if next != none { next.put(x + 1) } }
+}
+system X { a: A { next = b }  b: A { next = a, n = 1 } }
+""",
     "an answer that nothing takes": """
 machine A {
     n: 0..2
