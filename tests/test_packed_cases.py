@@ -339,8 +339,15 @@ machine A {
     sum: 0..9
     initial state S
     event put(xs: set<0..2>), list(ys: list<0..1>[2]) from environment
-    S on put(xs) when size(held) == 0 do { for x in xs { sum = min(sum + x, 9) }  for x in xs { sum = min(sum + 1, 9) }  held = xs }
-    S on list(ys) when sum == 0 do { for y in ys { sum = min(sum + y, 9) }  if size(ys) > 0 { held = held + {first(ys)} } }
+    S on put(xs) when size(held) == 0 do {
+        for x in xs { sum = min(sum + x, 9) }
+        for x in xs { sum = min(sum + 1, 9) }
+        held = xs
+    }
+    S on list(ys) when sum == 0 do {
+        for y in ys { sum = min(sum + y, 9) }
+        if size(ys) > 0 { held = held + {first(ys)} }
+    }
 }
 system X { a: A }
 """,
