@@ -21,7 +21,7 @@ from mutation.areas import ROOT, TESTS
 from mutation.tree import TREE, command, environment
 
 LIBRARY, READER = (f"fsmdsl/explore/packed/lower/{x}" for x in ("library", "helpers.py"))
-"""Python executes nothing of a library: its text is compiled. Whatever reads it is relevant."""
+"""A program executes nothing of a library: its text is compiled. Whatever reads it is relevant."""
 
 FIRST = 40
 """So many tests run in the order of what they promise. The others run file by file."""
@@ -132,7 +132,7 @@ def relevant(recording: Recording, path: str, text: str, line: int, kills: Count
     body = _body(tree, line)
     found = set() if body is None else {test for n in _statement(tree, line) for test in lines.get(n, ())}
     if path.startswith(LIBRARY):
-        found = {t for tests in recording.lines[READER].values() for t in tests}
+        found |= {t for tests in recording.lines[READER].values() for t in tests}
     imported = body is None or any("" in lines.get(n, ()) for n in body)
     every = _ordered(recording, recording.seconds, kills) if imported else ()
     return Relevant(_ordered(recording, found, kills), imported, every)
