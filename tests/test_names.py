@@ -279,6 +279,21 @@ def test_what_other_modules_declare_goes_by_its_full_name(value: str, wanted: Va
     assert universe.start.fields == ((wanted,),)
 
 
+def test_all_members_of_another_module_s_enum_stand_where_they_are_written() -> None:
+    texts = {
+        "x/y.fsm": "module x.y  enum Colour { green | red }",
+        "m.fsm": """
+            module m  import x.y
+            machine M { initial state S  event go from environment  S on go when x.y.Colour.red in x.y.Colour }
+        """,
+    }
+    resolved = resolve([parse(Source(name, text)).module for name, text in texts.items()])
+    assert resolved.model is not None
+    (row,) = resolved.model.machines["m.M"].transitions
+    assert isinstance(row.guard, m.Binary)
+    assert (row.guard.left.span.text, row.guard.right.span.text) == ("x.y.Colour.red", "x.y.Colour")
+
+
 PAIR = """
 machine M { n: 0..9  initial state S  event go from environment  S on go do n = n + 1 }
 system Pair { ms: M[2]  let total = ms[0].n + ms[1].n  let over(limit: 0..9) = total > limit }
