@@ -116,11 +116,11 @@ def differences(case: Case) -> list[str]:
 def reported(path: Path) -> str:
     """Everything that the blocks of a file report, to the last word: with labels, notes, advice and fixes."""
     blocks = ((case, findings(case.sources, as_documented=case.as_documented)) for case in cases(path))
-    told = (f"# {case.name.partition(' ')[2]}\n{''.join(map(_told, found))}" for case, found in blocks if found)
-    return "\n".join(told)
+    texts = (f"# {case.name.partition(' ')[2]}\n{''.join(map(_lines_of, found))}" for case, found in blocks if found)
+    return "\n".join(texts)
 
 
-def _told(d: Diagnostic) -> str:
+def _lines_of(d: Diagnostic) -> str:
     lines = [f"{_place(d.span)} {d.severity}[{d.rule.code}] {d.message}"]
     lines += [f"  label {_place(x.span)} {x.text}" for x in d.labels]
     lines += [f"  note {x}" for x in d.remarks]

@@ -15,7 +15,6 @@ from stepping import compiled
 
 from fsmdsl import emit
 from fsmdsl.emit.statements.code import DEEPEST
-from fsmdsl.emit.statements.text import WIDTH, docstring, mark, marked
 
 # Values that may be none ---------------------------------------------------------------------------------------------
 
@@ -377,88 +376,3 @@ def test_numbers_below_0_are_compared_with_none(tmp_path: Path) -> None:
         node = made.Node()
         node.go()
     assert node.n == 1
-
-
-# Texts ---------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("declared", "said"),
-    [
-        (
-            "lossy fifo[2] to Peer",
-            "Carries at most 2 messages to Peer, in order; may lose messages.",
-        ),
-        ("bag[3] to each Peer", "Carries at most 3 messages to one Peer, in any order."),
-        (
-            "fifo[2] from each Peer to each Peer",
-            "Carries at most 2 messages from one Peer to one Peer, in order.",
-        ),
-    ],
-)
-def test_the_class_of_a_channel_says_what_it_carries(declared: str, said: str) -> None:
-    files = emit.python(compiled(PEERS.format(declared=declared)), "peers")
-    assert said in " ".join("\n".join(files.values()).split())
-
-
-PEERS = """module peers
-channel link: {declared}
-machine Peer {{
-    heard: bool
-    initial state On
-    event word from link
-    On on word do heard = true
-}}
-"""
-
-
-@pytest.mark.parametrize(
-    ("declared", "sent", "method"),
-    [
-        ("fifo[2] to Peer", "send link.word(2)", "def post_word_link(self, n: int) -> None:"),
-        (
-            "fifo[2] to each Peer",
-            "send link.word(2) to self",
-            "def post_word_link(self, receiver: Peer, n: int) -> None:",
-        ),
-    ],
-)
-def test_for_transitions_there_is_a_method_that_sends(declared: str, sent: str, method: str) -> None:
-    text = f"""module peers
-    channel link: {declared}
-    machine Peer {{
-        heard: bool
-        initial state On
-        event go from environment
-        event word(n: 0..3) from link
-        On on go do {sent}
-        On on word(n) do heard = n > 1
-    }}
-    """
-    assert method in emit.transitions(compiled(text), "peers")["peers/peer.py"]
-
-
-@pytest.mark.parametrize("length", range(WIDTH - 14, WIDTH - 6))
-def test_a_docstring_is_one_line_where_it_fits(length: int) -> None:
-    """With its quotes, and with what stands before it."""
-    said = "A" * 50 + " " + "b" * (length - 52) + "."
-    text = f"module t\n/// {said}\nrecord Entry {{ term: 0..3 }}\nmachine M {{ e: Entry = Entry(0)  initial state A }}"
-    lines = "\n".join(emit.python(compiled(text), "t").values()).splitlines()
-    assert (f'    """{said}"""' in lines) is (4 + 3 + length + 3 <= WIDTH)
-
-
-def test_a_quote_at_the_end_of_a_line_is_left_alone_where_the_docstring_goes_on() -> None:
-    assert docstring('say "hi"\n\nand go') == ['"""say "hi"', "", "and go", '"""']
-
-
-@pytest.mark.parametrize("said", ['it is "full"', '"full"', "full", "a \\", '"""', '\\"', 'four """"', '\\"""'])
-def test_a_text_stands_in_a_docstring_as_it_is(said: str) -> None:
-    assert ast.literal_eval("\n".join(docstring(said))) == said
-
-
-def test_generated_files_are_told_by_their_first_line() -> None:
-    assert marked(f"{mark(None)}\nx = 1\n".encode())
-    assert marked(f"{mark('hived')}\r\n".encode())
-    assert not marked(b"x = 1\n")
-    assert not marked(f"x = 1\n{mark(None)}\n".encode())
-    assert not marked(mark(None).encode())

@@ -384,6 +384,10 @@ def test_masks_of_several_words_tell_the_same(parts: dict[str, str], monkeypatch
     monkeypatch.setattr(layouts, "ONE_WORD", 1)
     monkeypatch.setattr(layouts, "PER_WORD", 2)
     assert compare(compiled(crowded(**parts))) == "fewer"
+    rivals, why = next(x for x in REFUSED if "steps first" in x[1])
+    note = explored(crowded(**rivals)).note
+    assert note is not None
+    assert why in note
 
 
 READY = """
@@ -402,7 +406,7 @@ system Ready { items: Item[3] symmetric  environment { some i in items: i.go } }
 
 @pytest.mark.parametrize("per_word", [2, 62])
 def test_who_takes_no_part_in_a_step_is_no_rival(per_word: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At first all could go on without an event, but only who has got one does."""
+    """At first all could go on without an event, but only who has got one does: `several` and `rivals` see to it."""
     if per_word < 62:
         monkeypatch.setattr(layouts, "ONE_WORD", 1)
     monkeypatch.setattr(layouts, "PER_WORD", per_word)

@@ -12,7 +12,7 @@ _GOLDEN = "test_emit::test_golden test_emit::test_the_committed_classes_are_thos
 _GENERATED = "test_generated test_generated_alone test_generated_borders test_generated_snapshots test_generated_time"
 _EXPLORED = "test_explore test_explore_findings test_explore_first test_explore_limits test_packed test_packed_cases"
 _CLASSES = (
-    "test_meanings test_emit_cases test_emit_faults test_emit_names test_emit_choices"
+    "test_meanings test_emit_cases test_emit_faults test_emit_names test_emit_docstrings test_emit_choices"
     f" test_emit::test_hostile_names_and_texts_stay_text {_GENERATED}"
 )
 _EDITING = (

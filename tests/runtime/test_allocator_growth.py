@@ -24,7 +24,7 @@ TYPES = {
 
 
 class Work:
-    """How many lines of Python have run."""
+    """How many lines of Python have run. What C does inside of a line counts as one."""
 
     def __init__(self) -> None:
         self.lines = 0

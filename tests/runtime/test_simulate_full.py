@@ -53,7 +53,7 @@ def test_with_all_machines_the_same_happens(workload: tuple[list[Request], list[
     assert lives.events == log.events
 
 
-def test_victims_are_told_in_the_same_order() -> None:
+def test_victims_are_named_in_the_same_order() -> None:
     """By node, those of a node as they come: the first pod of `wide` is on the node that is looked at last."""
     two = config(nodes("a", "b"), A={"NODE": 2})
     gangs = [
@@ -62,12 +62,12 @@ def test_victims_are_told_in_the_same_order() -> None:
         request("right", at=2, each=2, priority=-1),
         request("strong", at=5, pods=2, each=4, priority=5),
     ]
-    told = []
+    evicted = []
     for full_life in (False, True):
         made, log = simulation(two, gangs, full_life=full_life), Log()
         made.run([log])
-        told.append([event.gang for event in log.events if event.kind.value == "evicted"])
-    assert told == [["wide", "right", "left"]] * 2
+        evicted.append([event.gang for event in log.events if event.kind.value == "evicted"])
+    assert evicted == [["wide", "right", "left"]] * 2
 
 
 def test_applications_pass_through_their_machines() -> None:
