@@ -65,15 +65,8 @@ def _values(system: m.System, group: m.InstanceGroup) -> Iterator[Diagnostic]:
 def _singled_out(system: m.System, group: m.InstanceGroup) -> Iterator[Diagnostic]:
     said = chain(first_values(system), offered(system), required(system), (x.value for x in system.lets))
     for x in (x for e in chain(said, recovery(system)) for x in expressions(e)):
-        if _speaks_of_one(x, group.name):
-            found = ASYMMETRIC.at(x.span, f"this speaks of one instance of `{group.name}`, which is symmetric")
-            yield found.label(group.span, "said to be symmetric here").help("take `symmetric` away")
-            return
-
-
-def _speaks_of_one(x: m.Expr, group: str) -> bool:
-    match x:
-        case m.InstanceRef(name=name) | m.Apply(function="item", arguments=(m.Instances(name=name), _)):
-            return name == group
-        case _:
-            return False
+        match x:
+            case m.InstanceRef(name=group.name) | m.Apply(function="item", arguments=(m.Instances(name=group.name), _)):
+                found = ASYMMETRIC.at(x.span, f"this speaks of one instance of `{group.name}`, which is symmetric")
+                yield found.label(group.span, "said to be symmetric here").help("take `symmetric` away")
+                return

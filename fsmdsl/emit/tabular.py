@@ -272,11 +272,11 @@ def _build(table: _Table) -> list[str]:
     names = table.place.names
     initial = literal(state_path(table.machine, table.machine.initial.name))
     class_ = "_Nested" if is_nested(table.machine) else "transitions.Machine"
-    given = f"model, states=STATES, transitions=TRANSITIONS, initial={initial}, auto_transitions=False"
+    given = ["model,", "states=STATES,", "transitions=TRANSITIONS,", f"initial={initial},", "auto_transitions=False,"]
     return [
         f"def build(model: {names.class_}) -> transitions.Machine:",
         '    """A machine of the library that moves the model."""',
-        *indented(folded([f"return {class_}({given})"], 1)),
+        *indented([f"return {class_}(", *indented(given), ")"]),
     ]
 
 

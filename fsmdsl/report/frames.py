@@ -5,7 +5,7 @@ error[FSM101]: there is no state `Shut`
    |
  4 |     Open -> Shut on push
    |             ^^^^
-   = help: declare a state of that name
+   = help: declare it
 """
 
 from __future__ import annotations

@@ -15,24 +15,22 @@ if TYPE_CHECKING:
 # Arrays --------------------------------------------------------------------------------------------------------------
 
 
-def narrow(wide: Words, made: Ints, count: int) -> int:
+def narrow(wide: Words, made: Ints, count: int) -> None:
     """Numbers with 64 bits as numbers with 32, which is enough for them."""
     for at in range(count):
         made[at] = wide[at]
-    return 0
 
 
 # The state graph -----------------------------------------------------------------------------------------------------
 
 
-def gather(offsets: Words, marks: Words, enabled: Words, states: int, behind: int) -> int:
+def gather(offsets: Words, marks: Words, enabled: Words, states: int, behind: int) -> None:
     """For each state, the marks of all its edges together; of the marks in `behind`, the one behind each counts too."""
     for state in range(states):
         found = 0
         for edge in range(offsets[state], offsets[state + 1]):
             found |= marks[edge]
         enabled[state] = found | (found >> 1 & behind)
-    return 0
 
 
 def levels(offsets: Words, targets: Ints, parents: Ints, order: Ints, starts: Ints, firsts: int) -> int:
@@ -59,11 +57,10 @@ def levels(offsets: Words, targets: Ints, parents: Ints, order: Ints, starts: In
     return depth
 
 
-def spread(column: Words, bit: int, place: int, letters: Words, states: int) -> int:
+def spread(column: Words, bit: int, place: int, letters: Words, states: int) -> None:
     """Add one atom, a bit of a column, to the letters, as the bit `place`."""
     for state in range(states):
         letters[state] |= ((column[state] >> bit) & 1) << place
-    return 0
 
 
 def foresee(offsets: Words, targets: Ints, ahead: Words, states: int) -> int:
@@ -82,12 +79,11 @@ def foresee(offsets: Words, targets: Ints, ahead: Words, states: int) -> int:
     return changed
 
 
-def exclude(given: Words, bit: int, ahead: Words, mark: int, column: Words, place: int, states: int) -> int:
+def exclude(given: Words, bit: int, ahead: Words, mark: int, column: Words, place: int, states: int) -> None:
     """Set the bit `place` of a column where a bit is given and a mark is not ahead."""
     for state in range(states):
         if ((given[state] >> bit) & 1) > ((ahead[state] >> mark) & 1):
             column[state] |= 1 << place
-    return 0
 
 
 # The product with an automaton ---------------------------------------------------------------------------------------
@@ -188,7 +184,7 @@ def connect(
     offsets: Words, targets: Ints, marks: Words, letters: Words, used: int,
     first: Ints, must: Words, value: Words, goal: Ints, accept: Words, size: int, block: Ints,
     number: Ints, nodes: Words, local: Ints, kept: Ints, total: int, product_targets: Ints, product_marks: Words,
-) -> int:  # fmt: skip
+) -> None:  # fmt: skip
     """The edges between nodes kept, where the automaton does not leave its block: what each fulfils and accepts."""
     at = 0
     for node in range(total):
@@ -204,7 +200,6 @@ def connect(
                     product_targets[at] = local[number[targets[edge] * size + goal[t]]]
                     product_marks[at] = (marks[edge] & used) | accept[t]
                     at += 1
-    return 0
 
 
 # Strongly connected components ---------------------------------------------------------------------------------------
@@ -259,7 +254,7 @@ def components(
 def weigh(
     offsets: Words, targets: Ints, marks: Words, enabled: Words, alive: Ints, listed: Ints, size: int, component: Ints,
     count: int, inner: Ints, done: Words, all_along: Words, anywhere: Words, entry: Ints,
-) -> int:  # fmt: skip
+) -> None:  # fmt: skip
     """For each component: has it an edge inside (`inner`), what its edges fulfil, what is enabled all along and
     anywhere, and its first node."""
     for c in range(count):
@@ -276,7 +271,6 @@ def weigh(
             if alive[targets[edge]] and component[targets[edge]] == c:
                 inner[c] = 1
                 done[c] |= marks[edge]
-    return 0
 
 
 def judge(
@@ -312,14 +306,13 @@ def cut(enabled: Words, alive: Ints, listed: Ints, size: int, component: Ints, m
     return left
 
 
-def enclose(listed: Ints, size: int, component: Ints, chosen: int, member: Ints, nodes: int) -> int:
+def enclose(listed: Ints, size: int, component: Ints, chosen: int, member: Ints, nodes: int) -> None:
     """Note which nodes are in a component."""
     for at in range(nodes):
         member[at] = 0
     for at in range(size):
         if component[listed[at]] == chosen:
             member[listed[at]] = 1
-    return 0
 
 
 def approach(

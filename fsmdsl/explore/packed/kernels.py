@@ -75,21 +75,19 @@ def expand_block(
     return n
 
 
-def note_block(words: Words, first: int, last: int, s: Row, t: Row) -> int:
+def note_block(words: Words, first: int, last: int, s: Row, t: Row) -> None:
     """Ask the questions of states that are not expanded."""
     for i in range(first, last):
         unpack(words, i * WORDS, s)
         t[CURRENT] = i
         note(s, t)
-    return 0
 
 
-def hold_block(words: Words, first: int, last: int, s: Row, columns: Words, apart: int) -> int:
+def hold_block(words: Words, first: int, last: int, s: Row, columns: Words, apart: int) -> None:
     """Which atoms are true in states: a column for each group of them, so far apart."""
     for i in range(first, last):
         unpack(words, i * WORDS, s)
         hold(s, columns, i, apart)
-    return 0
 
 
 # of every system -----------------------------------------------------------------------------------------------------
@@ -180,7 +178,7 @@ def insert_block(
     return count if touched >= 0 else -1  # it always is; nothing that is fetched may be left out as useless
 
 
-def share_block(hashes: Words, part: int, n: int, cap: int, owners: int, lists: Halves, lengths: Words) -> int:
+def share_block(hashes: Words, part: int, n: int, cap: int, owners: int, lists: Halves, lengths: Words) -> None:
     """Sort the successors that one worker found by owner: for each a list of their places, in order."""
     first = part * owners
     for owner in range(owners):
@@ -189,7 +187,6 @@ def share_block(hashes: Words, part: int, n: int, cap: int, owners: int, lists: 
         mine = first + owner_of(hashes[k], owners)
         lists[mine * cap + lengths[mine]] = k
         lengths[mine] += 1
-    return 0
 
 
 def claim_block(
@@ -256,7 +253,7 @@ def fill_table(words: Words, count: int, table: Halves, mask: int, bits: int, ow
 
 def find_block(
     out: Words, n: int, words: Words, table: Halves, mask: int, bits: int, owners: int, targets: Words, at: int
-) -> int:  # fmt: skip
+) -> None:  # fmt: skip
     """The numbers of states that are in the table, from a place of `targets` on; -1 for those that are not."""
     low = (1 << bits) - 1
     for k in range(n):
@@ -264,12 +261,10 @@ def find_block(
         base = owner_of(h, owners) * (mask + 1)
         slot = slot_of(out, k * STRIDE, h, words, low, out, table, base, mask, bits)
         targets[at + k] = (table[slot] & low) - 1
-    return 0
 
 
-def link_block(out: Words, origins: Halves, n: int, offsets: Words, marks: Words, at: int) -> int:
+def link_block(out: Words, origins: Halves, n: int, offsets: Words, marks: Words, at: int) -> None:
     """What edges to those successors have beside their targets: the marks of their steps, and how many a state has."""
     for k in range(n):
         offsets[origins[k] + 1] += 1
         marks[at + k] = out[k * STRIDE + WORDS] if STRIDE > WORDS else 0
-    return 0

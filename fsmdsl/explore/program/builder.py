@@ -110,11 +110,6 @@ class Builder:
         other._named = self._named
         return other
 
-    def knows(self, name: str) -> bool:
-        """Is this a variable that was made here?"""
-        digits = name.removeprefix(self._prefix)
-        return name != digits and digits.isdigit() and 0 < int(digits) <= self._named
-
 
 class Inside(AbstractContextManager[list[ir.Statement]]):
     """A block: what is written in it is the list that it gives, of which a statement is made at the end."""

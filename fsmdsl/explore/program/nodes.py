@@ -308,9 +308,12 @@ def number(x: Operand) -> Expr:
 
 
 def binary(operator: Operator, left: Expr, right: Expr) -> Expr:
-    """Two numbers combined, computed at once where both are known and the result means something."""
+    """Two numbers combined, computed at once where both are known and the result means something; a shift by 0 is
+    left out."""
     if isinstance(left, Int) and isinstance(right, Int) and means_something(operator, right.value):
         return Int(combined(operator, left.value, right.value))
+    if operator in ("<<", ">>") and right == ZERO:
+        return left
     return Binary(operator, left, right)
 
 

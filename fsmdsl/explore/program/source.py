@@ -1,7 +1,8 @@
 """Functions written by hand, in the part of Python that a program can say, as a program.
 
-`def f(row: Words, n: int) -> int:` with assignments, `if`, `while`, `for` over a range or a tuple, `return`, and calls
-of one another and of `min` and `max`. The annotations are the parameters' types; see `Row`, `Words`, `Halves`, `Ints`.
+`def f(row: Words, n: int) -> int:`, or `-> None:` where the result is of no interest, with assignments, `if`, `while`,
+`for` over a range or a tuple, `return`, and calls of one another and of `min` and `max`. The annotations are the
+parameters' types; see `Row`, `Words`, `Halves`, `Ints`.
 """
 
 from __future__ import annotations

@@ -273,18 +273,13 @@ def dotted(e: s.Expr) -> tuple[str, ...] | None:
 
 def unknown(kind: str, name: str, span: Span, candidates: Iterator[str] | tuple[str, ...]) -> Diagnostic:
     """`kind` says what was looked for."""
-    article = "an" if kind[0] in "aeiou" else "a"
     known = sorted(set(candidates))
     meant = closest(name, known)
     fix = None if meant is None else Fix(span, meant, f"write `{meant}`")
     found = rules.UNKNOWN.at(span, f"there is no {kind} `{name}`", fix=fix)
     advice = None if meant is None else f"did you mean `{meant}`?"
     if advice is None:
-        advice = (
-            f"known: {', '.join(f'`{k}`' for k in known)}"
-            if 0 < len(known) <= 8
-            else f"declare {article} {kind} of that name"
-        )
+        advice = f"known: {', '.join(f'`{k}`' for k in known)}" if 0 < len(known) <= 8 else "declare it"
     return found.help(advice)
 
 

@@ -25,7 +25,7 @@ def pack(layout: Layout) -> Function:
             code = b.named(code)
         for x in p.pieces:
             part = code if len(p.pieces) == 1 else code >> x.first & x.mask
-            parts[x.word].append(part << x.shift if x.shift else part)
+            parts[x.word].append(part << x.shift)
     for word, listed in enumerate(parts):
         b.set(OUT[AT + word], reduce(or_, listed) if listed else ZERO)
     return function("pack", (*rows("t"), *words("out"), *numbers("at")), b.block, "The words of a row.")
@@ -39,9 +39,7 @@ def unpack(layout: Layout) -> Function:
         b.set(word, WORDS[AT + n])
 
     def part(x: Piece) -> Expr:
-        word = read[x.word]
-        bits = (word >> x.shift if x.shift else word) & x.mask
-        return bits << x.first if x.first else bits
+        return (read[x.word] >> x.shift & x.mask) << x.first
 
     for p in layout.packing:
         code = reduce(or_, map(part, p.pieces))

@@ -88,7 +88,7 @@ def admit_block(
 
 def deal_keys(
     keys: Words, order: Words, n: int, shift: int, dealt: Words, moved: Words, counts: Words
-) -> int:  # fmt: skip
+) -> None:  # fmt: skip
     """Keys in the order of the 11 bits from `shift` on; those with the same stay in their order."""
     for d in range(2048):
         counts[d] = 0
@@ -103,7 +103,6 @@ def deal_keys(
         dealt[counts[d]] = keys[k]
         moved[counts[d]] = order[k]
         counts[d] += 1
-    return 0
 
 
 def sort_keys(keys: Words, order: Words, n: int, spare: Words, spared: Words, counts: Words) -> int:
@@ -135,26 +134,24 @@ def sort_keys(keys: Words, order: Words, n: int, spare: Words, spared: Words, co
     return 0
 
 
-def share_keys(keys: Words, n: int, width: int, owners: int, counts: Words) -> int:
+def share_keys(keys: Words, n: int, width: int, owners: int, counts: Words) -> None:
     """How many of the sorted keys are of states in each part of the block; the parts are of so many states."""
     for r in range(owners):
         counts[r] = 0
     for k in range(n):
         counts[(keys[k] >> 24) // width] += 1
-    return 0
 
 
-def number_keys(order: Words, n: int, first: int, numbers: Words) -> int:
+def number_keys(order: Words, n: int, first: int, numbers: Words) -> None:
     """Numbers from the first one on, for keys in the places in which they stood before they were sorted."""
     for k in range(n):
         numbers[order[k]] = first + k
-    return 0
 
 
 def arrange_block(
     keys: Words, order: Words, n: int, given: Words, known: int, first: int, words: Words, numbers: Halves, preds:
     Halves, table: Halves, slots: Words, bits: int, spare: Words,
-) -> int:  # fmt: skip
+) -> None:  # fmt: skip
     """Bring new states into the order of their keys, and write down their numbers and where they came from."""
     low = (1 << bits) - 1
     for k in range(n * WORDS):
@@ -166,7 +163,6 @@ def arrange_block(
         preds[known + k] = first + (keys[k] >> 24) & 0xFFFFFFFF
         slot = slots[order[k]]
         table[slot] = table[slot] & ~low | known + k + 1
-    return 0
 
 
 def choose_block(
@@ -187,11 +183,10 @@ def choose_block(
     return count
 
 
-def take_keys(chosen: Words, n: int, keys: Words) -> int:
+def take_keys(chosen: Words, n: int, keys: Words) -> None:
     """The numbers of chosen states."""
     for k in range(n):
         keys[k] = chosen[k * (WORDS + 2) + WORDS]
-    return 0
 
 
 def place_block(chosen: Words, order: Words, n: int, words: Words, numbers: Halves, preds: Halves, count: int) -> int:

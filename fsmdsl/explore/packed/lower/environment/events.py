@@ -168,7 +168,7 @@ class Environment:
                 handled = Choice(wrong, call(name, T, receiver, wrong, *wide), handled)
             if self._repeats(o):
                 handled = self._once(o, receiver, arguments, values, handled)
-            self.steps.take(handled, skips=True)
+            self.steps.take(handled)
 
     def _wrong(self, event: m.Event, arguments: Sequence[m.Expr], values: Sequence[Expr]) -> Expr | None:
         """The code of the fault, in a variable, if an argument is not one that its parameter can hold; if that can
@@ -319,7 +319,7 @@ class Environment:
 
     def _arguments(self, machine: m.Machine, event: m.Event, given: list[Expr]) -> None:
         if len(given) == len(event.parameters):
-            self.steps.take(call(self.context.handler(machine, event.name), T, AT, *given), skips=True)
+            self.steps.take(call(self.context.handler(machine, event.name), T, AT, *given))
             return
         with self._each(event.parameters[len(given)].type) as x:
             self._arguments(machine, event, [*given, x])

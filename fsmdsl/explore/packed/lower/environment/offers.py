@@ -172,7 +172,7 @@ class Offers:
         step: Expr = call("answered", T, n + 1)
         if context.rounds:
             step += call("touch", T, instance)
-        self.steps.take(step + call("ignored_is_fine", handled), skips=False)
+        self.steps.take(step + call("ignored_is_fine", handled))
 
     # Time
 
@@ -190,7 +190,7 @@ class Offers:
                 b.set(STATE, self.scope.at(context.column(machine.qualified, ""), AT))
                 for t in triggered_by(machine, m.OnTimer):
                     with b.when(in_leaves(STATE, machine, machine.leaves_of(t.source))):
-                        self.steps.take(call(names[machine.qualified, t.index], T, AT), skips=True)
+                        self.steps.take(call(names[machine.qualified, t.index], T, AT))
 
     # Recovery
 
@@ -202,7 +202,7 @@ class Offers:
         """Recovery, and crashes in the middle of it: before its first write, and after each but the last."""
         b, layout = self.builder, self.context.layout
         self._recover()
-        b.update(T[self.steps.led], "+", 1)
+        b.set(T[self.steps.led], ONE)
         during = [c for c in self.context.universe.system.crashes if c.kind == "during recovery"]
         if during:
             b.set(WRITES, Choice(F.equals(0), T[layout.writes], ZERO))

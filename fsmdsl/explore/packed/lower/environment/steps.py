@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 from fsmdsl.explore.packed.lower.context import CAP, OUT, Context, F, Fail, N, S, Scope, T
 from fsmdsl.explore.packed.lower.sites import IGNORED
 from fsmdsl.explore.program.builder import Builder
-from fsmdsl.explore.program.nodes import ZERO, Choice, Expr, Var, all_of, call
+from fsmdsl.explore.program.nodes import ONE, ZERO, Choice, Expr, Var, all_of, call
 
 PHASE, WRITES, CUT = map(Var, ("phase", "writes", "cut"))
 """Of a function that takes steps: whether they are taken whole or cut short, how many writes one had, and where it is
@@ -20,7 +18,7 @@ class Steps:
     def __init__(self, context: Context, led: int) -> None:
         self.context = context
         self.led = led
-        """Where steps that lead on are counted."""
+        """Where it is kept whether a step leads on."""
         self.builder = Builder()
         self.scope = Scope(context, self.builder, S, None, None, Fail(lambda _: None))
         """A condition of the environment that has no value here never comes into question: see `refusals`."""
@@ -34,18 +32,18 @@ class Steps:
         """The round to its end, if nothing has failed."""
         self.builder.set(F, SETTLED)
 
-    def take(self, step: Expr, *, skips: bool) -> None:
-        """One step, or, in a later phase, the same cut short by a crash after each write but the last. `t` equals `s`
-        before and after. `skips`: it may be none at all."""
+    def take(self, step: Expr) -> None:
+        """One step, if it is one; or, in a later phase, the same cut short by a crash after each write but the last.
+        `t` equals `s` before and after."""
         b = self.builder
         b.set(F, step)
-        with b.when(all_of([F >= 0, F.differs(IGNORED)])) if skips else nullcontext():
+        with b.when(all_of([F >= 0, F.differs(IGNORED)])):
             if self._cuts():
                 self._whole_or_cut(step)
             else:
-                b.update(T[self.led], "+", 1)
+                b.set(T[self.led], ONE)
                 self.arrive(SETTLED)
-        if skips and self.context.obligations:
+        if self.context.obligations:
             with b.otherwise():
                 b.set(T[self.context.layout.mark], 0)
 
@@ -56,7 +54,7 @@ class Steps:
         b, layout = self.builder, self.context.layout
         self.settle()
         with b.when(PHASE.equals(0)):
-            b.update(T[self.led], "+", 1)
+            b.set(T[self.led], ONE)
             self.arrive(F)
         with b.otherwise():
             b.set(WRITES, Choice(F.equals(0), T[layout.writes], ZERO))

@@ -19,7 +19,7 @@ def expect(t: Row, code: int) -> int:
     return False
 
 
-def unasked(t: Row, code: int) -> int:
+def unasked(t: Row, code: int) -> None:
     """No such answer is awaited any more."""
     kept = FIRST
     for n in range(FIRST, END):
@@ -28,7 +28,6 @@ def unasked(t: Row, code: int) -> int:
         if one != code:
             t[kept] = one
             kept += 1
-    return 0
 
 
 def answered(t: Row, code: int) -> int:

@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     UNHANDLED = 0
 
 
-def copy(s: Row, t: Row) -> int:
+def copy(s: Row, t: Row) -> None:
     """A step begins."""
     for i in range(COPIED):
         t[i] = s[i]
-    return 0
 
 
 # Sets ----------------------------------------------------------------------------------------------------------------

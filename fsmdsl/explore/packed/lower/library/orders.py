@@ -10,18 +10,16 @@ if TYPE_CHECKING:
     COPIED = SIZE = STACK = END = DOUBT = CUT = 0
 
 
-def keep(t: Row, at: int) -> int:
+def keep(t: Row, at: int) -> None:
     """A copy of the row."""
     for i in range(COPIED):
         t[at + i] = t[i]
-    return 0
 
 
-def bring(t: Row, at: int) -> int:
+def bring(t: Row, at: int) -> None:
     """The row as it was."""
     for i in range(COPIED):
         t[i] = t[at + i]
-    return 0
 
 
 def same(t: Row, at: int) -> int:
@@ -47,11 +45,10 @@ def begin_orders(t: Row, k: int, doubt: int) -> int:
     return first
 
 
-def compare(t: Row, at: int, f: int, doubt: int) -> int:
+def compare(t: Row, at: int, f: int, doubt: int) -> None:
     """What a part has come to: the same as before? After a fault the row means nothing."""
     if t[at + COPIED] == -1:
         t[at + COPIED] = f
         keep(t, at)
     elif t[DOUBT] == 0 and (t[at + COPIED] != f or ((f == 0 or f == CUT) and not same(t, at))):
         t[DOUBT] = doubt
-    return 0

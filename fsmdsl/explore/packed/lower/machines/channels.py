@@ -96,11 +96,11 @@ def _queue(steps: Steps, boxes: Sequence[Box], ends: Sequence[Expr], length: Exp
     distinct = any_of([K.equals(0), s[first + K - 1].differs(s[first + K])])
     if channel.lossy:
         with b.count(K, s[length]), b.when(distinct):
-            steps.take(call("take_out", T, length, K), skips=False)
+            steps.take(call("take_out", T, length, K))
     if channel.duplicating:
         room = Choice(s[length] < channel.bound, s[length], ZERO)
         with b.count(K, room), b.when(distinct):
-            steps.take(call("double", T, length, K), skips=False)
+            steps.take(call("double", T, length, K))
 
 
 def _mark(steps: Steps, box: Box) -> None:
@@ -130,7 +130,7 @@ def _receive(steps: Steps, box: Box, machine: m.Machine, receiver: Expr, length:
                 given.append(b.named(number_of(MESSAGE >> at & (1 << s.bits) - 1, s)))
             site = context.site(6 + len(machine.leaves))
             handled = call(context.handler(machine, event.name), T, receiver, *given)
-            steps.take(call(come_to, call("take_out", T, length, K) + handled, site), skips=waits)
+            steps.take(call(come_to, call("take_out", T, length, K) + handled, site))
             if waits:
                 with b.when(F.equals(IGNORED)):
                     b.do(call("copy", S, T))

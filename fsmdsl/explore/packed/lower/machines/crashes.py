@@ -38,7 +38,7 @@ def crashes(context: Context) -> list[Function]:
             b.set(T[layout.struck + k], -1)
     _choose(context, machines, b)
     _forget(context, machines, b)
-    functions = [_choice(context, x) for x in machines if _concerned(context, x) and not _foreseen(x)]
+    functions = [_choice(context, x) for x in machines if not _foreseen(x)]
     moving = [x for x in machines if triggered_by(x, m.OnCrash)]
     if moving:
         functions.append(_transitions(context, moving))

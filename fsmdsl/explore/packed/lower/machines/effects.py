@@ -142,10 +142,6 @@ def _for_each(scope: Scope, e: m.ForEach) -> None:
         effects_apart(scope, lambda inner: _for_each(inner, e))
         return
     over = collected(scope, e.over)
-    if isinstance(over, Var) and not scope.builder.knows(over.name):
-        name = scope.builder.name()
-        scope.builder.set(name, over)
-        over = name
     if members_in(scope.context, e.over.type):
         in_every_order(scope, e, over, perform)
         return

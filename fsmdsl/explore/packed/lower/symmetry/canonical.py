@@ -66,9 +66,13 @@ def canonical(context: Context) -> list[Function]:
     places: dict[SymmetricSet, _Places] = {}
     for x in reduction.sets:
         exact = x in reduction.ordered
-        words = _words(everything(layout, x) if exact else outline(layout, x, reduction))
-        places[x] = p = _reserve(layout, x, len(words))
-        needed, head = ranks(layout, x) if exact else ([], [])
+        if exact:
+            pieces, (needed, head) = everything(layout, x), ranks(layout, x)
+        else:
+            pieces, needed, head = outline(layout, x, reduction), [], []
+        words = _words(pieces)
+        p = _Places(layout.reserve(x.count * len(words)), len(words), *(layout.reserve(x.count) for _ in range(3)))
+        places[x] = p
         functions += [*needed, _keys(x, p, words, head), _less(x, p), _library(x, p)["sort"]]
         functions += [*Renaming(context, x, p.new, p.spare).functions(f"rename_{x.first}"), _order(x, exact=exact)]
     if reduction.arranged:
@@ -79,11 +83,6 @@ def canonical(context: Context) -> list[Function]:
     b = Builder()
     _in_order(b, reduction.ordered)
     return [*functions, function("canonical", rows("t"), b.block, "Members in order.")]
-
-
-def _reserve(layout: Layout, x: SymmetricSet, words: int) -> _Places:
-    keys, order, new, spare = (layout.reserve(x.count * n) for n in (words, 1, 1, 1))
-    return _Places(keys, words, order, new, spare)
 
 
 def _in_order(b: Builder, sets: Iterable[SymmetricSet]) -> None:
@@ -111,7 +110,7 @@ def _words(pieces: Iterable[Piece]) -> list[Expr]:
             words.append([])
             used = 0
         if bits:
-            words[-1].append(piece << used if used else piece)
+            words[-1].append(piece << used)
         used += bits
     return [reduce(or_, parts) if parts else ZERO for parts in words]
 
