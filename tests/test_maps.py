@@ -296,6 +296,32 @@ def test_classes_compare_maps_for_the_keys_that_there_are(tmp_path: Path) -> Non
     assert a.n == 1
 
 
+@pytest.mark.parametrize(("keys", "each"), [("1..3", (1, 2, 3)), ("Colour", ("red", "amber"))])
+def test_classes_compare_maps_for_all_keys_and_no_others(
+    tmp_path: Path, keys: str, each: tuple[int | str, ...]
+) -> None:
+    text = f"""module alike
+    enum Colour {{ red | amber }}
+    machine Table {{
+        one: map<{keys}, 0..1>
+        two: map<{keys}, 0..1> = 1
+        same: bool
+        initial state A
+        event put(x: {keys}), look from environment
+        A on put(x) do one[x] = 1
+        A on look do same = one == two
+    }}
+    """
+    made: Any = Generated(tmp_path, text)
+    table = made.Table()
+    for key in each:
+        table.look()
+        assert not table.same
+        table.put(made.Colour[key.upper()] if isinstance(key, str) else key)
+    table.look()
+    assert table.same
+
+
 # What is written wrong -----------------------------------------------------------------------------------------------
 
 WRONG = """module wrong

@@ -229,10 +229,10 @@ def kinds(universe: Universe) -> list[m.Machine]:
     return list({x.qualified: x for x in universe.machines}.values())
 
 
-def struck_alone(universe: Universe) -> list[m.Machine]:
-    """The machines whose instances can crash while others live on."""
-    struck = {x for crash in universe.system.process_crashes for x in crash.machines}
-    return [x for x in kinds(universe) if x.qualified in struck]
+def struck(universe: Universe) -> list[m.Machine]:
+    """The machines whose instances can crash, with all others or while others live on."""
+    alone = {x for crash in universe.system.process_crashes for x in crash.machines}
+    return [x for x in kinds(universe) if universe.system.crashes or x.qualified in alone]
 
 
 # Building ------------------------------------------------------------------------------------------------------------

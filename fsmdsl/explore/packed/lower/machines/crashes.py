@@ -9,7 +9,7 @@ from fsmdsl import model as m
 from fsmdsl.core.selection import Selection
 from fsmdsl.core.triggers import CRASH, triggered_by
 from fsmdsl.explore.liveness.plan import Crashes
-from fsmdsl.explore.packed.layout import awaitable, kinds, struck_alone
+from fsmdsl.explore.packed.layout import awaitable, kinds, struck
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, Fail, Scope, T
 from fsmdsl.explore.packed.lower.machines.effects import perform
 from fsmdsl.explore.packed.lower.machines.handlers import by_state, machine_scope, mark_followed, stretches
@@ -28,7 +28,7 @@ def crashes(context: Context) -> list[Function]:
     universe, layout, b = context.universe, context.layout, Builder()
     if not universe.system.crashes and not universe.system.process_crashes:
         return []
-    machines = kinds(universe) if universe.system.crashes else struck_alone(universe)
+    machines = struck(universe)
     if context.cuts:
         b.set(T[layout.cut], ZERO)
     if context.obligations:
