@@ -35,6 +35,8 @@ class _Systems(_Specs):
         """Fields that the environment sets, by machine."""
         self.known: dict[str, list[str]] = {}
         """Labels, by machine."""
+        self.ignored: list[str] = []
+        """Events that machines ignore wherever they do not handle them, behind the machine's name."""
 
     # Machines that go on
 
@@ -109,6 +111,7 @@ class _Systems(_Specs):
         yield from (x for x in super()._rules(machine) if not x.startswith("priority") or self.chance(chains))
         for event in machine.events:
             if self.chance(0.85):
+                self.ignored.append(f"{machine.name}.{event}")
                 yield f"ignore {event} in *"
         for action, (_, outcomes) in machine.actions.items():
             for outcome in outcomes:
@@ -209,6 +212,8 @@ class _Systems(_Specs):
                 some = [f"deliver {channel}", *(f"deliver {channel}.{e}" for e in senders if channel in senders[e])]
                 names += some * 4  # else the many others would hardly leave one
         picked = list(dict.fromkeys(self.random.sample(names, min(len(names), self.random.choice([0, 1, 1, 2, 3])))))
+        if picked:
+            picked += [x for x in self._sent_and_ignored() if x not in picked]
         each = self._each() if self.newer and self.chance(0.6) else []
         if not picked:
             return f" under {' and '.join(each)}" if each else ""
@@ -220,6 +225,18 @@ class _Systems(_Specs):
         kind = "weak fair" if self.newer and self.chance(0.5) else "fair"
         promised = [f"{kind} {weak}"] * bool(weak) + [f"strong fair {strong}"]
         return f" under {' and '.join([*each, *promised])}"
+
+    def _sent_and_ignored(self) -> list[str]:
+        """An event that happens where it is ignored, as others than the environment send it: then there is a step.
+        Chosen without a draw, so that seeds that are known stay what they are."""
+        sent = {
+            f"{machine.name}.{event}"
+            for machine in self.plan.machines.values()
+            for event, senders in machine.senders.items()
+            if set(senders) != {"environment"}
+        }
+        found = [x for x in self.ignored if x in sent]
+        return found[len(self.ignored) % len(found) :][:1] if found else []
 
     def _each(self) -> list[str]:
         """An event that is not put off for ever with any of the values of some parameters, if there are few."""

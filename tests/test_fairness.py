@@ -130,6 +130,23 @@ def test_an_event_that_another_machine_sends_counts_for_its_receiver() -> None:
     assert explored(text % "order").outcomes() == {"p": "holds"}
 
 
+def test_an_event_that_is_ignored_happens() -> None:
+    """Every call may come while the ear is closed."""
+    text = """
+    machine Ear { initial state Closed  state Open  state Heard  event tick from environment  event call from Mouth
+                  Closed -> Open on tick  Open -> Closed on tick  heard: Open -> Heard on call
+                  ignore call in Closed, Heard  ignore tick in Heard }
+    machine Mouth { param ear: Ear  initial state On  event speak from environment  On on speak do ear.call }
+    system S { ear: Ear  mouth: Mouth { ear = ear }  property p: eventually ear in Heard under strong fair %s }
+    """
+    x = explored(text % "call, tick")
+    assert x.outcomes() == {"p": "violated"}
+    loop = x.trace("p")
+    assert loop.loop is not None
+    assert sorted(loop.steps()[loop.loop :]) == ["ear.tick", "ear.tick", "mouth.speak"]
+    assert explored(text % "heard, tick").outcomes() == {"p": "holds"}, "its transition is not what is ignored"
+
+
 def test_a_step_that_a_crash_cuts_short_fulfils_nothing_but_the_crash_does() -> None:
     text = """
     machine M { durable n: 0..1  initial persistent state A  persistent state B  event go, idle from environment
