@@ -204,6 +204,8 @@ def _request(place: Place, name: s.Name, arguments: tuple[s.Expr, ...], e: s.Per
         if machine is not None and name.text in machine.events:
             found = rules.MISPLACED.at(name.span, f"`{name.text}` is an event, and an event is always sent to someone")
             found = found.help(f"write `self.{name.text}`")
+        elif not known:
+            found = found.help(f"declare it: `action {name.text}{'(…)' * bool(arguments)}`")
         scope.report(found)
         return None
     assert machine is not None
