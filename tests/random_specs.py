@@ -203,7 +203,7 @@ class _Specs(EffectWriter):
 
     def _parameters(self, names: list[str], place: str) -> dict[str, m.Type]:
         count = self.random.choice([0, 0, 1, 1, 2])
-        return {x: self._type(place) for x in self.random.sample(names, count)}
+        return {x + "_" * (x in OPERATORS): self._type(place) for x in self.random.sample(names, count)}
 
     # Declarations
 
