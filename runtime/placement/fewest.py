@@ -95,7 +95,7 @@ class Fewest:
         """So many devices are displaced at least, as far as numbers say: on one node, as if it were the best one."""
         chain = self.forest.chain
         usable = self.offer.nodes(self.forest)
-        used = min((n for n, nodes in self.forest.by_opportunistic[chain.node].items() if nodes & usable))
+        used = min((n for n, nodes in self.forest.by_opportunistic[chain.node].items() if nodes & usable), default=0)
         return used - (chain.leaves[chain.node] - self.wanted.least())
 
     def _attempt(self, victims: Victims) -> Devices | Misfit:
