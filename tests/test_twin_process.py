@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import settings
 from test_testing import LEASE, QUICK
 from test_tutorial import followed
 
-from fsmdsl.testing import DifferenceError, ProcessTwin
+from fsmdsl.testing import DifferenceError, Instance, ProcessTwin
 from fsmdsl.testing.process import ProgramError
 
 PAGE = Path(__file__).parent.parent / "docs" / "twin-in-another-language.md"
@@ -123,9 +124,24 @@ def test_what_a_program_gets_wrong_is_reported_with_the_step(code: str) -> None:
     assert isinstance(raised.value.__cause__, ProgramError)
 
 
+class Impatient(InPython):
+    """Waits long for a program that begins, on a busy computer too, and hardly for its later replies."""
+
+    shrink_steps = 0
+
+    def start(self, instances: Sequence[Instance]) -> None:
+        type(self).reply_seconds = 60
+        super().start(instances)
+        type(self).reply_seconds = 0.2
+
+
 def test_a_reply_that_takes_too_long_is_an_error() -> None:
-    made = variant('performed = ["switch_on"]', "import time; time.sleep(60)", reply_seconds=0.2, shrink_steps=0)
-    with pytest.raises(DifferenceError, match=r"no reply to `event` within 0\.2 s"):
+    late = PROGRAM.replace(
+        "    refused, performed", '    if r["do"] != "start": import time; time.sleep(60)\n    refused, performed'
+    )
+    assert late != PROGRAM
+    made = type("Mine", (Impatient,), {"command": [sys.executable, "-c", late]})
+    with pytest.raises(DifferenceError, match=r"no reply to `(event|crash)` within 0\.2 s"):
         made().test_follows_every_row()
 
 

@@ -75,7 +75,7 @@ class ProcessTwin(Twin):
         if mine._program is not None and mine._program.failed:
             mine.finish()
         if mine._program is None:
-            mine._program = _Program(mine.command, mine.folder, mine.reply_seconds)
+            mine._program = _Program(mine.command, mine.folder)
         listed = [
             {name: getattr(x, name) for name in ("name", "machine", "state", "parameters", "fields")} for x in instances
         ]
@@ -138,7 +138,7 @@ class ProcessTwin(Twin):
     def _ask(self, **request: object) -> None:
         program = type(self)._program
         assert program is not None, "`start` has begun it"
-        self._reply = program.ask(request)
+        self._reply = program.ask(request, self.reply_seconds)
         if "refused" in self._reply:
             raise RefusedError(self._reply["refused"])
         if "error" in self._reply:
@@ -148,10 +148,10 @@ class ProcessTwin(Twin):
 class _Program:
     """A process, with the lines that it writes."""
 
-    def __init__(self, command: Sequence[str], folder: str | Path | None, seconds: float) -> None:
+    def __init__(self, command: Sequence[str], folder: str | Path | None) -> None:
         if not command:
             raise ValueError("say which program runs: `command = [...]`")
-        self.seconds, self.failed = seconds, False
+        self.failed = False
         self.process = subprocess.Popen(
             list(command), cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
         )
@@ -164,8 +164,8 @@ class _Program:
             self.lines.put(line)
         self.lines.put("")
 
-    def ask(self, request: Mapping[str, object]) -> Reply:
-        """One request. Raises `ProgramError`; then the program is of no more use."""
+    def ask(self, request: Mapping[str, object], seconds: float) -> Reply:
+        """One request, answered within so many seconds. Raises `ProgramError`; then the program is of no more use."""
         self.failed = True
         if not self.lines.empty():
             raise ProgramError(f"the program wrote more than one line for a request: {_shortened(self.lines.get())}")
@@ -173,9 +173,9 @@ class _Program:
         try:
             self.process.stdin.write(json.dumps(request, default=_listed) + "\n")
             self.process.stdin.flush()
-            line = self.lines.get(timeout=self.seconds)
+            line = self.lines.get(timeout=seconds)
         except queue.Empty:
-            raise ProgramError(f"no reply to `{request['do']}` within {self.seconds:g} s") from None
+            raise ProgramError(f"no reply to `{request['do']}` within {seconds:g} s") from None
         except BrokenPipeError:
             line = ""
         if not line:
