@@ -137,7 +137,7 @@ class Impatient(InPython):
 
 def test_a_reply_that_takes_too_long_is_an_error() -> None:
     late = PROGRAM.replace(
-        "    refused, performed", '    if r["do"] != "start": import time; time.sleep(60)\n    refused, performed'
+        "    refused, performed", '    if r["do"] != "start": import time; time.sleep(20)\n    refused, performed'
     )
     assert late != PROGRAM
     made = type("Mine", (Impatient,), {"command": [sys.executable, "-c", late]})
