@@ -40,6 +40,28 @@ LOWER = [
     "cls", "object_", "super_", "copy", "deepcopy",
 ]  # fmt: skip
 
+INTERNAL = [
+    "accepts", "actions", "again", "answer", "arguments", "arrive", "asked", "atoms", "awaited", "awaits",
+    "begin", "behind", "beyond", "board", "bound", "broken", "busy", "canonical", "cascade", "cell", "changes",
+    "channels", "children", "choices", "choose", "chosen", "code", "conditions", "context", "crashed", "cut",
+    "data", "deadlock", "decode", "delivered", "delivery", "depth", "derived", "done", "doubt", "down", "due",
+    "effect", "elements", "enabled", "encode", "end", "enter", "entries", "evaluate", "expand", "expr", "fault",
+    "field", "fields", "filled", "fire", "flags", "follow", "forget", "found", "frame", "fresh",
+    "guards", "held", "here", "highest", "history", "hold", "holds", "identity", "ignored", "in_range", "inner",
+    "inside", "instance", "instances", "iterate", "it", "it_1", "keeps", "key", "keys_", "left",
+    "let_0", "let_1", "levels", "library", "limits", "lines", "loop", "lost", "low", "lowest", "high",
+    "machinery", "mark", "marked", "members", "message", "messages", "misfit", "named", "new", "note", "number",
+    "offered", "offers", "old", "ones", "order", "orders", "out", "outcome", "over", "own", "owner_", "pack",
+    "pairs", "params", "parent", "part", "parts", "peaceful", "pending", "performed", "place", "premise",
+    "present", "problem", "put", "queue", "quiet", "random", "rank", "receiver", "reentrance", "refused",
+    "result", "returned", "roster", "row", "row_", "run", "save", "seed", "sender", "settle",
+    "shape", "sort", "stack", "states", "step", "steps", "struck", "sub", "subject", "systems",
+    "target", "tell", "ticket", "tied", "timer", "timers", "touch", "touched", "trace", "transitions",
+    "trigger", "truth", "turn", "unasked", "unhandled", "unpack", "version", "view", "violated", "waited",
+    "width", "without", "word", "words", "world", "worlds",
+]  # fmt: skip
+"""What the searches, the classes and the exports call things of their own: a spec may call its own so, too."""
+
 OPENS_EFFECT = {"add", "remove", "send"}
 OPENS_HOOK = {"entry", "exit"}
 OPERATORS = ["next", "always", "eventually", "until"]
@@ -64,6 +86,8 @@ class _Specs(EffectWriter):
         self.plan = ModulePlan()
         self.capitals = random.sample(CAPITALS, len(CAPITALS))
         self.lower = random.sample(LOWER, len(LOWER))
+        at = len(INTERNAL) * LOWER.index(self.lower[0]) // len(LOWER)  # without a draw
+        self.lower[1::3] = [INTERNAL[n % len(INTERNAL)] for n in range(at, at + len(self.lower[1::3]))]
         self.leaves: dict[str, list[str]] = {}
         self.state_lines: dict[str, list[str]] = {}
         self.final: dict[str, set[str]] = {}

@@ -425,6 +425,20 @@ machine B {
 }
 system X { a: A  bs: B[2] }
 """,
+    "a field that is called as a word of the language is": """
+machine A {
+    wait: 0..3
+    initial state S  state T  state U
+    event go from environment
+    action ask -> yes | no
+    S -> T on go when wait < 3 do { wait = wait + 1  ask }
+    T -> U on ask.yes
+    T -> S on ask.no
+    U -> S when wait in {1, 2}
+    U -> T on go do ask
+}
+system X { a: A }
+""",
 }
 
 

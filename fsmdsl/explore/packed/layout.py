@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from fsmdsl import model as m
 from fsmdsl.core.hierarchy import Hierarchy
@@ -35,6 +36,9 @@ MORE_AWAITED = 4
 
 MASKS = ("busy", "touched", "waited")
 """Scratch with a bit for each instance."""
+
+WAIT = "(wait)"
+"""The name of a column, as no field has it."""
 
 ONE_WORD, PER_WORD = LARGEST, 32
 """A mask of up to so many instances has one word. With more instances each word has a bit for `PER_WORD` of
@@ -72,15 +76,27 @@ class Box:
         return Shape(0, (len(self.events) << self.argument_bits) - 1)
 
 
+class Places(NamedTuple):
+    """Where what an instance has stands in a row."""
+
+    state: int
+    fields: tuple[tuple[int, m.Type], ...]
+    wait: int | None
+
+
 @dataclass(slots=True)
 class Layout:
     """See above. Built by `lay_out`."""
 
     universe: Universe
     columns: dict[tuple[str, str], int] = field(default_factory=dict)
-    """By machine and name: of fields; of the state, `""`; of whether it waited, `wait`, if it awaits answers."""
+    """By machine and name: of fields; of the state, `""`; of whether it waited, `WAIT`, if it awaits answers."""
     shapes: list[Shape] = field(default_factory=list)
     """Of every place of the row."""
+    empty: list[int] = field(default_factory=list)
+    """A row with the lowest number in each place: where that can be, none."""
+    places: list[Places] = field(default_factory=list)
+    """By the number of the instance."""
     boxes: list[Box] = field(default_factory=list)
     """By the number of the queue."""
     awaited: list[Pending] = field(default_factory=list)
@@ -155,13 +171,14 @@ class Layout:
 
     def encode(self, world: World) -> list[int]:
         """The row of a world that fits."""
-        universe, row = self.universe, [s.number(0) for s in self.shapes]
-        for n, machine in enumerate(universe.machines):
-            row[self.columns[machine.qualified, ""] + n] = machine.leaf_numbers[world.states[n]]
-            for f, value in zip(machine.fields, world.fields[n], strict=True):
-                row[self.columns[machine.qualified, f.name] + n] = to_number(f.type, value, universe)
-            if n in world.waited:
-                row[self.columns[machine.qualified, "wait"] + n] = 1
+        universe, row = self.universe, self.empty.copy()
+        for n, (machine, at) in enumerate(zip(universe.machines, self.places, strict=True)):
+            row[at.state] = machine.leaf_numbers[world.states[n]]
+            for (place, t), value in zip(at.fields, world.fields[n], strict=True):
+                if value is not None:
+                    row[place] = to_number(t, value, universe)
+            if at.wait is not None and n in world.waited:
+                row[at.wait] = 1
         for box, held in zip(self.boxes, world.channels, strict=True):
             row[box.length] = len(held)
             row[box.first : box.first + len(held)] = [self.message_number(box, x) for x in held]
@@ -174,18 +191,12 @@ class Layout:
     def decode(self, row: Sequence[int]) -> World:
         """The world of a row."""
         universe = self.universe
-        states, fields, waited = [], [], set()
-        for n, machine in enumerate(universe.machines):
-            states.append(machine.leaves[row[self.columns[machine.qualified, ""] + n]].name)
-            numbers = (row[self.columns[machine.qualified, f.name] + n] for f in machine.fields)
-            fields.append(tuple(from_number(f.type, x, universe) for f, x in zip(machine.fields, numbers, strict=True)))
-            if awaitable(machine) and row[self.columns[machine.qualified, "wait"] + n]:
-                waited.add(n)
+        both = list(zip(universe.machines, self.places, strict=True))
         pending = (row[self.pending + n] for n in range(self.pending_places))
         return World(
-            tuple(states),
-            tuple(fields),
-            frozenset(waited),
+            tuple(machine.leaves[row[at.state]].name for machine, at in both),
+            tuple(tuple(from_number(t, row[place], universe) for place, t in at.fields) for at in self.places),
+            frozenset(n for n, at in enumerate(self.places) if at.wait is not None and row[at.wait]),
             tuple(
                 tuple(self._message(box, x) for x in row[box.first : box.first + row[box.length]]) for box in self.boxes
             ),
@@ -218,7 +229,7 @@ class Layout:
 
     def unpack(self, words: Sequence[int]) -> list[int]:
         """The row of words."""
-        row = [s.number(0) for s in self.shapes]
+        row = self.empty.copy()
         for p in self.packing:
             row[p.place] = p.shape.number(p.code(words[x.word] for x in p.pieces))
         return row
@@ -246,12 +257,14 @@ def lay_out(universe: Universe, marked: bool = False) -> Layout:
         for f in machine.fields:
             _add_column(layout, machine, f.name, shape(f.type, universe))
         if awaitable(machine):
-            _add_column(layout, machine, "wait", Shape(0, 1))
+            _add_column(layout, machine, WAIT, Shape(0, 1))
     _add_pending(layout)
     for queue in universe.queues:
         _add_box(layout, queue)
     if universe.system.recover is not None and universe.system.crashes:
         layout.down = _add(layout, 1, Shape(0, 1))
+    layout.empty = [s.number(0) for s in layout.shapes]
+    layout.places = [_places(layout, n, machine) for n, machine in enumerate(universe.machines)]
     _into_words(layout)
     _add_scratch(layout, marked)
     if universe.fault is not None and layout.decode(layout.encode(universe.start)) != universe.start:
@@ -281,6 +294,11 @@ def _add_column(layout: Layout, machine: m.Machine, name: str, s: Shape) -> None
     layout.columns[machine.qualified, name] = column = _add(layout, len(numbers), Shape(0, 0)) - numbers.start
     for n in layout.universe.instances_of(machine.qualified):
         layout.shapes[column + n] = s
+
+
+def _places(layout: Layout, n: int, machine: m.Machine) -> Places:
+    at = {name: column + n for (of, name), column in layout.columns.items() if of == machine.qualified}
+    return Places(at[""], tuple((at[f.name], f.type) for f in machine.fields), at.get(WAIT))
 
 
 def _add_pending(layout: Layout) -> None:
@@ -333,7 +351,7 @@ def _add_box(layout: Layout, queue: Queue) -> None:
 def _into_words(layout: Layout) -> None:
     """Places with one value have no word."""
     layout.packing, layout.words = packed((place, s) for place, s in enumerate(layout.shapes) if s.bits)
-    layout.params.update((place, s.number(0)) for place, s in enumerate(layout.shapes) if not s.bits)
+    layout.params.update((place, layout.empty[place]) for place, s in enumerate(layout.shapes) if not s.bits)
 
 
 def _add_scratch(layout: Layout, marked: bool) -> None:

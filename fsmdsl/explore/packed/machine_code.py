@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from math import inf
 from time import perf_counter, sleep
@@ -97,11 +97,16 @@ class MachineCode(Engines):
             self._no_code(f"compiling failed: {self.compilation.failed}")
         return self.compilation is not None
 
+    @cached_property
+    def _characters(self) -> int:
+        """How long the system's text is."""
+        return len(self._lowered.text)
+
     def _outgrown(self, engine: Engine) -> bool:
         """Has plain Python taken long enough for machine code to be made?"""
         if self.note is not None or not isinstance(engine, Plain):
             return False
-        patience = (0 if at_hand() else LOADING) + IN_A_HURRY[self._means.once] * len(self._lowered.text)
+        patience = (0 if at_hand() else LOADING) + IN_A_HURRY[self._means.once] * self._characters
         means, left = self._means.compiled, self._budget.left()
         if means is None and left is not None and 2 * patience > left:
             return False  # it would not be done in time

@@ -9,7 +9,7 @@ from fsmdsl import model as m
 from fsmdsl.core.selection import Selection
 from fsmdsl.core.triggers import CRASH, triggered_by
 from fsmdsl.explore.liveness.plan import Crashes
-from fsmdsl.explore.packed.layout import awaitable, kinds, struck
+from fsmdsl.explore.packed.layout import WAIT, awaitable, kinds, struck
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, Fail, Scope, T
 from fsmdsl.explore.packed.lower.machines.effects import perform
 from fsmdsl.explore.packed.lower.machines.handlers import by_state, machine_scope, mark_followed, stretches
@@ -163,7 +163,7 @@ def _forget(context: Context, machines: Sequence[m.Machine], b: Builder) -> None
     first = layout.encode(universe.start)
     for n, machine in enumerate(universe.machines):
         if machine in machines:
-            passing = ["wait"] * bool(awaitable(machine)) + [f.name for f in machine.fields if not f.durable]
+            passing = [WAIT] * bool(awaitable(machine)) + [f.name for f in machine.fields if not f.durable]
             with _if_struck(context, b, n):
                 for place in (context.column(machine.qualified, name) + n for name in passing):
                     b.set(T[place], first[place])

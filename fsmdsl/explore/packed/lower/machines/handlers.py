@@ -9,7 +9,7 @@ from itertools import groupby
 from fsmdsl import model as m
 from fsmdsl.core.selection import Level
 from fsmdsl.core.triggers import EVENTLESS
-from fsmdsl.explore.packed.layout import awaitable
+from fsmdsl.explore.packed.layout import WAIT, awaitable
 from fsmdsl.explore.packed.lower.context import AT, STATE, Bits, Context, F, Fail, Scope, T
 from fsmdsl.explore.packed.lower.machines.effects import check_free, perform, wrote
 from fsmdsl.explore.packed.lower.sites import BUSY, IGNORED, REENTRANCE, UNHANDLED
@@ -205,7 +205,7 @@ def follow_transition(scope: Scope, t: m.Transition, leaf: str) -> None:
         masks.remove_from(layout, b, T, layout.busy, AT)
     if not isinstance(t.trigger, m.OnEvent | m.OnTimer):
         if awaitable(machine):
-            b.set(scope.at(context.column(machine.qualified, "wait"), AT), 1)
+            b.set(scope.at(context.column(machine.qualified, WAIT), AT), 1)
         elif layout.waited is not None:
             masks.add_to(layout, b, T, layout.waited, AT)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fsmdsl import model as m
 from fsmdsl.core.triggers import triggered_by
-from fsmdsl.explore.packed.layout import awaitable, kinds
+from fsmdsl.explore.packed.layout import WAIT, awaitable, kinds
 from fsmdsl.explore.packed.lower.context import AT, Context, F, Fail, N, Scope, T
 from fsmdsl.explore.packed.lower.helpers import of_library
 from fsmdsl.explore.packed.lower.machines.effects import perform
@@ -71,7 +71,7 @@ def rounds(context: Context) -> list[Function]:
     for machine in kinds(context.universe):
         if awaitable(machine):
             with each_of(context, machine, b), b.when(Not(call("awaits", T, AT))):
-                b.set(scope.at(context.column(machine.qualified, "wait"), AT), ZERO)
+                b.set(scope.at(context.column(machine.qualified, WAIT), AT), ZERO)
     return [*functions, function("settle", rows("t"), b.block, "The round, to its end.")]
 
 

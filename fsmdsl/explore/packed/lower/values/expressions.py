@@ -12,7 +12,7 @@ from typing import Literal, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.core.presence import Known, present_if
-from fsmdsl.explore.packed.layout import awaitable
+from fsmdsl.explore.packed.layout import WAIT, awaitable
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.values import lets, maps, masks, sets
 from fsmdsl.explore.packed.lower.values.convert import code_of, converted, misfit, number_of, refuse, shape_of
@@ -141,7 +141,7 @@ def _wait(scope: Scope) -> Expr:
     """Has the instance followed no transition in this round yet?"""
     instance, machine = scope.own
     if awaitable(machine):
-        return scope.at(scope.context.column(machine.qualified, "wait"), instance).equals(0)
+        return scope.at(scope.context.column(machine.qualified, WAIT), instance).equals(0)
     layout, waited = scope.context.layout, scope.context.layout.waited
     return TRUE if waited is None else masks.test(layout, scope.row, waited, instance).equals(0)
 
