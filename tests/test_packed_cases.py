@@ -425,6 +425,25 @@ machine B {
 }
 system X { a: A  bs: B[2] }
 """,
+    "a crash in the middle of a round begins anew": """
+machine A {
+    other: B?
+    durable n: 0..3
+    initial persistent state S  persistent state T
+    event go from environment
+    S -> T on go do { if other != none { other.go } }
+    T -> S when wait
+    * -> S on crash do if wait { n = 3 }
+}
+machine B {
+    durable n: 0..3
+    initial persistent state S  persistent state T
+    event go from A
+    S -> T on go
+    T -> S when wait do { n = 1  n = 2 }
+}
+system X { a: A { other = b }  b: B  environment { a.go  crash between writes } }
+""",
     "a field that is called as a word of the language is": """
 machine A {
     wait: 0..3

@@ -30,9 +30,12 @@ MEMBERS = (
 )  # fmt: skip
 """Names that machines have anyway, with or without an underscore before them."""
 
+CHECKS = ("in_range", "in_range_or_none", "each_in_range", "not_longer", "misfit")
+"""What constructors look at their arguments with, which are called as the values of a machine are."""
+
 FUNCTIONS = (
-    "self", "present", "first", "rest", "item", "divisor", "subsets", "in_order", "in_range", "not_longer", "without",
-    "each", "state", "misfit", "alike", "key_of",
+    *CHECKS, "self", "present", "first", "rest", "item", "divisor", "subsets", "in_order", "without", "each", "state",
+    "alike", "key_of",
 )  # fmt: skip
 """Names that no variable may hide."""
 
@@ -118,7 +121,7 @@ def _machine(machine: m.Machine, classes: Namespace, files: Namespace) -> Machin
     class_ = classes.claim(camel(machine.name))
     states = [s.name for s in machine.states]
     constants = _constants(states)
-    members = Namespace([*RESERVED_IN_CLASSES, *MEMBERS])
+    members = Namespace([*RESERVED_IN_CLASSES, *MEMBERS, *CHECKS])
     values = [*(x.name for x in stored(machine)), *(x.name for x in machine.lets)]
     named = {n: members.claim(snake(n)) for n in values}
     events = {e.name: members.claim(snake(e.name)) for e in machine.events}

@@ -148,7 +148,7 @@ def _effects(context: Context, machine: m.Machine, b: Builder) -> None:
 
 def _forget(context: Context, machines: Sequence[m.Machine], b: Builder) -> None:
     """Pending actions are gone, and in a crash of everything messages; what is not durable is as it was in the
-    beginning."""
+    beginning, and whoever it strikes has followed nothing in this round."""
     universe, layout = context.universe, context.layout
     with b.when(ALL):
         for n in range(layout.pending, layout.pending + layout.pending_places):
@@ -160,6 +160,9 @@ def _forget(context: Context, machines: Sequence[m.Machine], b: Builder) -> None
         for code, p in enumerate(layout.awaited, 1):
             with b.when(masks.test(layout, T, layout.struck, p.instance)):
                 b.do(call("unasked", T, code))
+    if layout.waited is not None and context.cuts:  # in the middle of a round
+        for k in range(layout.mask_words):
+            b.update(T[layout.waited + k], "&", ~T[layout.struck + k])
     first = layout.encode(universe.start)
     for n, machine in enumerate(universe.machines):
         if machine in machines:
