@@ -212,3 +212,30 @@ machine Lamp { lit: bool initial state Off  event go from environment  Off on go
     model = compiled(text)
     lost = [x.text for x in emit.left_out("transitions", model, "several")]
     assert lost == ["the machine `Round`: it has rows without events", "the invariant `not lit`"]
+
+
+CHAIN = """module chain
+machine Link {
+    param next: Link?
+    initial state S
+    final state T
+    event go from environment, Link
+    S -> T on go do if next != none { next.go }
+}
+"""
+
+
+@pytest.mark.parametrize("links", [64, 65])
+def test_sends_are_nested_64_deep_and_no_deeper(tmp_path: Path, links: int) -> None:
+    """As in the definition: `test_packed_cases` asks it about the same chains."""
+    made = Generated(tmp_path, CHAIN)
+    system = made.System()
+    chain = [made.Link(system, next=None)]
+    while len(chain) < links:
+        chain.append(made.Link(system, next=chain[-1]))
+    if links == 64:
+        chain[-1].go()
+    else:
+        with pytest.raises(made["machinery"].EndlessRound, match="gets go after 64 sends inside one another"):
+            chain[-1].go()
+    assert {x.state.name for x in chain} == {"T" if links == 64 else "S"}

@@ -467,6 +467,28 @@ def test_what_once_went_wrong(text: str) -> None:
     assert compare(model, only_system(model)) == ("the same", [])
 
 
+CHAIN = """module x
+machine N {{
+    param next: N?
+    initial state S
+    final state T
+    event go from environment, N
+    S -> T on go do if next != none {{ next.go }}
+    ignore go in T
+}}
+system X {{ ns: N[{0}] {{ next = if index < {0} - 1 then ns[index + 1] else none }}  environment {{ ns[0].go }} }}
+"""
+
+
+@pytest.mark.parametrize(("instances", "kinds"), [(64, set()), (65, {"endless"})])
+def test_sends_are_nested_64_deep_and_no_deeper(instances: int, kinds: set[str]) -> None:
+    model = compiled(CHAIN.format(instances))
+    system = only_system(model)
+    search = by_definition(model, system, Limits())
+    assert {x.fault.kind for x in search.faults.values() if x.fault is not None} == kinds
+    assert compare(model, system, compiled=True) == ("the same", [])
+
+
 AWAITING = """module x
 machine M {
     initial state A

@@ -21,6 +21,7 @@ from fsmdsl.emit.systems import systems, with_code
 from fsmdsl.emit.templates import rendered
 from fsmdsl.emit.traits import Traits, held_types
 from fsmdsl.model.typing import is_limited
+from fsmdsl.step.cascade import DEEPEST_CASCADE, LONGEST_ROUND
 
 _DECLARED: Mapping[str, tuple[str, Parts]] = {
     **PLAIN,
@@ -72,6 +73,8 @@ def machinery(context: Context, module: str, used: Set[str]) -> str:
         t=traits,
         used=used,
         busy=traits.outcomes or traits.recovers,
+        deepest=DEEPEST_CASCADE,
+        longest=LONGEST_ROUND,
         **_checks(used),
         functions=bool(used & _HELPERS),
         slots=_slots(context, module),

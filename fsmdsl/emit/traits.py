@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 
 from fsmdsl import model as m
@@ -31,6 +31,8 @@ class Traits:
     recovers: bool
     channels: bool
     systems: bool
+    nests: bool
+    """Sends can lead from a machine back to it, so that they can be inside one another without end."""
 
 
 def traits(model: m.Model, modules: Iterable[str]) -> Traits:
@@ -49,7 +51,13 @@ def traits(model: m.Model, modules: Iterable[str]) -> Traits:
         recovers=any(s.recover is not None for module in these for s in _systems(module)),
         channels=any(module.channels for module in these),
         systems=any(not standalone(model, x) for x in machines) or any(module.systems for module in these),
+        nests=any(x.qualified in reachable(_told(model, x.qualified), partial(_told, model)) for x in machines),
     )
+
+
+def _told(model: m.Model, machine: str) -> set[str]:
+    """The machines that one sends events to."""
+    return {e.machine for e in effects_of(model.machines[machine]) if isinstance(e, m.Send)}
 
 
 def _has_rounds(machine: m.Machine) -> bool:

@@ -133,6 +133,10 @@ class OutOfRange(StepRefused):
     """A value is outside of what its place can hold."""
 
 
+class EndlessRound(StepRefused):
+    """Transitions follow one another for ever, or too many wait for one another."""
+
+
 class Lost(StepRefused):
     """A crash finds a machine in a state that does not last, with no crash transition."""
 
@@ -410,6 +414,8 @@ class System:
         """The context in which a machine handles an event: a step, or part of the one under way."""
         if machine in self._handling:
             raise ReentrantEvent(f"{machine!r} gets {event} in the middle of its own transition")
+        if len(self._handling) >= 64 and sum(isinstance(x, Machine) for x in self._handling) >= 64:
+            raise EndlessRound(f"{machine!r} gets {event} after 64 sends inside one another")
         self.touch(machine)
         self._handling.append(machine)
         return self

@@ -25,7 +25,7 @@ from fsmdsl.explore.packed.shapes import (
     to_number,
 )
 from fsmdsl.explore.packed.words import Packing, packed
-from fsmdsl.step.cascade import LONGEST_ROUND
+from fsmdsl.step.cascade import DEEPEST_CASCADE, LONGEST_ROUND
 from fsmdsl.step.data import RecordValue
 from fsmdsl.step.roster import Queue
 from fsmdsl.step.universe import Universe
@@ -108,6 +108,8 @@ class Layout:
     words: int = 0
     busy: int = 0
     """Scratch: instances in the middle of their own transition, as a mask."""
+    nested: int | None = None
+    """Scratch: how many instances are in the middle of a transition that sends, where they can be too many."""
     touched: int = 0
     writes: int = 0
     cut: int = 0
@@ -361,6 +363,7 @@ def _add_scratch(layout: Layout, marked: bool) -> None:
     layout.end = layout.row
     needed = {"busy": True, "touched": rounds, "mark": marked}
     needed |= dict.fromkeys(("writes", "cut"), has_cuts(universe))
+    needed["nested"] = len(universe.machines) > DEEPEST_CASCADE
     needed["waited"] = any(not awaitable(x) and x.has_rounds for x in kinds(universe))
     for name in (name for name, is_needed in needed.items() if is_needed):
         setattr(layout, name, layout.reserve(layout.mask_words if name in MASKS else 1))

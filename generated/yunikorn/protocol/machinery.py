@@ -129,6 +129,10 @@ class Full(StepRefused):
     """A list or channel would hold more than it can."""
 
 
+class EndlessRound(StepRefused):
+    """Transitions follow one another for ever, or too many wait for one another."""
+
+
 class InvariantBroken(Exception):
     """What must always hold does not."""
 
@@ -418,6 +422,8 @@ class System:
             raise ReentrantEvent(f"{machine!r} gets {event} in the middle of its own transition")
         if not self._handling:
             self._check_ready(event)
+        if len(self._handling) >= 64 and sum(isinstance(x, Machine) for x in self._handling) >= 64:
+            raise EndlessRound(f"{machine!r} gets {event} after 64 sends inside one another")
         for request in self._pending:
             if request.machine is machine:
                 raise Busy(f"{machine!r} gets {event} while it waits for the answer of {request.action}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 IGNORED, CUT, FULL, FIRST = 1, 2, 3, 4
 
-REENTRANCE, BUSY, UNHANDLED = 1, 2, 4
+REENTRANCE, BUSY, NESTED, UNHANDLED = 1, 2, 3, 4
 """Why an event could not be delivered, negated; for `UNHANDLED` the number of the leaf is added."""
 
 FAULT = -(1 << 62)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import assert_never
 
@@ -10,7 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower.context import Scope, T
 from fsmdsl.explore.packed.lower.machines.channels import place_of, put
-from fsmdsl.explore.packed.lower.sites import BUSY, CUT, FULL, REENTRANCE
+from fsmdsl.explore.packed.lower.sites import BUSY, CUT, FULL, NESTED, REENTRANCE
 from fsmdsl.explore.packed.lower.symmetry.orders import in_every_order, members_in
 from fsmdsl.explore.packed.lower.values import masks
 from fsmdsl.explore.packed.lower.values.convert import code_of, converted, element_of, length_of, misfit, placed, refuse
@@ -27,12 +27,14 @@ from fsmdsl.explore.program.nodes import (
     Expr,
     Int,
     Not,
+    Operand,
     Var,
     all_of,
     any_of,
     call,
 )
 from fsmdsl.model.typing import holds
+from fsmdsl.step.cascade import DEEPEST_CASCADE
 from fsmdsl.step.world import Pending
 
 
@@ -174,7 +176,7 @@ def _send(scope: Scope, e: m.Send) -> None:
     event = machine.event_named[e.event]
     if not all(holds(p.type, a.type) for a, p in zip(e.arguments, event.parameters, strict=True)):
         # Whether the receiver is free is looked at before the arguments.
-        check_free(scope, machine, receiver, first + REENTRANCE, first + BUSY)
+        check_free(scope, machine, receiver, lambda why: first + why)
     given = _fitting(scope, values, e.arguments, event.parameters)
     code = b.name()
     context.sends += 1
@@ -183,14 +185,18 @@ def _send(scope: Scope, e: m.Send) -> None:
         b.leave(Choice(code > 0, code, first - code))
 
 
-def check_free(scope: Scope, machine: m.Machine, receiver: Expr, reentrance: int, busy: int) -> None:
-    """In the middle of its own transition, or waiting for an answer, an instance takes no event: the codes of both."""
+def check_free(scope: Scope, machine: m.Machine, receiver: Expr, code: Callable[[int], Operand]) -> None:
+    """In the middle of its own transition, inside of too many others, or waiting for an answer, an instance takes no
+    event: the code of each reason."""
     b, layout = scope.builder, scope.context.layout
     with b.when(masks.test(layout, T, layout.busy, receiver)):
-        b.leave(reentrance)
+        b.leave(code(REENTRANCE))
+    if layout.nested is not None:
+        with b.when(T[layout.nested] >= DEEPEST_CASCADE):
+            b.leave(code(NESTED))
     if awaitable(machine):
         with b.when(call("awaits", T, receiver)):
-            b.leave(busy)
+            b.leave(code(BUSY))
 
 
 def _values(scope: Scope, arguments: Sequence[m.Expr]) -> list[Expr]:

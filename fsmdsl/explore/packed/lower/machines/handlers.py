@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from itertools import groupby
+from operator import neg
 
 from fsmdsl import model as m
 from fsmdsl.core.selection import Level
@@ -12,7 +13,7 @@ from fsmdsl.core.triggers import EVENTLESS
 from fsmdsl.explore.packed.layout import WAIT, awaitable
 from fsmdsl.explore.packed.lower.context import AT, STATE, Bits, Context, F, Fail, Scope, T
 from fsmdsl.explore.packed.lower.machines.effects import check_free, perform, wrote
-from fsmdsl.explore.packed.lower.sites import BUSY, IGNORED, REENTRANCE, UNHANDLED
+from fsmdsl.explore.packed.lower.sites import IGNORED, UNHANDLED
 from fsmdsl.explore.packed.lower.values import masks
 from fsmdsl.explore.packed.lower.values.expressions import in_leaves, value
 from fsmdsl.explore.program.builder import Builder, Inside, function, rows
@@ -41,7 +42,7 @@ def handler(context: Context, machine: m.Machine, trigger: str, name: str) -> Fu
     parameters = () if event is None else event.parameters
     arguments = [f"a{n}" for n in range(len(parameters))]
     if event is not None:
-        check_free(scope, machine, AT, -REENTRANCE, -BUSY)
+        check_free(scope, machine, AT, neg)
     by_state(scope, trigger, dict(zip(arguments, parameters, strict=True)), _follow_and_leave)
     ignored = [i.state for i in machine.ignores if i.event == trigger]
     if ignored:
@@ -197,17 +198,24 @@ def follow_transition(scope: Scope, t: m.Transition, leaf: str) -> None:
     before = context.sends
     with b.aside() as body:
         _body(scope, t, leaf)
-    sends = context.sends > before
-    if sends:
+    if context.sends > before:
         masks.add_to(layout, b, T, layout.busy, AT)
-    b.put(body)
-    if sends:
+        _nest(context, b, 1)
+        b.put(body)
+        _nest(context, b, -1)
         masks.remove_from(layout, b, T, layout.busy, AT)
+    else:
+        b.put(body)
     if not isinstance(t.trigger, m.OnEvent | m.OnTimer):
         if awaitable(machine):
             b.set(scope.at(context.column(machine.qualified, WAIT), AT), 1)
         elif layout.waited is not None:
             masks.add_to(layout, b, T, layout.waited, AT)
+
+
+def _nest(context: Context, b: Builder, more: int) -> None:
+    if context.layout.nested is not None:
+        b.update(T[context.layout.nested], "+", more)
 
 
 def _body(scope: Scope, t: m.Transition, leaf: str) -> None:
