@@ -489,6 +489,33 @@ def test_sends_are_nested_64_deep_and_no_deeper(instances: int, kinds: set[str])
     assert compare(model, system, compiled=True) == ("the same", [])
 
 
+FLAT = """module x
+machine Hub {
+    param ns: set<N>
+    initial state S
+    final state T
+    event go from environment
+    S -> T on go do { for n in ns { n.go } }
+}
+machine N {
+    param sink: Sink
+    initial state S
+    final state T
+    event go from Hub
+    S -> T on go do sink.went
+}
+machine Sink { final initial state S  event went from N  S on went }
+system X { hub: Hub { ns = ns }  ns: N[65] { sink = sink }  sink: Sink  environment { hub.go } }
+"""
+
+
+def test_sends_one_after_the_other_are_not_nested() -> None:
+    model = compiled(FLAT)
+    system = only_system(model)
+    assert by_definition(model, system, Limits()).faults == {}
+    assert compare(model, system, compiled=True) == ("the same", [])
+
+
 AWAITING = """module x
 machine M {
     initial state A
