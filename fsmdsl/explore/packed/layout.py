@@ -77,7 +77,7 @@ class Box:
 
 
 class Places(NamedTuple):
-    """Where what an instance has stands in a row: its fields with their types; `wait` None where it awaits no answers."""
+    """Where what an instance has stands in a row: fields with their types; `wait` None where it awaits no answers."""
 
     state: int
     fields: tuple[tuple[int, m.Type], ...]
