@@ -6,8 +6,8 @@ import pytest
 from stepping import Run
 
 from fsmdsl.describe import describe
+from fsmdsl.model.reach import DEEPEST_CASCADE
 from fsmdsl.step import TimerStep, fire
-from fsmdsl.step.cascade import DEEPEST_CASCADE
 from fsmdsl.step.world import Refused
 
 DOOR = """

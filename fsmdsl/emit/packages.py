@@ -20,8 +20,8 @@ from fsmdsl.emit.statements.text import WIDTH, docstring, folded, mark, sentence
 from fsmdsl.emit.systems import systems, with_code
 from fsmdsl.emit.templates import rendered
 from fsmdsl.emit.traits import Traits, held_types
+from fsmdsl.model.reach import DEEPEST_CASCADE, LONGEST_ROUND
 from fsmdsl.model.typing import is_limited
-from fsmdsl.step.cascade import DEEPEST_CASCADE, LONGEST_ROUND
 
 _DECLARED: Mapping[str, tuple[str, Parts]] = {
     **PLAIN,

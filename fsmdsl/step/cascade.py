@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.model.reach import DEEPEST_CASCADE, LONGEST_ROUND
 from fsmdsl.source import Span
 from fsmdsl.step.evaluate import Frame, evaluate, iterate, outside, rank, reference, truth
 from fsmdsl.step.universe import EVENTLESS, Universe
@@ -35,13 +36,6 @@ from fsmdsl.step.world import (
     Waiting,
     World,
 )
-
-LONGEST_ROUND = 1000
-"""A round that follows more transitions than this does not end."""
-
-DEEPEST_CASCADE = 64
-"""So many instances can be in the middle of a transition at once, each waiting for the next to handle an event."""
-
 
 GuardsSeen = set[tuple[str, int, bool]]
 """Which guards were found true, and which false: machine (qualified), index of the transition, value."""

@@ -25,7 +25,7 @@ from fsmdsl.explore.packed.shapes import (
     to_number,
 )
 from fsmdsl.explore.packed.words import Packing, packed
-from fsmdsl.step.cascade import DEEPEST_CASCADE, LONGEST_ROUND
+from fsmdsl.model.reach import DEEPEST_CASCADE, LONGEST_ROUND
 from fsmdsl.step.data import RecordValue
 from fsmdsl.step.roster import Queue
 from fsmdsl.step.universe import Universe

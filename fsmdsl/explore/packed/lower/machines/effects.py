@@ -33,8 +33,8 @@ from fsmdsl.explore.program.nodes import (
     any_of,
     call,
 )
+from fsmdsl.model.reach import DEEPEST_CASCADE
 from fsmdsl.model.typing import holds
-from fsmdsl.step.cascade import DEEPEST_CASCADE
 from fsmdsl.step.world import Pending
 
 

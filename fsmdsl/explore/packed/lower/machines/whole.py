@@ -29,7 +29,7 @@ from fsmdsl.explore.program.nodes import (
     any_of,
     call,
 )
-from fsmdsl.step.cascade import LONGEST_ROUND
+from fsmdsl.model.reach import LONGEST_ROUND
 
 CHOSEN, COUNT, K, QUIET = (Var(name) for name in ("chosen", "count", "k", "quiet"))
 
