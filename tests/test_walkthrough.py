@@ -291,3 +291,4 @@ def test_runs_of_random_systems_become_scenarios_that_pass(seed: int, tmp_path: 
         assert played.passed, (script.text, played.failure)
         if script.cut is None:
             assert said(universe, played.trace) == said(universe, trace)
+            assert [e.world for e in played.trace.entries] == [e.world for e in trace.entries]
