@@ -20,8 +20,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import chain
+from math import inf
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -33,7 +34,7 @@ from fsmdsl import model as m
 from fsmdsl.explore import explore, search_result
 from fsmdsl.explore.liveness.ground import questions
 from fsmdsl.explore.liveness.plan import Plan
-from fsmdsl.explore.packed import compiled, plain
+from fsmdsl.explore.packed import compiled, cross_check, plain
 from fsmdsl.explore.packed import search as searching
 from fsmdsl.explore.packed.engine import Engine
 from fsmdsl.explore.packed.lower import Lowered, lower
@@ -172,7 +173,17 @@ def stepped_once() -> Iterator[None]:
             seen |= looked_at
         return result
 
-    with patch.object(search_result, "enabled", enabled_once), patch.object(search_result, "fire", fire_once):
+    with ExitStack() as patches:
+        for module in (search_result, cross_check):
+            patches.enter_context(patch.object(module, "enabled", enabled_once))
+            patches.enter_context(patch.object(module, "fire", fire_once))
+        yield
+
+
+@contextmanager
+def checked_closely(states: int = 25) -> Iterator[None]:
+    """Every search compares so many of its states with the definition, however long that takes."""
+    with patch.object(cross_check, "SHARE", inf), patch.object(cross_check, "MAX_STATES", states):
         yield
 
 
@@ -247,7 +258,7 @@ def compare(
 ) -> tuple[str, list[str]]:
     """How it went, in a word, and all differences: with up to so many states, once more with fewer, and once more where
     a violation ends the search after a few."""
-    with lowered_once(), stepped_once():
+    with lowered_once(), stepped_once(), checked_closely():
         return _compare(model, system, states, random or Random(0), compiled=compiled)
 
 

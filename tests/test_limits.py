@@ -199,7 +199,7 @@ def test_what_is_violated_stays_so_where_there_is_no_time_to_show_it(monkeypatch
 
 def test_a_step_that_fails_is_a_violation_before_it_is_known_which(monkeypatch: pytest.MonkeyPatch) -> None:
     model = compiled(BROKEN.replace("when n < 3 ", ""))
-    monkeypatch.setattr("fsmdsl.explore.packed.search.faults_from", pressed)
+    monkeypatch.setattr("fsmdsl.explore.packed.cross_check.faults_from", pressed)
     x = explore(model, only_system(model))
     assert [v.outcome for v in x.verdicts if v.kind == "fault"] == ["violated"]
 

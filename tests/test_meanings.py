@@ -1,12 +1,14 @@
 """One meaning, case by case: what the language says of a few words, in every reader of a model.
 
-Each case is worked out by `step`, by the packed search and by the generated classes, and is written down here as well,
-so that no two of them can be wrong in the same way. The checks, which decide some of it without running, agree too.
+`Case.outcome` and `explored_alike` ask `step`, the packed search and the generated classes in every case, and each case
+is written down here as well, so that no two readers can be wrong in the same way. The checks, which decide some of it
+without running, agree too.
 """
 
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations, product
 from pathlib import Path
@@ -14,60 +16,108 @@ from pathlib import Path
 import pytest
 from campaign import by_definition, differences, found, packed
 from generating import Generated
+from packed_search import PLAIN
 from stepping import compiled
 
 from fsmdsl import model as m
 from fsmdsl.checks import check
 from fsmdsl.explore import Limits, Means
+from fsmdsl.explore.packed.plain import Plain
+from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.simulation.closed import closed
 from fsmdsl.step import EventStep, Fault, Followed, Universe, Value, World, fire, initial
 
+sys.path.append(str(Path(__file__).parent / "twin"))
+from mirror import Packages
+from walks import Explored, Walk
+
 FAULTS = {"Overlap": "overlap", "MissingReference": "none", "UnhandledEvent": "unhandled", "OutOfRange": "range"}
 """What the exceptions of generated classes are called in the definition."""
+
+FAILS = "fails"
+"""What a program says of any fault but of an event that nothing handles."""
 
 
 class Case:
     """A spec, read in three ways."""
 
     def __init__(self, folder: Path, text: str) -> None:
+        self.text = text
         self.model = compiled(text)
         self.classes = Generated(folder, text)
+        self._programs: dict[tuple[str, str], PackedSearch] = {}
 
-    def stepped(self, machine: str, values: Mapping[str, Value], event: str) -> str:
-        """By the definition: the label of the transition that an event takes, or the fault."""
+    def outcome(
+        self, machine: str, values: Mapping[str, Value], event: str, derived: Mapping[str, Value] | None = None
+    ) -> str:
+        """What all three readers say: the label of the transition that an event takes, or the fault. `derived`: the
+        values of fields that the class computes from the others."""
         kind = next(x for x in self.model.machines.values() if x.name == machine)
         universe = Universe(self.model, closed(self.model, kind))
         world = initial(universe)
-        fields = tuple(values.get(f.name, v) for f, v in zip(kind.fields, world.fields[0], strict=True))
+        known = {**values, **(derived or {})}
+        fields = tuple(known.get(f.name, v) for f, v in zip(kind.fields, world.fields[0], strict=True))
         begun = World(
             world.states, (fields, *world.fields[1:]), world.waited, world.channels, world.pending, world.down
         )
-        result = fire(universe, begun, EventStep(0, event, ()))
+        stepped = self.stepped(universe, begun, event)
+        called = self.called(machine, values, event)
+        searched = self.searched(machine, begun, event)
+        assert (stepped, searched) == (called, FAILS if stepped in FAULTS.values() and searched == FAILS else stepped)
+        return stepped
+
+    def stepped(self, universe: Universe, world: World, event: str) -> str:
+        """By the definition."""
+        result = fire(universe, world, EventStep(0, event, ()))
         if isinstance(result.fault, Fault):
             return result.fault.kind
         (taken,) = (h for h in result.cascade if isinstance(h, Followed))
-        return kind.transitions[taken.transition].label or ""
+        return universe.machines[0].transitions[taken.transition].label or ""
 
     def called(self, machine: str, values: Mapping[str, Value], event: str) -> str:
         """By the generated class."""
         instance = getattr(self.classes, machine)(**values)
-        told: list[str] = []
-        instance.listen(lambda happened: told.extend(x.label for x in happened))
+        labels: list[str] = []
+        instance.listen(lambda happened: labels.extend(x.label for x in happened))
         try:
             getattr(instance, event)()
         except Exception as error:
             return FAULTS.get(type(error).__name__, type(error).__name__)
-        return told[0]
+        return labels[0]
+
+    def searched(self, machine: str, world: World, event: str) -> str:
+        """By the program of the packed search, which offers no event that nothing handles, and only says that a step
+        fails."""
+        if (machine, event) not in self._programs:
+            text = f"{self.text}system Searched {{ m: {machine} environment {{ m.{event} }} }}\n"
+            model = compiled(text)
+            universe = Universe(model, next(x for x in model.systems.values() if x.name == "Searched"))
+            self._programs[machine, event] = PackedSearch(universe, Limits(), PLAIN)
+        search = self._programs[machine, event]
+        assert isinstance(search.engine, Plain)
+        board, layout = search.lowered.board, search.lowered.layout
+        search.engine.begin([layout.pack(layout.encode(world))])
+        expansion = search.engine.expansion(0)
+        if not expansion.board[board.fired]:
+            return "unhandled"
+        if not expansion.successors:
+            return FAILS
+        (taken,) = (n for (_, n), place in board.followed.items() if expansion.board[place])
+        return search.universe.machines[0].transitions[taken].label or ""
 
 
-def explored_alike(text: str) -> Mapping[str, object]:
-    """What is found of the only system, by the definition and packed; both must find the same."""
+def explored_alike(text: str, folder: Path) -> Mapping[str, object]:
+    """What is found of the only system, by the definition and packed; both must find the same, and the classes must go
+    the same way on some walks."""
     model = compiled(text)
     (system,) = model.systems.values()
     wanted = found(by_definition(model, system, Limits()))
     search = packed(model, system, Limits(), Means(compiled=False, symmetry=False))
     assert search.note is None
     assert differences(wanted, found(search)) == []
+    packages = Packages(model, folder, f"walked_{folder.name}")
+    for run, start in enumerate(Universe(model, system).starts):
+        Walk(Explored(Universe(model, system).beginning(start)), packages, run).run(30)
     return wanted
 
 
@@ -101,8 +151,8 @@ def choices() -> Iterator[tuple[str, str, str]]:
         rule = f"    priority {priority}\n" if priority else ""
         yield (
             f"machine M{n} {{\n    a: bool\n    b: bool\n    c: bool\n    initial state S\n    state T\n"
-            f"    event go\n    x: S -> T on go when a\n    y: S -> T on go when b\n    z: S -> T on go{third}\n"
-            f"{rule}}}\n",
+            f"    event go from environment\n    x: S -> T on go when a\n    y: S -> T on go when b\n"
+            f"    z: S -> T on go{third}\n{rule}}}\n",
             priority,
             third,
         )
@@ -115,8 +165,7 @@ def test_the_transition_that_no_enabled_one_goes_before_is_taken_and_two_of_them
         for a, b, c in product([False, True], repeat=3):
             values = {"a": a, "b": b, "c": c}
             wanted = chosen(priority, [x for x, on in (("x", a), ("y", b), ("z", c or not third)) if on])
-            assert case.stepped(f"M{n}", values, "go") == wanted, (priority, third, values)
-            assert case.called(f"M{n}", values, "go") == wanted, (priority, third, values)
+            assert case.outcome(f"M{n}", values, "go") == wanted, (priority, third, values)
         before = ranked(priority)
         equal = {b for a, b in combinations("xyz", 2) if (a, b) not in before and (b, a) not in before}
         assert overlaps(compiled(f"module choice\n{listed[n][0]}")) == equal, (priority, third)
@@ -155,15 +204,18 @@ def test_comparisons_exclude_each_other_where_no_values_make_both_true(sides: st
     lines = ["module compare", "machine M {", "    n: 0..2", "    k: 0..2", "    initial state S", "    state T"]
     for i, (text, _, _) in enumerate(pairs):
         one, two = text.split(" | ")
-        lines += [f"    event e{i}", f"    x{i}: S -> T on e{i} when {one}", f"    y{i}: S -> T on e{i} when {two}"]
+        lines += [
+            f"    event e{i} from environment",
+            f"    x{i}: S -> T on e{i} when {one}",
+            f"    y{i}: S -> T on e{i} when {two}",
+        ]
     case = Case(tmp_path, "\n".join([*lines, "}\n"]))
     both = set()
     for i, (text, one_holds, two_holds) in enumerate(pairs):
         for n, k in product(VALUES, repeat=2):
             enabled = [x for x, f in ((f"x{i}", one_holds), (f"y{i}", two_holds)) if f(n, k)]
             wanted = "unhandled" if not enabled else enabled[0] if len(enabled) == 1 else "overlap"
-            assert case.stepped("M", {"n": n, "k": k}, f"e{i}") == wanted, (text, n, k)
-            assert case.called("M", {"n": n, "k": k}, f"e{i}") == wanted, (text, n, k)
+            assert case.outcome("M", {"n": n, "k": k}, f"e{i}") == wanted, (text, n, k)
             both |= {f"y{i}"} if wanted == "overlap" else set()
     assert overlaps(case.model) == both
 
@@ -194,15 +246,14 @@ def test_products_are_computed_before_sums_and_from_the_left(tmp_path: Path) -> 
     lines = ["module compute", "machine M {", *(f"    {x}: -3..3" for x in "abc"), "    r: -99..99"]
     lines += ["    let times(n: 0..1, k: 0..1) = n * k + n", "    initial state S"]
     for i, text in enumerate(COMPUTED):
-        lines += [f"    event e{i}", f"    x{i}: S -> S on e{i} when {text} == r"]
+        lines += [f"    event e{i} from environment", f"    x{i}: S -> S on e{i} when {text} == r"]
     case = Case(tmp_path, "\n".join([*lines, "}\n"]))
     for i, (text, function) in enumerate(COMPUTED.items()):
         for a, b, c in product([-3, -1, 0, 2], repeat=3):
             r = function(a, b, c)
             for told, wanted in ((r, f"x{i}"), (r + 1, "unhandled"), (r - 1, "unhandled")):
                 values = {"a": a, "b": b, "c": c, "r": told}
-                assert case.stepped("M", values, f"e{i}") == wanted, (text, values)
-                assert case.called("M", values, f"e{i}") == wanted, (text, values)
+                assert case.outcome("M", values, f"e{i}") == wanted, (text, values)
 
 
 def test_nothing_is_divided_by_zero(tmp_path: Path) -> None:
@@ -210,7 +261,11 @@ def test_nothing_is_divided_by_zero(tmp_path: Path) -> None:
     guards = ["6 / a == 2", "6 % a == 0", "b == 0 or 6 / b == 2", "not (a != 0 and 6 % a == 1)", "part(a, b) == 3"]
     lines = ["module divide", "machine M {", *(f"    {x}: -3..3" for x in "ab")]
     lines += ["    let part(n: 1..2, by: 1..2) = n / by", "    initial state S"]
-    lines += [line for i, g in enumerate(guards) for line in (f"    event e{i}", f"    x{i}: S -> S on e{i} when {g}")]
+    lines += [
+        line
+        for i, g in enumerate(guards)
+        for line in (f"    event e{i} from environment", f"    x{i}: S -> S on e{i} when {g}")
+    ]
     case = Case(tmp_path, "\n".join([*lines, "}\n"]))
     evaluated: list[Callable[[int, int], bool]] = [
         lambda a, b: 6 // a == 2,
@@ -225,13 +280,13 @@ def test_nothing_is_divided_by_zero(tmp_path: Path) -> None:
         except ZeroDivisionError:
             wanted = "none"
         values = {"a": a, "b": b}
-        assert case.stepped("M", values, f"e{i}") == wanted, (guards[i], values)
-        assert case.called("M", values, f"e{i}") == wanted, (guards[i], values)
+        assert case.outcome("M", values, f"e{i}") == wanted, (guards[i], values)
 
 
-def test_products_are_explored_as_another_program_counts_them() -> None:
+def test_products_are_explored_as_another_program_counts_them(tmp_path: Path) -> None:
     """A product that leaves its place is a fault; what a `let` makes of more than its parameter holds is exact."""
-    found = explored_alike("""module widen
+    found = explored_alike(
+        """module widen
         machine M {
             a: -3..3
             r: -6..9
@@ -244,7 +299,9 @@ def test_products_are_explored_as_another_program_counts_them() -> None:
             ignore wide in S
         }
         system One { m: M  environment { m.next  m.back  m.wide } }
-    """)
+    """,
+        tmp_path,
+    )
     states, waiting = {(0, 0)}, [(0, 0)]
     for a, _ in waiting:
         up = -3 if a == 3 else a + 1
@@ -310,7 +367,7 @@ def test_a_state_test_of_none_is_false_and_what_follows_knows_no_more(guard: str
 }}
 """
     system = "system S {\n    users: User[1]\n    cell: Cell\n}\n"
-    kinds = {f[2].kind for f in explored_alike(USER + cell + system)["faults"].values()}  # type: ignore[attr-defined]
+    kinds = {f[2].kind for f in explored_alike(USER + cell + system, tmp_path)["faults"].values()}  # type: ignore[attr-defined]
     assert ("none" in kinds) is faulty
     package = Generated(tmp_path, USER + cell)
     world = package.System()
@@ -350,7 +407,7 @@ def test_what_a_guard_says_of_a_field_ends_where_the_field_may_change(
 }}
 """
     system = "system S {\n    users: User[1]\n    cell: Cell\n}\n"
-    kinds = {f[2].kind for f in explored_alike(USER + cell + system)["faults"].values()}  # type: ignore[attr-defined]
+    kinds = {f[2].kind for f in explored_alike(USER + cell + system, tmp_path)["faults"].values()}  # type: ignore[attr-defined]
     assert kinds == ({"none"} if outcome == "none" else set())
     package = Generated(tmp_path, USER + cell)
     world = package.System()
@@ -390,7 +447,9 @@ machine M {{
     S -> T on go do {effect}
 }}
 """
-    wanted = explored_alike(f"{machine}system S {{\n    m: M\n    invariant m in T => m.all_ == {list(after)}\n}}\n")
+    wanted = explored_alike(
+        f"{machine}system S {{\n    m: M\n    invariant m in T => m.all_ == {list(after)}\n}}\n", tmp_path
+    )
     assert wanted["states"] == 2
     worlds = wanted["worlds"]
     assert isinstance(worlds, list)
@@ -410,7 +469,7 @@ machine M {
     S on go do add n to all_
 }
 """
-    wanted = explored_alike(f"{machine}system S {{\n    m: M\n}}\n")
+    wanted = explored_alike(f"{machine}system S {{\n    m: M\n}}\n", tmp_path)
     assert [f[2].kind for f in wanted["faults"].values()] == ["overflow"]  # type: ignore[attr-defined]
     with pytest.raises(Exception, match="all_ holds 1, not 2"):
         Generated(tmp_path, machine).M().go()
@@ -460,7 +519,7 @@ def test_a_type_holds_every_value_and_no_more_than_it_must(expression: str, want
     assert let_type(expression) == wanted
 
 
-def test_a_choice_between_lists_has_room_for_the_longer_one() -> None:
+def test_a_choice_between_lists_has_room_for_the_longer_one(tmp_path: Path) -> None:
     wanted = explored_alike(
         """module lists
 machine M {
@@ -481,7 +540,8 @@ system S {
     reachable all3: m.out == [1, 2, 3]
     reachable by_right: m.out == m.other and size(m.out) == 3
 }
-"""
+""",
+        tmp_path,
     )
     assert wanted["states"] == 4
     assert not wanted["faults"]
@@ -532,15 +592,14 @@ def test_a_system_begins_with_any_values_that_start_when_allows(
             seen.add(at)
             waiting += [(3, plus, up, b, other)] if s == 0 else [(s - 1, plus, up, b, other)] if up else []
             waiting += [(s, plus, up, 3, other)] if b == 0 else [(s, plus, up, b - 1, other)] if other else []
-    wanted = explored_alike(BEGINS.format(narrowed=narrowed))
+    wanted = explored_alike(BEGINS.format(narrowed=narrowed), tmp_path)
     assert wanted["states"] == len(seen)
     for s, up, _ in begun:
         label = "low" if s == 0 else "high" if up else "unhandled"
-        assert case.called("Node", {"s": s, "up": up}, "go") == label
-        assert case.stepped("Node", {"s": s, "plus": 2 * s, "up": up}, "go") == label
+        assert case.outcome("Node", {"s": s, "up": up}, "go", {"plus": 2 * s}) == label
 
 
-def test_no_step_is_followed_from_beyond_a_bound() -> None:
+def test_no_step_is_followed_from_beyond_a_bound(tmp_path: Path) -> None:
     text = """
     module count
     machine Counter {
@@ -551,7 +610,7 @@ def test_no_step_is_followed_from_beyond_a_bound() -> None:
     }
     system Few { a: Counter  b: Counter  explore while a.n < 2  explore while 6 / (3 - b.n) > 1 }
     """
-    wanted = explored_alike(text)
+    wanted = explored_alike(text, tmp_path)
     # b may come to 3, where the second bound has no value; a to 2; and both are beyond only one at a time.
     assert (wanted["states"], wanted["beyond"]) == (3 * 4 - 1, 3 + 2)
 

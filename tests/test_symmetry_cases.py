@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from stepping import compiled
 from test_meanings import explored_alike
@@ -243,8 +245,8 @@ system S { row: Row  reachable full: size(row.all_of) == 5 }
 """
 
 
-def test_a_set_with_none_in_it_is_kept_where_more_fits_in() -> None:
-    explored_alike(OPTIONAL)
+def test_a_set_with_none_in_it_is_kept_where_more_fits_in(tmp_path: Path) -> None:
+    explored_alike(OPTIONAL, tmp_path)
 
 
 BAG = """module bag
@@ -260,5 +262,5 @@ system S { hub: Hub }
 """
 
 
-def test_messages_of_a_bag_without_a_set_come_before_those_with_one() -> None:
-    explored_alike(BAG)
+def test_messages_of_a_bag_without_a_set_come_before_those_with_one(tmp_path: Path) -> None:
+    explored_alike(BAG, tmp_path)

@@ -21,6 +21,7 @@ from fsmdsl.explore.search_result import (
     expanded,
     explained,
     fault_key,
+    settles,
     violated,
 )
 from fsmdsl.explore.verdicts.verdict import AT_VIOLATION, Limits, Progress
@@ -32,7 +33,7 @@ from fsmdsl.step import (
     Universe,
     World,
 )
-from fsmdsl.step.evaluate import Frame, truth
+from fsmdsl.step.evaluate import Frame
 
 REPORT_EVERY = 1000
 
@@ -191,14 +192,11 @@ class Search(Searched):
         self.open = left
 
     def _answer(self, q: Question, at: int, world: World) -> Finding | None:
-        frame = Frame(self.universe, world, q.instance)
-        try:
-            found = truth(frame, q.asked.condition)
-        except FaultError:
-            found = False
-        if found is (q.kind == "invariant"):
+        if not settles(self.universe, world, q):
             return None
-        return Finding(at, explanation=explained(frame, q) if q.kind == "invariant" else ())
+        return Finding(
+            at, explanation=explained(Frame(self.universe, world, q.instance), q) if q.kind == "invariant" else ()
+        )
 
     # Showing
 

@@ -10,11 +10,12 @@ from typing import Literal
 from fsmdsl import model as m
 from fsmdsl.budget import Budget
 from fsmdsl.explore.circular_wait import circular_waits
+from fsmdsl.explore.disagreement import disagreement
 from fsmdsl.explore.liveness.graph import Graph
 from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.runs.explain import explain, fails
-from fsmdsl.explore.runs.trace import Entry, Trace, taken
+from fsmdsl.explore.runs.trace import Entry, Trace, taken, world_lines
 from fsmdsl.explore.verdicts.vacuity import premises
 from fsmdsl.explore.verdicts.verdict import Limits, QuestionKey
 from fsmdsl.source import Span
@@ -32,7 +33,7 @@ from fsmdsl.step import (
     stuck,
     within,
 )
-from fsmdsl.step.evaluate import Frame
+from fsmdsl.step.evaluate import Frame, truth
 from fsmdsl.step.world import Cause, FaultKind, Followed
 
 
@@ -153,7 +154,8 @@ class Searched(ABC):
             entry = taken(self.universe, world, step)
             if entry.fault is None and self.shows(entry.world, number):
                 return entry
-        raise ValueError("no step of the definition leads to a state that was found")
+        target = "; ".join(" ".join(line.split()) for line in world_lines(self.universe, self.world(number)))
+        raise disagreement(self.universe, world, f"a step to: {target}", "found", "not found")
 
     def outgoing(self, number: int) -> Iterator[Edge]:
         """The steps that are followed from a state, fired anew: those enabled there, none beyond the bounds of the
@@ -180,6 +182,17 @@ def questions(universe: Universe) -> list[Question]:
     return found + [Question("premise", p.told, p.key, p.instance, p.asked) for p in premises(universe)]
 
 
+def settles(universe: Universe, world: World, q: Question) -> bool:
+    """Does a world break an invariant, or show what a `reachable` or a premise asks for?"""
+    frame = Frame(universe, world, q.instance)
+    if q.kind == "invariant":
+        return fails(frame, q.asked.condition)
+    try:
+        return truth(frame, q.asked.condition)
+    except FaultError:
+        return False
+
+
 def explained(frame: Frame, q: Question) -> tuple[str, ...]:
     """Why the invariant of a question is broken in a world."""
     whose = "" if q.instance is None else f"in {frame.roster.name(q.instance)}: "
@@ -192,7 +205,7 @@ def broken_why(universe: Universe, world: World, same: Sequence[Question]) -> tu
         frame = Frame(universe, world, q.instance)
         if fails(frame, q.asked.condition):
             return explained(frame, q)
-    raise ValueError(f"`{same[0].name}` holds in the state that is said to break it")
+    raise AssertionError(f"`{same[0].name}` holds in a state that the definition has confirmed to break it")
 
 
 @dataclass(frozen=True, slots=True)

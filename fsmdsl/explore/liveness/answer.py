@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from fsmdsl.explore.disagreement import disagreement
 from fsmdsl.explore.liveness.automaton import TooLargeError
 from fsmdsl.explore.liveness.decide import Prepared, decide
 from fsmdsl.explore.liveness.formula import Formula, negation
@@ -141,7 +142,8 @@ class _Run:
             return
         found = list(self._along(h))
         if not found:
-            raise ValueError(f"no step leads from state {h.source} to state {h.target}: the graph is of another system")
+            what = f"a step from state {h.source} to state {h.target} of the graph"
+            raise disagreement(self.plan.universe, self.world, what, "found", "not found")
         entry = next((e for e in found if e.world in rather), found[0])
         self.entries.append(entry)
         self.world = entry.world

@@ -76,6 +76,12 @@ def _bits(kept: Iterable[_Kept], arguments: tuple[Value, ...]) -> int:
     return found
 
 
+def atoms(plan: Plan, world: World) -> list[int]:
+    """Which atoms of a plan are true in a world, as bits, in columns of at most `BITS`."""
+    columns = (plan.atoms[at : at + BITS] for at in range(0, len(plan.atoms), BITS))
+    return [sum(1 << n for n, a in enumerate(column) if a.true(plan.universe, world)) for column in columns]
+
+
 class Recorder:
     """Call `state` for each world that is found, in that order; then, for each in the same order, `edge` for each step
     that leads on, and `expanded`."""
@@ -92,9 +98,8 @@ class Recorder:
     def state(self, world: World) -> None:
         """A world is found: note its atoms."""
         self._states += 1
-        for column, values in enumerate(self._columns):
-            listed = self.plan.atoms[column * BITS : (column + 1) * BITS]
-            values.append(sum(1 << n for n, a in enumerate(listed) if a.true(self.plan.universe, world)))
+        for values, value in zip(self._columns, atoms(self.plan, world), strict=True):
+            values.append(value)
 
     def edge(self, target: int, world: World, step: Step, cascade: Sequence[Happening]) -> None:
         """A step leads from the state at hand, a world, to another, by its number."""

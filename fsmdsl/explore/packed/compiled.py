@@ -17,7 +17,7 @@ from time import perf_counter
 from fsmdsl.explore.crew import Crew
 from fsmdsl.explore.liveness.graph import Graph
 from fsmdsl.explore.packed import boards
-from fsmdsl.explore.packed.engine import OneProcess
+from fsmdsl.explore.packed.engine import Expansion, OneProcess
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered, groups
 from fsmdsl.explore.packed.memory import Memory
@@ -332,6 +332,18 @@ class Compiled(OneProcess):
             self._bits, self.workers, self._marks.address, 0,
         )  # fmt: skip
         return None if self._marks.numbers[0] < 0 else self._marks.numbers[0]
+
+    def expansion(self, at: int) -> Expansion:
+        """What the program says about one state. Changes nothing."""
+        board, layout, stride = boards.Board(self.lowered), self.lowered.layout, self.lowered.stride
+        while True:
+            n = self._expand(0, at, at + 1, board)
+            if board.numbers[layout.end] > at:
+                break
+            self._buffers(2 * self._cap)
+        out = self._out.numbers
+        successors = [tuple(out[k : k + layout.words]) for k in range(0, n * stride, stride)]
+        return Expansion(list(board.numbers), successors)
 
     def graph(self) -> Graph:
         """The states that were expanded with all their steps, which are taken once more."""

@@ -7,11 +7,22 @@ keeps states on a disk while the search goes on. `compose` puts them together.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from fsmdsl.explore.packed.frontier import Frontier
 
 Together = Literal["sum", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """What the program says about one state."""
+
+    board: Sequence[int]
+    """What it notes about this state alone; see `lower.Board`."""
+    successors: Sequence[tuple[int, ...]]
+    """The words of the states that its steps lead to, in the order of the steps."""
 
 
 class Engine(Protocol):

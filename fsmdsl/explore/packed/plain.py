@@ -9,7 +9,7 @@ from types import CodeType
 from typing import Any
 
 from fsmdsl.explore.liveness.graph import Graph
-from fsmdsl.explore.packed.engine import OneProcess
+from fsmdsl.explore.packed.engine import Expansion, OneProcess
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Lowered, groups
 from fsmdsl.explore.program.llvm import KEPT
@@ -78,6 +78,13 @@ class Plain(OneProcess):
         self.board = self._before or self.board
 
     def _expand(self, at: int) -> None:
+        n = self._visit(at)
+        words, stride, out = self.lowered.layout.words, self.lowered.stride, self._out
+        for k in range(0, n * stride, stride):
+            self._arrive(tuple(out[k : k + words]), at)
+
+    def _visit(self, at: int) -> int:
+        """Take all steps from a state: how many successors are in `_out`. Below 0: see `_successors`."""
         board, b, f = self.board, self.lowered.board, self.functions
         f["unpack"](self.states[at], 0, self._row)
         board[b.current], board[b.led] = at, 0
@@ -85,16 +92,13 @@ class Plain(OneProcess):
         f["note"](self._row, board)
         if n < 0:
             board[b.faults - n] = board[b.faults - n] or at + 1
-            return
-        if board[b.led] == 0:
+        elif board[b.led] == 0:
             if f["stuck"](self._row):
                 board[b.dead] = board[b.dead] or at + 1
             elif f["waiting"](self._row):
                 board[b.waiting] = board[b.waiting] or at + 1
                 board[b.waits] += 1
-        words, stride, out = self.lowered.layout.words, self.lowered.stride, self._out
-        for k in range(0, n * stride, stride):
-            self._arrive(tuple(out[k : k + words]), at)
+        return n
 
     def _successors(self) -> int:
         """How many are in `_out`; below 0: the fault of a guard of the environment."""
@@ -115,6 +119,14 @@ class Plain(OneProcess):
             self.states.append(words)
             self.preds.append(origin)
             self.frontier.count += 1
+
+    def expansion(self, at: int) -> Expansion:
+        """What the program says about one state. Changes nothing."""
+        before, self.board = self.board, row(self.lowered)
+        n = self._visit(at)
+        board, self.board = self.board, before
+        words, stride = self.lowered.layout.words, self.lowered.stride
+        return Expansion(board, [tuple(self._out[k : k + words]) for k in range(0, n * stride, stride)])
 
     def graph(self) -> Graph:
         """The states that were expanded with all their steps, which are taken once more."""

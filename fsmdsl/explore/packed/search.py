@@ -13,6 +13,7 @@ from fsmdsl.budget import INTERRUPTED, Budget, LimitError, available
 from fsmdsl.explore.liveness.graph import Graph
 from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.packed.compiled import Compiled
+from fsmdsl.explore.packed.cross_check import Defined, ProgramSearch, check_graph, confirm, cross_check
 from fsmdsl.explore.packed.engine import Engine, Engines, Store
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.lower import Doubt, Lowered, lower
@@ -23,11 +24,8 @@ from fsmdsl.explore.packed.shapes import UnpackableError
 from fsmdsl.explore.runs.trace import Entry, Trace, taken
 from fsmdsl.explore.search_result import (
     Finding,
-    Searched,
     beyond_limit,
     broken_why,
-    fault_key,
-    faults_from,
     violated,
 )
 from fsmdsl.explore.symmetry import Reduction
@@ -41,7 +39,7 @@ TIME, BY_HAND, MEMORY = 1, 2, 3
 """Why a process wants to stop."""
 
 
-class PackedSearch(Searched):
+class PackedSearch(ProgramSearch):
     """A `Searched`. Raises `UnpackableError` where a system has something that does not fit in words."""
 
     def __init__(
@@ -55,10 +53,10 @@ class PackedSearch(Searched):
         budget: Budget | None = None,
     ) -> None:
         super().__init__(universe, limits, plan, budget)
-        self._asked = conditions(self.questions)
+        self.asked = conditions(self.questions)
         self.lowered: Lowered = lower(
             universe,
-            list(self._asked.values()),
+            list(self.asked.values()),
             () if plan is None else of_atoms(plan),
             () if plan is None else plan.obligations,
             reduction,
@@ -79,14 +77,14 @@ class PackedSearch(Searched):
         self._entries: dict[int, Entry] = {}
         """Steps of runs that were reported, by the states that they lead to."""
         b = self.lowered.board
-        self._invariants = {key: b.first + n for n, key in enumerate(self._asked) if key.forbids}
+        self._invariants = {key: b.first + n for n, key in enumerate(self.asked) if key.forbids}
         self._violations = [*self._invariants.values(), b.dead, *range(b.faults, b.faults + b.codes)]
         """Where a board has a number once something is violated."""
         plain = Plain(self.lowered)
         self._canonical = plain.functions["canonical"] if self.reduced else None
         self._begins: dict[tuple[int, ...], World] = {}
         for world in _firsts(universe):
-            self._begins.setdefault(self._words(world), world)
+            self._begins.setdefault(self.words(world), world)
         self.firsts = tuple(self._begins)
         """The words of the states that a run begins in."""
         plain.begin(self.firsts[: self._most()])
@@ -95,6 +93,8 @@ class PackedSearch(Searched):
         self.store = Store()
         self._gives_way = False
         """Has the engine stopped because there is a better one?"""
+        self._sample: list[Defined] = []
+        """States that the definition has expanded, too."""
         self._cut = False
         """Were states forgotten that are kept in the store?"""
 
@@ -245,7 +245,7 @@ class PackedSearch(Searched):
         self.guards_seen = {
             (*key, held) for key, place in b.guards.items() for held in (False, True) if board[place + held]
         }
-        first = ((key, board[b.first + n]) for n, key in enumerate(self._asked))
+        first = ((key, board[b.first + n]) for n, key in enumerate(self.asked))
         self.settled = {key: Finding(at - 1) for key, at in first if at}
         self.deadlock = Finding(board[b.dead] - 1) if board[b.dead] else None
         self.waiting = Finding(board[b.waiting] - 1) if board[b.waiting] else None
@@ -266,12 +266,10 @@ class PackedSearch(Searched):
             self._leave()
 
     def _look_closer(self, failing: Sequence[int]) -> None:
-        """What the definition says of what was found: which faults there are, and why invariants are broken."""
+        """What the definition says of what was found: which faults there are, and why invariants are broken. Raises
+        `DisagreementError` where it says something else."""
         self.budget.proceed()
-        for at in failing:
-            for finding in faults_from(self.universe, self.trace(Finding(at)).end, at):
-                assert finding.fault is not None
-                self.faults.setdefault(fault_key(finding.fault), finding)
+        confirm(self, failing)
         for key, finding in self.settled.items():
             same = [q for q in self.questions if q.key == key]
             if same[0].kind == "invariant":
@@ -280,6 +278,7 @@ class PackedSearch(Searched):
         frontier = self.frontier
         if self._cut and frontier.first < frontier.count >= len(self.firsts):
             beyond_limit(self, frontier.first)
+        self._sample = cross_check(self)
 
     @property
     def frontier(self) -> Frontier:
@@ -293,10 +292,10 @@ class PackedSearch(Searched):
 
     def number(self, world: World) -> int | None:
         """See `Searched`."""
-        return self.engine.find(self._words(world)) if self.lowered.layout.fits(world) else None
+        return self.engine.find(self.words(world)) if self.lowered.layout.fits(world) else None
 
-    def _words(self, world: World) -> tuple[int, ...]:
-        """The words of the state that stands for a world that fits."""
+    def words(self, world: World) -> tuple[int, ...]:
+        """See `ProgramSearch`."""
         layout = self.lowered.layout
         numbers = layout.encode(world)
         if self._canonical is None:
@@ -308,12 +307,14 @@ class PackedSearch(Searched):
 
     def shows(self, world: World, number: int) -> bool:
         """See `Searched`."""
-        return self.lowered.layout.fits(world) and self._words(world) == self.engine.state(number)
+        return self.lowered.layout.fits(world) and self.words(world) == self.engine.state(number)
 
     def graph(self) -> Graph:
         """See `Searched`."""
         assert isinstance(self.engine, Plain | Compiled)
-        return self.engine.graph()
+        graph = self.engine.graph()
+        check_graph(self, graph, self._sample)
+        return graph
 
     def trace(self, finding: Finding) -> Trace:
         """A shortest run to a finding, fired anew."""

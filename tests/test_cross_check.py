@@ -1,0 +1,244 @@
+"""A search that disagrees with the definition of the language ends `fsm verify` with 70, and gives no verdict.
+
+Each plant is a bug in the lowering, which decides what a search does: it changes the source of one function, as a slip
+of a maintainer would. A spec of this repository must notice it, through the command, with the small sample of any run.
+"""
+
+from __future__ import annotations
+import __future__
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from random import Random
+from textwrap import dedent
+from unittest.mock import patch
+
+import pytest
+from campaign import packed, systems
+from packed_search import own_objects
+
+from fsmdsl.cli import main
+from fsmdsl.explore import Limits, Means, explore
+from fsmdsl.explore.disagreement import DisagreementError
+from fsmdsl.explore.packed import cross_check
+from fsmdsl.explore.packed.lower import questions
+from fsmdsl.explore.packed.lower.machines import channels, crashes, effects, handlers, whole
+from fsmdsl.explore.packed.lower.values import convert
+from fsmdsl.explore.packed.search import PackedSearch
+from fsmdsl.explore.search_result import Finding
+
+pytestmark = pytest.mark.usefixtures(own_objects.__name__)
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A bug: in the source of a function, `new` stands for `old`. A spec that notices."""
+
+    function: Callable[..., object]
+    old: str
+    new: str
+    spec: str
+
+
+CONFINE, HIVED = "specs/confine", "specs/hived/holes"
+
+PLANTS = {
+    "priority is ignored": Plant(handlers._ranked, "priority.before(other, t)", "False", CONFINE),
+    "guards are true": Plant(handlers._guard, "return held", "return TRUE", CONFINE),
+    "guards are noted as false": Plant(handlers._guard, "Int(seen + 1)", "Int(seen)", CONFINE),
+    "a move ends in the first leaf": Plant(
+        handlers._body, "machine.leaf_numbers[move.target]", "0", "benchmarks/models/raft.fsm"
+    ),
+    "entry hooks come before the new state": Plant(
+        handlers._body,
+        "scope.builder.set(state, machine.leaf_numbers[move.target])\n",
+        "perform(bare, move.entries)\n    scope.builder.set(state, machine.leaf_numbers[move.target])\n    return\n",
+        "specs/grove",
+    ),
+    "effects are in reverse order": Plant(
+        effects.perform, "elaboration.effects(effects)", "elaboration.effects(effects[::-1])", HIVED
+    ),
+    "`else` does nothing": Plant(effects._branch, "if e.otherwise:", "if False:", HIVED),
+    "a range ends too early": Plant(
+        convert.misfit, "[x > most] * (high > most)", "[x >= most] * (high > most)", "benchmarks/models/raft.fsm"
+    ),
+    "a round ends after one transition": Plant(
+        whole._follow_one, "b.set(QUIET, F.equals(IGNORED))", "b.set(QUIET, TRUE)", CONFINE
+    ),
+    "a crash keeps what does not last": Plant(crashes._forget, "if not f.durable", "if f.durable", HIVED),
+    "invariants are asked like `reachable`": Plant(
+        questions.ask, "condition if question.wanted else Not(condition)", "condition", CONFINE
+    ),
+    "no step fulfils what fairness asks": Plant(
+        handlers.mark_followed, "mark(context, context.followed_bits(machine, t), b)", "pass", CONFINE
+    ),
+    "messages are not lost": Plant(
+        channels._queue, "if channel.lossy:", "if False:", "benchmarks/models/sliding_window.fsm"
+    ),
+    "any message of a queue is delivered": Plant(
+        channels._queue, 'channel.order == "fifo"', "False", "benchmarks/models/chandy_lamport.fsm"
+    ),
+}
+
+
+@contextmanager
+def planted(function: Callable[..., object], old: str, new: str) -> Iterator[None]:
+    """The function with `new` for `old`, wherever it is imported."""
+    source, name = dedent(inspect.getsource(function)), function.__name__
+    assert old in source, f"{name} has changed: plant the bug in what it is now"
+    module, namespace = sys.modules[function.__module__], dict[str, Callable[..., object]]()
+    exec(compile(source.replace(old, new), name, "exec", __future__.annotations.compiler_flag), vars(module), namespace)
+    with ExitStack() as patches:
+        for other in [x for x in list(sys.modules.values()) if getattr(x, name, None) is function]:
+            patches.enter_context(patch.object(other, name, namespace[name]))
+        yield
+
+
+@pytest.fixture
+def same_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each search draws the same sample in every run of the tests."""
+    monkeypatch.setattr(cross_check, "Random", lambda: Random(1))
+
+
+@pytest.mark.usefixtures(same_sample.__name__)
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_bug_in_the_lowering_ends_the_command(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    x = PLANTS[name]
+    with planted(x.function, x.old, x.new), pytest.raises(SystemExit) as end:
+        main(["verify", str(ROOT / x.spec)])
+    printed = capsys.readouterr()
+    assert end.value.code == 70
+    (system,) = re.findall(r"the search of `(.*)` disagrees with the definition of the language", printed.err)
+    assert f" {system}:" not in printed.out
+
+
+FAULTY = """module x
+machine Server {
+    n: 0..2
+    list: list<0..2>[2]
+    initial state Idle
+            state Taken
+    event take, count, look from environment
+    event serve from Client
+    Idle -> Taken on take
+    Taken -> Idle on take when n > 0
+    Taken on serve do n = n + 1
+    Idle on count do n = n + 1
+    Idle on look when list[n] == 0
+}
+machine Client {
+    param server: Server
+    initial state Start
+            state Done
+    event ask from environment
+    Start -> Done on ask do server.serve
+}
+system X { server: Server  client: Client { server = server } }
+"""
+
+
+GANG = """module gang
+machine Gang {
+    initial state Queued
+            state Half
+    state Running { initial state Warming  state Warm }
+    grown: 0..3
+    event grow, finish from environment
+    Queued  -> Half    on grow do grown = grown + 1
+    Half    -> Running on grow do grown = grown + 1
+    Warming -> Warm    on finish when grown > 2
+    Running -> Queued  on finish when grown > 1 do grown = 0
+}
+system TwoGpus {
+    gangs: Gang[2]
+    let used = (count g in gangs: g not in Queued) + (count g in gangs: g in Running)
+    environment {
+        some g in gangs: g.grow when used < 2
+        some g in gangs: g.finish
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "function", "old", "new"),
+    [
+        (FAULTY, handlers.handler, "b.leave(-UNHANDLED - STATE)", "b.leave(IGNORED)"),
+        (FAULTY, convert.misfit, "return [any_of(beyond)] if beyond else []", "return []"),
+        (GANG, handlers.choose, "if TRUE in guards:", "if guards:"),
+        (GANG, questions.stuck, "b.leave(FALSE if ending else TRUE)", "b.leave(FALSE)"),
+    ],
+    ids=["an event that is not handled", "a value that does not fit", "a transition of an outer state", "a deadlock"],
+)
+def test_what_a_search_leaves_out_is_noticed(
+    text: str, function: Callable[..., object], old: str, new: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault that the program does not know is in no finding: only the sample can show it, here of all states."""
+    monkeypatch.setattr(cross_check, "SHARE", inf)
+    model, system = next(systems(text))
+    explore(model, system, means=Means(compiled=False))
+    with planted(function, old, new), pytest.raises(DisagreementError):
+        explore(model, system, means=Means(compiled=False))
+
+
+def searched(text: str = FAULTY) -> PackedSearch:
+    model, system = next(systems(text))
+    return packed(model, system, Limits(), Means(compiled=False))
+
+
+def test_findings_are_confirmed() -> None:
+    search = searched()
+    assert search.faults
+    cross_check.confirm(search, [])
+    search.deadlock = Finding(0)
+    with pytest.raises(DisagreementError, match="about a deadlock"):
+        cross_check.confirm(search, [])
+    search.deadlock, search.waiting = None, Finding(0)
+    with pytest.raises(DisagreementError, match="about instances that wait for each other"):
+        cross_check.confirm(search, [])
+
+
+def test_a_fault_that_the_definition_does_not_know_is_no_fault() -> None:
+    search = searched(FAULTY.replace("n = n + 1", "n = 0").replace("list[n] == 0", "n == 0"))
+    fine = next(n for n in range(search.states) if search.world(n).states == ("Taken", "Done"))
+    with pytest.raises(DisagreementError, match="about a step that fails"):
+        cross_check.confirm(search, [fine])
+
+
+def test_settled_questions_are_confirmed() -> None:
+    search = searched(FAULTY.replace("server = server }", "server = server } invariant low: server.n < 2"))
+    (key,) = [key for key in search.settled if key.kind == "invariant"]
+    search.settled[key] = Finding(0)
+    with pytest.raises(DisagreementError, match="about invariant `low`"):
+        cross_check.confirm(search, [])
+
+
+def test_the_graph_is_checked() -> None:
+    fair = "server = server } property counted: server.n == 0 ~> server.n > 0 under fair count"
+    search = searched(FAULTY.replace("server = server }", fair))
+    graph, sample = search.graph(), [cross_check.defined(search, n) for n in range(search.states)]
+    cross_check.check_graph(search, graph, sample)
+    for part in (graph.targets, graph.marks, *graph.atoms):
+        before = part[0]
+        part[0] = before + 1
+        with pytest.raises(DisagreementError):
+            cross_check.check_graph(search, graph, sample)
+        part[0] = before
+
+
+def test_a_sample_takes_a_small_share_of_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cross_check, "SHARE", 0)
+    assert len(cross_check.cross_check(searched())) == 1
+    monkeypatch.setattr(cross_check, "SHARE", inf)
+    search = searched()
+    assert sorted(x.number for x in cross_check.cross_check(search)) == list(range(search.states))
+    monkeypatch.setattr(cross_check, "MAX_STATES", 3)
+    assert len(cross_check.cross_check(search)) == 3
