@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from counting import grows_with
 from stepping import compiled, only_system
 from test_cli import fsm
 
@@ -484,35 +485,12 @@ system S {{ n: N  p: P }}""")
 # Growth --------------------------------------------------------------------------------------------------------------
 
 
-def calls(work: Callable[[], object]) -> int:
-    """How many functions are called meanwhile."""
-    count = 0
-
-    def called(_: object, event: str, __: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(called)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return count
-
-
-def grows_with_the_text(work: Callable[[int], Callable[[], object]], count: int = 200) -> bool:
-    """Does twice as much take no more than twice as many calls, or a little more?"""
-    work(10)()  # what is done once
-    few, many = calls(work(count)), calls(work(2 * count))
-    return many < 2.3 * few
-
-
 def test_members_of_an_enum() -> None:
     def resolved(count: int) -> Callable[[], object]:
         module = parse(Source("x", f"enum E {{ {' | '.join(f'e{n}' for n in range(count))} }}")).module
         return lambda: resolve([module])
 
-    assert grows_with_the_text(resolved)
+    assert grows_with(resolved)
 
 
 def test_transitions_that_are_checked() -> None:
@@ -522,7 +500,7 @@ def test_transitions_that_are_checked() -> None:
         text = f"machine M {{\nevent {events} from environment\ninitial state A\nstate B\n{rows}\n}}\n"
         return lambda: list(check(compiled(text)))
 
-    assert grows_with_the_text(checked)
+    assert grows_with(checked)
 
 
 def test_machines_that_are_drawn(tmp_path: Path) -> None:
@@ -538,7 +516,7 @@ def test_machines_that_are_drawn(tmp_path: Path) -> None:
 
         return work
 
-    assert grows_with_the_text(drawn, 50)
+    assert grows_with(drawn, 50)
 
 
 def test_states_of_a_machine_that_is_explored() -> None:
@@ -549,7 +527,7 @@ def test_states_of_a_machine_that_is_explored() -> None:
         )
         return lambda: explore(model, only_system(model), means=Means(compiled=False))
 
-    assert grows_with_the_text(explored)
+    assert grows_with(explored)
 
 
 def test_a_comment_as_in_c_is_read_once() -> None:
